@@ -1,0 +1,301 @@
+//! Walks a file's tree beside the JSON Schema and reports every place where they part.
+//!
+//! It understands the keywords that our own schema uses (a test fails when the schema gains
+//! another), two of them ours: `x-metier-user-only`, and in `schema.rs` `x-metier-aliases`. It
+//! recurses at most [`crate::MAX_NESTING`] deep.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jsonc_parser::ast::{Array, NumberLit, Object, StringLit, Value as Node};
+use jsonc_parser::common::Ranged;
+use serde_json::Value as Json;
+
+use crate::error::{ConfigError, ErrorKind};
+use crate::key_path::{Segment, render, render_short};
+use crate::layer::{Scope, number_of};
+use crate::nearest::nearest;
+use crate::position::LineIndex;
+use crate::schema::{home_of_key, keys_of, words_of};
+use crate::wording::{expected, found, listed, purpose, quoted, type_advice};
+
+/// Problems listed for one file: a megabyte of unknown keys must not become a hundred megabytes of
+/// errors.
+const MAX_ERRORS: usize = 100;
+
+/// The walk over one file.
+pub(crate) struct Checker<'n> {
+    file: &'n str,
+    scope: Scope,
+    index: &'n LineIndex<'n>,
+    path: Vec<Segment<'n>>,
+    errors: Vec<ConfigError>,
+    unlisted: usize,
+    lines: BTreeMap<String, usize>,
+}
+
+impl<'n> Checker<'n> {
+    pub(crate) fn new(file: &'n str, scope: Scope, index: &'n LineIndex<'n>) -> Self {
+        let (path, errors, lines) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self {
+            file,
+            scope,
+            index,
+            path,
+            errors,
+            unlisted: 0,
+            lines,
+        }
+    }
+
+    /// The line of each known key, or the problems in the order of the text.
+    pub(crate) fn finish(mut self) -> Result<BTreeMap<String, usize>, Vec<ConfigError>> {
+        self.errors.sort_by_key(|error| (error.line, error.column));
+        if let (Some(last), true) = (self.errors.last(), self.unlisted > 0) {
+            let rest = ConfigError {
+                key_path: String::new(),
+                kind: ErrorKind::TooLarge,
+                message: format!("{} more problems are not listed", self.unlisted),
+                help: "correct the ones above first".to_owned(),
+                ..last.clone()
+            };
+            self.errors.push(rest);
+        }
+        if self.errors.is_empty() {
+            Ok(self.lines)
+        } else {
+            Err(self.errors)
+        }
+    }
+
+    /// Checks a value, and all that it holds, against its schema.
+    pub(crate) fn check(&mut self, node: &'n Node<'n>, schema: &'n Json) {
+        if let Some(words) = words_of(schema) {
+            return self.check_word(node, schema, &words);
+        }
+        let schema_type = schema.get("type").and_then(Json::as_str);
+        match (node, schema_type) {
+            (Node::Object(object), Some("object") | None) => self.check_object(object, schema),
+            (Node::Array(array), Some("array") | None) => self.check_array(array, schema),
+            (Node::StringLit(lit), Some("string")) => self.check_string(lit, schema),
+            (Node::NumberLit(lit), Some("integer")) => self.check_integer(node, lit, schema),
+            (Node::NumberLit(lit), None) => self.check_free_number(lit),
+            (Node::BooleanLit(_), Some("boolean")) | (_, None) => {}
+            (_, Some(schema_type)) => self.wrong_type(node, schema, schema_type),
+        }
+    }
+
+    fn check_object(&mut self, object: &'n Object<'n>, schema: &'n Json) {
+        let mut first_lines: HashMap<&str, usize> = HashMap::new();
+        for prop in &object.properties {
+            let key = prop.name.as_str();
+            let offset = prop.range.start;
+            self.path.push(Segment::Key(key));
+            if let Some(first) = first_lines.get(key) {
+                self.report(offset, ErrorKind::DuplicateKey, |it| {
+                    let message = format!("{it} is set twice; the first time on line {first}");
+                    (message, "keep one of the two".to_owned())
+                });
+            } else {
+                first_lines.insert(key, self.index.line(offset));
+                self.check_entry(key, offset, &prop.value, schema);
+            }
+            self.path.pop();
+        }
+        let required = schema.get("required").and_then(Json::as_array);
+        for key in required.into_iter().flatten().filter_map(Json::as_str) {
+            if !first_lines.contains_key(key) {
+                self.report(object.range.start, ErrorKind::MissingKey, |it| {
+                    let help = format!("add `{key}`; {}", purpose(&schema["properties"][key]));
+                    (format!("{it} has no `{key}`"), help)
+                });
+            }
+        }
+    }
+
+    /// Checks one key of an object; the path already ends in the key.
+    fn check_entry(&mut self, key: &'n str, offset: usize, value: &'n Node<'n>, schema: &'n Json) {
+        let known = schema.get("properties").and_then(|keys| keys.get(key));
+        match (known, schema.get("additionalProperties")) {
+            (Some(known), _) if self.is_refused(known) => {
+                self.report(offset, ErrorKind::NotAllowedInProject, |it| {
+                    let help = "set it in your own configuration, `~/.agent/config.json`: a \
+                                project must not choose keys, endpoints or the sandbox for you";
+                    (format!("{it} cannot be set by a project"), help.to_owned())
+                });
+            }
+            (Some(known), _) => {
+                self.note_line(offset);
+                self.check(value, known);
+            }
+            (None, Some(Json::Bool(false))) => self.report(offset, ErrorKind::UnknownKey, |it| {
+                (
+                    format!("there is no key {it}"),
+                    unknown_key_advice(key, schema),
+                )
+            }),
+            (None, Some(rest @ Json::Object(_))) => self.check(value, rest),
+            // Free values, such as `model.params`: only the parser's and our own bounds hold.
+            (None, _) => self.check(value, &Json::Null),
+        }
+    }
+
+    fn is_refused(&self, schema: &Json) -> bool {
+        self.scope == Scope::Project && schema.get("x-metier-user-only") == Some(&Json::Bool(true))
+    }
+
+    fn check_array(&mut self, array: &'n Array<'n>, schema: &'n Json) {
+        let count = array.elements.len();
+        let most = schema.get("maxItems").and_then(Json::as_u64);
+        if let Some(most) = most.filter(|&most| u64::try_from(count).is_ok_and(|n| n > most)) {
+            return self.report(array.range.start, ErrorKind::BadValue, |it| {
+                let message = format!("{it} has {count} elements; at most {most} are allowed");
+                (message, purpose(schema))
+            });
+        }
+        let items = schema.get("items");
+        for (position, element) in array.elements.iter().enumerate() {
+            self.path.push(Segment::Index(position));
+            if items.is_some() {
+                self.note_line(element.start());
+            }
+            self.check(element, items.unwrap_or(&Json::Null));
+            self.path.pop();
+        }
+    }
+
+    fn check_string(&mut self, lit: &StringLit<'_>, schema: &Json) {
+        let least = schema.get("minLength").and_then(Json::as_u64).unwrap_or(0);
+        if least > 0 && lit.value.is_empty() {
+            self.report(lit.range.start, ErrorKind::BadValue, |it| {
+                let help = format!("write it, or remove it; {}", purpose(schema));
+                (format!("{it} is empty"), help)
+            });
+        } else if schema.get("pattern").is_some()
+            && let Some(end) = lit.value.find(|c: char| c == '=' || c.is_whitespace())
+        {
+            // The one pattern in the schema: a variable's name. What follows the name may be a
+            // secret that was pasted with it, so it is not shown.
+            self.report(lit.range.start, ErrorKind::BadValue, |it| {
+                let name = quoted(&lit.value[..end]);
+                let help = format!("write \"{name}\"; values belong in the environment, not here");
+                (
+                    format!("{it} must be the name of a variable and no more"),
+                    help,
+                )
+            });
+        }
+    }
+
+    fn check_integer(&mut self, node: &Node<'_>, lit: &NumberLit<'_>, schema: &Json) {
+        let digits = lit.value.strip_prefix('-').unwrap_or(lit.value);
+        if !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return self.wrong_type(node, schema, "integer");
+        }
+        // All digits but no fit: so far out that the sign says on which side.
+        let far = if lit.value.starts_with('-') {
+            i128::MIN
+        } else {
+            i128::MAX
+        };
+        let number = lit.value.parse().unwrap_or(far);
+        let bound = |keyword| schema.get(keyword).and_then(Json::as_i64).map(i128::from);
+        let rule = match (bound("minimum"), bound("maximum")) {
+            (Some(least), _) if number < least => format!("must be at least {least}"),
+            (_, Some(most)) if number > most => format!("must be at most {most}"),
+            _ => return,
+        };
+        self.report(lit.range.start, ErrorKind::BadValue, |it| {
+            (
+                format!("{it} {rule}, but it is {}", quoted(lit.value)),
+                purpose(schema),
+            )
+        });
+    }
+
+    fn check_free_number(&mut self, lit: &NumberLit<'_>) {
+        if number_of(lit.value).is_none() {
+            self.report(lit.range.start, ErrorKind::BadValue, |it| {
+                let help = "write one that a 64-bit float can hold".to_owned();
+                (format!("{it} is too large a number"), help)
+            });
+        }
+    }
+
+    fn check_word(&mut self, node: &Node<'_>, schema: &Json, words: &[&str]) {
+        let given = node.as_string_lit();
+        if given.is_some_and(|lit| words.contains(&&*lit.value)) {
+            return;
+        }
+        let kind = if given.is_some() {
+            ErrorKind::BadValue
+        } else {
+            ErrorKind::WrongType
+        };
+        self.report(node.start(), kind, |it| {
+            let allowed = listed(words.iter().copied());
+            let message = format!("{it} must be one of {allowed}, but it is {}", found(node));
+            let help = match given.and_then(|lit| nearest(&lit.value, words.iter().copied())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => type_advice(node, schema, "word"),
+            };
+            (message, help)
+        });
+    }
+
+    fn wrong_type(&mut self, node: &Node<'_>, schema: &Json, schema_type: &str) {
+        self.report(node.start(), ErrorKind::WrongType, |it| {
+            let wanted = expected(schema_type);
+            let message = format!("{it} must be {wanted}, but it is {}", found(node));
+            (message, type_advice(node, schema, schema_type))
+        });
+    }
+
+    fn note_line(&mut self, offset: usize) {
+        self.lines
+            .insert(render(&self.path), self.index.line(offset));
+    }
+
+    /// Adds a problem with the current key. `words` gets the key as the subject of its sentence
+    /// and gives message and help; it is not called for a problem that will not be listed.
+    fn report(
+        &mut self,
+        offset: usize,
+        kind: ErrorKind,
+        words: impl FnOnce(&str) -> (String, String),
+    ) {
+        if self.errors.len() == MAX_ERRORS {
+            self.unlisted += 1;
+            return;
+        }
+        let key_path = render_short(&self.path);
+        let subject = match key_path.as_str() {
+            "" => "the configuration".to_owned(),
+            path => format!("`{path}`"),
+        };
+        let (message, help) = words(&subject);
+        let (line, column) = self.index.line_and_column(offset);
+        let file = self.file.to_owned();
+        self.errors.push(ConfigError {
+            file,
+            line,
+            column,
+            key_path,
+            kind,
+            message,
+            help,
+        });
+    }
+}
+
+/// What an unknown key was likely meant to be: a near one at this level, the same one at another
+/// level, or else any that exist here.
+fn unknown_key_advice(key: &str, schema: &Json) -> String {
+    let known = keys_of(schema);
+    if let Some(near) = nearest(key, known.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    if let Some(home) = home_of_key(key) {
+        return format!("`{key}` belongs in `{home}`");
+    }
+    format!("the keys here are {}", listed(known))
+}

@@ -1,0 +1,270 @@
+//! What a configuration file may say, as types.
+//!
+//! Every field is optional, because a file is one layer among several; defaults are not here but
+//! in `merge.rs`. The doc comment of a field is its description in the JSON Schema, and so the
+//! help that an editor or an error shows: write it for the person who edits the file.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The settings of Metier, in `.agent/config.json` (project) or `~/.agent/config.json` (user).
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct Config {
+    /// The address of this schema, for editors; Metier ignores it.
+    #[serde(rename = "$schema")]
+    pub schema: Option<String>,
+    /// More folders to look for skills in, before the usual ones. A relative path starts at the folder that holds `.agent`; `~/` is the home directory.
+    #[schemars(length(max = 1000), inner(length(min = 1)))]
+    pub skill_roots: Vec<String>,
+    /// How skills with faults are read. A project can only choose `strict`.
+    pub profile: Option<Profile>,
+    /// The model that decides what to do.
+    pub model: ModelConfig,
+    /// How scripts and tools run.
+    pub execution: ExecutionConfig,
+    /// Limits on what is read from skills. A project can tighten them, never loosen them.
+    pub security: SecurityConfig,
+    /// Rules on what may be done. In one file the last matching rule wins; between files the strictest answer wins.
+    #[schemars(length(max = 1000))]
+    pub permissions: Vec<PermissionRule>,
+    /// Skills switched on or off, by id (`source:name`) or name.
+    pub skills: BTreeMap<String, SkillConfig>,
+    /// What a run may spend. A project can lower a budget, never raise it.
+    pub budgets: BudgetsConfig,
+    /// The list of skills that a model is shown.
+    pub catalog: CatalogConfig,
+    /// Minisign public keys whose signed packs are trusted.
+    #[schemars(
+        length(max = 1000),
+        inner(length(min = 1)),
+        extend("x-metier-user-only" = true)
+    )]
+    pub trusted_keys: Vec<String>,
+}
+
+/// How skills with faults are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// A skill with a fault in what matters stays out of the index.
+    Strict,
+    /// What can be read is loaded, and every repair is reported.
+    Lenient,
+}
+
+/// The model that decides what to do.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ModelConfig {
+    /// Who is asked.
+    pub provider: Option<Provider>,
+    /// The model's name, as the provider spells it.
+    #[schemars(length(min = 1))]
+    pub name: Option<String>,
+    /// Where the provider is reached, such as `http://localhost:11434/v1`.
+    #[schemars(length(min = 1), extend("x-metier-user-only" = true))]
+    pub base_url: Option<String>,
+    /// What else is passed to the provider, such as `temperature`.
+    pub params: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Who is asked for decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Provider {
+    /// `OpenAI`, and every server that speaks its protocol.
+    Openai,
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// A fixed sequence of decisions from a file, for tests.
+    #[serde(alias = "mock")]
+    #[schemars(extend("x-metier-aliases" = ["mock"]))]
+    Scripted,
+    /// The decisions of a recorded run.
+    Replay,
+    /// Offline: picks skills by their descriptions, without a model.
+    Router,
+}
+
+/// How scripts and tools run.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ExecutionConfig {
+    /// Tools that ask before each use, besides those that ask anyway. The lists of user and project are joined.
+    #[schemars(length(max = 1000))]
+    pub require_approval_for: Vec<ApprovalTarget>,
+    /// Seconds until a script is stopped.
+    pub timeout_s: Option<NonZeroU32>,
+    /// How many characters of a script's output a model is shown.
+    pub max_output_chars: Option<NonZeroU32>,
+    /// Names of environment variables that scripts may see. Their values are masked in everything that is shown or stored.
+    #[schemars(
+        length(max = 1000),
+        inner(length(min = 1), regex(pattern = "^[^=\\s]+$")),
+        extend("x-metier-user-only" = true)
+    )]
+    pub env: Option<Vec<String>>,
+    /// Whether a script is refused when it cannot be sandboxed.
+    #[schemars(extend("x-metier-user-only" = true))]
+    pub require_sandbox: Option<bool>,
+    /// The weakest sandbox that a script may run in.
+    #[schemars(extend("x-metier-user-only" = true))]
+    pub min_tier: Option<MinTier>,
+}
+
+/// A tool that can be made to ask before each use.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ApprovalTarget {
+    /// Reading a file.
+    ReadFile,
+    /// Listing a directory.
+    ListDir,
+    /// Searching in files.
+    Grep,
+    /// Running a skill's script.
+    RunScript,
+    /// Writing a file.
+    WriteFile,
+    /// Deleting a file.
+    DeleteFile,
+    /// Reaching the network.
+    #[serde(alias = "network")]
+    #[schemars(extend("x-metier-aliases" = ["network"]))]
+    NetworkRequest,
+    /// Running a command.
+    RunCommand,
+}
+
+/// The weakest sandbox that a script may run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MinTier {
+    /// Namespaces, Landlock and seccomp.
+    Strong,
+    /// Landlock and seccomp.
+    Medium,
+    /// The sandbox of macOS.
+    Macos,
+    /// No sandbox at all.
+    None,
+}
+
+/// Limits on what is read from skills.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct SecurityConfig {
+    /// Lines of a skill's body that are loaded.
+    pub max_skill_body_lines: Option<NonZeroU32>,
+    /// Characters of a skill's body that are loaded.
+    pub max_skill_body_chars: Option<NonZeroU32>,
+    /// Whether `<` and `>` in a field that a model sees keep a skill out.
+    pub block_angle_brackets_in_frontmatter: Option<bool>,
+    /// Whether the search for skills follows links to directories.
+    pub follow_symlinks: Option<bool>,
+    /// Lines that a skill's frontmatter may have.
+    pub max_frontmatter_lines: Option<NonZeroU32>,
+    /// Characters that a line of frontmatter may have, unless it is the value of a known field.
+    pub max_frontmatter_line_chars: Option<NonZeroU32>,
+    /// Bytes that a skill's frontmatter may have.
+    pub max_frontmatter_bytes: Option<NonZeroU32>,
+    /// Characters of a description above which a skill is kept out.
+    pub max_description_chars: Option<NonZeroU32>,
+    /// How many levels below a root skills are looked for.
+    pub max_walk_depth: Option<NonZeroU32>,
+    /// How many files and folders below a root are looked at.
+    pub max_walk_entries: Option<NonZeroU32>,
+}
+
+/// One rule on what may be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionRule {
+    /// What the rule is about, such as `run_script`, `skill` or `*`.
+    #[schemars(length(min = 1))]
+    pub permission: String,
+    /// What it applies to; `*` and `?` are wildcards.
+    #[schemars(length(min = 1))]
+    pub pattern: String,
+    /// What happens then.
+    pub effect: Effect,
+}
+
+/// What happens when a rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It is done.
+    Allow,
+    /// You are asked first.
+    Ask,
+    /// It is refused.
+    Deny,
+}
+
+/// One skill, switched on or off.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SkillConfig {
+    /// Whether the skill is used.
+    pub enabled: bool,
+}
+
+/// What a run may spend.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct BudgetsConfig {
+    /// How many decisions the model may make.
+    pub turns: Option<NonZeroU32>,
+    /// How many tools may be called.
+    pub tool_calls: Option<u32>,
+    /// How many scripts may be run.
+    pub script_runs: Option<u32>,
+    /// How many seconds a run may take; without it there is no limit.
+    pub wall_s: Option<NonZeroU32>,
+    /// How many tokens may be sent and received; without it there is no limit.
+    pub tokens: Option<NonZeroU32>,
+}
+
+/// The list of skills that a model is shown.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct CatalogConfig {
+    /// How the list is written.
+    pub format: Option<CatalogFormat>,
+    /// Tokens that the list may take; without it, a share of the model's window.
+    pub budget_tokens: Option<NonZeroU32>,
+}
+
+/// How the catalog is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CatalogFormat {
+    /// One line a skill.
+    Lines,
+    /// An `<available_skills>` element.
+    Xml,
+    /// In the description of the skill tool.
+    Tool,
+    /// A paragraph that makes the model aware of its skills.
+    Awareness,
+    /// Skills as direct instructions.
+    Direct,
+    /// A JSON document.
+    Json,
+}

@@ -1,0 +1,64 @@
+//! How a place in a configuration is written: `security.follow_symlinks`, `permissions[2].effect`,
+//! `skills."a.b".enabled`.
+
+use crate::wording::{shortened, visible};
+
+/// One step from an object or a list to what it holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Segment<'t> {
+    /// A key of an object.
+    Key(&'t str),
+    /// An element of a list, from 0.
+    Index(usize),
+}
+
+/// Characters of one key that an error carries.
+const MAX_KEY: usize = 60;
+/// Characters of a path that an error carries.
+const MAX_PATH: usize = 200;
+
+/// The path as text. Keys that would be ambiguous are quoted; control and bidi characters are
+/// escaped, since paths end on terminals.
+pub(crate) fn render(path: &[Segment<'_>]) -> String {
+    let mut text = String::new();
+    for segment in path {
+        push(&mut text, *segment);
+    }
+    text
+}
+
+/// The path for an error. Long keys are cut before any work is done on them: an attacker's key may
+/// be half a megabyte long and hold thousands of problems.
+pub(crate) fn render_short(path: &[Segment<'_>]) -> String {
+    let mut text = String::new();
+    for segment in path {
+        match *segment {
+            Segment::Key(key) => push(&mut text, Segment::Key(&shortened(key, MAX_KEY))),
+            Segment::Index(_) => push(&mut text, *segment),
+        }
+    }
+    shortened(&text, MAX_PATH).into_owned()
+}
+
+fn push(text: &mut String, segment: Segment<'_>) {
+    match segment {
+        Segment::Index(index) => text.extend(["[", &index.to_string(), "]"]),
+        Segment::Key(key) => {
+            if !text.is_empty() {
+                text.push('.');
+            }
+            if is_plain(key) {
+                text.push_str(key);
+            } else {
+                text.extend(["\"", &visible(key), "\""]);
+            }
+        }
+    }
+}
+
+fn is_plain(key: &str) -> bool {
+    !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | ':' | '@' | '/'))
+}

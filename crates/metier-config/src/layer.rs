@@ -1,0 +1,130 @@
+//! One file's text, checked: [`parse`] gives a [`Layer`] or every problem in the text.
+
+use std::collections::BTreeMap;
+
+use jsonc_parser::ast::Value as Node;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::check::Checker;
+use crate::config::Config;
+use crate::error::{ConfigError, ErrorKind};
+use crate::position::LineIndex;
+use crate::schema::schema;
+use crate::syntax::parse_tree;
+
+/// Whose file it is. A project's file comes with a clone, so it may say less than the user's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// `~/.agent/config.json`.
+    User,
+    /// `.agent/config.json` in a project.
+    Project,
+}
+
+/// What one file says. Only [`parse`] makes one, so what it holds has been checked for its scope.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    pub(crate) origin: String,
+    pub(crate) scope: Scope,
+    pub(crate) config: Config,
+    lines: BTreeMap<String, usize>,
+}
+
+impl Layer {
+    /// The file as the caller named it.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Whose file it is.
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// What the file says.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The line where a key stands, such as `budgets.turns` or `permissions[2]`.
+    pub fn line_of(&self, key_path: &str) -> Option<usize> {
+        self.lines.get(key_path).copied()
+    }
+}
+
+/// Checks the text of a configuration file and reads it.
+///
+/// `origin` is the file's name as errors should show it. Every problem is reported, in the order
+/// of the text; only bad syntax ends the search, since nothing after it can be told for sure.
+///
+/// # Errors
+///
+/// At least one [`ConfigError`]. The caller must stop then: a configuration that cannot be read
+/// is not an empty one.
+pub fn parse(text: &str, origin: &str, scope: Scope) -> Result<Layer, Vec<ConfigError>> {
+    // Windows editors write a byte order mark; JSON has none.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let index = LineIndex::new(text);
+    let tree = parse_tree(text).map_err(|problem| {
+        let (line, column) = index.line_and_column(problem.offset);
+        vec![ConfigError {
+            file: origin.to_owned(),
+            line,
+            column,
+            key_path: String::new(),
+            kind: problem.kind,
+            message: problem.message,
+            help: problem.help,
+        }]
+    })?;
+    let mut checker = Checker::new(origin, scope, &index);
+    checker.check(&tree, schema());
+    let lines = checker.finish()?;
+    let config = Config::deserialize(json_of(&tree)).map_err(|error| {
+        // The schema accepted what serde does not: our bug, but still the user's problem.
+        vec![ConfigError {
+            file: origin.to_owned(),
+            line: 1,
+            column: 1,
+            key_path: String::new(),
+            kind: ErrorKind::BadValue,
+            message: format!("the configuration passed its schema but cannot be read: {error}"),
+            help: "this is a fault in Metier; please report it with the file".to_owned(),
+        }]
+    })?;
+    Ok(Layer {
+        origin: origin.to_owned(),
+        scope,
+        config,
+        lines,
+    })
+}
+
+/// The tree as a plain value. Not `jsonc-parser`'s own conversion: that one turns a number it
+/// cannot represent into a string. The checker has refused such numbers before.
+fn json_of(node: &Node<'_>) -> Json {
+    match node {
+        Node::StringLit(lit) => Json::String(lit.value.clone().into_owned()),
+        Node::NumberLit(lit) => number_of(lit.value).map_or(Json::Null, Json::Number),
+        Node::BooleanLit(lit) => Json::Bool(lit.value),
+        Node::NullKeyword(_) => Json::Null,
+        Node::Array(array) => Json::Array(array.elements.iter().map(json_of).collect()),
+        Node::Object(object) => {
+            let entry = |prop: &jsonc_parser::ast::ObjectProp<'_>| {
+                (prop.name.as_str().to_owned(), json_of(&prop.value))
+            };
+            Json::Object(object.properties.iter().map(entry).collect())
+        }
+    }
+}
+
+/// The number, or `None` when it is too large to be held.
+pub(crate) fn number_of(text: &str) -> Option<serde_json::Number> {
+    // First as an integer, so that `-0` is the whole number it looks like.
+    match text.parse::<i64>() {
+        Ok(whole) => Some(whole.into()),
+        Err(_) => text.parse().ok(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Metier's configuration: what may be set, how a file is checked, and what counts in the end.
+//!
+//! The crate is pure: text goes in, values come out. It opens no file and reads no environment.
+//!
+//! | step | type | file |
+//! |---|---|---|
+//! | what may be set | [`Config`], [`json_schema`] | `config.rs`, `schema.rs` |
+//! | one file's text is checked | [`parse`], [`Scope`], [`Layer`] | `layer.rs`, `syntax.rs`, `check.rs` |
+//! | every problem, with its place | [`ConfigError`], [`ErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
+//! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `resolve.rs` |
+//! | "did you mean" | [`nearest()`] | `nearest.rs` |
+//!
+//! The JSON Schema made from [`Config`] is the single truth about keys, types, limits and which
+//! keys belong to the user alone; the checker walks a file beside it, and editors read the same.
+//!
+//! # Files on disk
+//!
+//! The caller reads them and passes their text: `.agent/config.json` in the project
+//! ([`Scope::Project`]) and `~/.agent/config.json` (or below `METIER_HOME`) for the user
+//! ([`Scope::User`]).
+//!
+//! # What it leaves to others
+//!
+//! Finding and reading the files, command-line flags and environment variables, resolving `~` and
+//! relative paths, what a permission rule means (`metier-policy`), drawing errors on a terminal.
+//! A file that does not parse must stop the program: it never means "no rules".
+//!
+//! # Example
+//!
+//! ```
+//! use metier_config::{Scope, Settings, parse};
+//!
+//! let text = r#"{
+//!   // A project may lower a limit.
+//!   "budgets": { "turns": 6 },
+//! }"#;
+//! let project = parse(text, ".agent/config.json", Scope::Project).unwrap();
+//! let settings = Settings::merge(None, Some(&project));
+//! assert_eq!(settings.budgets.turns, 6);
+//!
+//! let errors = parse(r#"{ "budgets": { "turn": 6 } }"#, "config.json", Scope::User).unwrap_err();
+//! assert_eq!(errors[0].to_string(), "config.json:1:16: there is no key `budgets.turn`");
+//! assert_eq!(errors[0].help, "did you mean `turns`?");
+//! ```
+
+mod check;
+mod config;
+mod error;
+mod key_path;
+mod layer;
+mod merge;
+mod nearest;
+mod position;
+mod resolve;
+mod schema;
+mod settings;
+mod syntax;
+mod wording;
+
+pub use config::{
+    ApprovalTarget, BudgetsConfig, CatalogConfig, CatalogFormat, Config, Effect, ExecutionConfig,
+    MinTier, ModelConfig, PermissionRule, Profile, Provider, SecurityConfig, SkillConfig,
+};
+pub use error::{ConfigError, ErrorKind};
+pub use layer::{Layer, Scope, parse};
+pub use nearest::nearest;
+pub use resolve::{Explained, Overruled};
+pub use schema::json_schema;
+pub use settings::{
+    BudgetSettings, CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings,
+    PermissionLayer, PlacedRule, SecuritySettings, Settings,
+};
+pub use syntax::{MAX_CONFIG_BYTES, MAX_NESTING};

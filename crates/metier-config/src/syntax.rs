@@ -1,0 +1,212 @@
+//! From text to a tree: JSON with `//` and `/* */` comments and trailing commas, nothing looser.
+//!
+//! A cheap scan comes before the parser. It bounds the size and the nesting (the parser and the
+//! checker recurse), and it finds an unclosed string on the line where it starts: the parser would
+//! read on to the next quote and complain about something innocent further down.
+
+use jsonc_parser::ast::Value as Node;
+use jsonc_parser::errors::{ParseError, ParseErrorKind};
+use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
+
+use crate::error::ErrorKind;
+
+/// The longest configuration file that is read, in bytes.
+pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
+/// How deep objects and lists may be nested.
+pub const MAX_NESTING: usize = 64;
+
+/// A problem at a byte offset, before it has a line and a file.
+#[derive(Debug)]
+pub(crate) struct SyntaxProblem {
+    pub(crate) offset: usize,
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl SyntaxProblem {
+    fn new(offset: usize, message: &str, help: &str) -> Self {
+        let (message, help) = (message.to_owned(), help.to_owned());
+        Self {
+            offset,
+            kind: ErrorKind::Syntax,
+            message,
+            help,
+        }
+    }
+
+    fn too_large(offset: usize, message: String, help: &str) -> Self {
+        Self {
+            offset,
+            kind: ErrorKind::TooLarge,
+            message,
+            help: help.to_owned(),
+        }
+    }
+}
+
+/// The tree of a text, or the first thing that keeps it from being one.
+pub(crate) fn parse_tree(text: &str) -> Result<Node<'_>, SyntaxProblem> {
+    if text.len() > MAX_CONFIG_BYTES {
+        let message = format!(
+            "the configuration has {} bytes; at most {MAX_CONFIG_BYTES} are read",
+            text.len()
+        );
+        let help = "remove what does not belong in a configuration";
+        return Err(SyntaxProblem::too_large(0, message, help));
+    }
+    scan(text.as_bytes())?;
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    match parse_to_ast(text, &CollectOptions::default(), &options) {
+        Ok(result) => result.value.ok_or_else(|| {
+            // Not the same as `{}`: a file cut to nothing must not switch the user's rules off.
+            let help = "write `{}` for a configuration that sets nothing, or delete the file";
+            SyntaxProblem::new(0, "the configuration is empty", help)
+        }),
+        Err(error) => Err(described(&error)),
+    }
+}
+
+/// Checks nesting, strings and block comments without recursion.
+fn scan(bytes: &[u8]) -> Result<(), SyntaxProblem> {
+    let mut depth = 0_usize;
+    let mut i = 0;
+    while let Some(&byte) = bytes.get(i) {
+        match byte {
+            b'"' => i = string_end(bytes, i)?,
+            b'\'' => {
+                let message = "a string stands in single quotes";
+                return Err(SyntaxProblem::new(i, message, "use double quotes"));
+            }
+            b'/' if bytes.get(i + 1) == Some(&b'/') => {
+                let rest = bytes[i..].iter().position(|b| matches!(b, b'\n' | b'\r'));
+                i += rest.unwrap_or(bytes.len() - i);
+                continue;
+            }
+            b'/' if bytes.get(i + 1) == Some(&b'*') => {
+                let Some(length) = bytes[i + 2..].windows(2).position(|pair| pair == b"*/") else {
+                    let message = "the comment that starts here is never closed";
+                    return Err(SyntaxProblem::new(i, message, "close it with `*/`"));
+                };
+                i += length + 3;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_NESTING {
+                    let message = format!("the nesting is deeper than {MAX_NESTING} levels");
+                    let help = "no setting needs that; check for brackets that are never closed";
+                    return Err(SyntaxProblem::too_large(i, message, help));
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        i += 1;
+    }
+    Ok(())
+}
+
+/// Where the closing quote of the string stands that opens at `start`.
+fn string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxProblem> {
+    let unclosed = || {
+        let message = "the string that starts here is not closed on its line";
+        SyntaxProblem::new(
+            start,
+            message,
+            "close it with `\"`; write a line break in it as `\\n`",
+        )
+    };
+    let mut i = start + 1;
+    loop {
+        match bytes.get(i) {
+            None | Some(b'\n' | b'\r') => return Err(unclosed()),
+            Some(b'"') => return Ok(i),
+            Some(b'\\') if !matches!(bytes.get(i + 1), Some(b'\n' | b'\r')) => i += 2,
+            Some(&byte) if byte < b' ' && byte != b'\t' => {
+                let message = "a string holds a control character";
+                let help = format!("write it as `\\u{byte:04x}`, or remove it");
+                return Err(SyntaxProblem::new(i, message, &help));
+            }
+            Some(_) => i += 1,
+        }
+    }
+}
+
+/// The parser's error in words about the user's file.
+fn described(error: &ParseError) -> SyntaxProblem {
+    let (message, help) = match error.kind() {
+        ParseErrorKind::ExpectedComma => ("a comma is missing here", "add `,`"),
+        ParseErrorKind::ExpectedColonAfterObjectKey => {
+            ("a key has no `:` after it", "write `\"key\": value`")
+        }
+        ParseErrorKind::ExpectedObjectValue => (
+            "a key has no value",
+            "write one after the `:`, or remove the key",
+        ),
+        ParseErrorKind::ExpectedStringObjectProperty => {
+            ("a key is not in quotes", "put it in double quotes")
+        }
+        ParseErrorKind::MultipleRootJsonValues => (
+            "something follows after the end of the configuration",
+            "remove it; check for a bracket that closes too early",
+        ),
+        ParseErrorKind::UnterminatedObject => (
+            "the `{` that stands here is never closed",
+            "add the missing `}`",
+        ),
+        ParseErrorKind::UnterminatedArray => (
+            "the `[` that stands here is never closed",
+            "add the missing `]`",
+        ),
+        ParseErrorKind::UnexpectedCloseBrace => (
+            "a `}` stands where a value belongs",
+            "remove it, or write the value",
+        ),
+        ParseErrorKind::UnexpectedCloseBracket => (
+            "a `]` stands where a value belongs",
+            "remove it, or write the value",
+        ),
+        ParseErrorKind::UnexpectedComma => (
+            "a comma stands where a value belongs",
+            "remove it, or write the value",
+        ),
+        ParseErrorKind::UnexpectedWord => (
+            "a word stands without quotes",
+            "put it in double quotes; only `true`, `false` and `null` have none",
+        ),
+        ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => (
+            "the string that starts here is not closed",
+            "close it with `\"`",
+        ),
+        ParseErrorKind::String(_) => (
+            "a string holds an escape that JSON does not know",
+            "write a backslash as `\\\\`; JSON knows \\n \\t \\r \\b \\f \\/ \\\" \\\\ and \\u0000",
+        ),
+        ParseErrorKind::ExpectedDigit
+        | ParseErrorKind::ExpectedDigitFollowingNegativeSign
+        | ParseErrorKind::ExpectedPlusMinusOrDigitInNumberLiteral
+        | ParseErrorKind::HexadecimalNumbersNotAllowed
+        | ParseErrorKind::UnaryPlusNumbersNotAllowed
+        | ParseErrorKind::BareDecimalPointNumbersNotAllowed
+        | ParseErrorKind::NonFiniteNumbersNotAllowed => (
+            "a number is not written as JSON writes it",
+            "write it in decimal, such as 12 or 0.5",
+        ),
+        _ => (
+            "this is not JSON",
+            "check quotes, commas and brackets around it; comments start with `//`",
+        ),
+    };
+    SyntaxProblem::new(error.range().start, message, help)
+}

@@ -1,0 +1,282 @@
+//! How the files become one: preferences, guards, joined lists, and where each value came from.
+
+use insta::assert_snapshot;
+use metier_config::{
+    ApprovalTarget, CatalogFormat, Explained, Layer, MinTier, Profile, Provider, Scope, Settings,
+};
+use serde_json::json;
+
+use crate::support::{project, user};
+
+fn row<'s>(settings: &'s Settings, key: &str) -> &'s Explained {
+    settings
+        .explain()
+        .iter()
+        .find(|row| row.key_path == key)
+        .unwrap()
+}
+
+fn merged(user: &Layer, project: &Layer) -> Settings {
+    Settings::merge(Some(user), Some(project))
+}
+
+#[test]
+fn without_files_the_defaults_of_the_design_count() {
+    let line = |row: &Explained| format!("{} = {} ({})", row.key_path, row.value, row.origin);
+    let rows: Vec<String> = Settings::default().explain().iter().map(line).collect();
+    assert_snapshot!(rows.join("\n"), @r#"
+    skill_roots = [] (default)
+    profile = "strict" (default)
+    model.provider = "router" (default)
+    model.name = null (default)
+    model.base_url = null (default)
+    model.params = {} (default)
+    execution.require_approval_for = [] (default)
+    execution.timeout_s = 60 (default)
+    execution.max_output_chars = 12000 (default)
+    execution.env = [] (default)
+    execution.require_sandbox = true (default)
+    execution.min_tier = "medium" (default)
+    security.max_skill_body_lines = 500 (default)
+    security.max_skill_body_chars = 40000 (default)
+    security.block_angle_brackets_in_frontmatter = true (default)
+    security.follow_symlinks = true (default)
+    security.max_frontmatter_lines = 200 (default)
+    security.max_frontmatter_line_chars = 500 (default)
+    security.max_frontmatter_bytes = 65536 (default)
+    security.max_description_chars = 8192 (default)
+    security.max_walk_depth = 6 (default)
+    security.max_walk_entries = 1000000 (default)
+    permissions = [] (default)
+    skills = {} (default)
+    budgets.turns = 12 (default)
+    budgets.tool_calls = 30 (default)
+    budgets.script_runs = 10 (default)
+    budgets.wall_s = null (default)
+    budgets.tokens = null (default)
+    catalog.format = "lines" (default)
+    catalog.budget_tokens = null (default)
+    trusted_keys = [] (default)
+    "#);
+    let settings = Settings::default();
+    assert_eq!(settings.profile, Profile::Strict);
+    assert_eq!(settings.execution.min_tier, MinTier::Medium);
+    assert_eq!(settings.security.max_walk_entries, 1_000_000);
+}
+
+#[test]
+fn a_project_overrides_preferences() {
+    let settings = merged(
+        &user(r#"{ "catalog": { "format": "xml", "budget_tokens": 100 } }"#),
+        &project(r#"{ "catalog": { "format": "json" } }"#),
+    );
+    assert_eq!(settings.catalog.format, CatalogFormat::Json);
+    assert_eq!(settings.catalog.budget_tokens, Some(100));
+    assert_eq!(
+        row(&settings, "catalog.format").origin,
+        ".agent/config.json"
+    );
+    assert_eq!(
+        row(&settings, "catalog.budget_tokens").origin,
+        "~/.agent/config.json"
+    );
+}
+
+#[test]
+fn a_project_lowers_a_limit_and_never_raises_it() {
+    let user = user(r#"{ "security": { "max_skill_body_lines": 300, "max_walk_depth": 20 } }"#);
+    let project = project(
+        r#"{ "security": { "max_skill_body_lines": 900, "max_walk_depth": 3, "max_frontmatter_lines": 9999 } }"#,
+    );
+    let settings = merged(&user, &project);
+    assert_eq!(settings.security.max_skill_body_lines, 300);
+    assert_eq!(settings.security.max_walk_depth, 3);
+    assert_eq!(
+        settings.security.max_frontmatter_lines, 200,
+        "the default holds too"
+    );
+    let kept = row(&settings, "security.max_skill_body_lines");
+    assert_eq!(
+        (kept.origin.as_str(), kept.line),
+        ("~/.agent/config.json", Some(1))
+    );
+    assert_eq!(kept.overruled.as_ref().unwrap().value, json!(900));
+    assert_eq!(row(&settings, "security.max_walk_depth").overruled, None);
+}
+
+#[test]
+fn a_user_may_raise_a_limit_above_its_default() {
+    let user = user(r#"{ "budgets": { "turns": 100 }, "execution": { "timeout_s": 600 } }"#);
+    let settings = Settings::merge(Some(&user), None);
+    assert_eq!(
+        (settings.budgets.turns, settings.execution.timeout_s),
+        (100, 600)
+    );
+}
+
+#[test]
+fn a_project_switches_guards_on_and_never_off() {
+    let loose = r#"{ "profile": "lenient", "security": { "block_angle_brackets_in_frontmatter": false, "follow_symlinks": true } }"#;
+    let tight = r#"{ "profile": "strict", "security": { "block_angle_brackets_in_frontmatter": true, "follow_symlinks": false } }"#;
+    let guards = |settings: &Settings| {
+        let security = &settings.security;
+        (
+            settings.profile,
+            security.block_angle_brackets_in_frontmatter,
+            security.follow_symlinks,
+        )
+    };
+    assert_eq!(
+        guards(&merged(&user(tight), &project(loose))),
+        (Profile::Strict, true, false)
+    );
+    assert_eq!(
+        guards(&merged(&user(loose), &project(tight))),
+        (Profile::Strict, true, false)
+    );
+    assert_eq!(
+        guards(&merged(&user(loose), &project(loose))),
+        (Profile::Lenient, false, true)
+    );
+    let project = project(loose);
+    let alone = Settings::merge(None, Some(&project));
+    assert_eq!(guards(&alone), (Profile::Strict, true, true));
+    assert_eq!(
+        row(&alone, "profile").overruled.as_ref().unwrap().value,
+        json!("lenient")
+    );
+}
+
+#[test]
+fn any_number_is_stricter_than_no_limit() {
+    let project = project(r#"{ "budgets": { "tokens": 5000 } }"#);
+    assert_eq!(
+        Settings::merge(None, Some(&project)).budgets.tokens,
+        Some(5000)
+    );
+    let user = user(r#"{ "budgets": { "tokens": 1000 } }"#);
+    assert_eq!(merged(&user, &project).budgets.tokens, Some(1000));
+}
+
+#[test]
+fn roots_are_the_projects_then_the_users() {
+    let settings = merged(
+        &user(r#"{ "skill_roots": ["~/mine"] }"#),
+        &project(r#"{ "skill_roots": ["ours", "more"] }"#),
+    );
+    let roots: Vec<_> = settings
+        .skill_roots
+        .iter()
+        .map(|root| (root.path.as_str(), root.scope))
+        .collect();
+    assert_eq!(
+        roots,
+        [
+            ("ours", Scope::Project),
+            ("more", Scope::Project),
+            ("~/mine", Scope::User)
+        ]
+    );
+}
+
+#[test]
+fn a_projects_entry_for_a_skill_wins() {
+    let settings = merged(
+        &user(r#"{ "skills": { "user:pdf": { "enabled": false }, "a.b": { "enabled": true } } }"#),
+        &project("{ \"skills\": {\n \"user:pdf\": { \"enabled\": true } } }"),
+    );
+    assert_eq!(
+        settings.skills,
+        [("a.b".to_owned(), true), ("user:pdf".to_owned(), true)].into()
+    );
+    let pdf = row(&settings, "skills.user:pdf.enabled");
+    assert_eq!(
+        (pdf.origin.as_str(), pdf.line),
+        (".agent/config.json", Some(2))
+    );
+    assert_eq!(row(&settings, "skills.\"a.b\".enabled").line, Some(1));
+}
+
+#[test]
+fn permissions_stay_apart_and_know_their_lines() {
+    let rules = r#"{ "permissions": [
+  { "permission": "run_script", "pattern": "*", "effect": "ask" },
+  { "permission": "run_script", "pattern": "pdf/*", "effect": "allow" },
+] }"#;
+    let settings = merged(&user(rules), &project(rules));
+    let lines: Vec<_> = settings
+        .permissions
+        .iter()
+        .map(|layer| {
+            (
+                layer.scope,
+                layer.rules.iter().map(|rule| rule.line).collect::<Vec<_>>(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [(Scope::User, vec![2, 3]), (Scope::Project, vec![2, 3])]
+    );
+}
+
+#[test]
+fn approvals_are_joined() {
+    let settings = merged(
+        &user(r#"{ "execution": { "require_approval_for": ["grep"] } }"#),
+        &project(r#"{ "execution": { "require_approval_for": ["network", "grep"] } }"#),
+    );
+    assert_eq!(
+        settings.execution.require_approval_for,
+        [ApprovalTarget::Grep, ApprovalTarget::NetworkRequest]
+    );
+}
+
+#[test]
+fn parameters_are_joined_key_by_key() {
+    let settings = merged(
+        &user(r#"{ "model": { "params": { "temperature": 1, "top_p": 0.5 } } }"#),
+        &project(r#"{ "model": { "params": { "temperature": 0 } } }"#),
+    );
+    assert_eq!(
+        json!(settings.model.params),
+        json!({ "temperature": 0, "top_p": 0.5 })
+    );
+    assert_eq!(
+        row(&settings, "model.params.temperature").origin,
+        ".agent/config.json"
+    );
+}
+
+#[test]
+fn another_provider_does_not_inherit_a_name_and_parameters() {
+    let settings = merged(
+        &user(
+            r#"{ "model": { "provider": "anthropic", "name": "claude", "params": { "top_k": 1 } } }"#,
+        ),
+        &project(r#"{ "model": { "provider": "openai" } }"#),
+    );
+    assert_eq!(settings.model.provider, Provider::Openai);
+    assert_eq!(
+        (settings.model.name, settings.model.params.len()),
+        (None, 0)
+    );
+}
+
+#[test]
+fn a_project_cannot_leave_the_endpoint_that_the_user_chose() {
+    let settings = merged(
+        &user(
+            r#"{ "model": { "provider": "openai", "base_url": "http://localhost:1", "name": "m" } }"#,
+        ),
+        &project(r#"{ "model": { "provider": "anthropic" } }"#),
+    );
+    assert_eq!(settings.model.provider, Provider::Openai);
+    assert_eq!(
+        settings.model.base_url.as_deref(),
+        Some("http://localhost:1")
+    );
+    assert_eq!(settings.model.name.as_deref(), Some("m"));
+    let kept = row(&settings, "model.provider");
+    assert_eq!(kept.overruled.as_ref().unwrap().value, json!("anthropic"));
+}

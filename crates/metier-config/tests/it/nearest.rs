@@ -1,0 +1,51 @@
+//! The nearest word, if one is near.
+
+use metier_config::nearest;
+use proptest::prelude::*;
+
+#[test]
+fn typing_errors_are_forgiven() {
+    let keys = ["follow_symlinks", "profile", "timeout_s"];
+    for typed in [
+        "follow_symlink",
+        "followSymlinks",
+        "follow-symlinks",
+        "folow_symlinsk",
+    ] {
+        assert_eq!(nearest(typed, keys), Some("follow_symlinks"), "{typed}");
+    }
+    assert_eq!(nearest("porfile", keys), Some("profile"));
+    assert_eq!(nearest("timeout", keys), Some("timeout_s"));
+}
+
+#[test]
+fn what_is_not_near_is_not_offered() {
+    assert_eq!(nearest("x", ["follow_symlinks"]), None);
+    assert_eq!(nearest("", ["a"]), None);
+    assert_eq!(nearest("pdf", ["xlsx", "docx"]), None);
+    assert_eq!(nearest(&"a".repeat(10_000), ["a"]), None);
+}
+
+#[test]
+fn the_nearest_wins_and_then_the_first() {
+    assert_eq!(nearest("pdfs", ["pdf-forms", "pdf", "pdfx"]), Some("pdf"));
+    assert_eq!(
+        nearest("a1", ["a2", "a3"]),
+        None,
+        "two letters leave no room for a guess"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_word_is_nearest_to_itself(word in "[a-z_]{1,64}", other in "[a-z_]{1,64}") {
+        prop_assert_eq!(nearest(&word, [other.as_str(), word.as_str()]), Some(word.as_str()));
+    }
+
+    #[test]
+    fn any_text_gives_an_answer(word in ".*", candidates in proptest::collection::vec(".*", 0..5)) {
+        let _ = nearest(&word, candidates.iter().map(String::as_str));
+    }
+}

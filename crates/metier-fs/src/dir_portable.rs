@@ -1,0 +1,133 @@
+//! An open directory where there are no directory descriptors: everything goes by path.
+//!
+//! Weaker than the Unix one against a directory that is swapped during a scan; a scan only reads
+//! frontmatter, and what is enforced later is judged again on the open file.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use crate::head::{BLOCK, Children, EntryKind, HeadError, Links, Name, Smallest};
+use crate::stamp::{FileId, Stamp, nanos};
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Dir {
+    path: PathBuf,
+}
+
+impl Dir {
+    /// Opens the directory at `path`, through links.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        if fs::metadata(path)?.is_dir() {
+            Ok(Self { path: path.to_owned() })
+        } else {
+            Err(ErrorKind::NotADirectory.into())
+        }
+    }
+
+    /// Opens the directory `relative` below this one.
+    pub fn open_below(&self, relative: &Path, links: Links) -> io::Result<Self> {
+        if links == Links::Refuse && self.is_link(relative) {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        Self::open(&self.path.join(relative))
+    }
+
+    /// Which directory this is.
+    pub fn id(&self) -> io::Result<FileId> {
+        Ok(FileId { device: 0, inode: path_number(&fs::canonicalize(&self.path)?) })
+    }
+
+    /// At most `limit` entries; when there are more, the first by name.
+    pub fn children(&self, limit: usize) -> io::Result<Children> {
+        let mut smallest = Smallest::new(limit);
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            let kind = match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => EntryKind::Link,
+                Ok(kind) if kind.is_dir() => EntryKind::Directory,
+                Ok(kind) if kind.is_file() => EntryKind::File,
+                Ok(_) => EntryKind::Special,
+                Err(_) => EntryKind::Unknown,
+            };
+            smallest.push(Name { name: entry.file_name(), kind });
+        }
+        Ok(smallest.finish())
+    }
+
+    /// What the file at `relative` looks like now, without opening it.
+    pub fn stamp_below(&self, relative: &Path) -> io::Result<Stamp> {
+        let path = self.path.join(relative);
+        Ok(stamp(&path, &fs::metadata(&path)?))
+    }
+
+    /// Whether `relative` is a link.
+    pub fn is_link(&self, relative: &Path) -> bool {
+        fs::symlink_metadata(self.path.join(relative)).is_ok_and(|data| data.is_symlink())
+    }
+
+    /// Reads the regular file at `relative` into `buffer`, block by block, until `enough` says so,
+    /// the file ends, or `limit` bytes are read. Gives what the file looked like.
+    pub fn read_head(
+        &self,
+        relative: &Path,
+        links: Links,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        mut enough: impl FnMut(&[u8]) -> bool,
+    ) -> Result<Stamp, HeadError> {
+        let path = self.path.join(relative);
+        if links == Links::Refuse && self.is_link(relative) {
+            return Err(HeadError::NotRegular);
+        }
+        if !fs::metadata(&path).map_err(refused)?.is_file() {
+            return Err(HeadError::NotRegular);
+        }
+        for _ in 0..3 {
+            buffer.clear();
+            let mut file: File = OpenOptions::new().read(true).open(&path).map_err(refused)?;
+            let before = stamp(&path, &file.metadata().map_err(refused)?);
+            loop {
+                let start = buffer.len();
+                buffer.resize(start + BLOCK.min(limit - start), 0);
+                let read = file.read(&mut buffer[start..]).map_err(refused)?;
+                buffer.truncate(start + read);
+                if read == 0 || buffer.len() >= limit || enough(buffer) {
+                    break;
+                }
+            }
+            if stamp(&path, &file.metadata().map_err(refused)?) == before {
+                return Ok(before);
+            }
+        }
+        Err(HeadError::Changing)
+    }
+}
+
+fn refused(error: io::Error) -> HeadError {
+    match error.kind() {
+        ErrorKind::NotFound => HeadError::Missing,
+        ErrorKind::NotADirectory => HeadError::NotADirectory,
+        _ => HeadError::Io(error),
+    }
+}
+
+/// A number for a real path, in place of an inode.
+fn path_number(path: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn stamp(path: &Path, data: &Metadata) -> Stamp {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    Stamp {
+        id: FileId { device: 0, inode: path_number(&real) },
+        size: data.len(),
+        modified: data.modified().map_or(0, nanos),
+        changed: 0,
+        links: 1,
+    }
+}

@@ -1,0 +1,155 @@
+//! An open directory on Unix: everything below it is reached through its descriptor.
+//!
+//! One `openat` with a relative path finds and opens a file; there is no look before the leap, so
+//! there is nothing to race. Opening never blocks: a pipe called `SKILL.md` is opened without
+//! waiting for a writer, seen to be no regular file, and closed.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::io::Errno;
+
+use crate::head::{BLOCK, Children, EntryKind, HeadError, Links, Name, Smallest};
+use crate::stamp::{FileId, Stamp};
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Dir {
+    fd: OwnedFd,
+}
+
+const READ: OFlags =
+    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+
+fn no_follow(links: Links) -> OFlags {
+    match links {
+        Links::Follow => OFlags::empty(),
+        Links::Refuse => OFlags::NOFOLLOW,
+    }
+}
+
+impl Dir {
+    /// Opens the directory at `path`, through links.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let fd = openat(rustix::fs::CWD, path, READ | OFlags::DIRECTORY, Mode::empty())?;
+        Ok(Self { fd })
+    }
+
+    /// Opens the directory `relative` below this one.
+    pub fn open_below(&self, relative: &Path, links: Links) -> io::Result<Self> {
+        let flags = READ | OFlags::DIRECTORY | no_follow(links);
+        Ok(Self { fd: openat(&self.fd, relative, flags, Mode::empty())? })
+    }
+
+    /// Which directory this is.
+    pub fn id(&self) -> io::Result<FileId> {
+        Ok(stamp(&fstat(&self.fd)?).id)
+    }
+
+    /// At most `limit` entries; when there are more, the first by name.
+    pub fn children(&self, limit: usize) -> io::Result<Children> {
+        let mut smallest = Smallest::new(limit);
+        for entry in rustix::fs::Dir::read_from(&self.fd)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Directory => EntryKind::Directory,
+                FileType::Symlink => EntryKind::Link,
+                FileType::RegularFile => EntryKind::File,
+                FileType::Unknown => EntryKind::Unknown,
+                _ => EntryKind::Special,
+            };
+            smallest.push(Name { name: OsStr::from_bytes(name).to_owned(), kind });
+        }
+        Ok(smallest.finish())
+    }
+
+    /// What the file at `relative` looks like now, without opening it.
+    pub fn stamp_below(&self, relative: &Path) -> io::Result<Stamp> {
+        Ok(stamp(&statat(&self.fd, relative, AtFlags::empty())?))
+    }
+
+    /// Whether `relative` is a link.
+    pub fn is_link(&self, relative: &Path) -> bool {
+        statat(&self.fd, relative, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+    }
+
+    /// Reads the regular file at `relative` into `buffer`, block by block, until `enough` says so,
+    /// the file ends, or `limit` bytes are read. Gives what the file looked like.
+    pub fn read_head(
+        &self,
+        relative: &Path,
+        links: Links,
+        limit: usize,
+        buffer: &mut Vec<u8>,
+        mut enough: impl FnMut(&[u8]) -> bool,
+    ) -> Result<Stamp, HeadError> {
+        for _ in 0..3 {
+            buffer.clear();
+            let fd = openat(&self.fd, relative, READ | no_follow(links), Mode::empty()).map_err(refused)?;
+            let before = fstat(&fd).map_err(refused)?;
+            if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+                return Err(HeadError::NotRegular);
+            }
+            let mut blocks = 0;
+            loop {
+                let start = buffer.len();
+                buffer.resize(start + BLOCK.min(limit - start), 0);
+                let read = match rustix::io::read(&fd, &mut buffer[start..]) {
+                    Err(Errno::INTR) => {
+                        buffer.truncate(start);
+                        continue;
+                    }
+                    read => read.map_err(refused)?,
+                };
+                buffer.truncate(start + read);
+                blocks += 1;
+                if read == 0 || buffer.len() >= limit || enough(buffer) {
+                    break;
+                }
+            }
+            // One block comes from one read; more may come from two versions of the file.
+            let stamp_before = stamp(&before);
+            if blocks <= 1 || stamp(&fstat(&fd).map_err(refused)?) == stamp_before {
+                return Ok(stamp_before);
+            }
+        }
+        Err(HeadError::Changing)
+    }
+}
+
+fn refused(error: Errno) -> HeadError {
+    match error {
+        Errno::NOENT => HeadError::Missing,
+        Errno::NOTDIR => HeadError::NotADirectory,
+        // A socket cannot be opened; a link refused by NOFOLLOW is no regular file to us.
+        Errno::NXIO => HeadError::NotRegular,
+        other => HeadError::Io(other.into()),
+    }
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_lossless,
+    reason = "the field types differ between Unix systems"
+)]
+fn stamp(stat: &Stat) -> Stamp {
+    let nanos = |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
+    Stamp {
+        id: FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 },
+        size: stat.st_size as u64,
+        modified: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        changed: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        links: stat.st_nlink as u32,
+    }
+}

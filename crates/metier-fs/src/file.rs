@@ -1,0 +1,174 @@
+//! Whole files, bounded; writes that are whole or not at all.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Why a file could not be read whole.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// It is a directory, pipe, socket or device.
+    NotRegular,
+    /// It is larger than the limit, which is given.
+    TooLarge(u64),
+    /// Anything else.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotRegular => f.write_str("it is not a regular file"),
+            Self::TooLarge(limit) => write!(f, "it is larger than {limit} bytes"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The regular file at `path`, if it has at most `limit` bytes. Never waits for a pipe.
+pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
+    }
+    let file = options.open(path).map_err(|error| {
+        // A socket answers the attempt with an error of its own.
+        let special = fs::metadata(path).is_ok_and(|data| !data.is_file());
+        if special { ReadError::NotRegular } else { ReadError::Io(error) }
+    })?;
+    let data = file.metadata()?;
+    if !data.is_file() {
+        return Err(ReadError::NotRegular);
+    }
+    if data.len() > limit {
+        return Err(ReadError::TooLarge(limit));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(data.len()).unwrap_or(0));
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadError::TooLarge(limit));
+    }
+    Ok(bytes)
+}
+
+/// Writes `bytes` to `path` by way of a temporary file beside it. A link at `path` stays a link:
+/// its target is written. Existing permissions stay. Missing directories are made.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent)?;
+    let mut file = tempfile::Builder::new().prefix(".metier-").tempfile_in(parent)?;
+    file.write_all(bytes)?;
+    if let Ok(data) = fs::metadata(&target) {
+        file.as_file().set_permissions(data.permissions())?;
+    }
+    file.as_file().sync_data()?;
+    file.persist(&target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Whether anything stands at `path`; links are followed.
+pub fn exists(path: &Path) -> bool {
+    path.exists()
+}
+
+/// Whether a directory stands at `path`; links are followed.
+pub fn is_dir(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Whether an error says that links lead back to themselves.
+pub fn is_link_loop(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
+
+/// The path without links, where it exists.
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path)
+}
+
+/// When `path` was last modified.
+pub fn modified(path: &Path) -> io::Result<SystemTime> {
+    fs::metadata(path)?.modified()
+}
+
+/// The names in a directory, sorted; names that are not UTF-8 are left out.
+pub fn read_dir_names(path: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(path)? {
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Removes a file; one that is not there is fine.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_replaces_the_whole_file_and_keeps_a_link() {
+        let dir = tempfile::tempdir().expect("dir");
+        let path = dir.path().join("deep/er/file");
+        write_atomic(&path, b"one").expect("makes directories");
+        write_atomic(&path, b"two").expect("replaces");
+        assert_eq!(read_bounded(&path, 10).expect("reads"), b"two");
+        assert_eq!(fs::read_dir(path.parent().expect("parent")).expect("lists").count(), 1);
+        #[cfg(unix)]
+        {
+            let link = dir.path().join("link");
+            std::os::unix::fs::symlink(&path, &link).expect("link");
+            write_atomic(&link, b"three").expect("through the link");
+            assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+            assert_eq!(read_bounded(&path, 10).expect("reads"), b"three");
+        }
+    }
+
+    #[test]
+    fn only_regular_files_within_the_limit_are_read() {
+        let dir = tempfile::tempdir().expect("dir");
+        assert!(matches!(read_bounded(dir.path(), 10), Err(ReadError::NotRegular)));
+        let path = dir.path().join("f");
+        fs::write(&path, b"12345").expect("writes");
+        assert!(matches!(read_bounded(&path, 4), Err(ReadError::TooLarge(4))));
+        assert!(matches!(read_bounded(&dir.path().join("none"), 4), Err(ReadError::Io(_))));
+        #[cfg(unix)]
+        {
+            let socket = dir.path().join("s");
+            let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("socket");
+            assert!(matches!(read_bounded(&socket, 10), Err(ReadError::NotRegular)));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The words shared by the two implementations of [`crate::Dir`].
+
+use std::ffi::OsString;
+use std::io;
+
+/// The block a head is read by: one page, which holds nearly every frontmatter.
+pub(crate) const BLOCK: usize = 4096;
+
+/// Whether links are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// They are.
+    Follow,
+    /// A link is not opened.
+    Refuse,
+}
+
+/// What a directory entry is, as far as the directory itself tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A directory.
+    Directory,
+    /// A link to something.
+    Link,
+    /// A regular file.
+    File,
+    /// A pipe, socket or device.
+    Special,
+    /// The file system does not say.
+    Unknown,
+}
+
+/// An entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// Its name, without a path.
+    pub name: OsString,
+    /// What it is.
+    pub kind: EntryKind,
+}
+
+/// The entries of a directory, at most as many as were asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Children {
+    /// The entries, in no particular order. When there were too many: the first by name.
+    pub names: Vec<Name>,
+    /// Whether there were too many.
+    pub truncated: bool,
+}
+
+/// Collects names up to a limit; beyond it keeps the smallest, so that the choice does not depend
+/// on the directory's order.
+pub(crate) struct Smallest {
+    names: Vec<Name>,
+    limit: usize,
+    truncated: bool,
+}
+
+impl Smallest {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { names: Vec::new(), limit, truncated: false }
+    }
+
+    pub(crate) fn push(&mut self, name: Name) {
+        self.names.push(name);
+        if self.names.len() >= self.limit.saturating_mul(2).max(64) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.names.len() > self.limit {
+            self.truncated = true;
+            self.names.sort_unstable();
+            self.names.truncate(self.limit);
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Children {
+        self.cut();
+        Children { names: self.names, truncated: self.truncated }
+    }
+}
+
+/// Why the head of a file could not be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HeadError {
+    /// There is no such file.
+    Missing,
+    /// A part of the path is no directory.
+    NotADirectory,
+    /// It is a directory, pipe, socket or device.
+    NotRegular,
+    /// It changed several times while it was read.
+    Changing,
+    /// Anything else.
+    Io(io::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_the_limit_the_smallest_names_stay_whatever_the_order() {
+        let collect = |order: Vec<usize>| {
+            let mut smallest = Smallest::new(3);
+            for n in order {
+                smallest.push(Name { name: format!("n{n:04}").into(), kind: EntryKind::Directory });
+            }
+            smallest.finish()
+        };
+        let up = collect((0..500).collect());
+        let down = collect((0..500).rev().collect());
+        let mut names: Vec<_> = up.names.iter().map(|n| n.name.clone()).collect();
+        names.sort();
+        assert_eq!(names, ["n0000", "n0001", "n0002"]);
+        assert!(up.truncated && down.truncated);
+        let mut down_names: Vec<_> = down.names.iter().map(|n| n.name.clone()).collect();
+        down_names.sort();
+        assert_eq!(down_names, names);
+        assert!(!collect((0..3).collect()).truncated);
+    }
+}

@@ -1,0 +1,156 @@
+//! The files below a directory: listing them, and telling whether two trees are the same.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Bounds on a walk through one skill's directory.
+#[derive(Debug, Clone, Copy)]
+pub struct TreeLimits {
+    /// Files and directories.
+    pub entries: usize,
+    /// Bytes of all files, where contents are compared.
+    pub bytes: u64,
+    /// Levels of directories.
+    pub depth: usize,
+}
+
+impl Default for TreeLimits {
+    fn default() -> Self {
+        Self { entries: 10_000, bytes: 64 << 20, depth: 16 }
+    }
+}
+
+/// A file below a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeFile {
+    /// Its path below the directory, with `/` between names.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// Whether its owner may execute it (false where the system has no such bit).
+    pub executable: bool,
+    /// Whether it is a link, which is listed and not followed.
+    pub link: bool,
+}
+
+/// The files below `dir`, sorted by path, and whether a limit cut the list. Links are listed, not
+/// followed; `.git`, `node_modules` and caches are left out.
+pub fn list_files(dir: &Path, limits: TreeLimits) -> io::Result<(Vec<TreeFile>, bool)> {
+    let mut files = Vec::new();
+    let mut seen = 0usize;
+    let mut truncated = false;
+    let mut open: Vec<(PathBuf, String, usize)> = vec![(dir.to_owned(), String::new(), 0)];
+    while let Some((path, prefix, depth)) = open.pop() {
+        for entry in fs::read_dir(&path)? {
+            let entry = entry?;
+            seen += 1;
+            if seen > limits.entries {
+                truncated = true;
+                break;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let data = entry.metadata()?;
+            let relative = format!("{prefix}{name}");
+            if data.is_dir() {
+                if matches!(name.as_str(), ".git" | "node_modules" | "__pycache__") {
+                    continue;
+                }
+                if depth + 1 >= limits.depth {
+                    truncated = true;
+                    continue;
+                }
+                open.push((entry.path(), format!("{relative}/"), depth + 1));
+            } else {
+                files.push(TreeFile {
+                    path: relative,
+                    size: data.len(),
+                    executable: is_executable(&data),
+                    link: data.is_symlink(),
+                });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok((files, truncated))
+}
+
+#[cfg(unix)]
+fn is_executable(data: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    data.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Whether two directories hold the same files with the same bytes. Anything that cannot be read
+/// or passes a limit makes them different: sameness is claimed only where it was seen.
+pub fn same_tree(a: &Path, b: &Path, limits: TreeLimits) -> bool {
+    let list = |dir: &Path| -> Option<BTreeMap<String, TreeFile>> {
+        let (files, truncated) = list_files(dir, limits).ok()?;
+        let bytes: u64 = files.iter().map(|file| file.size).sum();
+        let plain = files.iter().all(|file| !file.link);
+        (!truncated && plain && bytes <= limits.bytes)
+            .then(|| files.into_iter().map(|file| (file.path.clone(), file)).collect())
+    };
+    let (Some(left), Some(right)) = (list(a), list(b)) else { return false };
+    left == right && left.keys().all(|path| same_bytes(&a.join(path), &b.join(path)))
+}
+
+fn same_bytes(a: &Path, b: &Path) -> bool {
+    let (Ok(mut a), Ok(mut b)) = (File::open(a), File::open(b)) else { return false };
+    let mut left = [0u8; 16 * 1024];
+    let mut right = [0u8; 16 * 1024];
+    loop {
+        let Ok(read) = a.read(&mut left) else { return false };
+        if read == 0 {
+            return b.read(&mut right).is_ok_and(|rest| rest == 0);
+        }
+        if b.read_exact(&mut right[..read]).is_err() || left[..read] != right[..read] {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("dir");
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().expect("parent")).expect("dirs");
+            fs::write(path, text).expect("writes");
+        }
+        dir
+    }
+
+    #[test]
+    fn trees_are_the_same_byte_for_byte_or_not_at_all() {
+        let one = tree(&[("SKILL.md", "a"), ("scripts/x.py", "print()")]);
+        let same = tree(&[("SKILL.md", "a"), ("scripts/x.py", "print()")]);
+        let body = tree(&[("SKILL.md", "b"), ("scripts/x.py", "print()")]);
+        let more = tree(&[("SKILL.md", "a"), ("scripts/x.py", "print()"), ("y", "")]);
+        let limits = TreeLimits::default();
+        assert!(same_tree(one.path(), same.path(), limits));
+        assert!(!same_tree(one.path(), body.path(), limits));
+        assert!(!same_tree(one.path(), more.path(), limits));
+        assert!(!same_tree(one.path(), same.path(), TreeLimits { bytes: 3, ..limits }));
+        assert!(!same_tree(one.path(), same.path(), TreeLimits { entries: 2, ..limits }));
+    }
+
+    #[test]
+    fn a_listing_is_sorted_and_says_when_it_was_cut() {
+        let dir = tree(&[("b", "1"), ("a/c", "22"), (".git/config", "x")]);
+        let (files, truncated) = list_files(dir.path(), TreeLimits::default()).expect("lists");
+        let paths: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.size)).collect();
+        assert_eq!((paths, truncated), (vec![("a/c", 2), ("b", 1)], false));
+        let (_, truncated) = list_files(dir.path(), TreeLimits { depth: 1, ..TreeLimits::default() }).expect("lists");
+        assert!(truncated);
+    }
+}

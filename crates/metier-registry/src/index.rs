@@ -1,0 +1,237 @@
+//! The immutable, sorted, hashed result of a scan.
+//!
+//! A run pins one index; a refresh makes a new one. The hash covers what a model can see and what
+//! is enforced, and neither times nor absolute paths, so that the same skills give the same hash on
+//! another machine.
+
+use std::path::{Path, PathBuf};
+
+use metier_skill::{Diagnostic, Digest, Skill, SkillId, SkillName, Source, Value};
+use serde::ser::{SerializeMap, SerializeStruct};
+use serde::{Serialize, Serializer};
+
+use crate::report::path_text;
+
+/// A skill and where it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its frontmatter. The name is qualified (`plugin:name`) where a plugin's skill clashes.
+    pub skill: Skill,
+    /// Where it comes from.
+    pub source: Source,
+    /// Its directory; `builtin:NAME` for a compiled-in one.
+    pub path: PathBuf,
+    /// Other directories that hold the same skill: links to it, or byte-identical copies.
+    pub copies: Box<[PathBuf]>,
+    /// Whether it is switched on.
+    pub enabled: bool,
+    /// The digest of the frontmatter as read.
+    pub digest: Digest,
+    /// What is wrong with it.
+    pub diagnostics: Box<[Diagnostic]>,
+    /// When its `SKILL.md` was modified, in nanoseconds since the epoch.
+    pub modified: i64,
+    /// The rank of its root.
+    pub priority: usize,
+}
+
+impl Entry {
+    /// Its id: `source:name`.
+    pub fn id(&self) -> SkillId {
+        SkillId { source: self.source, name: self.skill.name.clone() }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &SkillName {
+        &self.skill.name
+    }
+
+    /// Its `SKILL.md`.
+    pub fn file(&self) -> PathBuf {
+        self.path.join("SKILL.md")
+    }
+
+    /// What a model can see and what is enforced, as one digest.
+    fn leaf(&self) -> Digest {
+        let controls = &self.skill.controls;
+        let switches = [
+            u8::from(controls.disable_model_invocation),
+            u8::from(controls.user_invocable),
+            u8::from(controls.allowed_tools.is_some()),
+            u8::from(self.enabled),
+        ];
+        let fixed = [
+            self.skill.name.as_str().as_bytes(),
+            self.source.as_str().as_bytes(),
+            self.skill.description.as_bytes(),
+            controls.run_mode.as_str().as_bytes(),
+            switches.as_slice(),
+        ];
+        let tools = controls.allowed_tools.iter().flat_map(|tools| tools.iter());
+        let globs = self.skill.paths.iter();
+        let counts = [tools.clone().count() as u64, globs.len() as u64].map(u64::to_le_bytes);
+        Digest::of_parts(
+            fixed
+                .into_iter()
+                .chain(counts.iter().map(<[u8; 8]>::as_slice))
+                .chain(tools.chain(globs).map(|text| text.as_bytes())),
+        )
+    }
+}
+
+/// All skills of a scan: the ones that count, by name, and the ones they shadow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Index {
+    entries: Vec<Entry>,
+    shadowed: Vec<Entry>,
+    hash: Digest,
+}
+
+/// What a name or id leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup<'a> {
+    /// The skill.
+    Found(&'a Entry),
+    /// Nothing.
+    NotFound,
+}
+
+impl Index {
+    /// An index of `entries` (one a name) and the ones they shadow.
+    pub(crate) fn new(mut entries: Vec<Entry>, mut shadowed: Vec<Entry>) -> Self {
+        use rayon::prelude::*;
+        let order = |a: &Entry, b: &Entry| {
+            (a.skill.name.as_str(), a.source, a.priority, &a.path)
+                .cmp(&(b.skill.name.as_str(), b.source, b.priority, &b.path))
+        };
+        let leaves: Vec<Digest> = if entries.len() > 2048 {
+            entries.par_sort_unstable_by(order);
+            entries.par_iter().map(Entry::leaf).collect()
+        } else {
+            entries.sort_unstable_by(order);
+            entries.iter().map(Entry::leaf).collect()
+        };
+        shadowed.sort_unstable_by(order);
+        let mut bytes = Vec::with_capacity(leaves.len() * 32);
+        for leaf in &leaves {
+            bytes.extend_from_slice(leaf.as_bytes());
+        }
+        Self { entries, shadowed, hash: Digest::of(&bytes) }
+    }
+
+    /// The skills that count, sorted by name; no name stands twice.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The skills that others of the same name shadow.
+    pub fn shadowed(&self) -> &[Entry] {
+        &self.shadowed
+    }
+
+    /// The hash over what a model can see and what is enforced.
+    pub fn hash(&self) -> Digest {
+        self.hash
+    }
+
+    /// The skill that `query` means: a name, `source:name` or `name@source`.
+    pub fn find(&self, query: &str) -> Lookup<'_> {
+        let by_name = |name: &str| {
+            self.entries
+                .binary_search_by(|entry| entry.skill.name.as_str().cmp(name))
+                .ok()
+                .map(|at| &self.entries[at])
+        };
+        if let Some(entry) = by_name(query) {
+            return Lookup::Found(entry);
+        }
+        let Ok(id) = query.parse::<SkillId>() else { return Lookup::NotFound };
+        let all = by_name(id.name.as_str()).into_iter().chain(&self.shadowed);
+        let found = all.filter(|entry| entry.source == id.source && entry.skill.name == id.name).min_by_key(|entry| entry.priority);
+        found.map_or(Lookup::NotFound, Lookup::Found)
+    }
+
+    /// Every directory that holds a skill of this index.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        let own = self.entries.iter().chain(&self.shadowed);
+        own.flat_map(|entry| std::iter::once(entry.path.as_path()).chain(entry.copies.iter().map(PathBuf::as_path)))
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Entry", 11)?;
+        out.serialize_field("id", &IdText(self))?;
+        out.serialize_field("name", &self.skill.name)?;
+        out.serialize_field("description", &self.skill.description)?;
+        out.serialize_field("source", &self.source)?;
+        out.serialize_field("path", &PathText(&self.path))?;
+        if !self.copies.is_empty() {
+            let copies: Vec<PathText<'_>> = self.copies.iter().map(|path| PathText(path)).collect();
+            out.serialize_field("copies", &copies)?;
+        }
+        out.serialize_field("controls", &self.skill.controls)?;
+        out.serialize_field("meta", &Meta(&self.skill))?;
+        out.serialize_field("enabled", &self.enabled)?;
+        out.serialize_field("digest", &self.digest)?;
+        out.serialize_field("diagnostics", &self.diagnostics)?;
+        out.end()
+    }
+}
+
+struct IdText<'a>(&'a Entry);
+
+impl Serialize for IdText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}:{}", self.0.source.as_str(), self.0.skill.name.as_str()))
+    }
+}
+
+struct PathText<'a>(&'a Path);
+
+impl Serialize for PathText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        path_text(self.0, serializer)
+    }
+}
+
+/// The fields that neither a model sees nor anything enforces.
+struct Meta<'a>(&'a Skill);
+
+impl Serialize for Meta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let skill = self.0;
+        let mut out = serializer.serialize_map(None)?;
+        let texts = [
+            ("version", &skill.version),
+            ("author", &skill.author),
+            ("license", &skill.license),
+            ("compatibility", &skill.compatibility),
+            ("argument_hint", &skill.argument_hint),
+            ("model", &skill.model),
+        ];
+        for (key, value) in texts {
+            if let Some(text) = value {
+                out.serialize_entry(key, text)?;
+            }
+        }
+        if !skill.paths.is_empty() {
+            out.serialize_entry("paths", &skill.paths)?;
+        }
+        if !skill.metadata.is_empty() {
+            out.serialize_entry("metadata", &Fields(&skill.metadata))?;
+        }
+        if !skill.unknown.is_empty() {
+            out.serialize_entry("unknown", &Fields(&skill.unknown))?;
+        }
+        out.end()
+    }
+}
+
+struct Fields<'a>(&'a [(Box<str>, Value)]);
+
+impl Serialize for Fields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}

@@ -1,0 +1,44 @@
+//! Finding skills: roots in, an immutable [`Index`] and a [`Report`] out.
+//!
+//! ```text
+//! roots --walk (parallel, cache)--> found --precedence--> Index + Report
+//!                                                            |
+//!                                watch: "look again" --> refresh: added / changed / removed
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`roots`] | which folders are searched, in which order: one table of data |
+//! | `walk` | one root: directories to judged `SKILL.md` heads, bounded and deterministic |
+//! | `cache` | heads of files that have not changed since they were last read |
+//! | `precedence` | which of several skills of one name counts (pure) |
+//! | [`scan()`] | all of it together |
+//! | `index` | the immutable, sorted, hashed result |
+//! | `report` | what was searched, found, left out, and why |
+//! | `changes` | the difference between two indexes |
+//! | [`watch`] | changes as they happen |
+//! | [`search`] | skills ranked for a request |
+//! | `builtin` | the skills compiled into the program |
+//!
+//! Files on disk: reads `SKILL.md` below the roots up to the closing fence and no further (two
+//! skills of one name in two roots are compared byte for byte, to tell a copy from a rival); writes
+//! one file a root in the user's cache folder, which may be deleted at any time.
+
+mod builtin;
+mod cache;
+mod changes;
+mod index;
+mod precedence;
+mod report;
+pub mod roots;
+mod scan;
+// pub mod search;
+mod walk;
+pub mod watch;
+
+pub use builtin::{BuiltinFile, builtin_files};
+pub use changes::{Change, ChangeKind, changes};
+pub use index::{Entry, Index, Lookup};
+pub use report::{Conflict, Ignored, Report, RootReport, RootState, Shadowed, ShadowReason};
+pub use roots::{Places, Root};
+pub use scan::{Registry, Scan, ScanOptions, scan};

@@ -1,0 +1,316 @@
+//! Which of several skills of one name counts. Pure: values in, values out.
+//!
+//! The higher root wins; inside a root the later modification, then the path's order. The result
+//! does not depend on the order of the input: property tests say so. What one real directory or a
+//! byte-identical copy reaches twice is one entry with several paths. A plugin's skill that clashes
+//! keeps a place of its own under `plugin:name`.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::Path;
+
+use metier_fs::Stamp;
+
+use crate::index::Entry;
+use crate::report::{Conflict, ShadowReason, Shadowed};
+
+/// A valid skill as a walk found it.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) entry: Entry,
+    /// What its `SKILL.md` looked like; `None` for a compiled-in one. The number of a deleted file is
+    /// given out again, so identity alone would take two files of a busy tree for one.
+    pub(crate) file: Option<Stamp>,
+    /// Whether a link leads to it: a real path is shown rather than a link.
+    pub(crate) via_link: bool,
+    /// The plugin it belongs to.
+    pub(crate) plugin: Option<Box<str>>,
+}
+
+/// The skills that count, the ones they shadow, and the account of it.
+#[derive(Debug, Default)]
+pub(crate) struct Decided {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) shadowed: Vec<Entry>,
+    pub(crate) conflicts: Vec<Conflict>,
+}
+
+/// Decides between `candidates`; `same` tells whether two directories hold byte-identical trees.
+pub(crate) fn decide(candidates: Vec<Candidate>, same: &mut dyn FnMut(&Path, &Path) -> bool) -> Decided {
+    let candidates = merge_links(candidates);
+    let mut decided = Decided::default();
+    let mut qualified = Vec::new();
+    for_each_name(candidates, |mut group| {
+        if group.len() > 1 {
+            group = merge_copies(group, same);
+        }
+        if group.len() > 1 {
+            for candidate in group.extract_if(.., |candidate| candidate.plugin.is_some()) {
+                qualified.push(qualify(candidate));
+            }
+        }
+        settle(group, &mut decided);
+    });
+    // A qualified name can clash again: one plugin from two marketplaces, or a skill that is
+    // literally called so, which then has precedence as what it is.
+    for_each_name(qualified, |group| {
+        let taken = decided.entries.iter().position(|entry| entry.skill.name == group[0].entry.skill.name);
+        let mut group = merge_copies(group, same);
+        if let Some(at) = taken {
+            let entry = decided.entries.swap_remove(at);
+            group.insert(0, Candidate { entry, file: None, via_link: false, plugin: None });
+        }
+        settle(group, &mut decided);
+    });
+    decided.conflicts.sort_by(|a, b| a.name.cmp(&b.name));
+    decided
+}
+
+/// The order of precedence inside a name: best first.
+fn rank(candidate: &Candidate) -> (usize, Reverse<i64>, &Path) {
+    let entry = &candidate.entry;
+    (entry.priority, Reverse(entry.modified), &entry.path)
+}
+
+/// One real file reached by several paths is one candidate with several paths.
+fn merge_links(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let mut seen: HashMap<Stamp, usize> = HashMap::with_capacity(candidates.len());
+    let repeated = candidates.iter().filter_map(|c| c.file).any(|file| {
+        let count = seen.entry(file).or_default();
+        *count += 1;
+        *count > 1
+    });
+    if !repeated {
+        return candidates;
+    }
+    // The highest root keeps the entry; inside it a real path rather than a link.
+    candidates.sort_by(|a, b| {
+        let key = |c: &Candidate| (c.entry.priority, c.via_link);
+        key(a).cmp(&key(b)).then_with(|| a.entry.path.cmp(&b.entry.path))
+    });
+    let mut kept: Vec<Candidate> = Vec::with_capacity(candidates.len());
+    let mut by_file: HashMap<Stamp, usize> = HashMap::with_capacity(candidates.len());
+    for candidate in candidates {
+        let at = candidate.file.and_then(|file| by_file.get(&file).copied());
+        match at {
+            Some(at) => add_copy(&mut kept[at].entry, candidate.entry),
+            None => {
+                if let Some(file) = candidate.file {
+                    by_file.insert(file, kept.len());
+                }
+                kept.push(candidate);
+            }
+        }
+    }
+    kept
+}
+
+fn add_copy(entry: &mut Entry, copy: Entry) {
+    let mut copies = std::mem::take(&mut entry.copies).into_vec();
+    copies.push(copy.path);
+    copies.extend(copy.copies);
+    copies.sort();
+    entry.copies = copies.into();
+}
+
+/// The candidate under its name in its plugin.
+fn qualify(mut candidate: Candidate) -> Candidate {
+    if let Some(plugin) = &candidate.plugin {
+        candidate.entry.skill.name = candidate.entry.skill.name.qualified(plugin);
+    }
+    candidate
+}
+
+/// Calls `decide` with the candidates of each name, in the order of names, each group best first.
+/// Positions are sorted, not candidates: at a hundred thousand skills moving them is what costs.
+fn for_each_name(candidates: Vec<Candidate>, mut decide: impl FnMut(Vec<Candidate>)) {
+    use rayon::prelude::*;
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    let by_rank = |a: &usize, b: &usize| {
+        let (a, b) = (&candidates[*a], &candidates[*b]);
+        a.entry.skill.name.cmp(&b.entry.skill.name).then_with(|| rank(a).cmp(&rank(b)))
+    };
+    if order.len() > 4096 {
+        order.par_sort_unstable_by(by_rank);
+    } else {
+        order.sort_unstable_by(by_rank);
+    }
+    let mut slots: Vec<Option<Candidate>> = candidates.into_iter().map(Some).collect();
+    let mut group: Vec<Candidate> = Vec::new();
+    for at in order {
+        let Some(candidate) = slots[at].take() else { continue };
+        if group.last().is_some_and(|last| last.entry.skill.name != candidate.entry.skill.name) {
+            decide(std::mem::take(&mut group));
+        }
+        group.push(candidate);
+    }
+    if !group.is_empty() {
+        decide(group);
+    }
+}
+
+/// Byte-identical copies in other roots join the best of them.
+fn merge_copies(group: Vec<Candidate>, same: &mut dyn FnMut(&Path, &Path) -> bool) -> Vec<Candidate> {
+    let mut kept: Vec<Candidate> = Vec::with_capacity(group.len());
+    for candidate in group {
+        let entry = &candidate.entry;
+        let twin = kept.iter_mut().find(|known| {
+            let other = &known.entry;
+            other.priority != entry.priority
+                && other.digest == entry.digest
+                && known.file.is_some()
+                && candidate.file.is_some()
+                && same(&other.path, &entry.path)
+        });
+        match twin {
+            Some(twin) => add_copy(&mut twin.entry, candidate.entry),
+            None => kept.push(candidate),
+        }
+    }
+    kept
+}
+
+/// The first counts, the others are shadowed.
+fn settle(group: Vec<Candidate>, decided: &mut Decided) {
+    let mut group = group.into_iter().map(|candidate| candidate.entry);
+    let Some(winner) = group.next() else { return };
+    let losers: Vec<Entry> = group.collect();
+    if !losers.is_empty() {
+        let reason = |loser: &Entry| {
+            if loser.priority != winner.priority {
+                ShadowReason::HigherRoot
+            } else if loser.modified != winner.modified {
+                ShadowReason::ModifiedLater
+            } else {
+                ShadowReason::PathOrder
+            }
+        };
+        decided.conflicts.push(Conflict {
+            name: winner.skill.name.as_str().into(),
+            winner: winner.path.clone(),
+            source: winner.source,
+            reason: reason(&losers[0]),
+            shadowed: losers
+                .iter()
+                .map(|loser| Shadowed {
+                    source: loser.source,
+                    path: loser.path.clone(),
+                    version: loser.skill.version.clone(),
+                    reason: reason(loser),
+                })
+                .collect(),
+        });
+        decided.shadowed.extend(losers);
+    }
+    decided.entries.push(winner);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metier_fs::FileId;
+    use metier_skill::{ParseOptions, Source, parse};
+    use proptest::prelude::*;
+
+    /// name, root, time, file, tree, via_link
+    type Facts = (u8, usize, i64, u64, u8, bool);
+
+    fn candidate((at, facts): (usize, Facts)) -> Candidate {
+        let (name, root, modified, file, tree, via_link) = facts;
+        let source = Source::ALL[root];
+        let text = format!("---\nname: s{name}\ndescription: d{tree}\n---\n");
+        let parsed = parse(text.as_bytes(), &ParseOptions::default());
+        Candidate {
+            entry: Entry {
+                skill: parsed.skill.expect("valid"),
+                source,
+                path: format!("/{root}/{at}-{tree}").into(),
+                copies: Box::default(),
+                enabled: true,
+                digest: parsed.digest,
+                diagnostics: Box::default(),
+                modified,
+                priority: root,
+            },
+            file: Some(Stamp { id: FileId { device: 1, inode: file }, size: 1, modified, changed: 0, links: 1 }),
+            via_link,
+            plugin: (source == Source::Plugin).then(|| "plug".into()),
+        }
+    }
+
+    fn same_tree_number(a: &Path, b: &Path) -> bool {
+        let number = |path: &Path| path.to_string_lossy().rsplit('-').next().map(str::to_owned);
+        number(a) == number(b)
+    }
+
+    fn index(candidates: Vec<Candidate>) -> (Vec<Entry>, Vec<Entry>, Vec<Conflict>) {
+        let decided = decide(candidates, &mut same_tree_number);
+        let index = crate::index::Index::new(decided.entries, decided.shadowed);
+        (index.entries().to_vec(), index.shadowed().to_vec(), decided.conflicts)
+    }
+
+    #[test]
+    fn the_higher_root_wins_then_the_later_time_then_the_path() {
+        let (entries, shadowed, conflicts) = index(
+            [(0, (1, 1, 5, 1, 1, false)), (1, (1, 2, 9, 2, 2, false)), (2, (1, 1, 7, 3, 3, false)), (3, (1, 1, 7, 4, 4, false))]
+                .map(candidate)
+                .to_vec(),
+        );
+        assert_eq!(entries.len(), 1);
+        assert_eq!(entries[0].path, Path::new("/1/2-3"));
+        assert_eq!(shadowed.len(), 3);
+        let reasons: Vec<_> = conflicts[0].shadowed.iter().map(|s| s.reason).collect();
+        assert_eq!(reasons, [ShadowReason::PathOrder, ShadowReason::ModifiedLater, ShadowReason::HigherRoot]);
+    }
+
+    #[test]
+    fn a_plugins_skill_that_clashes_is_qualified_and_not_lost() {
+        let (entries, shadowed, conflicts) =
+            index([(0, (1, 2, 5, 1, 1, false)), (1, (1, 3, 5, 2, 2, false))].map(candidate).to_vec());
+        let names: Vec<_> = entries.iter().map(|e| e.skill.name.as_str()).collect();
+        assert_eq!(names, ["plug:s1", "s1"]);
+        assert!(shadowed.is_empty() && conflicts.is_empty());
+    }
+
+    #[test]
+    fn links_and_identical_copies_are_one_entry_with_several_paths() {
+        let (entries, shadowed, _) = index(
+            [(0, (1, 1, 5, 1, 1, true)), (1, (1, 1, 5, 1, 1, false)), (2, (1, 2, 3, 7, 1, false))].map(candidate).to_vec(),
+        );
+        assert_eq!(entries.len(), 1);
+        assert_eq!(entries[0].path, Path::new("/1/1-1"), "a real path rather than a link");
+        assert_eq!(entries[0].copies.len(), 2);
+        assert!(shadowed.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_decision_is_total_and_does_not_depend_on_the_order(
+            facts in proptest::collection::vec((0u8..4, 0usize..5, 0i64..3, 0u64..8, 0u8..3, any::<bool>()), 0..14),
+            seed in any::<u64>(),
+        ) {
+            // A file has one content, so candidates that share a file share name, tree and time.
+            let mut first: HashMap<u64, Facts> = HashMap::new();
+            let facts: Vec<Facts> = facts.into_iter().map(|f| {
+                let known = *first.entry(f.3).or_insert(f);
+                (known.0, f.1, known.2, f.3, known.4, f.5)
+            }).collect();
+            let all: Vec<Candidate> = facts.into_iter().enumerate().map(candidate).collect();
+            let mut shuffled = all.clone();
+            let mut state = seed | 1;
+            for at in (1..shuffled.len()).rev() {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                shuffled.swap(at, (state >> 33) as usize % (at + 1));
+            }
+            let total = all.len();
+            let (entries, shadowed, conflicts) = index(all);
+            prop_assert_eq!(index(shuffled), (entries.clone(), shadowed.clone(), conflicts));
+            // Nothing is lost: every path is an entry, a copy, or shadowed.
+            let paths = |list: &[Entry]| list.iter().map(|e| 1 + e.copies.len()).sum::<usize>();
+            prop_assert_eq!(paths(&entries) + paths(&shadowed), total);
+            let mut names: Vec<_> = entries.iter().map(|e| e.skill.name.clone()).collect();
+            names.dedup();
+            prop_assert_eq!(names.len(), entries.len());
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Which folders are searched for skills, highest priority first.
+//!
+//! The table is data: a new agent's folder is one new line. Nothing here reads the environment; the
+//! caller hands in [`Places`].
+
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+use metier_fs::{UserFolders, exists, is_dir, modified, read_dir_names};
+use metier_skill::Source;
+
+/// An agent's folders for skills, in the project and in the home directory.
+struct AgentFolders {
+    project: &'static [&'static str],
+    user: &'static [&'static str],
+}
+
+/// Every agent whose folders are read, in the order of precedence.
+#[rustfmt::skip]
+const AGENTS: &[AgentFolders] = &[
+    AgentFolders { project: &[".agent/skills"], user: &[] }, // our own; the user's is `UserFolders::agent`
+    AgentFolders { project: &[".agents/skills"], user: &[".agents/skills", ".config/agents/skills"] },
+    AgentFolders { project: &[".claude/skills"], user: &[".claude/skills"] },
+    AgentFolders { project: &[".codex/skills"], user: &[".codex/skills"] },
+    AgentFolders { project: &[".opencode/skill", ".opencode/skills"], user: &[".config/opencode/skill", ".config/opencode/skills"] },
+    AgentFolders { project: &[".gemini/skills"], user: &[".gemini/skills"] },
+    AgentFolders { project: &[".github/skills"], user: &[".copilot/skills"] },
+    AgentFolders { project: &[".goose/skills"], user: &[".config/goose/skills"] },
+    AgentFolders { project: &[".qwen/skills"], user: &[".qwen/skills"] },
+    AgentFolders { project: &[".cursor/skills"], user: &[".cursor/skills"] },
+    AgentFolders { project: &[".warp/skills"], user: &[".warp/skills"] },
+    AgentFolders { project: &[".factory/skills"], user: &[".factory/skills"] },
+    AgentFolders { project: &[".kiro/skills"], user: &[".kiro/skills"] },
+    AgentFolders { project: &[".kimi/skills"], user: &[".kimi/skills"] },
+    AgentFolders { project: &[".crush/skills"], user: &[".config/crush/skills"] },
+    AgentFolders { project: &[".roo/skills"], user: &[".roo/skills"] },
+    AgentFolders { project: &[".pi/skills"], user: &[".pi/agent/skills"] },
+    AgentFolders { project: &[".vibe/skills"], user: &[".vibe/skills"] },
+];
+
+/// What marks the top of a repository.
+const REPOSITORY_MARKS: &[&str] = &[".git", ".jj", ".hg", ".svn"];
+
+/// The plugin cache below the home directory: `<marketplace>/<plugin>/<version>/skills`.
+const PLUGIN_CACHE: &str = ".claude/plugins/cache";
+
+/// A folder to search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Where its skills count as coming from.
+    pub source: Source,
+    /// The folder.
+    pub path: PathBuf,
+    /// The plugin it belongs to.
+    pub plugin: Option<String>,
+    /// Whether its absence is a mistake rather than the usual case.
+    pub required: bool,
+}
+
+impl Root {
+    fn usual(source: Source, path: PathBuf) -> Self {
+        Self { source, path, plugin: None, required: false }
+    }
+}
+
+/// Where to look from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The working directory, absolute.
+    pub working_dir: PathBuf,
+    /// The user's folders; `None` without a home directory.
+    pub user: Option<UserFolders>,
+    /// Roots named for this call, highest priority first.
+    pub explicit: Vec<PathBuf>,
+    /// More user roots (`CLAUDE_SKILLS_DIR`).
+    pub more_user: Vec<PathBuf>,
+}
+
+/// The roots for `places`, highest priority first, each folder once.
+pub fn resolve(places: &Places) -> Vec<Root> {
+    let mut roots: Vec<Root> = Vec::new();
+    let mut add = |root: Root| {
+        if !roots.iter().any(|known| known.path == root.path) {
+            roots.push(root);
+        }
+    };
+    for path in &places.explicit {
+        let path = places.working_dir.join(path);
+        add(Root { source: Source::Explicit, path, plugin: None, required: true });
+    }
+    let home = places.user.as_ref().map(|user| user.home.as_path());
+    for dir in project_dirs(&places.working_dir, home) {
+        for folder in AGENTS.iter().flat_map(|agent| agent.project) {
+            add(Root::usual(Source::Project, dir.join(folder)));
+        }
+    }
+    if let Some(user) = &places.user {
+        add(Root::usual(Source::User, user.agent.join("skills")));
+        for folder in AGENTS.iter().flat_map(|agent| agent.user) {
+            add(Root::usual(Source::User, user.home.join(folder)));
+        }
+    }
+    for path in &places.more_user {
+        let path = places.working_dir.join(path);
+        add(Root { source: Source::User, path, plugin: None, required: true });
+    }
+    if let Some(home) = home {
+        plugin_roots(&home.join(PLUGIN_CACHE)).into_iter().for_each(add);
+    }
+    roots
+}
+
+/// The directories whose folders count as the project's: from the working directory up to the
+/// repository's top, or to the file system's where there is none. The home directory's folders are
+/// the user's, not a project's, unless it is itself the working directory's repository.
+fn project_dirs(working_dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut dirs = Vec::new();
+    for dir in working_dir.ancestors() {
+        if home != Some(dir) {
+            dirs.push(dir.to_owned());
+        }
+        if REPOSITORY_MARKS.iter().any(|mark| exists(&dir.join(mark))) {
+            break;
+        }
+    }
+    dirs
+}
+
+/// The skill folders of the newest version of each plugin, in the order of their names.
+fn plugin_roots(cache: &Path) -> Vec<Root> {
+    let mut roots = Vec::new();
+    for marketplace in names(cache) {
+        let marketplace = cache.join(marketplace);
+        for plugin in names(&marketplace) {
+            let versions = marketplace.join(&plugin);
+            let newest = names(&versions)
+                .into_iter()
+                .filter(|version| is_dir(&versions.join(version).join("skills")))
+                .max_by(|a, b| newer(&versions, a, b));
+            if let Some(version) = newest {
+                roots.push(Root {
+                    source: Source::Plugin,
+                    path: versions.join(version).join("skills"),
+                    plugin: Some(plugin),
+                    required: false,
+                });
+            }
+        }
+    }
+    roots
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names = read_dir_names(dir).unwrap_or_default();
+    names.retain(|name| !name.starts_with('.'));
+    names
+}
+
+/// Version numbers first, by their numbers; other names (commits) by their modification time.
+fn newer(dir: &Path, a: &str, b: &str) -> Ordering {
+    match (version(a), version(b)) {
+        (Some(x), Some(y)) => x.cmp(&y),
+        (Some(_), None) => Ordering::Greater,
+        (None, Some(_)) => Ordering::Less,
+        (None, None) => {
+            let time = |name: &str| modified(&dir.join(name)).ok();
+            time(a).cmp(&time(b)).then_with(|| a.cmp(b))
+        }
+    }
+}
+
+/// A version's numbers, whether it is a release (a release is newer than its pre-releases), and the
+/// pre-release text.
+fn version(text: &str) -> Option<(Vec<u64>, bool, String)> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let text = text.split('+').next()?;
+    let (numbers, rest) = match text.split_once('-') {
+        Some((numbers, rest)) => (numbers, rest),
+        None => (text, ""),
+    };
+    let numbers: Option<Vec<u64>> = numbers.split('.').map(|part| part.parse().ok()).collect();
+    Some((numbers?, rest.is_empty(), rest.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(dir: &Path, home: &Path) -> Places {
+        Places {
+            working_dir: dir.to_owned(),
+            user: Some(UserFolders::new(home, Some(&home.join(".agent")))),
+            explicit: vec![],
+            more_user: vec![],
+        }
+    }
+
+    fn position(roots: &[Root], path: &Path) -> Option<usize> {
+        roots.iter().position(|root| root.path == path)
+    }
+
+    #[test]
+    fn the_nearest_project_folder_comes_first_and_the_search_stops_at_the_repository() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let repo = tmp.path().join("home/work/repo");
+        let deep = repo.join("a/b");
+        std::fs::create_dir_all(&deep).expect("dirs");
+        std::fs::create_dir_all(repo.join(".git")).expect("dirs");
+        let roots = resolve(&places(&deep, &tmp.path().join("home")));
+        let at = |path: PathBuf| position(&roots, &path).unwrap_or_else(|| panic!("{path:?}"));
+        assert_eq!(roots[0].path, deep.join(".agent/skills"));
+        assert!(at(deep.join(".claude/skills")) < at(repo.join("a/.agent/skills")));
+        assert!(at(repo.join("a/.vibe/skills")) < at(repo.join(".agent/skills")));
+        assert_eq!(position(&roots, &tmp.path().join("home/work/.claude/skills")), None);
+        assert!(at(repo.join(".vibe/skills")) < at(tmp.path().join("home/.agent/skills")));
+    }
+
+    #[test]
+    fn the_home_directory_is_the_users_even_when_the_search_passes_it() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let home = tmp.path().join("home");
+        let dir = home.join("work");
+        std::fs::create_dir_all(&dir).expect("dirs");
+        let roots = resolve(&places(&dir, &home));
+        let found = &roots[position(&roots, &home.join(".claude/skills")).expect("there")];
+        assert_eq!(found.source, Source::User);
+    }
+
+    #[test]
+    fn the_newest_version_of_a_plugin_counts() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let cache = tmp.path().join(PLUGIN_CACHE);
+        for version in ["1.9.0", "1.10.0", "1.10.0-rc.1", "abcdef", "2.0.0"] {
+            std::fs::create_dir_all(cache.join("market/tool").join(version)).expect("dirs");
+        }
+        for version in ["1.9.0", "1.10.0", "1.10.0-rc.1", "abcdef"] {
+            std::fs::create_dir_all(cache.join("market/tool").join(version).join("skills")).expect("dirs");
+        }
+        let roots = plugin_roots(&cache);
+        assert_eq!(roots.len(), 1);
+        assert_eq!(roots[0].path, cache.join("market/tool/1.10.0/skills"));
+        assert_eq!(roots[0].plugin.as_deref(), Some("tool"));
+    }
+
+    #[test]
+    fn no_folder_stands_twice_in_the_table() {
+        let mut all: Vec<&str> = AGENTS.iter().flat_map(|agent| agent.project).copied().collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+        assert!(all.iter().all(|folder| folder.starts_with('.') && !folder.ends_with('/')));
+    }
+}

@@ -1,0 +1,199 @@
+//! Finds text that a model would read and a person would not see: ASCII in tag characters, bytes
+//! in variation selectors, bits in zero-width characters, reordering, and plain invisible letters.
+//!
+//! The same characters are at work in honest flags, emoji, Persian, Hindi, Mongolian or Hebrew,
+//! so each is judged by its neighbours and not by its number alone. A judgement never rests on a
+//! character that is itself hidden; that is why one removal is enough, and why every function here
+//! is linear. Pure: no I/O, no policy. What a finding means (warn, refuse, ask) is for the callers,
+//! which are validation, the renderers to model and terminal, and the scanner.
+
+mod bidi;
+mod decode;
+#[cfg(test)]
+mod laws;
+mod scan;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// Why a run of characters is hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HiddenKind {
+    /// The tag block (U+E0000 to U+E007F) outside the flags of England, Scotland and Wales.
+    TagCharacters,
+    /// Variation selectors that select nothing: no fitting character stands before them.
+    VariationSelectors,
+    /// Joiners, zero-width spaces and invisible operators where no script or emoji needs them.
+    ZeroWidth,
+    /// Controls that reorder text on the screen without right-to-left text to justify them.
+    Bidi,
+    /// Other characters without a glyph: fillers, deprecated and unassigned format characters.
+    Invisible,
+}
+
+impl HiddenKind {
+    /// The stable name, as used in diagnostics and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TagCharacters => "tag-characters",
+            Self::VariationSelectors => "variation-selectors",
+            Self::ZeroWidth => "zero-width",
+            Self::Bidi => "bidi",
+            Self::Invisible => "invisible",
+        }
+    }
+}
+
+/// Adjacent hidden characters of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenRun {
+    /// Where the run stands in the text, in bytes; both ends are character boundaries.
+    pub range: Range<usize>,
+    /// Why it is hidden.
+    pub kind: HiddenKind,
+    /// What it spells in one of the known encodings, if that is printable. Untrusted: pass it
+    /// through [`terminal_safe`] like any foreign text.
+    pub decoded: Option<String>,
+}
+
+/// All hidden runs of `text`, in order; adjacent characters of one kind form one run.
+///
+/// A byte order mark at the very start of the text is not hidden.
+pub fn find_hidden(text: &str) -> Vec<HiddenRun> {
+    if cannot_hide(text.as_bytes()) {
+        return Vec::new();
+    }
+    let mut runs: Vec<HiddenRun> = Vec::new();
+    for (range, kind) in scan::hidden_characters(text) {
+        match runs.last_mut() {
+            Some(last) if last.kind == kind && last.range.end == range.start => {
+                last.range.end = range.end;
+            }
+            _ => runs.push(HiddenRun {
+                range,
+                kind,
+                decoded: None,
+            }),
+        }
+    }
+    for run in &mut runs {
+        run.decoded = decode::decode(text, run);
+    }
+    runs
+}
+
+/// True when nothing in the text can be hidden, because none of the characters that
+/// [`find_hidden`] judges occurs in it. One pass over the bytes, which need not be UTF-8: bytes
+/// that are not decode to replacement characters, and those are visible.
+pub fn cannot_hide(text: &[u8]) -> bool {
+    if text.is_ascii() {
+        return true;
+    }
+    let mut rest = text;
+    while let [first, tail @ ..] = rest {
+        if *first >= 0xC2 && starts_with_suspect(rest) {
+            return false;
+        }
+        rest = tail;
+    }
+    true
+}
+
+/// The UTF-8 of every character for which [`tables::suspect`] answers; a test holds them together.
+fn starts_with_suspect(bytes: &[u8]) -> bool {
+    matches!(
+        bytes,
+        [0xC2, 0xAD, ..]
+            | [0xCD, 0x8F, ..]
+            | [0xD8, 0x9C, ..]
+            | [0xE1, 0x85, 0x9F..=0xA0, ..]
+            | [0xE1, 0x9E, 0xB4..=0xB5, ..]
+            | [0xE1, 0xA0, 0x8B..=0x8F, ..]
+            | [0xE2, 0x80, 0x8B..=0x8F | 0xAA..=0xAE, ..]
+            | [0xE2, 0x81, 0xA0..=0xAF, ..]
+            | [0xE2, 0xA0, 0x80, ..]
+            | [0xE3, 0x85, 0xA4, ..]
+            | [0xEF, 0xB8, 0x80..=0x8F, ..]
+            | [0xEF, 0xBB, 0xBF, ..]
+            | [0xEF, 0xBE, 0xA0, ..]
+            | [0xEF, 0xBF, 0xB0..=0xBB, ..]
+            | [0xF0, 0x9B, 0xB2, 0xA0..=0xA3, ..]
+            | [0xF0, 0x9D, 0x85, 0xB3..=0xBA, ..]
+            | [0xF3, 0xA0, ..]
+    )
+}
+
+/// The text without its hidden runs (borrowed when there are none); honest text survives byte for
+/// byte, and the result has no hidden run.
+pub fn without_hidden(text: &str) -> Cow<'_, str> {
+    let runs = find_hidden(text);
+    if runs.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut from = 0;
+    for run in runs {
+        kept.push_str(&text[from..run.range.start]);
+        from = run.range.end;
+    }
+    kept.push_str(&text[from..]);
+    Cow::Owned(kept)
+}
+
+/// What [`terminal_safe`] does with line feeds and tabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Breaks {
+    /// Line feeds and tabs stay, for text that may fill several lines.
+    Keep,
+    /// They are escaped too, for a name or message that must stay on its line.
+    Escape,
+}
+
+/// The text safe for a terminal: hidden characters and controls are shown as escapes such as
+/// `\x1b` or `\u{202e}`; honest emoji and scripts survive.
+///
+/// Carriage returns are always escaped, since they let text overwrite its own line. Embeddings,
+/// overrides and isolates are escaped even where they are honest: they reach beyond the text into
+/// whatever is printed after it on the line. Marks such as RLM stay where they are honest. A
+/// backslash is not escaped, so the result is to be read and not to be decoded.
+pub fn terminal_safe(text: &str, breaks: Breaks) -> Cow<'_, str> {
+    let runs = find_hidden(text);
+    if runs.is_empty() && !text.chars().any(|c| acts_on_terminal(c, breaks)) {
+        return Cow::Borrowed(text);
+    }
+    let mut runs = runs.into_iter().map(|run| run.range).peekable();
+    let mut shown = String::with_capacity(text.len() + 16);
+    for (at, c) in text.char_indices() {
+        while runs.next_if(|run| run.end <= at).is_some() {}
+        if runs.peek().is_some_and(|run| run.contains(&at)) || acts_on_terminal(c, breaks) {
+            push_escaped(&mut shown, c);
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn acts_on_terminal(c: char, breaks: Breaks) -> bool {
+    match c {
+        '\n' | '\t' => breaks == Breaks::Escape,
+        // Line and paragraph separator, then the bidi controls: not controls by category.
+        '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => true,
+        c => c.is_control(),
+    }
+}
+
+fn push_escaped(out: &mut String, c: char) {
+    // Writing to a string cannot fail.
+    let _ = match c {
+        '\n' => out.write_str("\\n"),
+        '\r' => out.write_str("\\r"),
+        '\t' => out.write_str("\\t"),
+        '\0'..='\x7F' => write!(out, "\\x{:02x}", u32::from(c)),
+        c => write!(out, "\\u{{{:x}}}", u32::from(c)),
+    };
+}

@@ -1,0 +1,67 @@
+//! What a skill is: the text of a `SKILL.md` in, a typed [`Skill`] and [`Diagnostic`]s with spans out.
+//!
+//! This crate is pure. It opens no file, reads no clock and no environment; whoever has bytes
+//! (a scan, an archive, an editor, a fuzzer) gets the same answer from the same bytes.
+//!
+//! The way through it:
+//!
+//! ```text
+//! bytes --fence--> yaml text --plain (fast) or yaml (full)--> Node tree --fields--> Skill
+//!                      |                  |                                          |
+//!                      +--- repair <-- syntax error                            diagnostics
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`mod@parse`] | the entry points [`parse()`] (frontmatter) and [`check()`] (whole file) |
+//! | [`fence`] | where the frontmatter starts and ends, block by block |
+//! | [`yaml`] | the node tree, and the full parser behind limits |
+//! | `plain` | the fast path for the frontmatter most skills have |
+//! | `repair` | broken YAML that everybody writes |
+//! | `fields` | node tree to typed fields |
+//! | [`codes`] | every diagnostic code: what, why, how to mend, who else rejects it |
+//! | [`hidden`] | text a model would read and a person would not see |
+//!
+//! Files on disk: none. Discovery is `metier-registry`'s, reading is `metier-fs`'s.
+//!
+//! ```
+//! use metier_skill::{ParseOptions, parse};
+//!
+//! let text = b"---\nname: pdf-tools\ndescription: Fill forms: PDF only\n---\n# Body\n";
+//! let parsed = parse(text, &ParseOptions::default());
+//! let skill = parsed.skill.expect("the unquoted colon is repaired");
+//! assert_eq!(skill.description.as_ref(), "Fill forms: PDF only");
+//! assert_eq!(parsed.diagnostics[0].code.as_str(), "yaml-unquoted-colon");
+//! ```
+
+pub mod codes;
+mod diagnostic;
+mod digest;
+pub mod fence;
+mod fields;
+pub mod hidden;
+mod ids;
+mod limits;
+mod name;
+pub mod parse;
+mod plain;
+mod repair;
+mod skill;
+mod source_map;
+mod text_edit;
+mod tokens;
+mod tools;
+mod value;
+pub mod yaml;
+
+pub use codes::Code;
+pub use diagnostic::{Diagnostic, DiagnosticAt, Severity};
+pub use digest::Digest;
+pub use ids::{SkillId, Source, UnknownSource};
+pub use limits::{Limits, Profile};
+pub use name::{NameFault, SkillName, name_faults};
+pub use parse::{ParseOptions, Parsed, check, parse};
+pub use skill::{Controls, KNOWN_FIELDS, RunMode, Skill};
+pub use text_edit::{TextEdit, apply_edits};
+pub use tokens::estimate_tokens;
+pub use value::Value;

@@ -1,0 +1,468 @@
+//! The fast path: the plain `key: value` frontmatter that most skills have.
+//!
+//! A general YAML parser costs several microseconds a document, more than opening and reading the
+//! file. This reader knows a small, common part of YAML (one-line scalars, simple blocks, nested
+//! maps and lists of scalars) and answers `None` for everything else, in which case the full
+//! parser decides. Where it answers, it gives exactly the tree the full parser gives, spans
+//! included; a property test and a test over the whole corpus hold it to that.
+
+use std::borrow::Cow;
+
+use crate::yaml::{Node, NodeKind, Style};
+
+/// Levels this reader descends before it leaves the text to the full parser.
+const MAX_DEPTH: usize = 6;
+/// Values this reader takes before it leaves the text to the full parser.
+const MAX_NODES: usize = 512;
+
+/// The node tree of `text`, or `None` when the text is more than this reader knows.
+pub(crate) fn parse(text: &str) -> Option<Node<'_>> {
+    if !only_common_characters(text) {
+        return None;
+    }
+    let mut reader = Reader { text, at: 0, nodes: 0 };
+    let map = reader.block_map(0, 1)?;
+    reader.peek().is_none().then_some(map)
+}
+
+/// No tabs, carriage returns, controls, or characters that YAML treats as breaks or marks.
+fn only_common_characters(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.iter().any(|b| (*b < 0x20 && *b != b'\n') || *b == 0x7f) {
+        return false;
+    }
+    text.is_ascii()
+        || !text.chars().any(|ch| {
+            matches!(ch, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+        })
+}
+
+/// A line that holds something: not blank, not a comment.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    indent: usize,
+    /// From the first to the last character that is no blank.
+    content: &'a str,
+    /// Where `content` starts.
+    start: usize,
+    /// Where the next line starts.
+    next: usize,
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    nodes: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// The raw line at `at`, without its line break, and where the next one starts.
+    fn raw_line(&self, at: usize) -> Option<(&'a str, usize)> {
+        if at >= self.text.len() {
+            return None;
+        }
+        let rest = &self.text[at..];
+        Some(match memchr::memchr(b'\n', rest.as_bytes()) {
+            Some(end) => (&rest[..end], at + end + 1),
+            None => (rest, self.text.len()),
+        })
+    }
+
+    fn peek(&self) -> Option<Line<'a>> {
+        let mut at = self.at;
+        loop {
+            let (raw, next) = self.raw_line(at)?;
+            let content = raw.trim_start_matches(' ');
+            if !content.is_empty() && !content.starts_with('#') {
+                let indent = raw.len() - content.len();
+                let content = content.trim_end_matches(' ');
+                return Some(Line { indent, content, start: at + indent, next });
+            }
+            at = next;
+        }
+    }
+
+    fn count(&mut self, nodes: usize) -> Option<()> {
+        self.nodes += nodes;
+        (self.nodes <= MAX_NODES).then_some(())
+    }
+
+    fn block_map(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let mut entries: Vec<(Node<'a>, Node<'a>)> = Vec::with_capacity(if depth == 1 { 8 } else { 4 });
+        while let Some(line) = self.peek() {
+            if line.indent < indent {
+                break;
+            }
+            if line.indent > indent {
+                return None;
+            }
+            let key_len = key_len(line.content)?;
+            let (key, rest) = line.content.split_at(key_len);
+            if entries.iter().any(|(known, _)| known.key_text() == key) {
+                return None;
+            }
+            let rest = &rest[1..];
+            let value = rest.trim_start_matches(' ');
+            let value_start = line.start + line.content.len() - value.len();
+            self.at = line.next;
+            self.count(2)?;
+            let node = match value.as_bytes().first() {
+                None => self.nested(indent, depth)?,
+                Some(_) if !rest.starts_with(' ') => return None,
+                Some(b'|' | b'>') => self.block_scalar(value, indent)?,
+                Some(b'[') => self.flow_list(value, value_start)?,
+                Some(b'"' | b'\'') => self.quoted(value, value_start, indent)?,
+                Some(_) => self.plain(value, value_start, indent)?,
+            };
+            let span = line.start..line.start + key_len;
+            let key = NodeKind::Scalar { text: Cow::Borrowed(key), style: Style::Plain };
+            entries.push((Node { kind: key, span }, node));
+        }
+        let start = entries.first()?.0.span.start;
+        let end = entries.last()?.1.span.end;
+        Some(Node { kind: NodeKind::Map(entries), span: start..end })
+    }
+
+    /// The value of a key whose line ends after the colon. An empty value is left to the full
+    /// parser.
+    fn nested(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
+        let line = self.peek()?;
+        let item = line.content.starts_with("- ");
+        if item && line.indent >= indent {
+            self.block_list(line.indent)
+        } else if line.indent > indent {
+            self.block_map(line.indent, depth + 1)
+        } else {
+            None
+        }
+    }
+
+    fn block_list(&mut self, indent: usize) -> Option<Node<'a>> {
+        let mut items: Vec<Node<'a>> = Vec::with_capacity(4);
+        while let Some(line) = self.peek() {
+            if line.indent != indent {
+                break;
+            }
+            let Some(rest) = line.content.strip_prefix("- ") else { break };
+            let value = rest.trim_start_matches(' ');
+            self.at = line.next;
+            self.count(1)?;
+            items.push(scalar(value, line.start + line.content.len() - value.len())?);
+        }
+        let span = items.first()?.span.start..items.last()?.span.end;
+        Some(Node { kind: NodeKind::List(items), span })
+    }
+
+    /// A quoted scalar, folded over several lines or not. The line it starts on is consumed.
+    fn quoted(&mut self, value: &'a str, start: usize, indent: usize) -> Option<Node<'a>> {
+        let quote = value.as_bytes()[0];
+        if value.len() > 1 && value.as_bytes().ends_with(&[quote]) {
+            return scalar(value, start);
+        }
+        let mut fold = Fold::default();
+        fold.line(&value[1..]);
+        loop {
+            let (raw, next) = self.raw_line(self.at)?;
+            let content = raw.trim_matches(' ');
+            if !content.is_empty() && raw.len() - raw.trim_start_matches(' ').len() <= indent {
+                return None;
+            }
+            let at = self.at;
+            self.at = next;
+            let Some(body) = content.strip_suffix(char::from(quote)) else {
+                fold.line(content);
+                continue;
+            };
+            fold.last(body);
+            let inner = fold.text.as_str();
+            let text = match quote {
+                b'"' if inner.contains(['"', '\\']) => return None,
+                b'"' => fold.text,
+                _ if inner.replace("''", "").contains('\'') => return None,
+                _ => inner.replace("''", "'"),
+            };
+            let kind = NodeKind::Scalar { text: Cow::Owned(text), style: Style::Quoted };
+            let end = at + raw.trim_end_matches(' ').len();
+            return Some(Node { kind, span: start..end });
+        }
+    }
+
+    /// An unquoted scalar, folded over several lines or not. The line it starts on is consumed.
+    fn plain(&mut self, value: &'a str, start: usize, indent: usize) -> Option<Node<'a>> {
+        let first = scalar(value, start)?;
+        let continues = |reader: &Self| {
+            let mut at = reader.at;
+            loop {
+                let (raw, next) = reader.raw_line(at)?;
+                let content = raw.trim_start_matches(' ');
+                if !content.is_empty() {
+                    return (raw.len() - content.len() > indent).then_some(());
+                }
+                at = next;
+            }
+        };
+        if continues(self).is_none() {
+            return Some(first);
+        }
+        let mut fold = Fold::default();
+        fold.line(value);
+        let mut end = 0;
+        while continues(self).is_some() {
+            let (raw, next) = self.raw_line(self.at)?;
+            let content = raw.trim_matches(' ');
+            // A comment ends the scalar, and what follows it is no part of anything.
+            if content.starts_with('#') || (!content.is_empty() && !stays_plain(content.as_bytes())) {
+                return None;
+            }
+            fold.line(content);
+            if !content.is_empty() {
+                end = self.at + raw.trim_end_matches(' ').len();
+            }
+            self.at = next;
+        }
+        let kind = NodeKind::Scalar { text: Cow::Owned(fold.text), style: Style::Plain };
+        Some(Node { kind, span: start..end })
+    }
+
+    fn block_scalar(&mut self, header: &str, indent: usize) -> Option<Node<'a>> {
+        let folded = header.starts_with('>');
+        let strip = match &header[1..] {
+            "" => false,
+            "-" => true,
+            _ => return None,
+        };
+        let mut text = String::new();
+        let mut block_indent = None;
+        let mut blanks = 0;
+        let (mut start, mut end) = (0, 0);
+        while let Some((raw, next)) = self.raw_line(self.at) {
+            let content = raw.trim_start_matches(' ');
+            if content.is_empty() {
+                if !raw.is_empty() || block_indent.is_none() {
+                    return None;
+                }
+                blanks += 1;
+                self.at = next;
+                continue;
+            }
+            let width = raw.len() - content.len();
+            if width <= indent {
+                break;
+            }
+            if block_indent.is_none() {
+                start = self.at + width;
+            }
+            let own = *block_indent.get_or_insert(width);
+            let more = width > own;
+            if width < own || (folded && (more || raw.ends_with(' '))) {
+                return None;
+            }
+            if !text.is_empty() {
+                match (folded, blanks) {
+                    (true, 0) => text.push(' '),
+                    (true, _) => text.extend(std::iter::repeat_n('\n', blanks)),
+                    (false, _) => text.extend(std::iter::repeat_n('\n', blanks + 1)),
+                }
+            }
+            text.push_str(&raw[own..]);
+            blanks = 0;
+            end = self.at + raw.trim_end_matches(' ').len();
+            self.at = next;
+        }
+        block_indent?;
+        if !strip {
+            text.push('\n');
+        }
+        let kind = NodeKind::Scalar { text: Cow::Owned(text), style: Style::Block };
+        Some(Node { kind, span: start..end })
+    }
+
+    fn flow_list(&mut self, value: &'a str, start: usize) -> Option<Node<'a>> {
+        let inner = value.strip_prefix('[')?.strip_suffix(']')?;
+        let mut items = Vec::new();
+        if !inner.trim_matches(' ').is_empty() {
+            let mut at = start + 1;
+            for piece in inner.split(',') {
+                let item = piece.trim_start_matches(' ');
+                let item_start = at + piece.len() - item.len();
+                at += piece.len() + 1;
+                let item = item.trim_end_matches(' ');
+                let bare = item.trim_matches(['"', '\'']);
+                if !bare.bytes().all(is_flow_safe) || !bare.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+                    return None;
+                }
+                self.count(1)?;
+                items.push(scalar(item, item_start)?);
+            }
+        }
+        Some(Node { kind: NodeKind::List(items), span: start..start + value.len() })
+    }
+}
+
+/// Folds the lines of a flow scalar: a line break is a blank, an empty line a line break.
+#[derive(Default)]
+struct Fold {
+    text: String,
+    blanks: usize,
+    begun: bool,
+}
+
+impl Fold {
+    /// Adds a line. Blanks at its start are the first line's own; at its end they are dropped.
+    fn line(&mut self, line: &str) {
+        if self.begun && line.is_empty() {
+            self.blanks += 1;
+        } else {
+            self.last(line);
+        }
+    }
+
+    /// Adds the line that ends the scalar; it counts even when it is empty.
+    fn last(&mut self, line: &str) {
+        if self.begun {
+            let kept = self.text.trim_end_matches(' ').len();
+            self.text.truncate(kept);
+            match self.blanks {
+                0 => self.text.push(' '),
+                blanks => self.text.extend(std::iter::repeat_n('\n', blanks)),
+            }
+        }
+        self.text.push_str(line);
+        self.blanks = 0;
+        self.begun = true;
+    }
+}
+
+/// Characters that mean nothing special inside a flow list.
+fn is_flow_safe(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b'.' | b'/' | b'(' | b')')
+}
+
+/// The length of the simple key that `content` starts with; its colon follows.
+fn key_len(content: &str) -> Option<usize> {
+    let bytes = content.as_bytes();
+    let first = *bytes.first()?;
+    if !(first.is_ascii_alphabetic() || first == b'_') {
+        return None;
+    }
+    let len = bytes
+        .iter()
+        .take(129)
+        .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')))?;
+    (bytes[len] == b':').then_some(len)
+}
+
+/// A scalar that fills the rest of its line.
+fn scalar(value: &str, start: usize) -> Option<Node<'_>> {
+    let bytes = value.as_bytes();
+    let span = start..start + value.len();
+    let (text, style) = match *bytes.first()? {
+        b'"' => {
+            let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+            if inner.bytes().any(|b| b == b'"' || b == b'\\') {
+                return None;
+            }
+            (Cow::Borrowed(inner), Style::Quoted)
+        }
+        b'\'' => {
+            let inner = value.strip_prefix('\'')?.strip_suffix('\'')?;
+            if !inner.contains('\'') {
+                (Cow::Borrowed(inner), Style::Quoted)
+            } else if inner.replace("''", "").contains('\'') {
+                return None;
+            } else {
+                (Cow::Owned(inner.replace("''", "'")), Style::Quoted)
+            }
+        }
+        first => {
+            let opens = first.is_ascii_alphanumeric()
+                || first >= 0x80
+                || matches!(first, b'(' | b'/' | b'.' | b'_' | b'$' | b'+' | b'~' | b'<');
+            if !opens || !stays_plain(bytes) {
+                return None;
+            }
+            (Cow::Borrowed(value), Style::Plain)
+        }
+    };
+    Some(Node { kind: NodeKind::Scalar { text, style }, span })
+}
+
+/// No `: `, no ` #`, no colon at the end.
+fn stays_plain(bytes: &[u8]) -> bool {
+    !bytes.ends_with(b":")
+        && !memchr::memchr2_iter(b':', b'#', bytes).any(|at| match bytes[at] {
+            b':' => bytes.get(at + 1) == Some(&b' '),
+            _ => at > 0 && bytes[at - 1] == b' ',
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml;
+    use proptest::prelude::*;
+
+    fn agrees(text: &str) -> bool {
+        let Some(fast) = parse(text) else { return false };
+        let full = yaml::parse(text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
+        assert_eq!(fast, full, "{text:?}");
+        true
+    }
+
+    #[test]
+    fn the_common_shapes_take_the_fast_path() {
+        for text in [
+            "name: a\ndescription: Does this, then: that's not here\n".replace("then: ", "then ").as_str(),
+            "name: a\ndescription: \"Use when: asked\"\nlicense: MIT # no\n".replace(" # no", "").as_str(),
+            "name: a\ndescription: 'It''s quoted: yes'\n",
+            "name: a\n# comment\n\ndescription: https://example.org/x#y\nversion: 1.10\n",
+            "name: a\ndescription: >-\n  one\n  two\n\n  three\nmetadata:\n  author: me\n  deep:\n    x: 1\n",
+            "name: a\ndescription: |\n  one\n    two\n\nallowed-tools:\n  - Read\n  - \"Bash(git:*)\"\n",
+            "name: a\ntags:\n- one\n- two\nallowed-tools: [Read, \"Write\", Bash]\nempty: []\n",
+            "name: 技能\ndescription: 生成电子表格。\n",
+            "name: a\ndescription: 'one\n  two''s\n\n  three '\nb: \"x\n  y\"\n",
+            "name: a\ndescription: one\n  two\n\n  three\n\nb: c\n",
+        ] {
+            assert!(agrees(text), "{text:?} should be plain");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_left_to_the_full_parser() {
+        for text in [
+            "name: a: b\n", "name: a #c\n", "name:\tb\n", "name: *a\n", "name: [a: b]\n", "name: {a: b}\n",
+            "name: a\n  continued: b\n", "name: a\n  continued # c\n", "name: \"a\nb\"\n", "name: 'a\n  b' c\n", "name: \"a\\n\"\n", "name: \"a\" b\n", "name: |+\n  a\n", "name: a\nname: b\n",
+            "name: a\r\n", "- a\n", "name: a\n bad: b\n", "name:\n", "description: a:\n", "a: >\n  x\n    y\n",
+            "a: 'b'c'\n", "? a\n: b\n", "a: [b, ]\n", "a: @b\n", "", "a: b\nc\n", "a:b\n", "a: -\n",
+        ] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+        /// Texts built from the pieces frontmatter is made of, broken ones included.
+        #[test]
+        fn where_the_fast_path_answers_the_full_parser_agrees(
+            lines in proptest::collection::vec(
+                (0usize..5, "(name|description|a|b|c|- |-|#|\\? )?(: |:|:  )?([a-zA-Z0-9 ,.'\"#:>|<\\[\\]{}()*&!%@`~é技-]{0,12}|\\||>|>-|\\|-|\\[a, b\\]|'x'|\"y\")"),
+                0..8,
+            )
+        ) {
+            let mut text = String::new();
+            for (indent, line) in lines {
+                text.push_str(&" ".repeat(indent));
+                text.push_str(&line);
+                text.push('\n');
+            }
+            if let Some(fast) = parse(&text) {
+                let full = yaml::parse(&text);
+                prop_assert_eq!(Ok(fast), full, "{:?}", text);
+            }
+        }
+    }
+}

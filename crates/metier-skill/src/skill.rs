@@ -1,0 +1,110 @@
+//! A skill as its frontmatter describes it: typed fields, controls, and what nobody has a type for.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::SkillName;
+use crate::value::Value;
+
+/// The fields Metier reads, the six of the public specification first.
+pub const KNOWN_FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "version",
+    "author",
+    "disable-model-invocation",
+    "user-invocable",
+    "run-mode",
+    "context",
+    "argument-hint",
+    "paths",
+    "model",
+];
+
+/// How many of [`KNOWN_FIELDS`] the public specification defines.
+pub(crate) const SPEC_FIELDS: usize = 6;
+
+/// A skill's frontmatter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// What a model calls it by.
+    pub name: SkillName,
+    /// What it does and when to use it: all a model sees before it loads the skill.
+    pub description: Box<str>,
+    /// Who may do what with it.
+    pub controls: Controls,
+    /// `version`, or `metadata.version`.
+    pub version: Option<Box<str>>,
+    /// `author`, or `metadata.author`.
+    pub author: Option<Box<str>>,
+    /// The licence's name or file.
+    pub license: Option<Box<str>>,
+    /// What it needs of its environment.
+    pub compatibility: Option<Box<str>>,
+    /// What a person may type after its name.
+    pub argument_hint: Option<Box<str>>,
+    /// The model it asks for.
+    pub model: Option<Box<str>>,
+    /// Globs of files in whose presence it applies.
+    pub paths: Box<[Box<str>]>,
+    /// The `metadata` map, nested values included. Never shown to a model.
+    pub metadata: Box<[(Box<str>, Value)]>,
+    /// Fields Metier does not know, kept as they were written.
+    pub unknown: Box<[(Box<str>, Value)]>,
+}
+
+/// Who may start a skill, what it may use, and how it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Controls {
+    /// Only a person may start it.
+    pub disable_model_invocation: bool,
+    /// A person may start it.
+    pub user_invocable: bool,
+    /// The ceiling on the tools it may use; `None` means that it sets none.
+    pub allowed_tools: Option<Box<[Box<str>]>>,
+    /// How it runs.
+    pub run_mode: RunMode,
+}
+
+impl Default for Controls {
+    fn default() -> Self {
+        Self {
+            disable_model_invocation: false,
+            user_invocable: true,
+            allowed_tools: None,
+            run_mode: RunMode::Inline,
+        }
+    }
+}
+
+/// How a skill runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunMode {
+    /// In the conversation that loaded it.
+    #[default]
+    Inline,
+    /// In a loop of its own that returns a summary.
+    Subagent,
+}
+
+impl RunMode {
+    /// The word used in frontmatter and JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Subagent => "subagent",
+        }
+    }
+}
+
+impl fmt::Display for RunMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

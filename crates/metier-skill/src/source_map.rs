@@ -1,0 +1,43 @@
+//! Byte offsets to lines and columns.
+//!
+//! Built only when a diagnostic is made: most skills have none, and a scan of a hundred thousand
+//! skills should not pay for a line table it never reads. Columns count characters, from 1.
+
+/// The position of a byte in a text, for people: both numbers start at 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// The line and column of byte `offset` in `bytes` (clamped to its end).
+pub(crate) fn position(bytes: &[u8], offset: usize) -> Position {
+    let before = &bytes[..offset.min(bytes.len())];
+    let line = memchr::memchr_iter(b'\n', before).count();
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    let mut head = &before[line_start..];
+    if line == 0 {
+        head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+    }
+    // A continuation byte is no character of its own; invalid bytes count one each.
+    let column = head.iter().filter(|byte| (**byte & 0xc0) != 0x80).count();
+    Position { line: saturate(line + 1), column: saturate(column + 1) }
+}
+
+/// A `usize` as `u32`; frontmatter and diagnostics live far below the limit.
+pub(crate) fn saturate(value: usize) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_ignore_the_byte_order_mark() {
+        let text = "\u{feff}ab\n名前: x".as_bytes();
+        assert_eq!(position(text, 3), Position { line: 1, column: 1 });
+        assert_eq!(position(text, 6 + 3), Position { line: 2, column: 2 });
+        assert_eq!(position(text, 999), Position { line: 2, column: 6 });
+    }
+}

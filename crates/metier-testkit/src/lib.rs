@@ -1,0 +1,16 @@
+//! For our tests: temporary homes and trees, the real binary in a clean environment, the corpus.
+//!
+//! Not published, and a dev-dependency only. Nothing here touches the real home directory or any
+//! address but loopback; everything is made below a temporary directory that is removed.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "test support builds files and starts the binary; a failure here is a failed test"
+)]
+
+mod corpus;
+mod home;
+
+pub use corpus::{CorpusText, corpus_dir, corpus_skills, corpus_texts, research_file};
+pub use home::{Output, TestHome, skill_text};

@@ -1,0 +1,50 @@
+//! `cargo xtask bench`: measurements of whole processes, with the floor beside them in one run.
+//!
+//! Numbers of a shared machine say little by themselves; the ratio to a floor that ran in between
+//! says much. A missed target is printed, not failed: only a measurement that could not be made is
+//! an error.
+
+mod discovery;
+mod document;
+mod machine;
+mod process;
+mod report;
+mod scratch;
+mod tree;
+
+use anyhow::Result;
+
+use self::scratch::Scratch;
+use crate::flags::{Flags, UsageError};
+use crate::workspace::{Outcome, Workspace};
+
+const SIZES: &[u32] = &[100, 1_000, 10_000, 100_000];
+/// More would fill a disk; a skill of the bench takes about 30 KB there.
+const MOST_SKILLS: u32 = 1_000_000;
+const DOCUMENT: &str = "docs/performance.md";
+
+/// Runs the bench that is named first.
+pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
+    let flags = Flags::parse(args, &["--write"], &["--sizes", "--repeats"])?;
+    if flags.words != ["discovery"] {
+        return Err(UsageError("which bench? there is `bench discovery`".to_owned()).into());
+    }
+    let sizes = flags.numbers("--sizes", SIZES)?;
+    if let Some(size) = sizes.iter().find(|size| **size > MOST_SKILLS) {
+        return Err(
+            UsageError(format!("{size} skills are too many; {MOST_SKILLS} at most")).into(),
+        );
+    }
+    let repeats = flags.number("--repeats", 15)?;
+    // Its hundreds of thousands of files go when the table has been printed, not before.
+    let scratch = Scratch::new()?;
+    let report = discovery::measure(workspace, &scratch, &sizes, repeats)?;
+    let table = report.to_markdown();
+    println!("{table}");
+    if flags.has("--write") {
+        let old = workspace.read(DOCUMENT).ok();
+        workspace.write(DOCUMENT, document::with_discovery(old.as_deref(), &table)?)?;
+        eprintln!("bench: written to {DOCUMENT}");
+    }
+    Ok(Outcome::Passed)
+}

@@ -1,0 +1,246 @@
+//! `cargo xtask bench discovery`: `metier list` as a whole process against the floor.
+//!
+//! For each tree the programs run in turns, and the turn's first one changes from round to round,
+//! so that no one of them always follows the same neighbour. This file measures; `report` judges.
+
+use std::env::consts::EXE_SUFFIX;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::machine;
+use super::process::{Program, Series, own_peak};
+use super::report::{Report, Row, StartUp};
+use super::scratch::Scratch;
+use super::tree::{self, Shape};
+use crate::workspace::{Outcome, Workspace, status};
+
+/// Start-up is a millisecond or so: more rounds cost nothing and steady the minimum.
+const START_UP_ROUNDS: u32 = 40;
+
+/// The three programs, built with the release profile.
+struct Binaries {
+    metier: PathBuf,
+    floor: PathBuf,
+    empty: PathBuf,
+}
+
+/// What every measurement needs.
+struct Bench<'a> {
+    binaries: Binaries,
+    scratch: &'a Scratch,
+    /// An empty working directory, so that no skill of the developer's is found.
+    cwd: PathBuf,
+    repeats: u32,
+}
+
+/// Builds the programs and measures every tree, which are left in `scratch`.
+pub(crate) fn measure(
+    workspace: &Workspace,
+    scratch: &Scratch,
+    sizes: &[u32],
+    repeats: u32,
+) -> Result<Report> {
+    let binaries = build(workspace)?;
+    let cwd = scratch.fresh("cwd")?;
+    let machine = machine::describe(&cwd);
+    let bench = Bench {
+        binaries,
+        scratch,
+        cwd,
+        repeats,
+    };
+    let start_up = bench.start_up()?;
+    let mut rows = Vec::new();
+    for size in sizes {
+        rows.extend(bench.size(*size)?);
+    }
+    rows.sort_by_key(|row| (row.shape.depth(), row.skills));
+    Ok(Report {
+        machine,
+        repeats,
+        own_peak_mb: own_peak(),
+        start_up,
+        rows,
+    })
+}
+
+fn build(workspace: &Workspace) -> Result<Binaries> {
+    // Two calls: in one, Metier would be built with the features that xtask asks of shared crates.
+    let metier = ["--package", "metier-cli", "--bins"];
+    let rivals = [
+        "--package",
+        "xtask",
+        "--bin",
+        "xtask-floor",
+        "--bin",
+        "xtask-empty",
+    ];
+    for args in [&metier[..], &rivals[..]] {
+        let mut command = workspace.cargo(&["build", "--release"]);
+        if status(command.args(args))? == Outcome::Failed {
+            bail!("`cargo build --release {}` failed", args.join(" "));
+        }
+    }
+    let dir = workspace.target_dir()?.join("release");
+    let program = |name: &str| dir.join(format!("{name}{EXE_SUFFIX}"));
+    Ok(Binaries {
+        metier: program("metier"),
+        floor: program("xtask-floor"),
+        empty: program("xtask-empty"),
+    })
+}
+
+impl Bench<'_> {
+    fn start_up(&self) -> Result<StartUp> {
+        let home = self.scratch.fresh("home")?;
+        let empty = self.program(&self.binaries.empty, &home, &[]);
+        let version = self.program(&self.binaries.metier, &home, &["--version"]);
+        let [empty, version] = run_in_turns(&[empty, version], START_UP_ROUNDS)?;
+        Ok(StartUp {
+            empty: empty.stat(),
+            version: version.stat(),
+        })
+    }
+
+    /// Both shapes of one size.
+    fn size(&self, size: u32) -> Result<[Row; 2]> {
+        eprintln!("bench: {size} skills: making the tree");
+        let flat = self.scratch.fresh(&format!("flat-{size}"))?;
+        let grouped = self.scratch.fresh(&format!("grouped-{size}"))?;
+        tree::write(&flat, size)?;
+        let first = self.tree(&flat, Shape::Flat, size)?;
+        tree::regroup(&flat, &grouped, size)?;
+        let second = self.tree(&grouped, Shape::Grouped, size)?;
+        Ok([first, second])
+    }
+
+    fn tree(&self, root: &Path, shape: Shape, size: u32) -> Result<Row> {
+        // Writing back gigabytes of new files would run beside the measurement otherwise.
+        let _ = Command::new("sync").status();
+        eprintln!("bench: {size} skills: measuring, {}", shape.as_str());
+        let home = self.scratch.fresh("home")?;
+        let root = root
+            .to_str()
+            .context("the temporary directory is not UTF-8")?;
+        let depth = shape.depth().to_string();
+        let program = |path: &Path, args: &[&str]| self.program(path, &home, args);
+        let floor = program(&self.binaries.floor, &[root, &depth]);
+        let scan = program(
+            &self.binaries.metier,
+            &["list", "--json", "--no-cache", "--root", root],
+        );
+        let cached = program(&self.binaries.metier, &["list", "--json", "--root", root]);
+
+        // The warm-up also proves that all three see the same skills. The cache is written by the
+        // first cached run and read by the second.
+        expect_count(
+            "the floor",
+            floor.probe(|output| printed_count(output))?,
+            size,
+        )?;
+        expect_count(
+            "`metier list --no-cache`",
+            scan.probe(|output| listed_skills(output))?,
+            size,
+        )?;
+        for _ in 0..2 {
+            expect_count(
+                "`metier list`",
+                cached.probe(|output| listed_skills(output))?,
+                size,
+            )?;
+        }
+        let [floor, scan, cached] = run_in_turns(&[floor, scan, cached], self.repeats)?;
+        let (floor, scan, cached) = (floor.stat(), scan.stat(), cached.stat());
+        Ok(Row {
+            shape,
+            skills: size,
+            floor,
+            scan,
+            cached,
+        })
+    }
+
+    fn program(&self, path: &Path, home: &Path, args: &[&str]) -> Program {
+        Program {
+            path: path.to_owned(),
+            args: args.iter().map(Into::into).collect(),
+            env: environment(home),
+            dir: self.cwd.clone(),
+        }
+    }
+}
+
+/// Runs the programs in turns, `rounds` times, after one round that is not counted.
+fn run_in_turns<const N: usize>(programs: &[Program; N], rounds: u32) -> Result<[Series; N]> {
+    let mut series: [Series; N] = std::array::from_fn(|_| Series::default());
+    for program in programs {
+        program.run()?;
+    }
+    for round in 0..rounds as usize {
+        for turn in 0..N {
+            let at = (round + turn) % N;
+            series[at].push(programs[at].run()?);
+        }
+    }
+    Ok(series)
+}
+
+fn environment(home: &Path) -> Vec<(&'static str, PathBuf)> {
+    vec![
+        ("HOME", home.to_owned()),
+        ("METIER_HOME", home.join("metier")),
+        ("XDG_CACHE_HOME", home.join("cache")),
+        ("XDG_CONFIG_HOME", home.join("config")),
+        ("XDG_DATA_HOME", home.join("data")),
+        ("XDG_STATE_HOME", home.join("state")),
+    ]
+}
+
+fn expect_count(who: &str, seen: usize, size: u32) -> Result<()> {
+    if seen != size as usize {
+        bail!("{who} saw {seen} skills of {size}: the comparison would not be fair");
+    }
+    Ok(())
+}
+
+fn printed_count(output: &mut dyn Read) -> Result<usize> {
+    let mut text = String::new();
+    output.read_to_string(&mut text)?;
+    Ok(text.trim().parse()?)
+}
+
+/// How many skills `metier list --json` printed.
+///
+/// Read as a stream into nothing: a large heap here would show up in the children's peak memory.
+fn listed_skills(output: &mut dyn Read) -> Result<usize> {
+    #[derive(Deserialize)]
+    struct Listing {
+        skills: Vec<IgnoredAny>,
+    }
+    let listing: Listing = serde_json::from_reader(std::io::BufReader::new(output))?;
+    Ok(listing.skills.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_skills_of_a_listing_are_counted() {
+        let mut json = r#"{"skills": [{"id": "a"}, {"id": "b"}], "report": {}}"#.as_bytes();
+        assert_eq!(listed_skills(&mut json).unwrap(), 2);
+        assert_eq!(printed_count(&mut "12\n".as_bytes()).unwrap(), 12);
+    }
+
+    #[test]
+    fn a_program_that_missed_skills_is_not_compared() {
+        assert!(expect_count("x", 99, 100).is_err());
+        assert!(expect_count("x", 100, 100).is_ok());
+    }
+}

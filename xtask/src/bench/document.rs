@@ -1,0 +1,77 @@
+//! `docs/performance.md`: everything outside the markers is written by people and kept.
+//!
+//! Pure: old text and table in, new text out.
+
+use anyhow::{Result, bail};
+
+const START: &str = "<!-- bench:discovery:start -->";
+const END: &str = "<!-- bench:discovery:end -->";
+
+const INTRODUCTION: &str = "\
+# Performance
+
+Numbers on this page come from `cargo xtask bench discovery --write`; nothing between the markers is
+written by hand, and a missed target stays in the table.
+
+How it is measured: the bench makes trees of skills in the shapes that public skills have (60 %
+plain `key: value` frontmatter, 15 % double-quoted, 10 % with a block description, 15 % with
+metadata and `allowed-tools`; about 430 bytes of frontmatter and 5 KB of body; a script and a
+reference beside). It then runs whole processes in turns (floor, `metier list --json --no-cache`,
+`metier list --json` with a warm cache), after one run that is not counted, with a warm page cache,
+output to `/dev/null`, an empty home and an empty working directory. Times are wall clock. The floor
+is one thread that opens each `SKILL.md` and reads its first 4 KiB, and does nothing else; ratios
+are to the floor of the same run, so they carry over to other machines better than milliseconds do.
+
+To run it again (about 3 GB in the temporary directory while the largest tree exists):
+
+```sh
+cargo xtask bench discovery                                 # print
+cargo xtask bench discovery --write                         # and put it here
+cargo xtask bench discovery --sizes 1000,10000 --repeats 5  # a quick look
+```
+";
+
+/// The document with `table` between the discovery markers.
+pub(crate) fn with_discovery(old: Option<&str>, table: &str) -> Result<String> {
+    let block = format!("{START}\n{}\n{END}", table.trim_end());
+    let Some(old) = old else {
+        return Ok(format!("{INTRODUCTION}\n## Discovery\n\n{block}\n"));
+    };
+    match (old.find(START), old.find(END)) {
+        (Some(start), Some(end)) if start < end => Ok(format!(
+            "{}{block}{}",
+            &old[..start],
+            &old[end + END.len()..]
+        )),
+        (None, None) => Ok(format!("{}\n\n## Discovery\n\n{block}\n", old.trim_end())),
+        _ => bail!("docs/performance.md has one of `{START}` and `{END}`, or in the wrong order"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_document_has_an_introduction_and_the_table() {
+        let text = with_discovery(None, "| a |\n").unwrap();
+        assert!(text.starts_with("# Performance\n"));
+        assert!(text.ends_with(&format!("{START}\n| a |\n{END}\n")));
+    }
+
+    #[test]
+    fn only_the_text_between_the_markers_changes() {
+        let first = with_discovery(Some("# P\n\nMine.\n"), "| a |").unwrap();
+        let second = with_discovery(Some(&format!("{first}\nAfter.\n")), "| b |").unwrap();
+        assert_eq!(
+            second,
+            format!("{}\nAfter.\n", first.replace("| a |", "| b |"))
+        );
+    }
+
+    #[test]
+    fn half_a_pair_of_markers_is_an_error() {
+        assert!(with_discovery(Some(START), "| a |").is_err());
+        assert!(with_discovery(Some(&format!("{END}{START}")), "| a |").is_err());
+    }
+}

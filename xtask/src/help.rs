@@ -1,0 +1,83 @@
+//! The table of commands and the text of `cargo xtask help`.
+//!
+//! A new command is one line in [`COMMANDS`], one paragraph in [`HELP`] and one file.
+
+use anyhow::Result;
+
+use crate::flags::UsageError;
+use crate::workspace::{Outcome, Workspace};
+
+type Command = fn(&Workspace, &[String]) -> Result<Outcome>;
+
+const COMMANDS: &[(&str, Command)] = &[
+    ("bench", crate::bench::run),
+    ("ci", crate::ci::run),
+    ("deny", crate::deny::run),
+    ("fuzz", crate::fuzz::run),
+    ("gen", crate::generate::run),
+    ("tidy", crate::tidy::run),
+];
+
+const HELP: &str = "\
+cargo xtask: the developer's commands of this workspace
+
+Usage: cargo xtask <COMMAND> [OPTIONS]
+
+  tidy                check what the compiler does not: levels between crates, file headers and
+                      sizes, names, leftovers, private paths, the lock file, the changelog
+  deny                check licences, banned crates and sources with cargo-deny; installs it
+                      under target/tools when it is not there
+  gen [--check]       write the generated files under docs/, or fail when one is stale
+  bench discovery     measure `metier list` against a floor that only reads the files
+      --sizes LIST      trees to make (default 100,1000,10000,100000)
+      --repeats N       timed rounds for each tree (default 15)
+      --write           put the table into docs/performance.md
+  fuzz [TARGET]...    run the fuzz targets on stable Rust (needs a C++ compiler)
+      --seconds N       time for each target (default 60)
+  ci                  everything CI runs besides the tests, in order
+      --skip STEP       leave a step out (repeatable): fmt, clippy, doc, fuzz, tidy, gen, deny
+  help                this text
+
+Examples:
+  cargo xtask tidy
+  cargo xtask gen && git diff docs
+  cargo xtask bench discovery --sizes 1000,10000 --repeats 5
+  cargo xtask bench discovery --write
+  cargo xtask fuzz frontmatter --seconds 300
+  cargo xtask ci --skip deny
+";
+
+/// Runs the command that `args` names.
+pub(crate) fn run_command(args: &[String]) -> Result<Outcome> {
+    let Some((name, rest)) = args.split_first() else {
+        print!("{HELP}");
+        return Ok(Outcome::Passed);
+    };
+    let asks_help = |word: &str| matches!(word, "help" | "--help" | "-h");
+    if asks_help(name) || rest.iter().any(|arg| asks_help(arg)) {
+        print!("{HELP}");
+        return Ok(Outcome::Passed);
+    }
+    let Some((_, command)) = COMMANDS.iter().find(|(known, _)| known == name) else {
+        return Err(UsageError(format!("no command `{name}`; see `cargo xtask help`")).into());
+    };
+    command(&Workspace::find()?, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_text_names_every_command() {
+        for (name, _) in COMMANDS {
+            assert!(HELP.contains(&format!("\n  {name} ")), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_command_is_a_usage_error() {
+        let error = run_command(&["tidi".to_owned()]).unwrap_err();
+        assert!(error.is::<UsageError>());
+    }
+}
