@@ -31,9 +31,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     }
     let sizes = flags.numbers("--sizes", SIZES)?;
     if let Some(size) = sizes.iter().find(|size| **size > MOST_SKILLS) {
-        return Err(
-            UsageError(format!("{size} skills are too many; {MOST_SKILLS} at most")).into(),
-        );
+        return Err(UsageError(format!("{size} skills are too many; {MOST_SKILLS} at most")).into());
     }
     let repeats = flags.number("--repeats", 15)?;
     // Its hundreds of thousands of files go when the table has been printed, not before.

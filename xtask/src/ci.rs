@@ -17,44 +17,20 @@ struct Step {
 }
 
 const STEPS: &[Step] = &[
-    Step {
-        name: "fmt",
-        run: fmt,
-    },
-    Step {
-        name: "clippy",
-        run: clippy,
-    },
-    Step {
-        name: "doc",
-        run: doc,
-    },
-    Step {
-        name: "fuzz",
-        run: fuzz::check,
-    },
-    Step {
-        name: "tidy",
-        run: |workspace| tidy::run(workspace, &[]),
-    },
-    Step {
-        name: "gen",
-        run: |workspace| generate::run(workspace, &["--check".to_owned()]),
-    },
-    Step {
-        name: "deny",
-        run: |workspace| deny::run(workspace, &[]),
-    },
+    Step { name: "fmt", run: fmt },
+    Step { name: "clippy", run: clippy },
+    Step { name: "doc", run: doc },
+    Step { name: "fuzz", run: fuzz::check },
+    Step { name: "tidy", run: |workspace| tidy::run(workspace, &[]) },
+    Step { name: "gen", run: |workspace| generate::run(workspace, &["--check".to_owned()]) },
+    Step { name: "deny", run: |workspace| deny::run(workspace, &[]) },
 ];
 
 /// Runs the steps that were not skipped.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     let flags = Flags::parse(args, &[], &["--skip"])?;
     let skipped = flags.all("--skip");
-    if let Some(unknown) = skipped
-        .iter()
-        .find(|name| STEPS.iter().all(|it| it.name != **name))
-    {
+    if let Some(unknown) = skipped.iter().find(|name| STEPS.iter().all(|it| it.name != **name)) {
         return Err(UsageError(format!("no step `{unknown}`; see `cargo xtask help`")).into());
     }
     let mut results: Vec<(&str, String)> = Vec::new();
@@ -67,11 +43,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
         } else {
             let (step_outcome, took) = run_step(workspace, step);
             outcome = step_outcome;
-            let word = if outcome == Outcome::Passed {
-                "passed"
-            } else {
-                "FAILED"
-            };
+            let word = if outcome == Outcome::Passed { "passed" } else { "FAILED" };
             format!("{word:<11} {:6.1} s", took.as_secs_f64())
         };
         results.push((step.name, result));
@@ -102,27 +74,11 @@ fn fmt(workspace: &Workspace) -> Result<Outcome> {
 }
 
 fn clippy(workspace: &Workspace) -> Result<Outcome> {
-    let args = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "--deny",
-        "warnings",
-    ];
+    let args = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     status(&mut workspace.cargo(&args))
 }
 
 fn doc(workspace: &Workspace) -> Result<Outcome> {
-    let args = [
-        "doc",
-        "--no-deps",
-        "--workspace",
-        "--document-private-items",
-    ];
-    status(
-        workspace
-            .cargo(&args)
-            .env("RUSTDOCFLAGS", "--deny=warnings"),
-    )
+    let args = ["doc", "--no-deps", "--workspace", "--document-private-items"];
+    status(workspace.cargo(&args).env("RUSTDOCFLAGS", "--deny=warnings"))
 }

@@ -23,18 +23,8 @@ const OLDEST_MINOR: u32 = 18;
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     Flags::parse(args, &[], &[])?;
     let checker = checker(workspace)?;
-    let check = [
-        "check",
-        "--hide-inclusion-graph",
-        "licenses",
-        "bans",
-        "sources",
-    ];
-    status(
-        Command::new(checker)
-            .args(check)
-            .current_dir(&workspace.root),
-    )
+    let check = ["check", "--hide-inclusion-graph", "licenses", "bans", "sources"];
+    status(Command::new(checker).args(check).current_dir(&workspace.root))
 }
 
 fn checker(workspace: &Workspace) -> Result<PathBuf> {
@@ -64,20 +54,11 @@ fn minor_version(line: &str) -> Option<u32> {
 }
 
 fn install(workspace: &Workspace, tools: &Path) -> Result<()> {
-    eprintln!(
-        "deny: building cargo-deny {VERSION} into {} (about a minute)",
-        tools.display()
-    );
+    eprintln!("deny: building cargo-deny {VERSION} into {} (about a minute)", tools.display());
     let build = tools.join("build");
     let mut command = workspace.cargo(&["install", "cargo-deny", "--locked", "--debug", "--quiet"]);
-    command
-        .args(["--version", VERSION, "--root"])
-        .arg(tools)
-        .arg("--target-dir")
-        .arg(&build);
-    command
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("CARGO_INCREMENTAL", "0");
+    command.args(["--version", VERSION, "--root"]).arg(tools).arg("--target-dir").arg(&build);
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
     let outcome = status(&mut command)?;
     // Half a gigabyte that nothing needs again; if it stays, `cargo clean` takes it.
     let _ = fs::remove_dir_all(&build);

@@ -44,9 +44,7 @@ impl Flags {
             } else if switches.contains(&name) && inline.is_none() {
                 flags.switches.push(name.to_owned());
             } else if name.starts_with('-') {
-                return Err(
-                    UsageError(format!("no option `{arg}`; see `cargo xtask help`")).into(),
-                );
+                return Err(UsageError(format!("no option `{arg}`; see `cargo xtask help`")).into());
             } else {
                 flags.words.push(arg.clone());
             }
@@ -67,19 +65,14 @@ impl Flags {
 
     /// The last number given for `name`, else `default`.
     pub(crate) fn number(&self, name: &str, default: u32) -> Result<u32> {
-        self.all(name)
-            .last()
-            .map_or(Ok(default), |text| number(name, text))
+        self.all(name).last().map_or(Ok(default), |text| number(name, text))
     }
 
     /// The comma-separated numbers given for `name`, else `default`.
     pub(crate) fn numbers(&self, name: &str, default: &[u32]) -> Result<Vec<u32>> {
         match self.all(name).last() {
             None => Ok(default.to_vec()),
-            Some(text) => text
-                .split(',')
-                .map(|one| number(name, one.trim()))
-                .collect(),
+            Some(text) => text.split(',').map(|one| number(name, one.trim())).collect(),
         }
     }
 }

@@ -49,11 +49,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     for crash in &crashed {
         println!("fuzz: CRASH in {crash}");
     }
-    Ok(if crashed.is_empty() {
-        Outcome::Passed
-    } else {
-        Outcome::Failed
-    })
+    Ok(if crashed.is_empty() { Outcome::Passed } else { Outcome::Failed })
 }
 
 /// Type-checks the targets, so that they do not rot between two fuzz runs.
@@ -63,10 +59,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
 pub(crate) fn check(workspace: &Workspace) -> Result<Outcome> {
     let target_dir = workspace.target_dir()?.join("fuzz-check");
     let mut command = workspace.cargo(&["clippy", "--manifest-path", "fuzz/Cargo.toml"]);
-    command
-        .arg("--target-dir")
-        .arg(target_dir)
-        .args(["--bins", "--", "--deny", "warnings"]);
+    command.arg("--target-dir").arg(target_dir).args(["--bins", "--", "--deny", "warnings"]);
     status(command.env("CUSTOM_LIBFUZZER_PATH", "/nonexistent/libfuzzer.a"))
 }
 
@@ -83,11 +76,7 @@ fn chosen_targets(workspace: &Workspace, asked: &[String]) -> Result<Vec<String>
         let known = known.join(", ");
         return Err(UsageError(format!("no fuzz target `{unknown}`; there are: {known}")).into());
     }
-    Ok(if asked.is_empty() {
-        known
-    } else {
-        asked.to_vec()
-    })
+    Ok(if asked.is_empty() { known } else { asked.to_vec() })
 }
 
 fn need_cxx() -> Result<()> {
@@ -106,9 +95,7 @@ fn build(workspace: &Workspace) -> Result<PathBuf> {
     let host = host_triple()?;
     let target_dir = workspace.root.join("fuzz/target");
     let mut command = workspace.cargo(&["build", "--release", "--bins", "--target", &host]);
-    command
-        .args(["--manifest-path", "fuzz/Cargo.toml", "--target-dir"])
-        .arg(&target_dir);
+    command.args(["--manifest-path", "fuzz/Cargo.toml", "--target-dir"]).arg(&target_dir);
     // With `--target` the flags reach the targets only, not build scripts and macros.
     let outcome = status(command.env("RUSTFLAGS", RUSTFLAGS.join(" ")))?;
     if outcome == Outcome::Failed {
@@ -131,12 +118,14 @@ fn run_target(
     target: &str,
     seconds: u32,
 ) -> Result<log::Ended> {
-    let dir = |kind: &str| workspace.root.join("fuzz").join(kind).join(target);
+    // Relative to the root, so that the names in the log can be pasted anywhere in the project.
+    let dir = |kind: &str| Path::new("fuzz").join(kind).join(target);
     let (corpus, seeds, artifacts) = (dir("corpus"), dir("seeds"), dir("artifacts"));
     for made in [&corpus, &seeds, &artifacts] {
-        fs::create_dir_all(made).with_context(|| format!("cannot make {}", made.display()))?;
+        fs::create_dir_all(workspace.root.join(made))
+            .with_context(|| format!("cannot make {}", made.display()))?;
     }
-    let log_path = artifacts.join("last.log");
+    let log_path = workspace.root.join(&artifacts).join("last.log");
     let log_file = File::create(&log_path).context("cannot write the fuzz log")?;
     let mut command = Command::new(binary);
     command
@@ -146,6 +135,7 @@ fn run_target(
         .args(["-print_final_stats=1", "-timeout=10", "-rss_limit_mb=2048"])
         // What it finds goes to the first directory; the others are only read.
         .args([&corpus, &seeds])
+        .current_dir(&workspace.root)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log_file);
@@ -153,12 +143,7 @@ fn run_target(
     if env::var_os("TMPDIR").is_none() && Path::new("/dev/shm").is_dir() {
         command.env("TMPDIR", "/dev/shm");
     }
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {target}"))?;
+    let status = command.status().with_context(|| format!("cannot start {target}"))?;
     let text = fs::read(&log_path).context("cannot read the fuzz log")?;
-    Ok(log::Ended {
-        text: String::from_utf8_lossy(&text).into_owned(),
-        success: status.success(),
-    })
+    Ok(log::Ended { text: String::from_utf8_lossy(&text).into_owned(), success: status.success() })
 }

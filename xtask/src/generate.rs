@@ -22,19 +22,12 @@ const FILES: &[(&str, &[&str])] = &[
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     let check_only = Flags::parse(args, &["--check"], &[])?.has("--check");
     output(&mut workspace.cargo(&["build", "--quiet", "--package", "metier-cli"]))?;
-    let metier = workspace
-        .target_dir()?
-        .join("debug")
-        .join(format!("metier{EXE_SUFFIX}"));
+    let metier = workspace.target_dir()?.join("debug").join(format!("metier{EXE_SUFFIX}"));
     let mut stale = 0;
     for (path, args) in FILES {
         let mut command = Command::new(&metier);
         // Nothing of the terminal it runs in may reach the file.
-        command
-            .args(*args)
-            .current_dir(&workspace.root)
-            .env("NO_COLOR", "1")
-            .env("COLUMNS", "100");
+        command.args(*args).current_dir(&workspace.root).env("NO_COLOR", "1").env("COLUMNS", "100");
         let fresh = String::from_utf8(output(&mut command)?)?;
         let written = workspace.read(path).unwrap_or_default();
         let Some(difference) = first_difference(&written, &fresh) else {
@@ -49,10 +42,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
         }
     }
     if stale > 0 {
-        println!(
-            "gen: {stale} of {} files are stale; run `cargo xtask gen`",
-            FILES.len()
-        );
+        println!("gen: {stale} of {} files are stale; run `cargo xtask gen`", FILES.len());
         return Ok(Outcome::Failed);
     }
     println!("gen: {} files are fresh", FILES.len());

@@ -29,11 +29,7 @@ fn main() -> ExitCode {
         Ok(workspace::Outcome::Failed) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("xtask: {error:#}");
-            ExitCode::from(if error.is::<flags::UsageError>() {
-                2
-            } else {
-                1
-            })
+            ExitCode::from(if error.is::<flags::UsageError>() { 2 } else { 1 })
         }
     }
 }

@@ -58,30 +58,14 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     for finding in &findings {
         println!("{finding}");
     }
-    let errors = findings
-        .iter()
-        .filter(|it| it.severity == Severity::Error)
-        .count();
+    let errors = findings.iter().filter(|it| it.severity == Severity::Error).count();
     let warnings = findings.len() - errors;
-    println!(
-        "tidy: {} files, {errors} errors, {warnings} warnings",
-        files.len()
-    );
-    Ok(if errors == 0 {
-        Outcome::Passed
-    } else {
-        Outcome::Failed
-    })
+    println!("tidy: {} files, {errors} errors, {warnings} warnings", files.len());
+    Ok(if errors == 0 { Outcome::Passed } else { Outcome::Failed })
 }
 
 fn listed_files(workspace: &Workspace) -> Result<Vec<String>> {
-    let list = [
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ];
+    let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let printed = output(Command::new("git").args(list).current_dir(&workspace.root))?;
     let mut files: Vec<String> = printed
         .split(|byte| *byte == 0)
@@ -96,12 +80,8 @@ fn listed_files(workspace: &Workspace) -> Result<Vec<String>> {
 
 fn missing_files(files: &[String]) -> Vec<Finding> {
     let required = ["CHANGELOG.md", "Cargo.lock"];
-    let missing = required
-        .iter()
-        .filter(|name| !files.iter().any(|file| file == *name));
-    missing
-        .map(|name| Finding::error(name, 1, "the file is missing"))
-        .collect()
+    let missing = required.iter().filter(|name| !files.iter().any(|file| file == *name));
+    missing.map(|name| Finding::error(name, 1, "the file is missing")).collect()
 }
 
 #[cfg(test)]
@@ -112,9 +92,6 @@ mod tests {
     fn a_workspace_without_a_changelog_is_told_so() {
         let findings = missing_files(&["Cargo.lock".to_owned()]);
         assert_eq!(findings.len(), 1);
-        assert_eq!(
-            findings[0].to_string(),
-            "CHANGELOG.md:1: the file is missing"
-        );
+        assert_eq!(findings[0].to_string(), "CHANGELOG.md:1: the file is missing");
     }
 }

@@ -22,11 +22,7 @@ pub(crate) enum Outcome {
 
 impl From<ExitStatus> for Outcome {
     fn from(status: ExitStatus) -> Self {
-        if status.success() {
-            Self::Passed
-        } else {
-            Self::Failed
-        }
+        if status.success() { Self::Passed } else { Self::Failed }
     }
 }
 
@@ -43,10 +39,7 @@ impl Workspace {
         let manifest = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         let manifest = manifest.filter(|dir| dir.file_name() == Some(OsStr::new("xtask")));
         let manifest = manifest.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
-        let root = manifest
-            .parent()
-            .context("xtask has no parent directory")?
-            .to_owned();
+        let root = manifest.parent().context("xtask has no parent directory")?.to_owned();
         Ok(Self { root })
     }
 
@@ -68,9 +61,7 @@ impl Workspace {
     pub(crate) fn target_dir(&self) -> Result<PathBuf> {
         let metadata = self.metadata()?;
         let dir = metadata["target_directory"].as_str();
-        Ok(PathBuf::from(
-            dir.context("cargo metadata names no target directory")?,
-        ))
+        Ok(PathBuf::from(dir.context("cargo metadata names no target directory")?))
     }
 
     /// The text of a file of the workspace.
@@ -90,25 +81,17 @@ impl Workspace {
 
 /// Runs `command` to its end with our own output streams.
 pub(crate) fn status(command: &mut Command) -> Result<Outcome> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", name_of(command)))?;
+    let status = command.status().with_context(|| format!("cannot start {}", name_of(command)))?;
     Ok(status.into())
 }
 
 /// Runs `command` and gives back what it printed; an exit code other than 0 is an error.
 pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
     let name = name_of(command);
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {name}"))?;
+    let output = command.output().with_context(|| format!("cannot start {name}"))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "`{name}` failed ({}):\n{}",
-            output.status,
-            stderr.trim_end()
-        );
+        bail!("`{name}` failed ({}):\n{}", output.status, stderr.trim_end());
     }
     Ok(output.stdout)
 }
@@ -116,18 +99,11 @@ pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
 /// Whether a program of this name is in `PATH`, and where.
 pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     let dirs = env::var_os("PATH")?;
-    env::split_paths(&dirs)
-        .map(|dir| dir.join(name))
-        .find(|path| path.is_file())
+    env::split_paths(&dirs).map(|dir| dir.join(name)).find(|path| path.is_file())
 }
 
 fn name_of(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
-    words
-        .map(OsStr::to_string_lossy)
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }

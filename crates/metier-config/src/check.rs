@@ -36,15 +36,7 @@ pub(crate) struct Checker<'n> {
 impl<'n> Checker<'n> {
     pub(crate) fn new(file: &'n str, scope: Scope, index: &'n LineIndex<'n>) -> Self {
         let (path, errors, lines) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self {
-            file,
-            scope,
-            index,
-            path,
-            errors,
-            unlisted: 0,
-            lines,
-        }
+        Self { file, scope, index, path, errors, unlisted: 0, lines }
     }
 
     /// The line of each known key, or the problems in the order of the text.
@@ -60,11 +52,7 @@ impl<'n> Checker<'n> {
             };
             self.errors.push(rest);
         }
-        if self.errors.is_empty() {
-            Ok(self.lines)
-        } else {
-            Err(self.errors)
-        }
+        if self.errors.is_empty() { Ok(self.lines) } else { Err(self.errors) }
     }
 
     /// Checks a value, and all that it holds, against its schema.
@@ -128,10 +116,7 @@ impl<'n> Checker<'n> {
                 self.check(value, known);
             }
             (None, Some(Json::Bool(false))) => self.report(offset, ErrorKind::UnknownKey, |it| {
-                (
-                    format!("there is no key {it}"),
-                    unknown_key_advice(key, schema),
-                )
+                (format!("there is no key {it}"), unknown_key_advice(key, schema))
             }),
             (None, Some(rest @ Json::Object(_))) => self.check(value, rest),
             // Free values, such as `model.params`: only the parser's and our own bounds hold.
@@ -178,10 +163,7 @@ impl<'n> Checker<'n> {
             self.report(lit.range.start, ErrorKind::BadValue, |it| {
                 let name = quoted(&lit.value[..end]);
                 let help = format!("write \"{name}\"; values belong in the environment, not here");
-                (
-                    format!("{it} must be the name of a variable and no more"),
-                    help,
-                )
+                (format!("{it} must be the name of a variable and no more"), help)
             });
         }
     }
@@ -192,11 +174,7 @@ impl<'n> Checker<'n> {
             return self.wrong_type(node, schema, "integer");
         }
         // All digits but no fit: so far out that the sign says on which side.
-        let far = if lit.value.starts_with('-') {
-            i128::MIN
-        } else {
-            i128::MAX
-        };
+        let far = if lit.value.starts_with('-') { i128::MIN } else { i128::MAX };
         let number = lit.value.parse().unwrap_or(far);
         let bound = |keyword| schema.get(keyword).and_then(Json::as_i64).map(i128::from);
         let rule = match (bound("minimum"), bound("maximum")) {
@@ -205,10 +183,7 @@ impl<'n> Checker<'n> {
             _ => return,
         };
         self.report(lit.range.start, ErrorKind::BadValue, |it| {
-            (
-                format!("{it} {rule}, but it is {}", quoted(lit.value)),
-                purpose(schema),
-            )
+            (format!("{it} {rule}, but it is {}", quoted(lit.value)), purpose(schema))
         });
     }
 
@@ -226,11 +201,7 @@ impl<'n> Checker<'n> {
         if given.is_some_and(|lit| words.contains(&&*lit.value)) {
             return;
         }
-        let kind = if given.is_some() {
-            ErrorKind::BadValue
-        } else {
-            ErrorKind::WrongType
-        };
+        let kind = if given.is_some() { ErrorKind::BadValue } else { ErrorKind::WrongType };
         self.report(node.start(), kind, |it| {
             let allowed = listed(words.iter().copied());
             let message = format!("{it} must be one of {allowed}, but it is {}", found(node));
@@ -251,8 +222,7 @@ impl<'n> Checker<'n> {
     }
 
     fn note_line(&mut self, offset: usize) {
-        self.lines
-            .insert(render(&self.path), self.index.line(offset));
+        self.lines.insert(render(&self.path), self.index.line(offset));
     }
 
     /// Adds a problem with the current key. `words` gets the key as the subject of its sentence
@@ -275,15 +245,7 @@ impl<'n> Checker<'n> {
         let (message, help) = words(&subject);
         let (line, column) = self.index.line_and_column(offset);
         let file = self.file.to_owned();
-        self.errors.push(ConfigError {
-            file,
-            line,
-            column,
-            key_path,
-            kind,
-            message,
-            help,
-        });
+        self.errors.push(ConfigError { file, line, column, key_path, kind, message, help });
     }
 }
 

@@ -94,12 +94,7 @@ pub fn parse(text: &str, origin: &str, scope: Scope) -> Result<Layer, Vec<Config
             help: "this is a fault in Metier; please report it with the file".to_owned(),
         }]
     })?;
-    Ok(Layer {
-        origin: origin.to_owned(),
-        scope,
-        config,
-        lines,
-    })
+    Ok(Layer { origin: origin.to_owned(), scope, config, lines })
 }
 
 /// The tree as a plain value. Not `jsonc-parser`'s own conversion: that one turns a number it

@@ -24,11 +24,7 @@ impl Settings {
     pub fn merge(user: Option<&Layer>, project: Option<&Layer>) -> Self {
         debug_assert!(user.is_none_or(|layer| layer.scope == Scope::User));
         debug_assert!(project.is_none_or(|layer| layer.scope == Scope::Project));
-        let mut r = Resolver {
-            user,
-            project,
-            rows: Vec::new(),
-        };
+        let mut r = Resolver { user, project, rows: Vec::new() };
         Self {
             skill_roots: skill_roots(&mut r),
             profile: r.guard(
@@ -46,12 +42,8 @@ impl Settings {
                 turns: r.limit("budgets.turns", 12, |c| c.budgets.turns),
                 tool_calls: r.limit("budgets.tool_calls", 30, |c| c.budgets.tool_calls),
                 script_runs: r.limit("budgets.script_runs", 10, |c| c.budgets.script_runs),
-                wall_s: r
-                    .limit_or_none("budgets.wall_s", |c| c.budgets.wall_s)
-                    .map(u64::from),
-                tokens: r
-                    .limit_or_none("budgets.tokens", |c| c.budgets.tokens)
-                    .map(u64::from),
+                wall_s: r.limit_or_none("budgets.wall_s", |c| c.budgets.wall_s).map(u64::from),
+                tokens: r.limit_or_none("budgets.tokens", |c| c.budgets.tokens).map(u64::from),
             },
             catalog: CatalogSettings {
                 format: r.preference("catalog.format", CatalogFormat::Lines, |c| c.catalog.format),
@@ -73,11 +65,7 @@ fn skill_roots(r: &mut Resolver<'_>) -> Vec<ConfiguredRoot> {
         for (i, path) in layer.config.skill_roots.iter().enumerate() {
             r.record(&format!("skill_roots[{i}]"), path, Some(layer));
             let (path, origin) = (path.clone(), layer.origin.clone());
-            roots.push(ConfiguredRoot {
-                path,
-                origin,
-                scope: layer.scope,
-            });
+            roots.push(ConfiguredRoot { path, origin, scope: layer.scope });
         }
     }
     if roots.is_empty() {
@@ -91,22 +79,14 @@ fn model(r: &mut Resolver<'_>) -> ModelSettings {
     // A user who chose an endpoint chose where requests go; a project that names another provider
     // would send them elsewhere.
     let pinned = user.is_some_and(|model| model.base_url.is_some() && model.provider.is_some());
-    let provider = r.guard(
-        "model.provider",
-        Provider::Router,
-        |_, _| !pinned,
-        |c| c.model.provider,
-    );
+    let provider =
+        r.guard("model.provider", Provider::Router, |_, _| !pinned, |c| c.model.provider);
     // A name and parameters are spelled for a provider: under another one they mean nothing.
-    let switched = user
-        .and_then(|model| model.provider)
-        .is_some_and(|own| own != provider);
+    let switched = user.and_then(|model| model.provider).is_some_and(|own| own != provider);
     let inherited = r.user.filter(|_| !switched);
     let whole_user = std::mem::replace(&mut r.user, inherited);
     let name = r.preference("model.name", None, |c| c.model.name.clone().map(Some));
-    let base_url = r.user_only("model.base_url", None, |c| {
-        c.model.base_url.clone().map(Some)
-    });
+    let base_url = r.user_only("model.base_url", None, |c| c.model.base_url.clone().map(Some));
     let mut params = serde_json::Map::new();
     let mut setters = BTreeMap::new();
     for layer in [r.user, r.project].into_iter().flatten() {
@@ -116,40 +96,21 @@ fn model(r: &mut Resolver<'_>) -> ModelSettings {
         }
     }
     for (key, layer) in setters {
-        let path = render(&[
-            Segment::Key("model"),
-            Segment::Key("params"),
-            Segment::Key(key),
-        ]);
+        let path = render(&[Segment::Key("model"), Segment::Key("params"), Segment::Key(key)]);
         r.record_at(&path, "model.params", &params[key], Some(layer));
     }
     if params.is_empty() {
         r.record("model.params", &params, None);
     }
     r.user = whole_user;
-    ModelSettings {
-        provider,
-        name,
-        base_url,
-        params,
-    }
+    ModelSettings { provider, name, base_url, params }
 }
 
 fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
     let mut approvals = BTreeSet::new();
     for layer in [r.user, r.project].into_iter().flatten() {
-        for (i, target) in layer
-            .config
-            .execution
-            .require_approval_for
-            .iter()
-            .enumerate()
-        {
-            r.record(
-                &format!("execution.require_approval_for[{i}]"),
-                target,
-                Some(layer),
-            );
+        for (i, target) in layer.config.execution.require_approval_for.iter().enumerate() {
+            r.record(&format!("execution.require_approval_for[{i}]"), target, Some(layer));
             approvals.insert(*target);
         }
     }
@@ -160,16 +121,12 @@ fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
     ExecutionSettings {
         require_approval_for: approvals.into_iter().collect(),
         timeout_s: timeout_s.into(),
-        max_output_chars: r.size("execution.max_output_chars", 12_000, |c| {
-            c.execution.max_output_chars
-        }),
+        max_output_chars: r
+            .size("execution.max_output_chars", 12_000, |c| c.execution.max_output_chars),
         env: r.user_only("execution.env", Vec::new(), |c| c.execution.env.clone()),
-        require_sandbox: r.user_only("execution.require_sandbox", true, |c| {
-            c.execution.require_sandbox
-        }),
-        min_tier: r.user_only("execution.min_tier", MinTier::Medium, |c| {
-            c.execution.min_tier
-        }),
+        require_sandbox: r
+            .user_only("execution.require_sandbox", true, |c| c.execution.require_sandbox),
+        min_tier: r.user_only("execution.min_tier", MinTier::Medium, |c| c.execution.min_tier),
     }
 }
 
@@ -177,37 +134,30 @@ fn security(r: &mut Resolver<'_>) -> SecuritySettings {
     let switched_on = |asked: &bool, kept: &bool| *asked && !kept;
     let switched_off = |asked: &bool, kept: &bool| !asked && *kept;
     SecuritySettings {
-        max_skill_body_lines: r.size("security.max_skill_body_lines", 500, |c| {
-            c.security.max_skill_body_lines
-        }),
-        max_skill_body_chars: r.size("security.max_skill_body_chars", 40_000, |c| {
-            c.security.max_skill_body_chars
-        }),
+        max_skill_body_lines: r
+            .size("security.max_skill_body_lines", 500, |c| c.security.max_skill_body_lines),
+        max_skill_body_chars: r
+            .size("security.max_skill_body_chars", 40_000, |c| c.security.max_skill_body_chars),
         block_angle_brackets_in_frontmatter: r.guard(
             "security.block_angle_brackets_in_frontmatter",
             true,
             switched_on,
             |c| c.security.block_angle_brackets_in_frontmatter,
         ),
-        follow_symlinks: r.guard("security.follow_symlinks", true, switched_off, |c| {
-            c.security.follow_symlinks
-        }),
-        max_frontmatter_lines: r.size("security.max_frontmatter_lines", 200, |c| {
-            c.security.max_frontmatter_lines
-        }),
+        follow_symlinks: r
+            .guard("security.follow_symlinks", true, switched_off, |c| c.security.follow_symlinks),
+        max_frontmatter_lines: r
+            .size("security.max_frontmatter_lines", 200, |c| c.security.max_frontmatter_lines),
         max_frontmatter_line_chars: r.size("security.max_frontmatter_line_chars", 500, |c| {
             c.security.max_frontmatter_line_chars
         }),
-        max_frontmatter_bytes: r.size("security.max_frontmatter_bytes", 65_536, |c| {
-            c.security.max_frontmatter_bytes
-        }),
-        max_description_chars: r.size("security.max_description_chars", 8192, |c| {
-            c.security.max_description_chars
-        }),
+        max_frontmatter_bytes: r
+            .size("security.max_frontmatter_bytes", 65_536, |c| c.security.max_frontmatter_bytes),
+        max_description_chars: r
+            .size("security.max_description_chars", 8192, |c| c.security.max_description_chars),
         max_walk_depth: r.size("security.max_walk_depth", 6, |c| c.security.max_walk_depth),
-        max_walk_entries: r.size("security.max_walk_entries", 1_000_000, |c| {
-            c.security.max_walk_entries
-        }),
+        max_walk_entries: r
+            .size("security.max_walk_entries", 1_000_000, |c| c.security.max_walk_entries),
     }
 }
 
@@ -219,10 +169,7 @@ fn permissions(r: &mut Resolver<'_>) -> Vec<PermissionLayer> {
             let key = format!("permissions[{i}]");
             r.record(&key, rule, Some(layer));
             let line = layer.line_of(&key).unwrap_or(1);
-            rules.push(PlacedRule {
-                rule: rule.clone(),
-                line,
-            });
+            rules.push(PlacedRule { rule: rule.clone(), line });
         }
         if !rules.is_empty() {
             layers.push(PermissionLayer {
@@ -246,18 +193,11 @@ fn skills(r: &mut Resolver<'_>) -> BTreeMap<String, bool> {
         }
     }
     for (id, (enabled, layer)) in &entries {
-        let key = render(&[
-            Segment::Key("skills"),
-            Segment::Key(id),
-            Segment::Key("enabled"),
-        ]);
+        let key = render(&[Segment::Key("skills"), Segment::Key(id), Segment::Key("enabled")]);
         r.record(&key, enabled, Some(layer));
     }
     if entries.is_empty() {
         r.record("skills", &serde_json::Map::new(), None);
     }
-    entries
-        .into_iter()
-        .map(|(id, (enabled, _))| (id, enabled))
-        .collect()
+    entries.into_iter().map(|(id, (enabled, _))| (id, enabled)).collect()
 }

@@ -56,9 +56,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
         let mut row = Vec::with_capacity(b.len() + 1);
         row.push(i + 1);
         for (j, &y) in b.iter().enumerate() {
-            let mut least = (above[j] + usize::from(x != y))
-                .min(above[j + 1] + 1)
-                .min(row[j] + 1);
+            let mut least = (above[j] + usize::from(x != y)).min(above[j + 1] + 1).min(row[j] + 1);
             if i > 0 && j > 0 && x == b[j - 1] && a[i - 1] == y {
                 least = least.min(two_above[j - 1] + 1);
             }

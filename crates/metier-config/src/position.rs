@@ -30,11 +30,7 @@ impl<'t> LineIndex<'t> {
     /// The line and the character in it, both from 1.
     pub(crate) fn line_and_column(&self, offset: usize) -> (usize, usize) {
         let line = self.line(offset);
-        let start = self
-            .starts
-            .get(line.saturating_sub(1))
-            .copied()
-            .unwrap_or(0);
+        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
         let before = self.text.get(start..offset).unwrap_or_default();
         (line, before.chars().count() + 1)
     }

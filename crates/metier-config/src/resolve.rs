@@ -84,9 +84,7 @@ impl Resolver<'_> {
         get: impl Fn(&Config) -> Option<T>,
     ) -> T {
         let (kept, layer) = first_of([self.user], default, &get);
-        let asked = self
-            .project
-            .and_then(|project| Some((get(&project.config)?, project)));
+        let asked = self.project.and_then(|project| Some((get(&project.config)?, project)));
         match asked {
             Some((asked, project)) if stricter(&asked, &kept) => {
                 self.record(key, &asked, Some(project));
@@ -111,12 +109,7 @@ impl Resolver<'_> {
         default: u32,
         get: impl Fn(&Config) -> Option<N>,
     ) -> u32 {
-        self.guard(
-            key,
-            default,
-            |asked, kept| asked < kept,
-            |config| get(config).map(Into::into),
-        )
+        self.guard(key, default, |asked, kept| asked < kept, |config| get(config).map(Into::into))
     }
 
     /// A limit on something in memory.
@@ -140,9 +133,7 @@ impl Resolver<'_> {
             (Some(_), None) => true,
             (None, _) => false,
         };
-        self.guard(key, None, stricter, |config| {
-            get(config).map(|number| Some(number.into()))
-        })
+        self.guard(key, None, stricter, |config| get(config).map(|number| Some(number.into())))
     }
 
     /// Notes a value and the layer that set it.

@@ -30,10 +30,7 @@ fn generate() -> Json {
     let settings = SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
         .with_transform(RecursiveTransform(simplify));
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<Config>()
-        .to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<Config>().to_value();
     schema["title"] = json!("Metier configuration");
     schema["$id"] = json!("metier-config.schema.json");
     for row in Settings::default().explain() {
@@ -88,14 +85,8 @@ fn simplify(schema: &mut Schema) {
 /// The other words for one value, each as a value of its own.
 fn take_aliases(choice: &mut Json) -> Vec<Json> {
     let name = choice["const"].as_str().unwrap_or_default().to_owned();
-    let aliases = choice
-        .as_object_mut()
-        .and_then(|map| map.remove("x-metier-aliases"));
-    let aliases = aliases
-        .as_ref()
-        .and_then(Json::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let aliases = choice.as_object_mut().and_then(|map| map.remove("x-metier-aliases"));
+    let aliases = aliases.as_ref().and_then(Json::as_array).cloned().unwrap_or_default();
     let described = format!("The same as `{name}`.");
     let value = |alias| json!({ "const": alias, "description": described, "type": "string" });
     aliases.into_iter().map(value).collect()
@@ -104,18 +95,13 @@ fn take_aliases(choice: &mut Json) -> Vec<Json> {
 /// The words that a schema allows, when it allows only words.
 pub(crate) fn words_of(schema: &Json) -> Option<Vec<&str>> {
     let choices = schema.get("oneOf")?.as_array()?;
-    choices
-        .iter()
-        .map(|choice| choice.get("const")?.as_str())
-        .collect()
+    choices.iter().map(|choice| choice.get("const")?.as_str()).collect()
 }
 
 /// The keys that an object may have, without `$schema`, which sets nothing.
 pub(crate) fn keys_of(schema: &Json) -> Vec<&str> {
     let keys = properties(schema).into_iter().flat_map(|map| map.keys());
-    keys.map(String::as_str)
-        .filter(|key| *key != "$schema")
-        .collect()
+    keys.map(String::as_str).filter(|key| *key != "$schema").collect()
 }
 
 /// The section that has this key, when just one has.

@@ -27,21 +27,11 @@ pub(crate) struct SyntaxProblem {
 impl SyntaxProblem {
     fn new(offset: usize, message: &str, help: &str) -> Self {
         let (message, help) = (message.to_owned(), help.to_owned());
-        Self {
-            offset,
-            kind: ErrorKind::Syntax,
-            message,
-            help,
-        }
+        Self { offset, kind: ErrorKind::Syntax, message, help }
     }
 
     fn too_large(offset: usize, message: String, help: &str) -> Self {
-        Self {
-            offset,
-            kind: ErrorKind::TooLarge,
-            message,
-            help: help.to_owned(),
-        }
+        Self { offset, kind: ErrorKind::TooLarge, message, help: help.to_owned() }
     }
 }
 
@@ -121,11 +111,7 @@ fn scan(bytes: &[u8]) -> Result<(), SyntaxProblem> {
 fn string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxProblem> {
     let unclosed = || {
         let message = "the string that starts here is not closed on its line";
-        SyntaxProblem::new(
-            start,
-            message,
-            "close it with `\"`; write a line break in it as `\\n`",
-        )
+        SyntaxProblem::new(start, message, "close it with `\"`; write a line break in it as `\\n`")
     };
     let mut i = start + 1;
     loop {
@@ -150,10 +136,9 @@ fn described(error: &ParseError) -> SyntaxProblem {
         ParseErrorKind::ExpectedColonAfterObjectKey => {
             ("a key has no `:` after it", "write `\"key\": value`")
         }
-        ParseErrorKind::ExpectedObjectValue => (
-            "a key has no value",
-            "write one after the `:`, or remove the key",
-        ),
+        ParseErrorKind::ExpectedObjectValue => {
+            ("a key has no value", "write one after the `:`, or remove the key")
+        }
         ParseErrorKind::ExpectedStringObjectProperty => {
             ("a key is not in quotes", "put it in double quotes")
         }
@@ -161,34 +146,28 @@ fn described(error: &ParseError) -> SyntaxProblem {
             "something follows after the end of the configuration",
             "remove it; check for a bracket that closes too early",
         ),
-        ParseErrorKind::UnterminatedObject => (
-            "the `{` that stands here is never closed",
-            "add the missing `}`",
-        ),
-        ParseErrorKind::UnterminatedArray => (
-            "the `[` that stands here is never closed",
-            "add the missing `]`",
-        ),
-        ParseErrorKind::UnexpectedCloseBrace => (
-            "a `}` stands where a value belongs",
-            "remove it, or write the value",
-        ),
-        ParseErrorKind::UnexpectedCloseBracket => (
-            "a `]` stands where a value belongs",
-            "remove it, or write the value",
-        ),
-        ParseErrorKind::UnexpectedComma => (
-            "a comma stands where a value belongs",
-            "remove it, or write the value",
-        ),
+        ParseErrorKind::UnterminatedObject => {
+            ("the `{` that stands here is never closed", "add the missing `}`")
+        }
+        ParseErrorKind::UnterminatedArray => {
+            ("the `[` that stands here is never closed", "add the missing `]`")
+        }
+        ParseErrorKind::UnexpectedCloseBrace => {
+            ("a `}` stands where a value belongs", "remove it, or write the value")
+        }
+        ParseErrorKind::UnexpectedCloseBracket => {
+            ("a `]` stands where a value belongs", "remove it, or write the value")
+        }
+        ParseErrorKind::UnexpectedComma => {
+            ("a comma stands where a value belongs", "remove it, or write the value")
+        }
         ParseErrorKind::UnexpectedWord => (
             "a word stands without quotes",
             "put it in double quotes; only `true`, `false` and `null` have none",
         ),
-        ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => (
-            "the string that starts here is not closed",
-            "close it with `\"`",
-        ),
+        ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => {
+            ("the string that starts here is not closed", "close it with `\"`")
+        }
         ParseErrorKind::String(_) => (
             "a string holds an escape that JSON does not know",
             "write a backslash as `\\\\`; JSON knows \\n \\t \\r \\b \\f \\/ \\\" \\\\ and \\u0000",
@@ -199,10 +178,9 @@ fn described(error: &ParseError) -> SyntaxProblem {
         | ParseErrorKind::HexadecimalNumbersNotAllowed
         | ParseErrorKind::UnaryPlusNumbersNotAllowed
         | ParseErrorKind::BareDecimalPointNumbersNotAllowed
-        | ParseErrorKind::NonFiniteNumbersNotAllowed => (
-            "a number is not written as JSON writes it",
-            "write it in decimal, such as 12 or 0.5",
-        ),
+        | ParseErrorKind::NonFiniteNumbersNotAllowed => {
+            ("a number is not written as JSON writes it", "write it in decimal, such as 12 or 0.5")
+        }
         _ => (
             "this is not JSON",
             "check quotes, commas and brackets around it; comments start with `//`",

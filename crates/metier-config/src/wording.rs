@@ -112,9 +112,5 @@ pub(crate) fn purpose(schema: &Json) -> String {
 
 /// `` `a`, `b`, `c` ``
 pub(crate) fn listed<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
-    words
-        .into_iter()
-        .map(|word| format!("`{word}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    words.into_iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::head::{BLOCK, Children, EntryKind, HeadError, Links, Name, Smallest};
+use crate::head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name, Smallest};
 use crate::stamp::{FileId, Stamp, nanos};
 
 /// An open directory.
@@ -75,7 +75,7 @@ impl Dir {
         relative: &Path,
         links: Links,
         limit: usize,
-        buffer: &mut Vec<u8>,
+        buffer: &mut HeadBuffer,
         mut enough: impl FnMut(&[u8]) -> bool,
     ) -> Result<Stamp, HeadError> {
         let path = self.path.join(relative);
@@ -90,11 +90,9 @@ impl Dir {
             let mut file: File = OpenOptions::new().read(true).open(&path).map_err(refused)?;
             let before = stamp(&path, &file.metadata().map_err(refused)?);
             loop {
-                let start = buffer.len();
-                buffer.resize(start + BLOCK.min(limit - start), 0);
-                let read = file.read(&mut buffer[start..]).map_err(refused)?;
-                buffer.truncate(start + read);
-                if read == 0 || buffer.len() >= limit || enough(buffer) {
+                let read = file.read(buffer.room(limit)).map_err(refused)?;
+                buffer.add(read);
+                if read == 0 || buffer.bytes().len() >= limit || enough(buffer.bytes()) {
                     break;
                 }
             }

@@ -13,7 +13,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
-use crate::head::{BLOCK, Children, EntryKind, HeadError, Links, Name, Smallest};
+use crate::head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name, Smallest};
 use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
@@ -89,30 +89,26 @@ impl Dir {
         relative: &Path,
         links: Links,
         limit: usize,
-        buffer: &mut Vec<u8>,
+        buffer: &mut HeadBuffer,
         mut enough: impl FnMut(&[u8]) -> bool,
     ) -> Result<Stamp, HeadError> {
         for _ in 0..3 {
             buffer.clear();
-            let fd = openat(&self.fd, relative, READ | no_follow(links), Mode::empty()).map_err(refused)?;
+            let fd = openat(&self.fd, relative, READ | no_follow(links), Mode::empty())
+                .map_err(refused)?;
             let before = fstat(&fd).map_err(refused)?;
             if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
                 return Err(HeadError::NotRegular);
             }
             let mut blocks = 0;
             loop {
-                let start = buffer.len();
-                buffer.resize(start + BLOCK.min(limit - start), 0);
-                let read = match rustix::io::read(&fd, &mut buffer[start..]) {
-                    Err(Errno::INTR) => {
-                        buffer.truncate(start);
-                        continue;
-                    }
+                let read = match rustix::io::read(&fd, &mut *buffer.room(limit)) {
+                    Err(Errno::INTR) => continue,
                     read => read.map_err(refused)?,
                 };
-                buffer.truncate(start + read);
+                buffer.add(read);
                 blocks += 1;
-                if read == 0 || buffer.len() >= limit || enough(buffer) {
+                if read == 0 || buffer.bytes().len() >= limit || enough(buffer.bytes()) {
                     break;
                 }
             }
@@ -138,13 +134,15 @@ fn refused(error: Errno) -> HeadError {
 
 #[allow(
     clippy::unnecessary_cast,
+    clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
     clippy::cast_possible_truncation,
     clippy::cast_lossless,
     reason = "the field types differ between Unix systems"
 )]
 fn stamp(stat: &Stat) -> Stamp {
-    let nanos = |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
+    let nanos =
+        |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
     Stamp {
         id: FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 },
         size: stat.st_size as u64,

@@ -1,6 +1,6 @@
 //! Whole files, bounded; writes that are whole or not at all.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -35,8 +35,8 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// The regular file at `path`, if it has at most `limit` bytes. Never waits for a pipe.
-pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+/// Opens a regular file without waiting for anything; gives its size too.
+fn open_regular(path: &Path) -> Result<(File, u64), ReadError> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -51,18 +51,62 @@ pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
         if special { ReadError::NotRegular } else { ReadError::Io(error) }
     })?;
     let data = file.metadata()?;
-    if !data.is_file() {
-        return Err(ReadError::NotRegular);
-    }
-    if data.len() > limit {
+    if data.is_file() { Ok((file, data.len())) } else { Err(ReadError::NotRegular) }
+}
+
+/// The regular file at `path`, if it has at most `limit` bytes. Never waits for a pipe.
+pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let (file, size) = open_regular(path)?;
+    if size > limit {
         return Err(ReadError::TooLarge(limit));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(data.len()).unwrap_or(0));
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(ReadError::TooLarge(limit));
     }
     Ok(bytes)
+}
+
+/// A regular file that is read in pieces, from any thread.
+#[derive(Debug)]
+pub struct PiecewiseFile {
+    file: File,
+    size: u64,
+}
+
+impl PiecewiseFile {
+    /// Opens the regular file at `path`. What it holds stays readable when the path is replaced.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let (file, size) = open_regular(path)?;
+        Ok(Self { file, size })
+    }
+
+    /// Bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Fills `buffer` with the bytes at `offset`; fewer bytes are an error.
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
+        }
+        #[cfg(windows)]
+        {
+            let mut done = 0;
+            while done < buffer.len() {
+                let at = offset + done as u64;
+                match std::os::windows::fs::FileExt::seek_read(&self.file, &mut buffer[done..], at)?
+                {
+                    0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    read => done += read,
+                }
+            }
+            Ok(())
+        }
+    }
 }
 
 /// Writes `bytes` to `path` by way of a temporary file beside it. A link at `path` stays a link:

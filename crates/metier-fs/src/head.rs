@@ -6,6 +6,37 @@ use std::io;
 /// The block a head is read by: one page, which holds nearly every frontmatter.
 pub(crate) const BLOCK: usize = 4096;
 
+/// Room for the head of a file, used again for the next one without being cleared.
+#[derive(Debug, Default)]
+pub struct HeadBuffer {
+    bytes: Vec<u8>,
+    filled: usize,
+}
+
+impl HeadBuffer {
+    /// What was read.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// Room for the next block, within `limit` bytes in all.
+    pub(crate) fn room(&mut self, limit: usize) -> &mut [u8] {
+        let end = self.filled + BLOCK.min(limit - self.filled);
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        &mut self.bytes[self.filled..end]
+    }
+
+    pub(crate) fn add(&mut self, read: usize) {
+        self.filled += read;
+    }
+}
+
 /// Whether links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {

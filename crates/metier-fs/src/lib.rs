@@ -30,9 +30,10 @@ mod tree;
 
 pub use dir::Dir;
 pub use file::{
-    ReadError, canonical, exists, is_dir, is_link_loop, modified, read_bounded, read_dir_names, remove_file, write_atomic,
+    PiecewiseFile, ReadError, canonical, exists, is_dir, is_link_loop, modified, read_bounded,
+    read_dir_names, remove_file, write_atomic,
 };
 pub use folders::UserFolders;
-pub use head::{Children, EntryKind, HeadError, Links, Name};
+pub use head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name};
 pub use stamp::{FileId, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};

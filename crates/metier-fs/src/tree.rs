@@ -97,16 +97,22 @@ pub fn same_tree(a: &Path, b: &Path, limits: TreeLimits) -> bool {
         (!truncated && plain && bytes <= limits.bytes)
             .then(|| files.into_iter().map(|file| (file.path.clone(), file)).collect())
     };
-    let (Some(left), Some(right)) = (list(a), list(b)) else { return false };
+    let (Some(left), Some(right)) = (list(a), list(b)) else {
+        return false;
+    };
     left == right && left.keys().all(|path| same_bytes(&a.join(path), &b.join(path)))
 }
 
 fn same_bytes(a: &Path, b: &Path) -> bool {
-    let (Ok(mut a), Ok(mut b)) = (File::open(a), File::open(b)) else { return false };
+    let (Ok(mut a), Ok(mut b)) = (File::open(a), File::open(b)) else {
+        return false;
+    };
     let mut left = [0u8; 16 * 1024];
     let mut right = [0u8; 16 * 1024];
     loop {
-        let Ok(read) = a.read(&mut left) else { return false };
+        let Ok(read) = a.read(&mut left) else {
+            return false;
+        };
         if read == 0 {
             return b.read(&mut right).is_ok_and(|rest| rest == 0);
         }
@@ -150,7 +156,9 @@ mod tests {
         let (files, truncated) = list_files(dir.path(), TreeLimits::default()).expect("lists");
         let paths: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.size)).collect();
         assert_eq!((paths, truncated), (vec![("a/c", 2), ("b", 1)], false));
-        let (_, truncated) = list_files(dir.path(), TreeLimits { depth: 1, ..TreeLimits::default() }).expect("lists");
+        let (_, truncated) =
+            list_files(dir.path(), TreeLimits { depth: 1, ..TreeLimits::default() })
+                .expect("lists");
         assert!(truncated);
     }
 }

@@ -49,9 +49,11 @@ mod tests {
     #[test]
     fn the_table_names_every_file_below_skills() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills");
-        let (files, _) = metier_fs::list_files(&dir, metier_fs::TreeLimits::default()).expect("skills/");
+        let (files, _) =
+            metier_fs::list_files(&dir, metier_fs::TreeLimits::default()).expect("skills/");
         let on_disk: Vec<String> = files.into_iter().map(|file| file.path).collect();
-        let in_table: Vec<String> = FILES.iter().map(|file| format!("{}/{}", file.skill, file.path)).collect();
+        let in_table: Vec<String> =
+            FILES.iter().map(|file| format!("{}/{}", file.skill, file.path)).collect();
         assert_eq!(in_table, on_disk);
     }
 
@@ -59,7 +61,8 @@ mod tests {
     fn every_compiled_in_skill_is_flawless_by_every_profile() {
         for (name, text) in builtin_skills() {
             for profile in [Profile::Strict, Profile::Lenient, Profile::Spec] {
-                let options = ParseOptions { profile, directory: Some(name), ..ParseOptions::default() };
+                let options =
+                    ParseOptions { profile, directory: Some(name), ..ParseOptions::default() };
                 assert_eq!(check(text, &options).diagnostics, [], "{name} under {profile}");
             }
         }

@@ -31,7 +31,8 @@ pub enum ChangeKind {
 
 /// What changed from `before` to `after`, in the order of names.
 pub fn changes(before: &Index, after: &Index) -> Vec<Change> {
-    let (mut old, mut new) = (before.entries().iter().peekable(), after.entries().iter().peekable());
+    let (mut old, mut new) =
+        (before.entries().iter().peekable(), after.entries().iter().peekable());
     let mut out = Vec::new();
     loop {
         let order = match (old.peek(), new.peek()) {
@@ -41,13 +42,17 @@ pub fn changes(before: &Index, after: &Index) -> Vec<Change> {
             (Some(a), Some(b)) => a.skill.name.cmp(&b.skill.name),
         };
         match order {
-            std::cmp::Ordering::Less => out.extend(old.next().map(|entry| change(ChangeKind::Removed, entry))),
-            std::cmp::Ordering::Greater => out.extend(new.next().map(|entry| change(ChangeKind::Added, entry))),
+            std::cmp::Ordering::Less => {
+                out.extend(old.next().map(|entry| change(ChangeKind::Removed, entry)));
+            }
+            std::cmp::Ordering::Greater => {
+                out.extend(new.next().map(|entry| change(ChangeKind::Added, entry)));
+            }
             std::cmp::Ordering::Equal => {
-                if let (Some(a), Some(b)) = (old.next(), new.next()) {
-                    if !same(a, b) {
-                        out.push(change(ChangeKind::Changed, b));
-                    }
+                if let (Some(a), Some(b)) = (old.next(), new.next())
+                    && !same(a, b)
+                {
+                    out.push(change(ChangeKind::Changed, b));
                 }
             }
         }

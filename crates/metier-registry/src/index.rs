@@ -5,8 +5,9 @@
 //! another machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use metier_skill::{Diagnostic, Digest, Skill, SkillId, SkillName, Source, Value};
+use metier_skill::{Diagnostic, Digest, Parsed, Skill, SkillId, SkillName, Source, Value};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
@@ -36,6 +37,38 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The entry of a skill that was read; `None` when it is none. `enabled` lists names and ids
+    /// that are switched on or off: an id is more precise than a name, a later line than an earlier.
+    pub(crate) fn of(
+        parsed: Parsed,
+        source: Source,
+        path: PathBuf,
+        priority: usize,
+        modified: i64,
+        enabled: &[(String, bool)],
+    ) -> Option<Self> {
+        let mut entry = Self {
+            skill: parsed.skill?,
+            source,
+            path,
+            copies: Box::default(),
+            enabled: true,
+            digest: parsed.digest,
+            diagnostics: parsed.diagnostics.into(),
+            modified,
+            priority,
+        };
+        if !enabled.is_empty() {
+            let id = entry.id().to_string();
+            for wanted in [entry.skill.name.as_str(), &id] {
+                if let Some((_, on)) = enabled.iter().rev().find(|(known, _)| known == wanted) {
+                    entry.enabled = *on;
+                }
+            }
+        }
+        Some(entry)
+    }
+
     /// Its id: `source:name`.
     pub fn id(&self) -> SkillId {
         SkillId { source: self.source, name: self.skill.name.clone() }
@@ -82,8 +115,8 @@ impl Entry {
 /// All skills of a scan: the ones that count, by name, and the ones they shadow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
-    entries: Vec<Entry>,
-    shadowed: Vec<Entry>,
+    entries: Vec<Arc<Entry>>,
+    shadowed: Vec<Arc<Entry>>,
     hash: Digest,
 }
 
@@ -98,18 +131,22 @@ pub enum Lookup<'a> {
 
 impl Index {
     /// An index of `entries` (one a name) and the ones they shadow.
-    pub(crate) fn new(mut entries: Vec<Entry>, mut shadowed: Vec<Entry>) -> Self {
+    pub(crate) fn new(mut entries: Vec<Arc<Entry>>, mut shadowed: Vec<Arc<Entry>>) -> Self {
         use rayon::prelude::*;
-        let order = |a: &Entry, b: &Entry| {
-            (a.skill.name.as_str(), a.source, a.priority, &a.path)
-                .cmp(&(b.skill.name.as_str(), b.source, b.priority, &b.path))
+        let order = |a: &Arc<Entry>, b: &Arc<Entry>| {
+            (a.skill.name.as_str(), a.source, a.priority, &a.path).cmp(&(
+                b.skill.name.as_str(),
+                b.source,
+                b.priority,
+                &b.path,
+            ))
         };
         let leaves: Vec<Digest> = if entries.len() > 2048 {
-            entries.par_sort_unstable_by(order);
-            entries.par_iter().map(Entry::leaf).collect()
+            entries.sort_by(order);
+            entries.par_iter().with_min_len(256).map(|entry| entry.leaf()).collect()
         } else {
-            entries.sort_unstable_by(order);
-            entries.iter().map(Entry::leaf).collect()
+            entries.sort_by(order);
+            entries.iter().map(|entry| entry.leaf()).collect()
         };
         shadowed.sort_unstable_by(order);
         let mut bytes = Vec::with_capacity(leaves.len() * 32);
@@ -120,12 +157,12 @@ impl Index {
     }
 
     /// The skills that count, sorted by name; no name stands twice.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
     }
 
     /// The skills that others of the same name shadow.
-    pub fn shadowed(&self) -> &[Entry] {
+    pub fn shadowed(&self) -> &[Arc<Entry>] {
         &self.shadowed
     }
 
@@ -140,21 +177,28 @@ impl Index {
             self.entries
                 .binary_search_by(|entry| entry.skill.name.as_str().cmp(name))
                 .ok()
-                .map(|at| &self.entries[at])
+                .map(|at| &*self.entries[at])
         };
         if let Some(entry) = by_name(query) {
             return Lookup::Found(entry);
         }
-        let Ok(id) = query.parse::<SkillId>() else { return Lookup::NotFound };
-        let all = by_name(id.name.as_str()).into_iter().chain(&self.shadowed);
-        let found = all.filter(|entry| entry.source == id.source && entry.skill.name == id.name).min_by_key(|entry| entry.priority);
+        let Ok(id) = query.parse::<SkillId>() else {
+            return Lookup::NotFound;
+        };
+        let all =
+            by_name(id.name.as_str()).into_iter().chain(self.shadowed.iter().map(|entry| &**entry));
+        let found = all
+            .filter(|entry| entry.source == id.source && entry.skill.name == id.name)
+            .min_by_key(|entry| entry.priority);
         found.map_or(Lookup::NotFound, Lookup::Found)
     }
 
     /// Every directory that holds a skill of this index.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         let own = self.entries.iter().chain(&self.shadowed);
-        own.flat_map(|entry| std::iter::once(entry.path.as_path()).chain(entry.copies.iter().map(PathBuf::as_path)))
+        own.flat_map(|entry| {
+            std::iter::once(entry.path.as_path()).chain(entry.copies.iter().map(PathBuf::as_path))
+        })
     }
 }
 
@@ -183,7 +227,11 @@ struct IdText<'a>(&'a Entry);
 
 impl Serialize for IdText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}:{}", self.0.source.as_str(), self.0.skill.name.as_str()))
+        serializer.collect_str(&format_args!(
+            "{}:{}",
+            self.0.source.as_str(),
+            self.0.skill.name.as_str()
+        ))
     }
 }
 
@@ -202,15 +250,7 @@ impl Serialize for Meta<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let skill = self.0;
         let mut out = serializer.serialize_map(None)?;
-        let texts = [
-            ("version", &skill.version),
-            ("author", &skill.author),
-            ("license", &skill.license),
-            ("compatibility", &skill.compatibility),
-            ("argument_hint", &skill.argument_hint),
-            ("model", &skill.model),
-        ];
-        for (key, value) in texts {
+        for (key, value) in skill.meta_texts() {
             if let Some(text) = value {
                 out.serialize_entry(key, text)?;
             }
@@ -228,7 +268,7 @@ impl Serialize for Meta<'_> {
     }
 }
 
-struct Fields<'a>(&'a [(Box<str>, Value)]);
+pub(crate) struct Fields<'a>(pub(crate) &'a [(Box<str>, Value)]);
 
 impl Serialize for Fields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

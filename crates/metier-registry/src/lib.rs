@@ -14,6 +14,7 @@
 //! | `precedence` | which of several skills of one name counts (pure) |
 //! | [`scan()`] | all of it together |
 //! | `index` | the immutable, sorted, hashed result |
+//! | `entry_json` | an entry as JSON, fast |
 //! | `report` | what was searched, found, left out, and why |
 //! | `changes` | the difference between two indexes |
 //! | [`watch`] | changes as they happen |
@@ -27,18 +28,19 @@
 mod builtin;
 mod cache;
 mod changes;
+mod entry_json;
 mod index;
 mod precedence;
 mod report;
 pub mod roots;
 mod scan;
-// pub mod search;
+pub mod search;
 mod walk;
 pub mod watch;
 
 pub use builtin::{BuiltinFile, builtin_files};
 pub use changes::{Change, ChangeKind, changes};
 pub use index::{Entry, Index, Lookup};
-pub use report::{Conflict, Ignored, Report, RootReport, RootState, Shadowed, ShadowReason};
+pub use report::{Conflict, Ignored, Report, RootReport, RootState, ShadowReason, Shadowed};
 pub use roots::{Places, Root};
 pub use scan::{Registry, Scan, ScanOptions, scan};

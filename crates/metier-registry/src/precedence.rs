@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use metier_fs::Stamp;
 
@@ -17,7 +18,7 @@ use crate::report::{Conflict, ShadowReason, Shadowed};
 /// A valid skill as a walk found it.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
-    pub(crate) entry: Entry,
+    pub(crate) entry: Arc<Entry>,
     /// What its `SKILL.md` looked like; `None` for a compiled-in one. The number of a deleted file is
     /// given out again, so identity alone would take two files of a busy tree for one.
     pub(crate) file: Option<Stamp>,
@@ -30,19 +31,22 @@ pub(crate) struct Candidate {
 /// The skills that count, the ones they shadow, and the account of it.
 #[derive(Debug, Default)]
 pub(crate) struct Decided {
-    pub(crate) entries: Vec<Entry>,
-    pub(crate) shadowed: Vec<Entry>,
+    pub(crate) entries: Vec<Arc<Entry>>,
+    pub(crate) shadowed: Vec<Arc<Entry>>,
     pub(crate) conflicts: Vec<Conflict>,
 }
 
 /// Decides between `candidates`; `same` tells whether two directories hold byte-identical trees.
-pub(crate) fn decide(candidates: Vec<Candidate>, same: &mut dyn FnMut(&Path, &Path) -> bool) -> Decided {
+pub(crate) fn decide(
+    candidates: Vec<Candidate>,
+    same: &mut dyn FnMut(&Path, &Path) -> bool,
+) -> Decided {
     let candidates = merge_links(candidates);
     let mut decided = Decided::default();
     let mut qualified = Vec::new();
-    for_each_name(candidates, |mut group| {
+    for_each_name(candidates, |group| {
         if group.len() > 1 {
-            group = merge_copies(group, same);
+            *group = merge_copies(std::mem::take(group), same);
         }
         if group.len() > 1 {
             for candidate in group.extract_if(.., |candidate| candidate.plugin.is_some()) {
@@ -54,8 +58,9 @@ pub(crate) fn decide(candidates: Vec<Candidate>, same: &mut dyn FnMut(&Path, &Pa
     // A qualified name can clash again: one plugin from two marketplaces, or a skill that is
     // literally called so, which then has precedence as what it is.
     for_each_name(qualified, |group| {
-        let taken = decided.entries.iter().position(|entry| entry.skill.name == group[0].entry.skill.name);
-        let mut group = merge_copies(group, same);
+        let taken =
+            decided.entries.iter().position(|entry| entry.skill.name == group[0].entry.skill.name);
+        *group = merge_copies(std::mem::take(group), same);
         if let Some(at) = taken {
             let entry = decided.entries.swap_remove(at);
             group.insert(0, Candidate { entry, file: None, via_link: false, plugin: None });
@@ -74,12 +79,11 @@ fn rank(candidate: &Candidate) -> (usize, Reverse<i64>, &Path) {
 
 /// One real file reached by several paths is one candidate with several paths.
 fn merge_links(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    let mut seen: HashMap<Stamp, usize> = HashMap::with_capacity(candidates.len());
-    let repeated = candidates.iter().filter_map(|c| c.file).any(|file| {
-        let count = seen.entry(file).or_default();
-        *count += 1;
-        *count > 1
-    });
+    // Nearly always every file is its own; sorted numbers tell so without hashing each stamp.
+    let mut numbers: Vec<u64> = candidates.iter().filter_map(|c| Some(c.file?.id.inode)).collect();
+    numbers.sort_unstable();
+    let repeated = numbers.windows(2).any(|pair| pair[0] == pair[1]);
+    drop(numbers);
     if !repeated {
         return candidates;
     }
@@ -92,23 +96,23 @@ fn merge_links(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut by_file: HashMap<Stamp, usize> = HashMap::with_capacity(candidates.len());
     for candidate in candidates {
         let at = candidate.file.and_then(|file| by_file.get(&file).copied());
-        match at {
-            Some(at) => add_copy(&mut kept[at].entry, candidate.entry),
-            None => {
-                if let Some(file) = candidate.file {
-                    by_file.insert(file, kept.len());
-                }
-                kept.push(candidate);
-            }
+        if let Some(at) = at {
+            add_copy(&mut kept[at].entry, &candidate.entry);
+            continue;
         }
+        if let Some(file) = candidate.file {
+            by_file.insert(file, kept.len());
+        }
+        kept.push(candidate);
     }
     kept
 }
 
-fn add_copy(entry: &mut Entry, copy: Entry) {
+fn add_copy(entry: &mut Arc<Entry>, copy: &Entry) {
+    let entry = Arc::make_mut(entry);
     let mut copies = std::mem::take(&mut entry.copies).into_vec();
-    copies.push(copy.path);
-    copies.extend(copy.copies);
+    copies.push(copy.path.clone());
+    copies.extend(copy.copies.iter().cloned());
     copies.sort();
     entry.copies = copies.into();
 }
@@ -116,41 +120,50 @@ fn add_copy(entry: &mut Entry, copy: Entry) {
 /// The candidate under its name in its plugin.
 fn qualify(mut candidate: Candidate) -> Candidate {
     if let Some(plugin) = &candidate.plugin {
-        candidate.entry.skill.name = candidate.entry.skill.name.qualified(plugin);
+        let entry = Arc::make_mut(&mut candidate.entry);
+        entry.skill.name = entry.skill.name.qualified(plugin);
     }
     candidate
 }
 
-/// Calls `decide` with the candidates of each name, in the order of names, each group best first.
+/// Calls `decide` with the candidates of each name, in the order of names, each group best first;
+/// what it leaves in the group is dropped.
 /// Positions are sorted, not candidates: at a hundred thousand skills moving them is what costs.
-fn for_each_name(candidates: Vec<Candidate>, mut decide: impl FnMut(Vec<Candidate>)) {
+fn for_each_name(candidates: Vec<Candidate>, mut decide: impl FnMut(&mut Vec<Candidate>)) {
     use rayon::prelude::*;
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    let by_rank = |a: &usize, b: &usize| {
-        let (a, b) = (&candidates[*a], &candidates[*b]);
-        a.entry.skill.name.cmp(&b.entry.skill.name).then_with(|| rank(a).cmp(&rank(b)))
+    let mut named: Vec<(&str, usize)> =
+        candidates.iter().enumerate().map(|(at, c)| (c.entry.skill.name.as_str(), at)).collect();
+    let by_rank = |a: &(&str, usize), b: &(&str, usize)| {
+        a.0.cmp(b.0).then_with(|| rank(&candidates[a.1]).cmp(&rank(&candidates[b.1])))
     };
-    if order.len() > 4096 {
-        order.par_sort_unstable_by(by_rank);
+    if named.len() > 4096 {
+        named.par_sort_unstable_by(by_rank);
     } else {
-        order.sort_unstable_by(by_rank);
+        named.sort_unstable_by(by_rank);
     }
+    let order: Vec<usize> = named.into_iter().map(|(_, at)| at).collect();
     let mut slots: Vec<Option<Candidate>> = candidates.into_iter().map(Some).collect();
     let mut group: Vec<Candidate> = Vec::new();
     for at in order {
-        let Some(candidate) = slots[at].take() else { continue };
+        let Some(candidate) = slots[at].take() else {
+            continue;
+        };
         if group.last().is_some_and(|last| last.entry.skill.name != candidate.entry.skill.name) {
-            decide(std::mem::take(&mut group));
+            decide(&mut group);
+            group.clear();
         }
         group.push(candidate);
     }
     if !group.is_empty() {
-        decide(group);
+        decide(&mut group);
     }
 }
 
 /// Byte-identical copies in other roots join the best of them.
-fn merge_copies(group: Vec<Candidate>, same: &mut dyn FnMut(&Path, &Path) -> bool) -> Vec<Candidate> {
+fn merge_copies(
+    group: Vec<Candidate>,
+    same: &mut dyn FnMut(&Path, &Path) -> bool,
+) -> Vec<Candidate> {
     let mut kept: Vec<Candidate> = Vec::with_capacity(group.len());
     for candidate in group {
         let entry = &candidate.entry;
@@ -163,7 +176,7 @@ fn merge_copies(group: Vec<Candidate>, same: &mut dyn FnMut(&Path, &Path) -> boo
                 && same(&other.path, &entry.path)
         });
         match twin {
-            Some(twin) => add_copy(&mut twin.entry, candidate.entry),
+            Some(twin) => add_copy(&mut twin.entry, &candidate.entry),
             None => kept.push(candidate),
         }
     }
@@ -171,10 +184,10 @@ fn merge_copies(group: Vec<Candidate>, same: &mut dyn FnMut(&Path, &Path) -> boo
 }
 
 /// The first counts, the others are shadowed.
-fn settle(group: Vec<Candidate>, decided: &mut Decided) {
-    let mut group = group.into_iter().map(|candidate| candidate.entry);
+fn settle(group: &mut Vec<Candidate>, decided: &mut Decided) {
+    let mut group = group.drain(..).map(|candidate| candidate.entry);
     let Some(winner) = group.next() else { return };
-    let losers: Vec<Entry> = group.collect();
+    let losers: Vec<Arc<Entry>> = group.collect();
     if !losers.is_empty() {
         let reason = |loser: &Entry| {
             if loser.priority != winner.priority {
@@ -212,7 +225,7 @@ mod tests {
     use metier_skill::{ParseOptions, Source, parse};
     use proptest::prelude::*;
 
-    /// name, root, time, file, tree, via_link
+    /// Name, root, time, file, tree, and whether a link leads to it.
     type Facts = (u8, usize, i64, u64, u8, bool);
 
     fn candidate((at, facts): (usize, Facts)) -> Candidate {
@@ -221,7 +234,7 @@ mod tests {
         let text = format!("---\nname: s{name}\ndescription: d{tree}\n---\n");
         let parsed = parse(text.as_bytes(), &ParseOptions::default());
         Candidate {
-            entry: Entry {
+            entry: Arc::new(Entry {
                 skill: parsed.skill.expect("valid"),
                 source,
                 path: format!("/{root}/{at}-{tree}").into(),
@@ -231,8 +244,14 @@ mod tests {
                 diagnostics: Box::default(),
                 modified,
                 priority: root,
-            },
-            file: Some(Stamp { id: FileId { device: 1, inode: file }, size: 1, modified, changed: 0, links: 1 }),
+            }),
+            file: Some(Stamp {
+                id: FileId { device: 1, inode: file },
+                size: 1,
+                modified,
+                changed: 0,
+                links: 1,
+            }),
             via_link,
             plugin: (source == Source::Plugin).then(|| "plug".into()),
         }
@@ -243,7 +262,7 @@ mod tests {
         number(a) == number(b)
     }
 
-    fn index(candidates: Vec<Candidate>) -> (Vec<Entry>, Vec<Entry>, Vec<Conflict>) {
+    fn index(candidates: Vec<Candidate>) -> (Vec<Arc<Entry>>, Vec<Arc<Entry>>, Vec<Conflict>) {
         let decided = decide(candidates, &mut same_tree_number);
         let index = crate::index::Index::new(decided.entries, decided.shadowed);
         (index.entries().to_vec(), index.shadowed().to_vec(), decided.conflicts)
@@ -252,21 +271,30 @@ mod tests {
     #[test]
     fn the_higher_root_wins_then_the_later_time_then_the_path() {
         let (entries, shadowed, conflicts) = index(
-            [(0, (1, 1, 5, 1, 1, false)), (1, (1, 2, 9, 2, 2, false)), (2, (1, 1, 7, 3, 3, false)), (3, (1, 1, 7, 4, 4, false))]
-                .map(candidate)
-                .to_vec(),
+            [
+                (0, (1, 1, 5, 1, 1, false)),
+                (1, (1, 2, 9, 2, 2, false)),
+                (2, (1, 1, 7, 3, 3, false)),
+                (3, (1, 1, 7, 4, 4, false)),
+            ]
+            .map(candidate)
+            .to_vec(),
         );
         assert_eq!(entries.len(), 1);
         assert_eq!(entries[0].path, Path::new("/1/2-3"));
         assert_eq!(shadowed.len(), 3);
         let reasons: Vec<_> = conflicts[0].shadowed.iter().map(|s| s.reason).collect();
-        assert_eq!(reasons, [ShadowReason::PathOrder, ShadowReason::ModifiedLater, ShadowReason::HigherRoot]);
+        assert_eq!(
+            reasons,
+            [ShadowReason::PathOrder, ShadowReason::ModifiedLater, ShadowReason::HigherRoot]
+        );
     }
 
     #[test]
     fn a_plugins_skill_that_clashes_is_qualified_and_not_lost() {
-        let (entries, shadowed, conflicts) =
-            index([(0, (1, 2, 5, 1, 1, false)), (1, (1, 3, 5, 2, 2, false))].map(candidate).to_vec());
+        let (entries, shadowed, conflicts) = index(
+            [(0, (1, 2, 5, 1, 1, false)), (1, (1, 3, 5, 2, 2, false))].map(candidate).to_vec(),
+        );
         let names: Vec<_> = entries.iter().map(|e| e.skill.name.as_str()).collect();
         assert_eq!(names, ["plug:s1", "s1"]);
         assert!(shadowed.is_empty() && conflicts.is_empty());
@@ -275,7 +303,9 @@ mod tests {
     #[test]
     fn links_and_identical_copies_are_one_entry_with_several_paths() {
         let (entries, shadowed, _) = index(
-            [(0, (1, 1, 5, 1, 1, true)), (1, (1, 1, 5, 1, 1, false)), (2, (1, 2, 3, 7, 1, false))].map(candidate).to_vec(),
+            [(0, (1, 1, 5, 1, 1, true)), (1, (1, 1, 5, 1, 1, false)), (2, (1, 2, 3, 7, 1, false))]
+                .map(candidate)
+                .to_vec(),
         );
         assert_eq!(entries.len(), 1);
         assert_eq!(entries[0].path, Path::new("/1/1-1"), "a real path rather than a link");
@@ -306,7 +336,7 @@ mod tests {
             let (entries, shadowed, conflicts) = index(all);
             prop_assert_eq!(index(shuffled), (entries.clone(), shadowed.clone(), conflicts));
             // Nothing is lost: every path is an entry, a copy, or shadowed.
-            let paths = |list: &[Entry]| list.iter().map(|e| 1 + e.copies.len()).sum::<usize>();
+            let paths = |list: &[Arc<Entry>]| list.iter().map(|e| 1 + e.copies.len()).sum::<usize>();
             prop_assert_eq!(paths(&entries) + paths(&shadowed), total);
             let mut names: Vec<_> = entries.iter().map(|e| e.skill.name.clone()).collect();
             names.dedup();

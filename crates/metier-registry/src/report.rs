@@ -140,13 +140,18 @@ impl ShadowReason {
         match self {
             Self::HigherRoot => "a root of higher priority has a skill of that name",
             Self::ModifiedLater => "another skill of that name in the same root was modified later",
-            Self::PathOrder => "another skill of that name in the same root has the same time and sorts first",
+            Self::PathOrder => {
+                "another skill of that name in the same root has the same time and sorts first"
+            }
         }
     }
 }
 
 /// A path as text; bytes that are not UTF-8 are replaced.
-pub(crate) fn path_text<S: Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn path_text<S: Serializer>(
+    path: &std::path::Path,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match path.to_str() {
         Some(text) => serializer.serialize_str(text),
         None => serializer.serialize_str(&path.to_string_lossy()),

@@ -72,8 +72,26 @@ pub struct Places {
     pub user: Option<UserFolders>,
     /// Roots named for this call, highest priority first.
     pub explicit: Vec<PathBuf>,
+    /// Roots that the project's configuration names. They are the project's, whatever it says.
+    pub configured_project: Vec<PathBuf>,
+    /// Roots that the user's configuration names.
+    pub configured_user: Vec<PathBuf>,
     /// More user roots (`CLAUDE_SKILLS_DIR`).
     pub more_user: Vec<PathBuf>,
+}
+
+impl Places {
+    /// A working directory and nothing else: no user folders, no further roots.
+    pub fn at(working_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            working_dir: working_dir.into(),
+            user: None,
+            explicit: Vec::new(),
+            configured_project: Vec::new(),
+            configured_user: Vec::new(),
+            more_user: Vec::new(),
+        }
+    }
 }
 
 /// The roots for `places`, highest priority first, each folder once.
@@ -84,15 +102,24 @@ pub fn resolve(places: &Places) -> Vec<Root> {
             roots.push(root);
         }
     };
-    for path in &places.explicit {
+    let named = |source, path: &PathBuf| {
         let path = places.working_dir.join(path);
-        add(Root { source: Source::Explicit, path, plugin: None, required: true });
+        Root { source, path, plugin: None, required: true }
+    };
+    for path in &places.explicit {
+        add(named(Source::Explicit, path));
+    }
+    for path in &places.configured_project {
+        add(named(Source::Project, path));
     }
     let home = places.user.as_ref().map(|user| user.home.as_path());
     for dir in project_dirs(&places.working_dir, home) {
         for folder in AGENTS.iter().flat_map(|agent| agent.project) {
             add(Root::usual(Source::Project, dir.join(folder)));
         }
+    }
+    for path in &places.configured_user {
+        add(named(Source::User, path));
     }
     if let Some(user) = &places.user {
         add(Root::usual(Source::User, user.agent.join("skills")));
@@ -101,8 +128,7 @@ pub fn resolve(places: &Places) -> Vec<Root> {
         }
     }
     for path in &places.more_user {
-        let path = places.working_dir.join(path);
-        add(Root { source: Source::User, path, plugin: None, required: true });
+        add(named(Source::User, path));
     }
     if let Some(home) = home {
         plugin_roots(&home.join(PLUGIN_CACHE)).into_iter().for_each(add);
@@ -113,7 +139,7 @@ pub fn resolve(places: &Places) -> Vec<Root> {
 /// The directories whose folders count as the project's: from the working directory up to the
 /// repository's top, or to the file system's where there is none. The home directory's folders are
 /// the user's, not a project's, unless it is itself the working directory's repository.
-fn project_dirs(working_dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+pub fn project_dirs(working_dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut dirs = Vec::new();
     for dir in working_dir.ancestors() {
         if home != Some(dir) {
@@ -187,12 +213,7 @@ mod tests {
     use super::*;
 
     fn places(dir: &Path, home: &Path) -> Places {
-        Places {
-            working_dir: dir.to_owned(),
-            user: Some(UserFolders::new(home, Some(&home.join(".agent")))),
-            explicit: vec![],
-            more_user: vec![],
-        }
+        Places { user: Some(UserFolders::new(home, Some(&home.join(".agent")))), ..Places::at(dir) }
     }
 
     fn position(roots: &[Root], path: &Path) -> Option<usize> {
@@ -234,7 +255,8 @@ mod tests {
             std::fs::create_dir_all(cache.join("market/tool").join(version)).expect("dirs");
         }
         for version in ["1.9.0", "1.10.0", "1.10.0-rc.1", "abcdef"] {
-            std::fs::create_dir_all(cache.join("market/tool").join(version).join("skills")).expect("dirs");
+            std::fs::create_dir_all(cache.join("market/tool").join(version).join("skills"))
+                .expect("dirs");
         }
         let roots = plugin_roots(&cache);
         assert_eq!(roots.len(), 1);

@@ -8,13 +8,13 @@ use metier_fs::{Links, TreeLimits, same_tree};
 use metier_skill::{Code, Limits, ParseOptions, Profile, Source, parse};
 
 use crate::builtin::builtin_skills;
-use crate::cache::{self, CacheView};
+use crate::cache::Cache;
 use crate::changes::{Change, changes};
 use crate::index::{Entry, Index};
 use crate::precedence::{Candidate, decide};
 use crate::report::{Ignored, Report, RootReport, RootState};
 use crate::roots::Root;
-use crate::walk::{Found, WalkOptions, Walked, walk};
+use crate::walk::{WalkOptions, Walkable, Walked, walk};
 
 /// Bytes of skills that are compared to tell copies from rivals, in one scan.
 const COMPARED_BYTES: u64 = 256 << 20;
@@ -65,8 +65,16 @@ pub struct Scan {
     pub index: Index,
     /// The account.
     pub report: Report,
-    /// The directories to watch for changes.
-    pub watched: Vec<PathBuf>,
+    /// Roots, and directories below them that are no skills.
+    listed: Vec<PathBuf>,
+}
+
+impl Scan {
+    /// The directories in which a change can change what is found.
+    pub fn watched(&self) -> impl Iterator<Item = &Path> {
+        let skills = self.index.directories().filter(|path| path.is_absolute());
+        self.listed.iter().map(PathBuf::as_path).chain(skills)
+    }
 }
 
 /// Scans `roots`, given highest priority first. Total: whatever is on disk, there is an answer, and
@@ -78,8 +86,8 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
         if options.only.is_some_and(|only| only != root.source) {
             continue;
         }
-        let walked = walk_root(&root.path, options);
-        gathered.add(priority, root, walked, options);
+        let walkable = Walkable { root, priority, enabled: &options.enabled };
+        gathered.add(walkable, walk_root(walkable, options));
     }
     if options.builtin && options.only.is_none_or(|only| only == Source::Builtin) {
         gathered.add_builtin(roots.len(), options);
@@ -88,7 +96,6 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
     let mut same = |a: &Path, b: &Path| same_within(a, b, &mut budget);
     let decided = decide(std::mem::take(&mut gathered.candidates), &mut same);
     let index = Index::new(decided.entries, decided.shadowed);
-    gathered.watched.extend(index.directories().filter(|path| path.is_absolute()).map(Path::to_owned));
     gathered.ignored.sort_by(|a, b| a.path.cmp(&b.path));
     gathered.notes.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
     let report = Report {
@@ -102,10 +109,10 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
         index_hash: index.hash(),
         elapsed_ms: (start.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     };
-    Scan { index, report, watched: gathered.watched }
+    Scan { index, report, listed: gathered.listed }
 }
 
-fn walk_root(path: &Path, options: &ScanOptions) -> Walked {
+fn walk_root(walkable: Walkable<'_>, options: &ScanOptions) -> Walked {
     let walk_options = WalkOptions {
         links: if options.follow_links { Links::Follow } else { Links::Refuse },
         max_depth: options.max_depth,
@@ -114,29 +121,24 @@ fn walk_root(path: &Path, options: &ScanOptions) -> Walked {
         limits: options.limits,
     };
     let Some(folder) = &options.cache_folder else {
-        return walk(path, &walk_options, None);
+        return walk(walkable, &walk_options, None);
     };
-    let file = cache::cache_file(folder, path);
-    let view = CacheView::load(&file);
+    let root = walkable.root.path.as_path();
+    let cache = Cache::of(folder, root);
     let now = SystemTime::now();
-    let mut walked = walk(path, &walk_options, Some(&view));
-    let mut records = std::mem::take(&mut walked.records);
-    let hits = walked.found.iter().filter(|found| found.in_cache);
-    let stale = records.len() + view.len().saturating_sub(hits.clone().count());
-    // A few stale heads are read again next time; rewriting the file for them would cost more.
-    if walked.found.len() >= cache::WORTHWHILE && stale > 64.max(walked.found.len() / 20) {
-        records.extend(hits.filter_map(|found| view.record(&found.directory)));
-        drop(view);
-        cache::store(&file, &records, now);
-    }
+    let mut walked = walk(walkable, &walk_options, Some(&cache));
+    let fresh = std::mem::take(&mut walked.records);
+    cache.renew(root, fresh, walked.found(), walked.directories(), now);
     walked
 }
 
 fn same_within(a: &Path, b: &Path, budget: &mut u64) -> bool {
-    let limits = TreeLimits { bytes: (*budget).min(TreeLimits::default().bytes), ..TreeLimits::default() };
+    let limits =
+        TreeLimits { bytes: (*budget).min(TreeLimits::default().bytes), ..TreeLimits::default() };
     let same = same_tree(a, b, limits);
     if same {
-        let size: u64 = metier_fs::list_files(a, limits).map_or(0, |(files, _)| files.iter().map(|f| f.size).sum());
+        let size: u64 = metier_fs::list_files(a, limits)
+            .map_or(0, |(files, _)| files.iter().map(|f| f.size).sum());
         *budget = budget.saturating_sub(size);
     }
     same
@@ -148,28 +150,38 @@ struct Gathered {
     roots: Vec<RootReport>,
     ignored: Vec<Ignored>,
     notes: Vec<Ignored>,
-    watched: Vec<PathBuf>,
+    listed: Vec<PathBuf>,
     found: usize,
     truncated: bool,
 }
 
 impl Gathered {
-    fn add(&mut self, priority: usize, root: &Root, walked: Walked, options: &ScanOptions) {
-        self.found += walked.found.len();
+    fn add(&mut self, Walkable { root, priority, .. }: Walkable<'_>, walked: Walked) {
+        let found = walked.found();
+        self.found += found;
         self.truncated |= walked.truncated;
         self.notes.extend(walked.notes);
-        self.watched.push(root.path.clone());
-        self.watched.extend(walked.listed);
+        self.listed.push(root.path.clone());
+        self.listed.extend(walked.listed);
         let refusal = match walked.state {
-            RootState::Ok => None,
-            RootState::Missing if root.required => Some((Code::RootMissing, "the root does not exist")),
-            RootState::Missing => None,
-            RootState::NotDirectory => Some((Code::RootNotDirectory, "the root is not a directory")),
+            RootState::Missing if root.required => {
+                Some((Code::RootMissing, "the root does not exist"))
+            }
+            RootState::Ok | RootState::Missing => None,
+            RootState::NotDirectory => {
+                Some((Code::RootNotDirectory, "the root is not a directory"))
+            }
             RootState::Unreadable => Some((Code::RootUnreadable, "the root cannot be read")),
         };
         if let Some((code, message)) = refusal {
             let path = root.path.clone();
-            self.notes.push(Ignored { path, code, message: message.into(), line: None, column: None });
+            self.notes.push(Ignored {
+                path,
+                code,
+                message: message.into(),
+                line: None,
+                column: None,
+            });
         }
         if walked.state != RootState::Missing || root.required {
             self.roots.push(RootReport {
@@ -177,86 +189,52 @@ impl Gathered {
                 path: root.path.clone(),
                 priority,
                 state: walked.state,
-                found: walked.found.len(),
+                found,
                 plugin: root.plugin.clone(),
             });
         }
-        self.candidates.reserve(walked.found.len());
-        for found in walked.found {
-            self.judge(priority, root, found, options);
+        self.ignored.extend(walked.ignored);
+        if self.candidates.is_empty() {
+            self.candidates = walked.candidates;
+        } else {
+            self.candidates.extend(walked.candidates);
         }
-    }
-
-    fn judge(&mut self, priority: usize, root: &Root, found: Found, options: &ScanOptions) {
-        let path = if found.directory.is_empty() { root.path.clone() } else { root.path.join(&found.directory) };
-        let parsed = found.parsed;
-        let reason = parsed.reason().map(|reason| Ignored {
-            path: path.clone(),
-            code: reason.code,
-            message: reason.message.clone(),
-            line: (reason.line > 0).then_some(reason.line),
-            column: (reason.column > 0).then_some(reason.column),
-        });
-        self.ignored.extend(reason);
-        let Some(skill) = parsed.skill else { return };
-        let mut entry = Entry {
-            skill,
-            source: root.source,
-            path,
-            copies: Box::default(),
-            enabled: true,
-            digest: parsed.digest,
-            diagnostics: parsed.diagnostics.into(),
-            modified: found.stamp.map_or(0, |stamp| stamp.modified),
-            priority,
-        };
-        set_enabled(&mut entry, options);
-        self.candidates.push(Candidate {
-            entry,
-            file: found.stamp,
-            via_link: found.via_link,
-            plugin: root.plugin.as_deref().map(Into::into),
-        });
     }
 
     fn add_builtin(&mut self, priority: usize, options: &ScanOptions) {
         let mut count = 0;
         for (name, text) in builtin_skills() {
-            let parse_options = ParseOptions { profile: options.profile, limits: options.limits, directory: Some(name) };
-            let parsed = parse(text, &parse_options);
-            let Some(skill) = parsed.skill else { continue };
-            count += 1;
-            let mut entry = Entry {
-                skill,
-                source: Source::Builtin,
-                path: PathBuf::from(format!("builtin:{name}")),
-                copies: Box::default(),
-                enabled: true,
-                digest: parsed.digest,
-                diagnostics: parsed.diagnostics.into(),
-                modified: 0,
-                priority,
+            let parse_options = ParseOptions {
+                profile: options.profile,
+                limits: options.limits,
+                directory: Some(name),
             };
-            set_enabled(&mut entry, options);
-            self.candidates.push(Candidate { entry, file: None, via_link: false, plugin: None });
+            let parsed = parse(text, &parse_options);
+            let path = PathBuf::from(format!("builtin:{name}"));
+            let Some(entry) =
+                Entry::of(parsed, Source::Builtin, path, priority, 0, &options.enabled)
+            else {
+                continue;
+            };
+            count += 1;
+            self.candidates.push(Candidate {
+                entry: Arc::new(entry),
+                file: None,
+                via_link: false,
+                plugin: None,
+            });
         }
         self.found += count;
         let path = PathBuf::from("builtin:");
         let source = Source::Builtin;
-        self.roots.push(RootReport { source, path, priority, state: RootState::Ok, found: count, plugin: None });
-    }
-}
-
-fn set_enabled(entry: &mut Entry, options: &ScanOptions) {
-    if options.enabled.is_empty() {
-        return;
-    }
-    let id = entry.id().to_string();
-    // A bare name switches every skill of that name; an id is more precise and wins.
-    for wanted in [entry.skill.name.as_str(), &id] {
-        if let Some((_, on)) = options.enabled.iter().rev().find(|(known, _)| known == wanted) {
-            entry.enabled = *on;
-        }
+        self.roots.push(RootReport {
+            source,
+            path,
+            priority,
+            state: RootState::Ok,
+            found: count,
+            plugin: None,
+        });
     }
 }
 
@@ -269,7 +247,10 @@ pub struct Registry {
 
 impl Registry {
     /// Scans for the first time. `roots` is asked again at each refresh, since folders come and go.
-    pub fn open(roots: impl Fn() -> Vec<Root> + Send + Sync + 'static, options: ScanOptions) -> Self {
+    pub fn open(
+        roots: impl Fn() -> Vec<Root> + Send + Sync + 'static,
+        options: ScanOptions,
+    ) -> Self {
         let first = scan(&roots(), &options);
         Self { roots: Box::new(roots), options, current: Mutex::new(Arc::new(first)) }
     }

@@ -6,21 +6,27 @@
 //! directory is listed once, so that no maze of links keeps it busy. What could not be read becomes
 //! a line in the report; nothing stops the scan.
 
+mod probe;
+
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use metier_fs::{Children, Dir, EntryKind, FileId, HeadError, Links, Name, Stamp, is_link_loop};
-use metier_skill::fence::{self, Complete, Fence};
-use metier_skill::{Code, Diagnostic, Digest, Limits, ParseOptions, Parsed, Profile, Severity, parse};
+use metier_fs::{Children, Dir, EntryKind, FileId, Links, Name, is_link_loop};
+use metier_skill::{Code, Diagnostic, Limits, Profile};
 use rayon::prelude::*;
 
-use crate::cache::{CacheView, Record};
+use crate::cache::{Cache, Record};
+use crate::precedence::Candidate;
 use crate::report::{Ignored, RootState};
+use crate::roots::Root;
+use probe::{Outcome, Probe, Scratch};
 
 /// Directories that hold other people's code, where a `SKILL.md` is nobody's skill.
-const SKIPPED: &[&str] = &["node_modules", "bower_components", "__pycache__", "site-packages", "venv"];
+const SKIPPED: &[&str] =
+    &["node_modules", "bower_components", "__pycache__", "site-packages", "venv"];
 
 /// How to walk.
 #[derive(Debug, Clone, Copy)]
@@ -32,23 +38,24 @@ pub(crate) struct WalkOptions {
     pub(crate) limits: Limits,
 }
 
-/// A `SKILL.md` that was reached.
-#[derive(Debug)]
-pub(crate) struct Found {
-    /// Its directory below the root; empty when the root itself is the skill.
-    pub(crate) directory: OsString,
-    pub(crate) parsed: Parsed,
-    pub(crate) stamp: Option<Stamp>,
-    pub(crate) via_link: bool,
-    /// Whether the cache knew its head.
-    pub(crate) in_cache: bool,
+/// The root that is walked, and what its skills inherit from it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Walkable<'a> {
+    pub(crate) root: &'a Root,
+    pub(crate) priority: usize,
+    /// Ids that are switched on or off.
+    pub(crate) enabled: &'a [(String, bool)],
 }
+
+/// A `SKILL.md` that was reached: a skill, or the reason why it is none.
+pub(crate) type Found = Result<Candidate, Ignored>;
 
 /// What a walk gave.
 #[derive(Debug)]
 pub(crate) struct Walked {
     pub(crate) state: RootState,
-    pub(crate) found: Vec<Found>,
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) ignored: Vec<Ignored>,
     pub(crate) notes: Vec<Ignored>,
     pub(crate) truncated: bool,
     /// Directories that were listed: what a watcher has to watch besides the skills.
@@ -57,29 +64,38 @@ pub(crate) struct Walked {
     pub(crate) records: Vec<Record>,
 }
 
-/// A directory that may be a skill.
-struct Probe {
-    directory: OsString,
-    via_link: bool,
+impl Walked {
+    fn add(&mut self, found: Found) {
+        match found {
+            Ok(candidate) => self.candidates.push(candidate),
+            Err(ignored) => self.ignored.push(ignored),
+        }
+    }
+
+    /// `SKILL.md` files reached.
+    pub(crate) fn found(&self) -> usize {
+        self.candidates.len() + self.ignored.len()
+    }
+
+    /// The directories of all of them.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
+        let valid = self.candidates.iter().map(|candidate| candidate.entry.path.as_path());
+        valid.chain(self.ignored.iter().map(|ignored| ignored.path.as_path()))
+    }
 }
 
-/// What a directory turned out to be.
-enum Outcome {
-    Skill(Box<Found>, Option<Record>),
-    Group,
-    Note(Code, String),
-    Nothing,
-}
-
-/// Walks the root at `path`, with what a cache remembers of it; without a cache no heads are kept.
-pub(crate) fn walk(path: &Path, options: &WalkOptions, cache: Option<&CacheView>) -> Walked {
+/// Walks a root, with what a cache remembers of it; without a cache no heads are kept.
+pub(crate) fn walk(walkable: Walkable<'_>, options: &WalkOptions, cache: Option<&Cache>) -> Walked {
+    let path = walkable.root.path.as_path();
     let mut walk = Walk {
         root: path,
+        walkable,
         options,
         cache,
         out: Walked {
             state: RootState::Ok,
-            found: Vec::new(),
+            candidates: Vec::new(),
+            ignored: Vec::new(),
             notes: Vec::new(),
             truncated: false,
             listed: Vec::new(),
@@ -103,22 +119,31 @@ pub(crate) fn walk(path: &Path, options: &WalkOptions, cache: Option<&CacheView>
 
 struct Walk<'a> {
     root: &'a Path,
+    walkable: Walkable<'a>,
     options: &'a WalkOptions,
-    cache: Option<&'a CacheView>,
+    cache: Option<&'a Cache>,
     out: Walked,
     visited: HashSet<FileId>,
     entries_left: usize,
 }
-
 impl Walk<'_> {
     fn run(&mut self, root: &Dir) {
         // A root may itself be a skill: `--root my-skill`.
-        let itself = vec![Probe { directory: OsString::new(), via_link: false }];
-        let mut level = self.probe_all(root, itself);
+        let itself = Probe { directory: OsString::new(), via_link: false };
+        let mut level = match self.read(root, &itself, &mut Scratch::default(), "SKILL.md") {
+            Outcome::Skill(found, _) => return self.out.add(found),
+            Outcome::Note(code, message) => return self.note(OsStr::new(""), code, message),
+            Outcome::Group => vec![OsString::new()],
+            Outcome::Nothing => return,
+        };
         let mut depth = 0;
         while !level.is_empty() {
             level.sort_unstable();
-            let listings = self.list_all(root, level);
+            let listings = match self.cache.filter(|cache| depth == 0 && cache.is_there()) {
+                // The file of a large root takes as long to load as its directory to list.
+                Some(cache) => rayon::join(|| self.list_all(root, level), || cache.view()).0,
+                None => self.list_all(root, level),
+            };
             depth += 1;
             if depth > self.options.max_depth {
                 self.note_depth(&listings);
@@ -127,102 +152,6 @@ impl Walk<'_> {
             let probes = self.probes(root, listings);
             level = self.probe_all(root, probes);
         }
-    }
-
-    /// Probes directories and gives back the ones that are no skills and may hold some.
-    fn probe_all(&mut self, root: &Dir, probes: Vec<Probe>) -> Vec<OsString> {
-        let task = |probe: Probe, scratch: &mut Scratch| {
-            let outcome = self.probe(root, &probe, scratch);
-            (probe.directory, outcome)
-        };
-        // Starting a thread pool costs more than looking at a few dozen directories.
-        let outcomes: Vec<(OsString, Outcome)> = if probes.len() < 128 {
-            let mut scratch = Scratch::default();
-            probes.into_iter().map(|probe| task(probe, &mut scratch)).collect()
-        } else {
-            probes.into_par_iter().with_min_len(32).map_init(Scratch::default, |scratch, probe| task(probe, scratch)).collect()
-        };
-        let mut groups = Vec::new();
-        for (directory, outcome) in outcomes {
-            match outcome {
-                Outcome::Skill(found, record) => {
-                    self.out.records.extend(record);
-                    self.out.found.push(*found);
-                }
-                Outcome::Group => groups.push(directory),
-                Outcome::Note(code, message) => self.note(&directory, code, message),
-                Outcome::Nothing => {}
-            }
-        }
-        groups
-    }
-
-    fn probe(&self, root: &Dir, probe: &Probe, scratch: &mut Scratch) -> Outcome {
-        let file = scratch.file(&probe.directory, "SKILL.md");
-        let known = self.cache.and_then(|cache| cache.get(probe.directory.as_encoded_bytes()));
-        if let Some((stamp, head)) = known {
-            if root.stamp_below(file).is_ok_and(|now| now == stamp) {
-                let parsed = self.judge(&probe.directory, head);
-                return skill(probe, parsed, Some(stamp), true);
-            }
-        }
-        self.read(root, probe, scratch, "SKILL.md")
-    }
-
-    fn read(&self, root: &Dir, probe: &Probe, scratch: &mut Scratch, name: &str) -> Outcome {
-        scratch.file(&probe.directory, name);
-        let Scratch { path, buffer } = scratch;
-        let enough = |bytes: &[u8]| fence::find(bytes, Complete::No) != Fence::Open;
-        let limit = self.options.limits.frontmatter_bytes;
-        match root.read_head(path, self.options.links, limit, buffer, enough) {
-            Ok(stamp) => {
-                let parsed = self.judge(&probe.directory, buffer);
-                let head = &buffer[..parsed.body.unwrap_or(0)];
-                let wanted = self.cache.is_some() && !head.is_empty();
-                let record = wanted.then(|| Record::encode(&probe.directory, &stamp, head));
-                match skill(probe, parsed, Some(stamp), false) {
-                    Outcome::Skill(found, _) => Outcome::Skill(found, record),
-                    other => other,
-                }
-            }
-            Err(HeadError::Missing) => Outcome::Group,
-            Err(HeadError::NotADirectory) => Outcome::Nothing,
-            Err(HeadError::NotRegular) => {
-                let message = format!("`{name}` is not a regular file");
-                skill(probe, failed(Code::FileNotRegular, message), None, false)
-            }
-            Err(HeadError::Changing) => {
-                let message = format!("`{name}` changed while it was read");
-                skill(probe, failed(Code::FileChanging, message), None, false)
-            }
-            Err(HeadError::Io(error)) => self.refused(probe, name, &error),
-            Err(other) => Outcome::Note(Code::FileUnreadable, format!("{other:?}")),
-        }
-    }
-
-    /// A refusal is about the directory when that cannot be entered, else about the file.
-    fn refused(&self, probe: &Probe, name: &str, error: &io::Error) -> Outcome {
-        if is_link_loop(error) {
-            return Outcome::Note(Code::LinkCycle, "the link leads back to itself".to_owned());
-        }
-        let enters = Dir::open(&self.root.join(&probe.directory)).is_ok_and(|dir| {
-            !matches!(dir.stamp_below(Path::new(name)), Err(e) if e.kind() == io::ErrorKind::PermissionDenied)
-        });
-        if !enters && !probe.directory.is_empty() {
-            return Outcome::Note(Code::DirectoryUnreadable, format!("the directory cannot be read: {error}"));
-        }
-        let message = format!("`{name}` cannot be read: {error}");
-        skill(probe, failed(Code::FileUnreadable, message), None, false)
-    }
-
-    fn judge(&self, directory: &OsStr, head: &[u8]) -> Parsed {
-        let name = if directory.is_empty() { self.root.file_name() } else { Path::new(directory).file_name() };
-        let options = ParseOptions {
-            profile: self.options.profile,
-            limits: self.options.limits,
-            directory: name.and_then(OsStr::to_str),
-        };
-        parse(head, &options)
     }
 
     /// Lists directories, each real one once: the first by path of those on the same level. Which
@@ -275,7 +204,11 @@ impl Walk<'_> {
                 self.note(directory, Code::LinkCycle, "the link leads back to itself".to_owned());
             }
             _ if directory.is_empty() => self.out.state = RootState::Unreadable,
-            _ => self.note(directory, Code::DirectoryUnreadable, format!("the directory cannot be read: {error}")),
+            _ => self.note(
+                directory,
+                Code::DirectoryUnreadable,
+                format!("the directory cannot be read: {error}"),
+            ),
         }
     }
 
@@ -288,24 +221,35 @@ impl Walk<'_> {
                 children.names.sort_unstable();
                 children.names.truncate(self.entries_left);
                 self.out.truncated = true;
-                let message = format!("more than {} entries below this root", self.options.max_entries);
+                let message =
+                    format!("more than {} entries below this root", self.options.max_entries);
                 self.note(&parent, Code::WalkTooMany, message);
             }
             self.entries_left -= children.names.len();
-            let odd = children.names.iter().find(|child| is_other_spelling(child)).map(|child| child.name.clone());
-            if let Some(name) = odd {
-                if self.read_other_spelling(root, &parent, &name) {
-                    continue;
-                }
+            let odd = children
+                .names
+                .iter()
+                .find(|child| is_other_spelling(child))
+                .map(|child| child.name.clone());
+            if odd.is_some_and(|name| self.read_other_spelling(root, &parent, &name)) {
+                continue;
             }
             for child in children.names {
                 let via_link = child.kind == EntryKind::Link;
-                if !matches!(child.kind, EntryKind::Directory | EntryKind::Link | EntryKind::Unknown) || is_skipped(&child.name) {
+                if !matches!(
+                    child.kind,
+                    EntryKind::Directory | EntryKind::Link | EntryKind::Unknown
+                ) || is_skipped(&child.name)
+                {
                     continue;
                 }
                 let directory = join(&parent, child.name);
                 if via_link && self.options.links == Links::Refuse {
-                    self.note(&directory, Code::LinkNotFollowed, "the link was not followed".to_owned());
+                    self.note(
+                        &directory,
+                        Code::LinkNotFollowed,
+                        "the link was not followed".to_owned(),
+                    );
                     continue;
                 }
                 probes.push(Probe { directory, via_link });
@@ -324,22 +268,34 @@ impl Walk<'_> {
             return false;
         }
         let probe = Probe { directory: parent.to_owned(), via_link: false };
-        let Outcome::Skill(mut found, _) = self.read(root, &probe, &mut Scratch::default(), "skill.md") else {
+        let Outcome::Skill(mut found, _) =
+            self.read(root, &probe, &mut Scratch::default(), "skill.md")
+        else {
             return false;
         };
-        if let Some(severity) = Code::FileNameCase.severity(self.options.profile) {
+        if let (Ok(found), Some(severity)) =
+            (&mut found, Code::FileNameCase.severity(self.options.profile))
+        {
             let message = "the file is called `skill.md`, not `SKILL.md`";
-            found.parsed.diagnostics.insert(0, Diagnostic::about_file(Code::FileNameCase, severity, message));
+            let entry = Arc::make_mut(&mut found.entry);
+            let mut diagnostics = std::mem::take(&mut entry.diagnostics).into_vec();
+            diagnostics.insert(0, Diagnostic::about_file(Code::FileNameCase, severity, message));
+            entry.diagnostics = diagnostics.into();
         }
-        self.out.found.push(*found);
+        self.out.add(found);
         true
     }
 
     fn note_depth(&mut self, listings: &[(OsString, Children)]) {
         let deeper = |child: &Name| child.kind == EntryKind::Directory && !is_skipped(&child.name);
-        for (directory, _) in listings.iter().filter(|(_, children)| children.names.iter().any(deeper)) {
+        for (directory, _) in
+            listings.iter().filter(|(_, children)| children.names.iter().any(deeper))
+        {
             self.out.truncated = true;
-            let message = format!("directories more than {} levels below the root are not walked", self.options.max_depth);
+            let message = format!(
+                "directories more than {} levels below the root are not walked",
+                self.options.max_depth
+            );
             self.note(directory, Code::WalkTooDeep, message);
         }
     }
@@ -348,29 +304,37 @@ impl Walk<'_> {
         // A maze of a million links is one finding, not a million lines.
         const MOST: usize = 1000;
         if self.out.notes.len() < MOST {
-            let path = if directory.is_empty() { self.root.to_owned() } else { self.root.join(directory) };
-            self.out.notes.push(Ignored { path, code, message: message.into(), line: None, column: None });
+            let path =
+                if directory.is_empty() { self.root.to_owned() } else { self.root.join(directory) };
+            self.out.notes.push(Ignored {
+                path,
+                code,
+                message: message.into(),
+                line: None,
+                column: None,
+            });
         } else if self.out.notes.len() == MOST {
             self.out.truncated = true;
-            let message = format!("more than {MOST} lines about this root; the rest is not listed").into();
-            self.out.notes.push(Ignored { path: self.root.to_owned(), code: Code::WalkTooMany, message, line: None, column: None });
+            let message =
+                format!("more than {MOST} lines about this root; the rest is not listed").into();
+            self.out.notes.push(Ignored {
+                path: self.root.to_owned(),
+                code: Code::WalkTooMany,
+                message,
+                line: None,
+                column: None,
+            });
         }
     }
 }
 
-fn skill(probe: &Probe, parsed: Parsed, stamp: Option<Stamp>, in_cache: bool) -> Outcome {
-    let directory = probe.directory.clone();
-    Outcome::Skill(Box::new(Found { directory, parsed, stamp, via_link: probe.via_link, in_cache }), None)
-}
-
-fn failed(code: Code, message: String) -> Parsed {
-    let diagnostics = vec![Diagnostic::about_file(code, Severity::Error, message)];
-    Parsed { skill: None, diagnostics, digest: Digest::of(b""), body: None }
-}
-
 /// Maps in parallel where there is enough to do.
 fn map_all<T: Send, U: Send>(items: Vec<T>, task: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
-    if items.len() < 16 { items.into_iter().map(task).collect() } else { items.into_par_iter().map(task).collect() }
+    if items.len() < 16 {
+        items.into_iter().map(task).collect()
+    } else {
+        items.into_par_iter().map(task).collect()
+    }
 }
 
 fn open_below(root: &Dir, directory: &OsStr, links: Links) -> io::Result<Dir> {
@@ -394,20 +358,4 @@ fn is_other_spelling(child: &Name) -> bool {
         && child.name.eq_ignore_ascii_case("SKILL.md")
         && child.name != "SKILL.md"
         && matches!(child.kind, EntryKind::File | EntryKind::Link | EntryKind::Unknown)
-}
-
-/// Buffers that one worker reuses for every directory.
-#[derive(Default)]
-struct Scratch {
-    path: PathBuf,
-    buffer: Vec<u8>,
-}
-
-impl Scratch {
-    fn file(&mut self, directory: &OsStr, name: &str) -> &Path {
-        self.path.as_mut_os_string().clear();
-        self.path.push(directory);
-        self.path.push(name);
-        &self.path
-    }
 }

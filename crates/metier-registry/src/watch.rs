@@ -46,7 +46,7 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
     let mut ready = false;
     loop {
         // What is not watched yet may have changed while it was not.
-        while eyes.follow(&registry.snapshot().watched) {
+        while eyes.follow(registry.snapshot().watched()) {
             let (_, changed) = registry.refresh();
             if !changed.is_empty() && on(WatchEvent::Changed(&changed)).is_break() {
                 return;
@@ -103,14 +103,18 @@ impl Eyes {
         };
         match notify::recommended_watcher(handler) {
             Ok(watcher) => Self { watcher: Some(watcher), watched: BTreeSet::new(), blind: None },
-            Err(error) => Self { watcher: None, watched: BTreeSet::new(), blind: Some(error.to_string()) },
+            Err(error) => {
+                Self { watcher: None, watched: BTreeSet::new(), blind: Some(error.to_string()) }
+            }
         }
     }
 
     /// Watches these directories, and no others. Gives whether something new is watched.
-    fn follow(&mut self, directories: &[PathBuf]) -> bool {
-        let Some(watcher) = &mut self.watcher else { return false };
-        let wanted: BTreeSet<PathBuf> = directories.iter().filter_map(|dir| nearest(dir)).collect();
+    fn follow<'a>(&mut self, directories: impl Iterator<Item = &'a Path>) -> bool {
+        let Some(watcher) = &mut self.watcher else {
+            return false;
+        };
+        let wanted: BTreeSet<PathBuf> = directories.filter_map(nearest).collect();
         for gone in self.watched.difference(&wanted) {
             let _ = watcher.unwatch(gone);
         }
@@ -144,12 +148,15 @@ fn nearest(dir: &Path) -> Option<PathBuf> {
 /// Whether an event can change what a scan finds.
 fn matters(event: &Event) -> bool {
     let skill_file = || {
-        event.paths.iter().any(|path| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md")))
+        event
+            .paths
+            .iter()
+            .any(|path| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md")))
     };
     match event.kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => skill_file(),
+        EventKind::Access(AccessKind::Close(AccessMode::Write))
+        | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => skill_file(),
         EventKind::Access(_) => false,
-        EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => skill_file(),
         _ => true,
     }
 }

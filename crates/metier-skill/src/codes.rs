@@ -86,7 +86,7 @@ impl Code {
     }
 
     /// The code with this spelling.
-    pub fn from_str(text: &str) -> Option<Self> {
+    pub fn find(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str() == text)
     }
 }
@@ -421,8 +421,10 @@ mod tests {
         for code in Code::ALL {
             let text = code.as_str();
             assert!(seen.insert(text), "{text} stands twice");
-            assert!(text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
-            assert_eq!(Code::from_str(text), Some(*code));
+            assert!(
+                text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            );
+            assert_eq!(Code::find(text), Some(*code));
             let info = code.info();
             for sentence in [info.what, info.why, info.mend] {
                 assert!(sentence.ends_with(['.', ')']), "{text}: {sentence}");

@@ -50,19 +50,25 @@ pub fn find(bytes: &[u8], complete: Complete) -> Fence {
         return Fence::Absent;
     }
     let yaml_start = first_end + 1;
-    // The newline before the closing fence may be the opening fence's own.
-    let mut from = first_end;
-    while let Some(at) = memchr::memmem::find(&bytes[from..], b"\n---").map(|at| from + at) {
-        let line = at + 1;
-        match memchr::memchr(b'\n', &bytes[line..]).map(|end| line + end) {
-            Some(end) if is_fence(&bytes[line..end]) => {
-                return Fence::Closed(Frontmatter { yaml: yaml_start..line, body: end + 1 });
+    let mut line = yaml_start;
+    while line < bytes.len() {
+        let end = memchr::memchr(b'\n', &bytes[line..]).map(|at| line + at);
+        if bytes[line..].starts_with(b"---") {
+            match end {
+                Some(end) if is_fence(&bytes[line..end]) => {
+                    return Fence::Closed(Frontmatter { yaml: yaml_start..line, body: end + 1 });
+                }
+                None if complete == Complete::Yes && is_fence(&bytes[line..]) => {
+                    return Fence::Closed(Frontmatter {
+                        yaml: yaml_start..line,
+                        body: bytes.len(),
+                    });
+                }
+                _ => {}
             }
-            None if complete == Complete::Yes && is_fence(&bytes[line..]) => {
-                return Fence::Closed(Frontmatter { yaml: yaml_start..line, body: bytes.len() });
-            }
-            _ => from = line,
         }
+        let Some(end) = end else { break };
+        line = end + 1;
     }
     Fence::Open
 }
@@ -77,7 +83,8 @@ pub enum Complete {
 }
 
 fn is_fence(line: &[u8]) -> bool {
-    line.strip_prefix(b"---").is_some_and(|rest| rest.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')))
+    line.strip_prefix(b"---")
+        .is_some_and(|rest| rest.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')))
 }
 
 /// Whether more bytes could make this unfinished first line a fence. A line of blanks after the

@@ -73,11 +73,7 @@ pub fn find_hidden(text: &str) -> Vec<HiddenRun> {
             Some(last) if last.kind == kind && last.range.end == range.start => {
                 last.range.end = range.end;
             }
-            _ => runs.push(HiddenRun {
-                range,
-                kind,
-                decoded: None,
-            }),
+            _ => runs.push(HiddenRun { range, kind, decoded: None }),
         }
     }
     for run in &mut runs {

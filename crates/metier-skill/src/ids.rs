@@ -89,12 +89,11 @@ impl FromStr for SkillId {
     /// Reads `source:name` and `name@source`.
     fn from_str(text: &str) -> Result<Self, UnknownSource> {
         let front = text.split_once(':').and_then(|(s, n)| Some((s.parse().ok()?, n)));
-        let (source, name) = match front {
-            Some(pair) => pair,
-            None => {
-                let (name, source) = text.rsplit_once('@').ok_or(UnknownSource)?;
-                (source.parse()?, name)
-            }
+        let (source, name) = if let Some(pair) = front {
+            pair
+        } else {
+            let (name, source) = text.rsplit_once('@').ok_or(UnknownSource)?;
+            (source.parse()?, name)
         };
         let name = SkillName::new(name).map_err(|_| UnknownSource)?;
         Ok(Self { source, name })

@@ -125,7 +125,7 @@ pub fn name_faults(name: &str, directory: Option<&str>, profile: Profile) -> Vec
         Profile::Spec => &*normal,
         _ => normal.rsplit('/').next().unwrap_or(&normal),
     };
-    if judged.chars().count() > NAME_CHARS {
+    if judged.len() > NAME_CHARS && judged.chars().count() > NAME_CHARS {
         faults.push(NameFault::TooLong);
     }
     if !plain && !charset_holds(judged, profile) {
@@ -138,7 +138,8 @@ pub fn name_faults(name: &str, directory: Option<&str>, profile: Profile) -> Vec
         faults.push(NameFault::NotAscii);
     }
     if let Some(directory) = directory {
-        let same = directory == judged || (!directory.is_ascii() && directory.nfkc().eq(judged.chars()));
+        let same =
+            directory == judged || (!directory.is_ascii() && directory.nfkc().eq(judged.chars()));
         if !same {
             faults.push(NameFault::Directory);
         }

@@ -15,6 +15,7 @@ use crate::limits::{Limits, Profile};
 use crate::plain;
 use crate::repair::{self, Finding};
 use crate::skill::{KNOWN_FIELDS, Skill};
+use crate::source_map::is_printable_ascii;
 use crate::text_edit::TextEdit;
 use crate::yaml::{self, Node, YamlError};
 
@@ -163,7 +164,7 @@ fn readable_text(bytes: &[u8]) -> Result<&str, Fault> {
         let at = error.valid_up_to();
         (Code::FileNotUtf8, at..at + 1, "these bytes are not UTF-8".to_owned())
     })?;
-    if text.bytes().all(|b| (0x20..0x7f).contains(&b) || b == b'\n') {
+    if is_printable_ascii(bytes) {
         return Ok(text);
     }
     let mut chars = text.char_indices().peekable();
@@ -177,7 +178,8 @@ fn readable_text(bytes: &[u8]) -> Result<&str, Fault> {
                 return Err((Code::LoneCarriageReturn, span, message.to_owned()));
             }
             '\u{2028}' | '\u{2029}' => {
-                let message = format!("U+{:04X} is a line break to some readers only", u32::from(ch));
+                let message =
+                    format!("U+{:04X} is a line break to some readers only", u32::from(ch));
                 return Err((Code::ControlCharacter, span, message));
             }
             _ if ch.is_control() => {
@@ -204,7 +206,9 @@ fn read_fields(yaml: &str, judge: &mut Judge<'_>) -> Option<Skill> {
             return None;
         }
     };
-    if let Some(at) = memchr::memmem::find(yaml.as_bytes(), b"---") {
+    let inner_fence = memchr::memchr_iter(b'-', yaml.as_bytes())
+        .find(|at| yaml.as_bytes()[*at..].starts_with(b"---"));
+    if let Some(at) = inner_fence {
         judge.report(Code::FrontmatterInnerFence, &(at..at + 3), "a value contains `---`");
     }
     fields::read(yaml, &entries, judge)
@@ -227,6 +231,19 @@ fn node_tree(text: &str) -> Result<(Entries<'_>, Vec<Finding>), YamlError> {
 /// The limits on lines. A long line is fine as the value of a field that Metier knows.
 fn check_lines(yaml: &str, judge: &mut Judge<'_>) {
     let limits = judge.options.limits;
+    let mut start = 0;
+    let mut lines = 0;
+    let mut longest = 0;
+    for end in memchr::memchr_iter(b'\n', yaml.as_bytes()) {
+        longest = longest.max(end - start);
+        lines += 1;
+        start = end + 1;
+    }
+    if lines <= limits.frontmatter_lines
+        && longest.max(yaml.len() - start) < limits.frontmatter_line_chars
+    {
+        return;
+    }
     let mut known = false;
     let mut at = 0;
     let mut long_reported = false;
@@ -252,7 +269,9 @@ fn check_lines(yaml: &str, judge: &mut Judge<'_>) {
 /// Judges a whole `SKILL.md`: the frontmatter, and the body that [`parse()`] never looks at.
 pub fn check(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
     let mut parsed = parse(bytes, options);
-    let Some(start) = parsed.body else { return parsed };
+    let Some(start) = parsed.body else {
+        return parsed;
+    };
     let mut judge = Judge { bytes, offset: start, options, diagnostics: Vec::new() };
     let body = String::from_utf8_lossy(&bytes[start..]);
     if body.trim().is_empty() {
@@ -266,7 +285,11 @@ pub fn check(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
     }
     if let std::borrow::Cow::Borrowed(text) = body {
         for run in hidden::find_hidden(text).into_iter().take(20) {
-            judge.report(Code::HiddenTextElsewhere, &run.range, fields::hidden_message("the body", &run));
+            judge.report(
+                Code::HiddenTextElsewhere,
+                &run.range,
+                fields::hidden_message("the body", &run),
+            );
         }
     } else {
         judge.report(Code::FileNotUtf8, &(0..0), "the body is not UTF-8");

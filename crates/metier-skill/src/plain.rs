@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 
+use crate::source_map::is_printable_ascii;
 use crate::yaml::{Node, NodeKind, Style};
 
 /// Levels this reader descends before it leaves the text to the full parser.
@@ -27,13 +28,11 @@ pub(crate) fn parse(text: &str) -> Option<Node<'_>> {
 
 /// No tabs, carriage returns, controls, or characters that YAML treats as breaks or marks.
 fn only_common_characters(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    if bytes.iter().any(|b| (*b < 0x20 && *b != b'\n') || *b == 0x7f) {
-        return false;
-    }
-    text.is_ascii()
-        || !text.chars().any(|ch| {
-            matches!(ch, '\u{80}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    is_printable_ascii(text.as_bytes())
+        || !text.chars().any(|ch| match ch {
+            '\n' | ' '..='~' => false,
+            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => true,
+            other => other.is_control(),
         })
 }
 
@@ -91,7 +90,8 @@ impl<'a> Reader<'a> {
         if depth > MAX_DEPTH {
             return None;
         }
-        let mut entries: Vec<(Node<'a>, Node<'a>)> = Vec::with_capacity(if depth == 1 { 8 } else { 4 });
+        let mut entries: Vec<(Node<'a>, Node<'a>)> =
+            Vec::with_capacity(if depth == 1 { 8 } else { 4 });
         while let Some(line) = self.peek() {
             if line.indent < indent {
                 break;
@@ -146,7 +146,9 @@ impl<'a> Reader<'a> {
             if line.indent != indent {
                 break;
             }
-            let Some(rest) = line.content.strip_prefix("- ") else { break };
+            let Some(rest) = line.content.strip_prefix("- ") else {
+                break;
+            };
             let value = rest.trim_start_matches(' ');
             self.at = line.next;
             self.count(1)?;
@@ -214,7 +216,8 @@ impl<'a> Reader<'a> {
             let (raw, next) = self.raw_line(self.at)?;
             let content = raw.trim_matches(' ');
             // A comment ends the scalar, and what follows it is no part of anything.
-            if content.starts_with('#') || (!content.is_empty() && !stays_plain(content.as_bytes())) {
+            if content.starts_with('#') || (!content.is_empty() && !stays_plain(content.as_bytes()))
+            {
                 return None;
             }
             fold.line(content);
@@ -291,7 +294,9 @@ impl<'a> Reader<'a> {
                 at += piece.len() + 1;
                 let item = item.trim_end_matches(' ');
                 let bare = item.trim_matches(['"', '\'']);
-                if !bare.bytes().all(is_flow_safe) || !bare.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+                if !bare.bytes().all(is_flow_safe)
+                    || !bare.starts_with(|c: char| c.is_ascii_alphanumeric())
+                {
                     return None;
                 }
                 self.count(1)?;
@@ -406,7 +411,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn agrees(text: &str) -> bool {
-        let Some(fast) = parse(text) else { return false };
+        let Some(fast) = parse(text) else {
+            return false;
+        };
         let full = yaml::parse(text).unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
         assert_eq!(fast, full, "{text:?}");
         true
@@ -415,8 +422,12 @@ mod tests {
     #[test]
     fn the_common_shapes_take_the_fast_path() {
         for text in [
-            "name: a\ndescription: Does this, then: that's not here\n".replace("then: ", "then ").as_str(),
-            "name: a\ndescription: \"Use when: asked\"\nlicense: MIT # no\n".replace(" # no", "").as_str(),
+            "name: a\ndescription: Does this, then: that's not here\n"
+                .replace("then: ", "then ")
+                .as_str(),
+            "name: a\ndescription: \"Use when: asked\"\nlicense: MIT # no\n"
+                .replace(" # no", "")
+                .as_str(),
             "name: a\ndescription: 'It''s quoted: yes'\n",
             "name: a\n# comment\n\ndescription: https://example.org/x#y\nversion: 1.10\n",
             "name: a\ndescription: >-\n  one\n  two\n\n  three\nmetadata:\n  author: me\n  deep:\n    x: 1\n",
@@ -433,10 +444,34 @@ mod tests {
     #[test]
     fn everything_else_is_left_to_the_full_parser() {
         for text in [
-            "name: a: b\n", "name: a #c\n", "name:\tb\n", "name: *a\n", "name: [a: b]\n", "name: {a: b}\n",
-            "name: a\n  continued: b\n", "name: a\n  continued # c\n", "name: \"a\nb\"\n", "name: 'a\n  b' c\n", "name: \"a\\n\"\n", "name: \"a\" b\n", "name: |+\n  a\n", "name: a\nname: b\n",
-            "name: a\r\n", "- a\n", "name: a\n bad: b\n", "name:\n", "description: a:\n", "a: >\n  x\n    y\n",
-            "a: 'b'c'\n", "? a\n: b\n", "a: [b, ]\n", "a: @b\n", "", "a: b\nc\n", "a:b\n", "a: -\n",
+            "name: a: b\n",
+            "name: a #c\n",
+            "name:\tb\n",
+            "name: *a\n",
+            "name: [a: b]\n",
+            "name: {a: b}\n",
+            "name: a\n  continued: b\n",
+            "name: a\n  continued # c\n",
+            "name: \"a\nb\"\n",
+            "name: 'a\n  b' c\n",
+            "name: \"a\\n\"\n",
+            "name: \"a\" b\n",
+            "name: |+\n  a\n",
+            "name: a\nname: b\n",
+            "name: a\r\n",
+            "- a\n",
+            "name: a\n bad: b\n",
+            "name:\n",
+            "description: a:\n",
+            "a: >\n  x\n    y\n",
+            "a: 'b'c'\n",
+            "? a\n: b\n",
+            "a: [b, ]\n",
+            "a: @b\n",
+            "",
+            "a: b\nc\n",
+            "a:b\n",
+            "a: -\n",
         ] {
             assert_eq!(parse(text), None, "{text:?}");
         }

@@ -41,18 +41,27 @@ const CONTROLS: &[&str] = &[
 
 /// Reads `text` field by field after the full parser failed with `error`; gives the error back when
 /// the text cannot be cut into fields.
-pub(crate) fn recover<'a>(text: &'a str, error: YamlError) -> Result<Recovered<'a>, YamlError> {
-    if !matches!(error.code, Code::YamlSyntax | Code::YamlAlias | Code::YamlTag | Code::FrontmatterNotMapping) {
+pub(crate) fn recover(text: &str, error: YamlError) -> Result<Recovered<'_>, YamlError> {
+    if !matches!(
+        error.code,
+        Code::YamlSyntax | Code::YamlAlias | Code::YamlTag | Code::FrontmatterNotMapping
+    ) {
         return Err(error);
     }
-    let Some(fields) = cut(text) else { return Err(error) };
+    let Some(fields) = cut(text) else {
+        return Err(error);
+    };
     let mut out = Recovered { entries: Vec::new(), findings: Vec::new() };
     for field in &fields {
         let block = &text[field.block.clone()];
         let key = &text[field.key.clone()];
         if out.entries.iter().any(|(known, _)| known.key_text() == key) {
             let message = format!("the key `{key}` stands twice");
-            return Err(YamlError { code: Code::YamlDuplicateKey, span: field.key.clone(), message });
+            return Err(YamlError {
+                code: Code::YamlDuplicateKey,
+                span: field.key.clone(),
+                message,
+            });
         }
         match read_alone(block) {
             Ok((key, value)) => {
@@ -60,7 +69,8 @@ pub(crate) fn recover<'a>(text: &'a str, error: YamlError) -> Result<Recovered<'
                 out.entries.push((shift(key, by), shift(value, by)));
             }
             Err(failure) => {
-                let failure = YamlError { span: shifted(&failure.span, field.block.start), ..failure };
+                let failure =
+                    YamlError { span: shifted(&failure.span, field.block.start), ..failure };
                 mend(text, field, key, failure, &mut out)?;
             }
         }
@@ -168,7 +178,10 @@ fn mend<'a>(
     let (code, message) = if limits {
         (Code::ControlUnreadable, format!("`{key}` cannot be read: {}", failure.message))
     } else {
-        (Code::FieldUnreadable, format!("`{key}` is no valid YAML and was kept as text: {}", failure.message))
+        (
+            Code::FieldUnreadable,
+            format!("`{key}` is no valid YAML and was kept as text: {}", failure.message),
+        )
     };
     out.findings.push(Finding { code, span: raw.clone(), message, replacement: None });
     out.entries.push((key_node, scalar(Cow::Borrowed(&text[raw.clone()]), raw)));
@@ -181,13 +194,18 @@ fn diagnose(value: &str) -> (Code, Cow<'_, str>) {
         return (Code::YamlSmartQuotes, Cow::Borrowed(inner));
     }
     for quote in ['"', '\''] {
-        let Some(rest) = value.strip_prefix(quote) else { continue };
+        let Some(rest) = value.strip_prefix(quote) else {
+            continue;
+        };
         let inner = rest.strip_suffix(quote);
         return match inner {
             // An escaped closing quote closes nothing.
             Some(inner) if quote == '"' && !ends_escaped(inner) => {
                 if inner.contains('\\') {
-                    (Code::YamlBadEscape, Cow::Owned(inner.replace("\\\"", "\"").replace("\\\\", "\\")))
+                    (
+                        Code::YamlBadEscape,
+                        Cow::Owned(inner.replace("\\\"", "\"").replace("\\\\", "\\")),
+                    )
                 } else {
                     (Code::YamlTextAfterQuote, Cow::Borrowed(inner))
                 }
@@ -203,9 +221,8 @@ fn diagnose(value: &str) -> (Code, Cow<'_, str>) {
         let text = value[1..].trim_start_matches(['-', '+']).trim_start();
         return (Code::YamlTextAfterBlock, Cow::Borrowed(text));
     }
-    let starts_special = value.starts_with([
-        '@', '`', '%', '*', '&', '!', '[', '{', ']', '}', ',', '-', '?', '#',
-    ]);
+    let starts_special =
+        value.starts_with(['@', '`', '%', '*', '&', '!', '[', '{', ']', '}', ',', '-', '?', '#']);
     let code = if starts_special {
         Code::YamlSpecialStart
     } else if value.contains(": ") || value.contains(":\t") || value.ends_with(':') {
@@ -263,7 +280,9 @@ fn shifted(span: &Range<usize>, by: usize) -> Range<usize> {
 
 fn shift(node: Node<'_>, by: usize) -> Node<'_> {
     let kind = match node.kind {
-        NodeKind::List(items) => NodeKind::List(items.into_iter().map(|item| shift(item, by)).collect()),
+        NodeKind::List(items) => {
+            NodeKind::List(items.into_iter().map(|item| shift(item, by)).collect())
+        }
         NodeKind::Map(entries) => {
             NodeKind::Map(entries.into_iter().map(|(k, v)| (shift(k, by), shift(v, by))).collect())
         }
@@ -281,7 +300,8 @@ mod tests {
         let text = format!("name: a\ndescription: {value}\n");
         let error = yaml::parse(&text).expect_err("broken");
         let recovered = recover(&text, error).unwrap_or_else(|e| panic!("{text}: {e:?}"));
-        let (_, node) = recovered.entries.iter().find(|(k, _)| k.key_text() == "description").expect("kept");
+        let (_, node) =
+            recovered.entries.iter().find(|(k, _)| k.key_text() == "description").expect("kept");
         assert_eq!(recovered.findings.len(), 1, "{:?}", recovered.findings);
         (recovered.findings[0].code, node.text().expect("text").to_owned())
     }
@@ -310,7 +330,8 @@ mod tests {
     #[test]
     fn a_field_that_grants_is_never_repaired() {
         let text = "name: a\ndescription: b\nallowed-tools: [Read\n";
-        let recovered = recover(text, yaml::parse(text).expect_err("broken")).unwrap_or_else(|_| panic!());
+        let recovered =
+            recover(text, yaml::parse(text).expect_err("broken")).unwrap_or_else(|_| panic!());
         assert_eq!(recovered.findings[0].code, Code::ControlUnreadable);
         assert_eq!(recovered.findings[0].replacement, None);
     }
@@ -318,7 +339,8 @@ mod tests {
     #[test]
     fn another_broken_field_is_kept_as_text() {
         let text = "name: a\nargument-hint: [date] [time]\ndescription: b\n";
-        let recovered = recover(text, yaml::parse(text).expect_err("broken")).unwrap_or_else(|_| panic!());
+        let recovered =
+            recover(text, yaml::parse(text).expect_err("broken")).unwrap_or_else(|_| panic!());
         assert_eq!(recovered.findings[0].code, Code::FieldUnreadable);
         assert_eq!(recovered.entries[1].1.text(), Some("[date] [time]"));
     }

@@ -58,6 +58,21 @@ pub struct Skill {
     pub unknown: Box<[(Box<str>, Value)]>,
 }
 
+impl Skill {
+    /// The optional one-line fields that neither a model sees nor anything enforces, by the names
+    /// they have in JSON.
+    pub fn meta_texts(&self) -> [(&'static str, Option<&str>); 6] {
+        [
+            ("version", self.version.as_deref()),
+            ("author", self.author.as_deref()),
+            ("license", self.license.as_deref()),
+            ("compatibility", self.compatibility.as_deref()),
+            ("argument_hint", self.argument_hint.as_deref()),
+            ("model", self.model.as_deref()),
+        ]
+    }
+}
+
 /// Who may start a skill, what it may use, and how it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Controls {

@@ -29,6 +29,20 @@ pub(crate) fn saturate(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
+/// Whether all bytes are printable ASCII or line feeds: nothing to decode, hide or escape.
+///
+/// Nearly every frontmatter is, and this is asked of every byte of it, so the loop has no early way
+/// out: that is what lets the compiler look at 32 bytes at a time.
+pub(crate) fn is_printable_ascii(bytes: &[u8]) -> bool {
+    let odd = |byte: &u8| (*byte < b' ' && *byte != b'\n') || *byte > b'~';
+    bytes.chunks(256).all(|chunk| !chunk.iter().fold(false, |any, byte| any | odd(byte)))
+}
+
+/// Whether none of the bytes is `<` or `>`.
+pub(crate) fn has_no_angle_brackets(bytes: &[u8]) -> bool {
+    memchr::memchr2(b'<', b'>', bytes).is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

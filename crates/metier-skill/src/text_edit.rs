@@ -19,7 +19,9 @@ pub fn apply_edits(text: &[u8], edits: &[TextEdit]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 64);
     let mut done = 0;
     for edit in ordered {
-        let Some(kept) = text.get(done..edit.range.start) else { continue };
+        let Some(kept) = text.get(done..edit.range.start) else {
+            continue;
+        };
         if edit.range.end < edit.range.start || edit.range.end > text.len() {
             continue;
         }

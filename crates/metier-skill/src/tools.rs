@@ -47,7 +47,10 @@ mod tests {
     fn commas_blanks_and_parentheses() {
         assert_eq!(split("Read, Write,Bash"), ["Read", "Write", "Bash"]);
         assert_eq!(split("Bash(git:*) Bash(jq:*) Read"), ["Bash(git:*)", "Bash(jq:*)", "Read"]);
-        assert_eq!(split("Bash(git add:*, git commit:*), Read"), ["Bash(git add:*, git commit:*)", "Read"]);
+        assert_eq!(
+            split("Bash(git add:*, git commit:*), Read"),
+            ["Bash(git add:*, git commit:*)", "Read"]
+        );
         assert_eq!(split("Read\n  Write"), ["Read", "Write"]);
         assert!(split(" , ").is_empty());
     }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, StructureStyle, options};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, StructureStyle, options};
 
 use crate::codes::Code;
 
@@ -125,12 +125,18 @@ fn parse_document(text: &str) -> Result<Option<Node<'_>>, YamlError> {
                 ErrorKind::RecursionLimitExceeded => Code::YamlTooDeep,
                 _ => Code::YamlSyntax,
             };
-            YamlError { code, span: at..at, message: error.info().to_owned() }
+            YamlError { code, span: at..at, message: sentence(&error) }
         })?;
         let span = span.byte_range().unwrap_or(0..0);
         builder.take(event, span)?;
     }
     Ok(builder.root)
+}
+
+/// What the parser says, which for some faults is nothing.
+fn sentence(error: &ScanError) -> String {
+    let told = error.info();
+    if told.trim().is_empty() { "this is not valid YAML".to_owned() } else { told }
 }
 
 /// How the fast path and the full parser compare on one file; for tests and fuzzing.
@@ -154,9 +160,15 @@ pub enum Agreement {
 /// Compares the fast path with the full parser on the frontmatter of `bytes`.
 pub fn agreement(bytes: &[u8]) -> Agreement {
     use crate::fence::{Complete, Fence, find};
-    let Fence::Closed(found) = find(bytes, Complete::Yes) else { return Agreement::NoFrontmatter };
-    let Ok(text) = std::str::from_utf8(&bytes[found.yaml]) else { return Agreement::NoFrontmatter };
-    let Some(fast) = crate::plain::parse(text) else { return Agreement::FullOnly };
+    let Fence::Closed(found) = find(bytes, Complete::Yes) else {
+        return Agreement::NoFrontmatter;
+    };
+    let Ok(text) = std::str::from_utf8(&bytes[found.yaml]) else {
+        return Agreement::NoFrontmatter;
+    };
+    let Some(fast) = crate::plain::parse(text) else {
+        return Agreement::FullOnly;
+    };
     let full = parse(text);
     if full.as_ref() == Ok(&fast) {
         Agreement::Same
@@ -167,8 +179,17 @@ pub fn agreement(bytes: &[u8]) -> Agreement {
 
 /// An unfinished collection.
 enum Open<'a> {
-    List { items: Vec<Node<'a>>, start: usize, style: StructureStyle },
-    Map { entries: Vec<(Node<'a>, Node<'a>)>, key: Option<Node<'a>>, start: usize, style: StructureStyle },
+    List {
+        items: Vec<Node<'a>>,
+        start: usize,
+        style: StructureStyle,
+    },
+    Map {
+        entries: Vec<(Node<'a>, Node<'a>)>,
+        key: Option<Node<'a>>,
+        start: usize,
+        style: StructureStyle,
+    },
 }
 
 struct Builder<'a> {
@@ -222,7 +243,12 @@ impl<'a> Builder<'a> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.check_open(anchor, tag.is_some(), &span)?;
-                self.open.push(Open::Map { entries: Vec::new(), key: None, start: span.start, style });
+                self.open.push(Open::Map {
+                    entries: Vec::new(),
+                    key: None,
+                    start: span.start,
+                    style,
+                });
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
@@ -235,7 +261,12 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    fn check_open(&self, anchor: usize, tagged: bool, span: &Range<usize>) -> Result<(), YamlError> {
+    fn check_open(
+        &self,
+        anchor: usize,
+        tagged: bool,
+        span: &Range<usize>,
+    ) -> Result<(), YamlError> {
         let (code, message) = if anchor != 0 {
             (Code::YamlAlias, "this value defines an anchor".to_owned())
         } else if tagged {
@@ -298,7 +329,8 @@ fn check_key<'a>(node: Node<'a>, entries: &[(Node<'a>, Node<'a>)]) -> Result<Nod
 }
 
 fn finish(open: Open<'_>, end: usize) -> Node<'_> {
-    let range = |start: usize, style, first: Option<&Node<'_>>, last: Option<&Node<'_>>| match style {
+    let range = |start: usize, style, first: Option<&Node<'_>>, last: Option<&Node<'_>>| match style
+    {
         StructureStyle::Flow => start..end,
         StructureStyle::Block => {
             let first = first.map_or(start, |node| node.span.start);

@@ -39,7 +39,10 @@ impl Default for TestHome {
 impl TestHome {
     /// Makes the directories. The project counts as a repository, so that no search leaves it.
     pub fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("metier-test-").tempdir().expect("a temporary directory");
+        let dir = tempfile::Builder::new()
+            .prefix("metier-test-")
+            .tempdir()
+            .expect("a temporary directory");
         let home = Self { dir };
         std::fs::create_dir_all(home.home()).expect("home");
         std::fs::create_dir_all(home.project().join(".git")).expect("project");

@@ -4,6 +4,7 @@
 //! address but loopback; everything is made below a temporary directory that is removed.
 #![expect(
     clippy::disallowed_methods,
+    clippy::missing_panics_doc,
     clippy::expect_used,
     clippy::print_stderr,
     reason = "test support builds files and starts the binary; a failure here is a failed test"

@@ -36,6 +36,8 @@ struct Bench<'a> {
     /// An empty working directory, so that no skill of the developer's is found.
     cwd: PathBuf,
     repeats: u32,
+    /// Skills that `metier list` shows without any root: those compiled in.
+    builtin: usize,
 }
 
 /// Builds the programs and measures every tree, which are left in `scratch`.
@@ -48,38 +50,21 @@ pub(crate) fn measure(
     let binaries = build(workspace)?;
     let cwd = scratch.fresh("cwd")?;
     let machine = machine::describe(&cwd);
-    let bench = Bench {
-        binaries,
-        scratch,
-        cwd,
-        repeats,
-    };
+    let mut bench = Bench { binaries, scratch, cwd, repeats, builtin: 0 };
+    bench.builtin = bench.count_builtin()?;
     let start_up = bench.start_up()?;
     let mut rows = Vec::new();
     for size in sizes {
         rows.extend(bench.size(*size)?);
     }
     rows.sort_by_key(|row| (row.shape.depth(), row.skills));
-    Ok(Report {
-        machine,
-        repeats,
-        own_peak_mb: own_peak(),
-        start_up,
-        rows,
-    })
+    Ok(Report { machine, repeats, own_peak_mb: own_peak(), start_up, rows })
 }
 
 fn build(workspace: &Workspace) -> Result<Binaries> {
     // Two calls: in one, Metier would be built with the features that xtask asks of shared crates.
     let metier = ["--package", "metier-cli", "--bins"];
-    let rivals = [
-        "--package",
-        "xtask",
-        "--bin",
-        "xtask-floor",
-        "--bin",
-        "xtask-empty",
-    ];
+    let rivals = ["--package", "xtask", "--bin", "xtask-floor", "--bin", "xtask-empty"];
     for args in [&metier[..], &rivals[..]] {
         let mut command = workspace.cargo(&["build", "--release"]);
         if status(command.args(args))? == Outcome::Failed {
@@ -101,10 +86,14 @@ impl Bench<'_> {
         let empty = self.program(&self.binaries.empty, &home, &[]);
         let version = self.program(&self.binaries.metier, &home, &["--version"]);
         let [empty, version] = run_in_turns(&[empty, version], START_UP_ROUNDS)?;
-        Ok(StartUp {
-            empty: empty.stat(),
-            version: version.stat(),
-        })
+        Ok(StartUp { empty: empty.stat(), version: version.stat() })
+    }
+
+    fn count_builtin(&self) -> Result<usize> {
+        let (home, empty) = (self.scratch.fresh("home")?, self.scratch.fresh("empty")?);
+        let empty = empty.to_str().context("the temporary directory is not UTF-8")?;
+        let args = ["list", "--json", "--no-cache", "--root", empty];
+        self.program(&self.binaries.metier, &home, &args).probe(|output| listed_skills(output))
     }
 
     /// Both shapes of one size.
@@ -124,46 +113,24 @@ impl Bench<'_> {
         let _ = Command::new("sync").status();
         eprintln!("bench: {size} skills: measuring, {}", shape.as_str());
         let home = self.scratch.fresh("home")?;
-        let root = root
-            .to_str()
-            .context("the temporary directory is not UTF-8")?;
+        let root = root.to_str().context("the temporary directory is not UTF-8")?;
         let depth = shape.depth().to_string();
         let program = |path: &Path, args: &[&str]| self.program(path, &home, args);
         let floor = program(&self.binaries.floor, &[root, &depth]);
-        let scan = program(
-            &self.binaries.metier,
-            &["list", "--json", "--no-cache", "--root", root],
-        );
+        let scan =
+            program(&self.binaries.metier, &["list", "--json", "--no-cache", "--root", root]);
         let cached = program(&self.binaries.metier, &["list", "--json", "--root", root]);
 
         // The warm-up also proves that all three see the same skills. The cache is written by the
         // first cached run and read by the second.
-        expect_count(
-            "the floor",
-            floor.probe(|output| printed_count(output))?,
-            size,
-        )?;
-        expect_count(
-            "`metier list --no-cache`",
-            scan.probe(|output| listed_skills(output))?,
-            size,
-        )?;
-        for _ in 0..2 {
-            expect_count(
-                "`metier list`",
-                cached.probe(|output| listed_skills(output))?,
-                size,
-            )?;
+        expect_count("the floor", floor.probe(|output| printed_count(output))?, size)?;
+        for program in [&scan, &cached, &cached] {
+            let listed = program.probe(|output| listed_skills(output))?;
+            expect_count("`metier list`", listed.saturating_sub(self.builtin), size)?;
         }
         let [floor, scan, cached] = run_in_turns(&[floor, scan, cached], self.repeats)?;
         let (floor, scan, cached) = (floor.stat(), scan.stat(), cached.stat());
-        Ok(Row {
-            shape,
-            skills: size,
-            floor,
-            scan,
-            cached,
-        })
+        Ok(Row { shape, skills: size, floor, scan, cached })
     }
 
     fn program(&self, path: &Path, home: &Path, args: &[&str]) -> Program {

@@ -38,11 +38,9 @@ pub(crate) fn with_discovery(old: Option<&str>, table: &str) -> Result<String> {
         return Ok(format!("{INTRODUCTION}\n## Discovery\n\n{block}\n"));
     };
     match (old.find(START), old.find(END)) {
-        (Some(start), Some(end)) if start < end => Ok(format!(
-            "{}{block}{}",
-            &old[..start],
-            &old[end + END.len()..]
-        )),
+        (Some(start), Some(end)) if start < end => {
+            Ok(format!("{}{block}{}", &old[..start], &old[end + END.len()..]))
+        }
         (None, None) => Ok(format!("{}\n\n## Discovery\n\n{block}\n", old.trim_end())),
         _ => bail!("docs/performance.md has one of `{START}` and `{END}`, or in the wrong order"),
     }
@@ -63,10 +61,7 @@ mod tests {
     fn only_the_text_between_the_markers_changes() {
         let first = with_discovery(Some("# P\n\nMine.\n"), "| a |").unwrap();
         let second = with_discovery(Some(&format!("{first}\nAfter.\n")), "| b |").unwrap();
-        assert_eq!(
-            second,
-            format!("{}\nAfter.\n", first.replace("| a |", "| b |"))
-        );
+        assert_eq!(second, format!("{}\nAfter.\n", first.replace("| a |", "| b |")));
     }
 
     #[test]

@@ -20,40 +20,28 @@ pub(crate) fn describe(dir: &Path) -> String {
 }
 
 fn processor(cpuinfo: &str) -> Option<String> {
-    let line = cpuinfo
-        .lines()
-        .find(|line| line.starts_with("model name"))?;
+    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(": ")?.1.trim().to_owned())
 }
 
 fn kernel(release: &str) -> String {
     let version: Vec<&str> = release.trim().split('.').take(2).collect();
-    format!("{} {}", consts::OS, version.join("."))
-        .trim_end()
-        .to_owned()
+    format!("{} {}", consts::OS, version.join(".")).trim_end().to_owned()
 }
 
 fn file_system(mounts: &str, dir: &str) -> Option<String> {
-    let fields = mounts
-        .lines()
-        .map(|line| line.split(' ').collect::<Vec<_>>());
+    let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let above = fields.filter(|it| it.len() > 2 && (it[1] == "/" || is_below(dir, it[1])));
     // A later mount hides an earlier one at the same place, and `max_by_key` keeps the last.
-    above
-        .max_by_key(|it| it[1].len())
-        .map(|it| it[2].to_owned())
+    above.max_by_key(|it| it[1].len()).map(|it| it[2].to_owned())
 }
 
 fn is_below(dir: &str, mount: &str) -> bool {
-    dir.strip_prefix(mount)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    dir.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn load(loadavg: &str) -> Option<String> {
-    Some(format!(
-        "load {} at the start",
-        loadavg.split(' ').next().filter(|it| !it.is_empty())?
-    ))
+    Some(format!("load {} at the start", loadavg.split(' ').next().filter(|it| !it.is_empty())?))
 }
 
 #[cfg(test)]

@@ -40,10 +40,7 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.args(&self.args).current_dir(&self.dir).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
 
@@ -51,22 +48,14 @@ impl Program {
     pub(crate) fn run(&self) -> Result<Sample> {
         let mut command = self.command();
         let start = Instant::now();
-        let child = command
-            .spawn()
-            .with_context(|| self.failure("cannot start"))?;
-        let used = child
-            .wait4()
-            .with_context(|| self.failure("cannot wait for"))?;
+        let child = command.spawn().with_context(|| self.failure("cannot start"))?;
+        let used = child.wait4().with_context(|| self.failure("cannot wait for"))?;
         let wall = start.elapsed();
         if !used.status.success() {
             bail!("{}: {}", self.failure("failed"), used.status);
         }
         let cpu = used.rusage.utime + used.rusage.stime;
-        Ok(Sample {
-            wall,
-            cpu,
-            peak_bytes: used.rusage.maxrss,
-        })
+        Ok(Sample { wall, cpu, peak_bytes: used.rusage.maxrss })
     }
 
     /// A first run, not timed: `read` sees the output, and a program that hangs is ended.
@@ -91,20 +80,14 @@ impl Program {
                 if Instant::now() > deadline {
                     child.kill()?;
                     child.wait()?;
-                    bail!(
-                        "{}: no end after {} s",
-                        self.failure("gave up"),
-                        PATIENCE.as_secs()
-                    );
+                    bail!("{}: no end after {} s", self.failure("gave up"), PATIENCE.as_secs());
                 }
                 thread::sleep(Duration::from_millis(5));
             };
             if !status.success() {
                 bail!("{}: {status}", self.failure("failed"));
             }
-            let answer = reader
-                .join()
-                .map_err(|_| anyhow::anyhow!("the reader panicked"))?;
+            let answer = reader.join().map_err(|_| anyhow::anyhow!("the reader panicked"))?;
             answer.with_context(|| self.failure("could not read the output of"))
         })
     }
@@ -131,22 +114,14 @@ impl Series {
     /// The statistics of all runs.
     pub(crate) fn stat(&self) -> Stat {
         let sorted = |of: fn(&Sample) -> Duration| {
-            let mut all: Vec<f64> = self
-                .samples
-                .iter()
-                .map(|it| of(it).as_secs_f64() * 1000.0)
-                .collect();
+            let mut all: Vec<f64> =
+                self.samples.iter().map(|it| of(it).as_secs_f64() * 1000.0).collect();
             all.sort_by(f64::total_cmp);
             all
         };
         let wall = sorted(|sample| sample.wall);
         let cpu = sorted(|sample| sample.cpu);
-        let peak = self
-            .samples
-            .iter()
-            .map(|sample| sample.peak_bytes)
-            .max()
-            .unwrap_or_default();
+        let peak = self.samples.iter().map(|sample| sample.peak_bytes).max().unwrap_or_default();
         Stat {
             min: wall.first().copied().unwrap_or_default(),
             median: wall.get(wall.len() / 2).copied().unwrap_or_default(),
@@ -188,21 +163,9 @@ mod tests {
         let mut series = Series::default();
         for (wall, peak_bytes) in [(9, 1_000_000), (3, 2_500_000), (4, 1_000_000)] {
             let wall = Duration::from_millis(wall);
-            series.push(Sample {
-                wall,
-                cpu: wall * 2,
-                peak_bytes,
-            });
+            series.push(Sample { wall, cpu: wall * 2, peak_bytes });
         }
-        assert_eq!(
-            series.stat(),
-            Stat {
-                min: 3.0,
-                median: 4.0,
-                cpu: 6.0,
-                peak_mb: 2.5
-            }
-        );
+        assert_eq!(series.stat(), Stat { min: 3.0, median: 4.0, cpu: 6.0, peak_mb: 2.5 });
     }
 
     #[test]

@@ -62,11 +62,7 @@ impl Report {
     /// The whole report.
     pub(crate) fn to_markdown(&self) -> String {
         let mut out = String::new();
-        let _ = writeln!(
-            out,
-            "Machine: {}. {} rounds in turns.\n",
-            self.machine, self.repeats
-        );
+        let _ = writeln!(out, "Machine: {}. {} rounds in turns.\n", self.machine, self.repeats);
         out.push_str(
             "| tree | skills | floor ms | no cache ms | x floor | cached ms | x floor | \
              µs/skill | cached µs/skill | CPU ms | peak MB | cached peak MB |\n\
@@ -79,12 +75,7 @@ impl Report {
             "\nTimes are minimum / median of whole processes, ratios likewise; µs/skill and CPU \
              (all threads, no cache) are of the minimum.\n\n| target | measured | |\n|---|---|---|\n",
         );
-        for Verdict {
-            target,
-            measured,
-            pass,
-        } in self.verdicts()
-        {
+        for Verdict { target, measured, pass } in self.verdicts() {
             let word = if pass { "PASS" } else { "**MISS**" };
             let _ = writeln!(out, "| {target} | {measured} | {word} |");
         }
@@ -92,13 +83,7 @@ impl Report {
     }
 
     fn write_row(&self, out: &mut String, row: &Row) {
-        let Row {
-            shape,
-            skills,
-            floor,
-            scan,
-            cached,
-        } = row;
+        let Row { shape, skills, floor, scan, cached } = row;
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} | {:.2} | {:.2} | {:.1} | {} | {} |",
@@ -128,11 +113,7 @@ impl Report {
 
     fn verdicts(&self) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
-        for row in self
-            .rows
-            .iter()
-            .filter(|row| RATIO_SIZES.contains(&row.skills))
-        {
+        for row in self.rows.iter().filter(|row| RATIO_SIZES.contains(&row.skills)) {
             let place = format!("{}, {}", row.shape.as_str(), thousands(row.skills));
             let scan = row.scan.min / row.floor.min;
             verdicts.push(Verdict {
@@ -161,11 +142,7 @@ impl Report {
             });
         }
         let shapes = [Shape::Flat, Shape::Grouped];
-        verdicts.extend(
-            shapes
-                .iter()
-                .filter_map(|shape| self.growth_verdict(*shape)),
-        );
+        verdicts.extend(shapes.iter().filter_map(|shape| self.growth_verdict(*shape)));
         verdicts
     }
 
@@ -186,11 +163,7 @@ impl Report {
 
     /// Start-up is taken off, or the smaller tree would look dearer per skill than it is.
     fn growth_verdict(&self, shape: Shape) -> Option<Verdict> {
-        let row = |size| {
-            self.rows
-                .iter()
-                .find(|row| row.shape == shape && row.skills == size)
-        };
+        let row = |size| self.rows.iter().find(|row| row.shape == shape && row.skills == size);
         let (small, large) = (row(GROWTH_SIZES.0)?, row(GROWTH_SIZES.1)?);
         let growth = |start_up: f64, of: fn(&Row) -> f64| {
             let net = |row: &Row| per_skill((of(row) - start_up).max(0.001), row.skills);
@@ -218,11 +191,7 @@ fn times(stat: &Stat) -> String {
 }
 
 fn ratios(ours: &Stat, floor: &Stat) -> String {
-    format!(
-        "**{:.2}** / {:.2}",
-        ours.min / floor.min,
-        ours.median / floor.median
-    )
+    format!("**{:.2}** / {:.2}", ours.min / floor.min, ours.median / floor.median)
 }
 
 fn per_skill(milliseconds: f64, skills: u32) -> f64 {
@@ -246,12 +215,7 @@ mod tests {
     use super::*;
 
     fn stat(min: f64, peak_mb: f64) -> Stat {
-        Stat {
-            min,
-            median: min * 1.1,
-            cpu: min,
-            peak_mb,
-        }
+        Stat { min, median: min * 1.1, cpu: min, peak_mb }
     }
 
     fn row(skills: u32, floor: f64, scan: f64, cached: f64) -> Row {
@@ -269,20 +233,13 @@ mod tests {
             machine: "2 cores".to_owned(),
             repeats: 3,
             own_peak_mb: 5.0,
-            start_up: StartUp {
-                empty: stat(1.0, 2.0),
-                version: stat(2.0, 2.0),
-            },
+            start_up: StartUp { empty: stat(1.0, 2.0), version: stat(2.0, 2.0) },
             rows,
         }
     }
 
     fn passes(report: &Report) -> Vec<bool> {
-        report
-            .verdicts()
-            .iter()
-            .map(|verdict| verdict.pass)
-            .collect()
+        report.verdicts().iter().map(|verdict| verdict.pass).collect()
     }
 
     #[test]
@@ -299,10 +256,7 @@ mod tests {
 
     #[test]
     fn each_target_can_be_missed() {
-        let mut report = report(vec![
-            row(1_000, 5.0, 7.0, 4.0),
-            row(100_000, 401.0, 900.0, 402.0),
-        ]);
+        let mut report = report(vec![row(1_000, 5.0, 7.0, 4.0), row(100_000, 401.0, 900.0, 402.0)]);
         report.rows[1].cached.peak_mb = 151.0;
         report.start_up.version.min = 4.5;
         assert_eq!(passes(&report), [false; 5]);
@@ -317,10 +271,7 @@ mod tests {
     #[test]
     fn a_row_shows_times_ratios_and_cost_per_skill() {
         let text = report(vec![row(10_000, 40.0, 60.0, 30.0)]).to_markdown();
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("| flat"))
-            .unwrap();
+        let line = text.lines().find(|line| line.starts_with("| flat")).unwrap();
         assert_eq!(
             line,
             "| flat | 10,000 | 40.0 / 44.0 | 60.0 / 66.0 | **1.50** / 1.50 | 30.0 / 33.0 | \

@@ -56,9 +56,7 @@ fn sweep(temp: &Path) {
     }
     for entry in fs::read_dir(temp).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let owner = name
-            .to_str()
-            .and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
         if owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
             let _ = fs::remove_dir_all(entry.path());
         }

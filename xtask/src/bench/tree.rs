@@ -42,9 +42,7 @@ impl Shape {
     fn skill_dir(self, root: &Path, number: u32) -> PathBuf {
         match self {
             Self::Flat => root.join(name(number)),
-            Self::Grouped => root
-                .join(format!("group-{:05}", number / GROUP))
-                .join(name(number)),
+            Self::Grouped => root.join(format!("group-{:05}", number / GROUP)).join(name(number)),
         }
     }
 }
@@ -62,9 +60,7 @@ pub(crate) fn write(root: &Path, count: u32) -> Result<()> {
             })
             .collect();
         for writer in writers {
-            writer
-                .join()
-                .map_err(|_| anyhow::anyhow!("a writer of the tree panicked"))??;
+            writer.join().map_err(|_| anyhow::anyhow!("a writer of the tree panicked"))??;
         }
         Ok(())
     })
@@ -87,14 +83,8 @@ fn write_skill(root: &Path, number: u32) -> Result<()> {
     let dir = Shape::Flat.skill_dir(root, number);
     let files = [
         ("SKILL.md", skill_text(number)),
-        (
-            "scripts/run.py",
-            "#!/usr/bin/env python3\nprint(\"done\")\n".to_owned(),
-        ),
-        (
-            "references/ref.md",
-            format!("# Reference of {}\n\n{}\n", name(number), LINE.repeat(8)),
-        ),
+        ("scripts/run.py", "#!/usr/bin/env python3\nprint(\"done\")\n".to_owned()),
+        ("references/ref.md", format!("# Reference of {}\n\n{}\n", name(number), LINE.repeat(8))),
     ];
     for sub in ["scripts", "references"] {
         fs::create_dir_all(dir.join(sub))
@@ -162,18 +152,9 @@ fn body(number: u32) -> String {
 
 const LINE: &str = "Read the file in parts, run `scripts/run.py --check` on each, and keep what \
                     it prints for the summary at the end of the answer.";
-const TOPICS: &[&str] = &[
-    "pdf", "xlsx", "docx", "slides", "invoice", "log", "schema", "release", "sql",
-];
-const VERBS: &[&str] = &[
-    "Reads",
-    "Converts",
-    "Reviews",
-    "Merges",
-    "Summarises",
-    "Fills",
-    "Drafts",
-];
+const TOPICS: &[&str] =
+    &["pdf", "xlsx", "docx", "slides", "invoice", "log", "schema", "release", "sql"];
+const VERBS: &[&str] = &["Reads", "Converts", "Reviews", "Merges", "Summarises", "Fills", "Drafts"];
 
 #[cfg(test)]
 mod tests {

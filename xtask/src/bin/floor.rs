@@ -23,11 +23,7 @@ fn main() -> io::Result<()> {
     let root = args.next().ok_or(io::ErrorKind::InvalidInput)?;
     let depth = args.next().ok_or(io::ErrorKind::InvalidInput)?;
     env::set_current_dir(root)?;
-    let count = if depth == "2" {
-        read_grouped()?
-    } else {
-        read_skills(Path::new("."))?
-    };
+    let count = if depth == "2" { read_grouped()? } else { read_skills(Path::new("."))? };
     println!("{count}");
     Ok(())
 }
@@ -45,11 +41,7 @@ fn read_skills(dir: &Path) -> io::Result<usize> {
     let mut count = 0;
     for skill in fs::read_dir(dir)? {
         let name = skill?.file_name();
-        let mut path = if dir == Path::new(".") {
-            PathBuf::from(name)
-        } else {
-            dir.join(name)
-        };
+        let mut path = if dir == Path::new(".") { PathBuf::from(name) } else { dir.join(name) };
         path.push("SKILL.md");
         count += usize::from(File::open(path)?.read(&mut block)? > 0);
     }

@@ -37,11 +37,7 @@ impl fmt::Display for Summary {
             self.features,
             self.corpus,
             self.peak_mb,
-            if self.failure.is_some() {
-                "CRASHED"
-            } else {
-                "no crash"
-            }
+            if self.failure.is_some() { "CRASHED" } else { "no crash" }
         )
     }
 }
@@ -75,11 +71,7 @@ pub(crate) fn tail(ended: &Ended, most: usize) -> String {
 }
 
 fn failure(text: &str) -> String {
-    let last = |label: &str| {
-        text.lines()
-            .rev()
-            .find_map(|line| Some(line.split_once(label)?.1))
-    };
+    let last = |label: &str| text.lines().rev().find_map(|line| Some(line.split_once(label)?.1));
     let kind = last("SUMMARY: libFuzzer: ").unwrap_or("the target did not end well");
     // The message of a panic stands on the line after its place.
     let mut lines = text.lines();
@@ -101,9 +93,7 @@ fn statistic(line: &str) -> Option<(&str, u64)> {
 
 fn number_after(line: &str, label: &str) -> Option<u64> {
     let rest = line.split_once(label)?.1;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }
 
@@ -133,10 +123,7 @@ stat::number_of_executed_units: 47960
 
     #[test]
     fn a_good_run_gives_its_numbers() {
-        let summary = read(&Ended {
-            text: GOOD.to_owned(),
-            success: true,
-        });
+        let summary = read(&Ended { text: GOOD.to_owned(), success: true });
         assert_eq!(
             summary.to_string(),
             "33787045 executions, 1608906 a second, coverage 11 (12 features), corpus 4, \
@@ -146,10 +133,7 @@ stat::number_of_executed_units: 47960
 
     #[test]
     fn a_crash_names_the_panic_and_the_input() {
-        let summary = read(&Ended {
-            text: CRASH.to_owned(),
-            success: false,
-        });
+        let summary = read(&Ended { text: CRASH.to_owned(), success: false });
         assert_eq!(
             summary.failure.unwrap(),
             "deadly signal, src/main.rs:5:26: found; input: art/crash-ebdf"
@@ -158,10 +142,7 @@ stat::number_of_executed_units: 47960
 
     #[test]
     fn a_target_that_dies_without_a_word_is_a_failure_too() {
-        let ended = Ended {
-            text: String::new(),
-            success: false,
-        };
+        let ended = Ended { text: String::new(), success: false };
         assert_eq!(
             read(&ended).failure.unwrap(),
             "the target did not end well; no input was written"

@@ -4,15 +4,8 @@
 
 use super::finding::Finding;
 
-const KINDS: &[&str] = &[
-    "added",
-    "changed",
-    "fixed",
-    "breaking",
-    "removed",
-    "deprecated",
-    "security",
-];
+const KINDS: &[&str] =
+    &["added", "changed", "fixed", "breaking", "removed", "deprecated", "security"];
 
 /// Reports each entry without its kind, and a changelog without a heading.
 pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
@@ -24,19 +17,12 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     for (at, line) in text.lines().enumerate() {
         headings += usize::from(line.starts_with("## "));
         if headings > 0 && is_item(line) && !has_kind(line) {
-            let message = format!(
-                "an entry starts with `- **kind**`; kind: {}",
-                KINDS.join(", ")
-            );
+            let message = format!("an entry starts with `- **kind**`; kind: {}", KINDS.join(", "));
             findings.push(Finding::error(path, at + 1, message));
         }
     }
     if headings == 0 {
-        findings.push(Finding::error(
-            path,
-            1,
-            "no `## ` heading, so no release has entries",
-        ));
+        findings.push(Finding::error(path, 1, "no `## ` heading, so no release has entries"));
     }
     findings
 }
@@ -47,8 +33,7 @@ fn is_item(line: &str) -> bool {
 
 fn has_kind(line: &str) -> bool {
     let rest = line.strip_prefix("- **").unwrap_or_default();
-    rest.split_once("**")
-        .is_some_and(|(kind, _)| KINDS.contains(&kind.trim_end_matches(':')))
+    rest.split_once("**").is_some_and(|(kind, _)| KINDS.contains(&kind.trim_end_matches(':')))
 }
 
 #[cfg(test)]

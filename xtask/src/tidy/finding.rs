@@ -26,30 +26,18 @@ pub(crate) struct Finding {
 impl Finding {
     /// A finding that fails.
     pub(crate) fn error(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            severity: Severity::Error,
-            message: message.into(),
-        }
+        Self { path: path.to_owned(), line, severity: Severity::Error, message: message.into() }
     }
 
     /// A finding that is only printed.
     pub(crate) fn warning(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            severity: Severity::Warning,
-            ..Self::error(path, line, message)
-        }
+        Self { severity: Severity::Warning, ..Self::error(path, line, message) }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = if self.severity == Severity::Warning {
-            "warning: "
-        } else {
-            ""
-        };
+        let mark = if self.severity == Severity::Warning { "warning: " } else { "" };
         write!(f, "{}:{}: {mark}{}", self.path, self.line, self.message)
     }
 }
@@ -57,9 +45,7 @@ impl fmt::Display for Finding {
 /// Whether this is Rust source that the house rules hold for (not a test's fixture).
 pub(crate) fn is_our_rust(path: &str) -> bool {
     let ours = ["crates/", "xtask/", "fuzz/fuzz_targets/", "fuzz/src/"];
-    Path::new(path)
-        .extension()
-        .is_some_and(|suffix| suffix == "rs")
+    Path::new(path).extension().is_some_and(|suffix| suffix == "rs")
         && ours.iter().any(|dir| path.starts_with(dir))
         && !path.contains("/fixtures/")
 }
@@ -80,9 +66,7 @@ pub(crate) fn inline_tests_start(text: &str) -> Option<usize> {
     let lines: Vec<&str> = text.lines().collect();
     lines.iter().enumerate().find_map(|(at, line)| {
         let rest = lines.get(at + 1..)?;
-        let item = rest
-            .iter()
-            .find(|line| !line.starts_with("#[") && !line.starts_with("//"))?;
+        let item = rest.iter().find(|line| !line.starts_with("#[") && !line.starts_with("//"))?;
         let opens = item.starts_with("mod ") && item.ends_with('{');
         (line.trim_end() == "#[cfg(test)]" && opens).then_some(at)
     })
@@ -118,13 +102,7 @@ mod tests {
     fn inline_tests_start_at_their_attribute() {
         let text = "fn a() {}\n\n#[cfg(test)]\n#[expect(x)]\nmod tests {\n}\n";
         assert_eq!(inline_tests_start(text), Some(2));
-        assert_eq!(
-            inline_tests_start("#[cfg(test)]\nmod tests;\nfn a() {}\n"),
-            None
-        );
-        assert_eq!(
-            inline_tests_start("#[cfg(test)]\nfn a() {}\nmod b {\n}\n"),
-            None
-        );
+        assert_eq!(inline_tests_start("#[cfg(test)]\nmod tests;\nfn a() {}\n"), None);
+        assert_eq!(inline_tests_start("#[cfg(test)]\nfn a() {}\nmod b {\n}\n"), None);
     }
 }

@@ -10,26 +10,11 @@ struct Leftover {
 }
 
 const LEFTOVERS: &[Leftover] = &[
-    Leftover {
-        text: concat!("todo", "!"),
-        advice: "write it, or return a coded error",
-    },
-    Leftover {
-        text: concat!("unimplemented", "!"),
-        advice: "write it, or return a coded error",
-    },
-    Leftover {
-        text: concat!("FIX", "ME"),
-        advice: "mend it, or open an issue",
-    },
-    Leftover {
-        text: concat!("XX", "X"),
-        advice: "mend it, or open an issue",
-    },
-    Leftover {
-        text: concat!("#[ign", "ore"),
-        advice: "a test that does not run proves nothing",
-    },
+    Leftover { text: concat!("todo", "!"), advice: "write it, or return a coded error" },
+    Leftover { text: concat!("unimplemented", "!"), advice: "write it, or return a coded error" },
+    Leftover { text: concat!("FIX", "ME"), advice: "mend it, or open an issue" },
+    Leftover { text: concat!("XX", "X"), advice: "mend it, or open an issue" },
+    Leftover { text: concat!("#[ign", "ore"), advice: "a test that does not run proves nothing" },
 ];
 
 /// Reports every leftover word in the crates.
@@ -38,15 +23,11 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let lines = text.lines().enumerate();
-    lines
-        .flat_map(|(at, line)| check_line(path, at + 1, line))
-        .collect()
+    lines.flat_map(|(at, line)| check_line(path, at + 1, line)).collect()
 }
 
 fn check_line(path: &str, number: usize, line: &str) -> Vec<Finding> {
-    let here = LEFTOVERS
-        .iter()
-        .filter(|leftover| contains_word(line, leftover.text));
+    let here = LEFTOVERS.iter().filter(|leftover| contains_word(line, leftover.text));
     here.map(|Leftover { text, advice }| {
         Finding::error(path, number, format!("`{text}` is left over: {advice}"))
     })
@@ -71,31 +52,20 @@ mod tests {
 
     fn lines_found(text: &str) -> Vec<String> {
         let findings = check("crates/a/src/b.rs", text);
-        findings
-            .iter()
-            .map(|it| it.to_string().split(": ").next().unwrap().to_owned())
-            .collect()
+        findings.iter().map(|it| it.to_string().split(": ").next().unwrap().to_owned()).collect()
     }
 
     #[test]
     fn each_leftover_is_reported_with_its_line() {
         for leftover in LEFTOVERS {
             let text = format!("//! A.\n\n  {}(later)\n", leftover.text);
-            assert_eq!(
-                lines_found(&text),
-                ["crates/a/src/b.rs:3"],
-                "{}",
-                leftover.text
-            );
+            assert_eq!(lines_found(&text), ["crates/a/src/b.rs:3"], "{}", leftover.text);
         }
     }
 
     #[test]
     fn a_part_of_a_longer_word_is_no_leftover() {
-        assert_eq!(
-            lines_found("let mkdtemp = \"abcXXXXXX\";\nmy_todo!();\n"),
-            [""; 0]
-        );
+        assert_eq!(lines_found("let mkdtemp = \"abcXXXXXX\";\nmy_todo!();\n"), [""; 0]);
     }
 
     #[test]

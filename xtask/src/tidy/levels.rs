@@ -10,18 +10,8 @@ use super::finding::Finding;
 /// The crates by level, lowest first. A new crate takes its place here.
 const LEVELS: &[&[&str]] = &[
     &["metier-skill"],
-    &[
-        "metier-policy",
-        "metier-fs",
-        "metier-model",
-        "metier-config",
-    ],
-    &[
-        "metier-sandbox",
-        "metier-registry",
-        "metier-loader",
-        "metier-pack",
-    ],
+    &["metier-policy", "metier-fs", "metier-model", "metier-config"],
+    &["metier-sandbox", "metier-registry", "metier-loader", "metier-pack"],
     &["metier-tools"],
     &["metier-agent"],
     &["metier-evals", "metier-serve"],
@@ -69,29 +59,21 @@ fn check_member(member: &Member) -> Vec<Finding> {
     let own_level = level_of(&member.name);
     let is_outside = OUTSIDE.contains(&member.name.as_str());
     if own_level.is_none() && !is_outside {
-        let message = format!(
-            "`{}` has no level yet: give it one in xtask's levels",
-            member.name
-        );
+        let message = format!("`{}` has no level yet: give it one in xtask's levels", member.name);
         return vec![Finding::error(&member.manifest, 1, message)];
     }
-    let wrong = member
-        .uses
-        .iter()
-        .filter_map(|used| match (own_level, level_of(used)) {
-            _ if OUTSIDE.contains(&used.as_str()) => Some(format!(
-                "`{}` uses `{used}`, which may only be a development dependency",
-                member.name
-            )),
-            (Some(own), Some(other)) if other >= own => Some(format!(
-                "`{}` (level {own}) uses `{used}` (level {other}); a crate uses only lower levels",
-                member.name
-            )),
-            _ => None,
-        });
-    wrong
-        .map(|message| Finding::error(&member.manifest, 1, message))
-        .collect()
+    let wrong = member.uses.iter().filter_map(|used| match (own_level, level_of(used)) {
+        _ if OUTSIDE.contains(&used.as_str()) => Some(format!(
+            "`{}` uses `{used}`, which may only be a development dependency",
+            member.name
+        )),
+        (Some(own), Some(other)) if other >= own => Some(format!(
+            "`{}` (level {own}) uses `{used}` (level {other}); a crate uses only lower levels",
+            member.name
+        )),
+        _ => None,
+    });
+    wrong.map(|message| Finding::error(&member.manifest, 1, message)).collect()
 }
 
 fn level_of(name: &str) -> Option<usize> {
@@ -103,10 +85,7 @@ fn text_of(value: &Value) -> String {
 }
 
 fn relative(path: &str, root: &str) -> String {
-    path.strip_prefix(root)
-        .unwrap_or(path)
-        .trim_start_matches('/')
-        .to_owned()
+    path.strip_prefix(root).unwrap_or(path).trim_start_matches('/').to_owned()
 }
 
 #[cfg(test)]
@@ -171,9 +150,6 @@ mod tests {
                 ],
             }],
         });
-        assert_eq!(
-            members(&metadata),
-            [member("metier-fs", &["metier-skill", "cc"])]
-        );
+        assert_eq!(members(&metadata), [member("metier-fs", &["metier-skill", "cc"])]);
     }
 }

@@ -27,13 +27,7 @@ mod tests {
     fn the_cap_itself_passes_and_one_more_fails() {
         let package = "[[package]]\nname = \"a\"\n\n";
         assert_eq!(check("Cargo.lock", &package.repeat(MOST_PACKAGES)), []);
-        assert_eq!(
-            check("Cargo.lock", &package.repeat(MOST_PACKAGES + 1)).len(),
-            1
-        );
-        assert_eq!(
-            check("fuzz/Cargo.lock", &package.repeat(MOST_PACKAGES + 1)),
-            []
-        );
+        assert_eq!(check("Cargo.lock", &package.repeat(MOST_PACKAGES + 1)).len(), 1);
+        assert_eq!(check("fuzz/Cargo.lock", &package.repeat(MOST_PACKAGES + 1)), []);
     }
 }

@@ -15,11 +15,7 @@ pub(crate) fn check(path: &str, _text: &str) -> Vec<Finding> {
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
     let name = stem.rsplit('/').next().unwrap_or(stem);
     if DRAWERS.contains(&name) {
-        vec![Finding::error(
-            path,
-            1,
-            format!("`{name}` is a drawer: name the file by its idea"),
-        )]
+        vec![Finding::error(path, 1, format!("`{name}` is a drawer: name the file by its idea"))]
     } else {
         Vec::new()
     }
@@ -31,22 +27,16 @@ mod tests {
 
     #[test]
     fn drawers_are_reported_wherever_they_are() {
-        for path in [
-            "crates/a/src/util.rs",
-            "crates/a/tests/it/common/mod.rs",
-            "xtask/src/helpers.rs",
-        ] {
+        for path in
+            ["crates/a/src/util.rs", "crates/a/tests/it/common/mod.rs", "xtask/src/helpers.rs"]
+        {
             assert_eq!(check(path, "").len(), 1, "{path}");
         }
     }
 
     #[test]
     fn names_of_ideas_pass() {
-        for path in [
-            "crates/a/src/fence.rs",
-            "crates/a/src/common_prefix.rs",
-            "docs/util.md",
-        ] {
+        for path in ["crates/a/src/fence.rs", "crates/a/src/common_prefix.rs", "docs/util.md"] {
             assert_eq!(check(path, ""), [], "{path}");
         }
     }

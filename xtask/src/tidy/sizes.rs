@@ -9,14 +9,8 @@ struct Limit {
     fail: usize,
 }
 
-const SOURCE: Limit = Limit {
-    warn: 400,
-    fail: 700,
-};
-const TESTS: Limit = Limit {
-    warn: 700,
-    fail: 1000,
-};
+const SOURCE: Limit = Limit { warn: 400, fail: 700 };
+const TESTS: Limit = Limit { warn: 700, fail: 1000 };
 
 /// Reports a file that is longer than one idea.
 pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
@@ -26,18 +20,11 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     let (limit, lines) = if is_test_path(path) {
         (TESTS, text.lines().count())
     } else {
-        (
-            SOURCE,
-            inline_tests_start(text).unwrap_or_else(|| text.lines().count()),
-        )
+        (SOURCE, inline_tests_start(text).unwrap_or_else(|| text.lines().count()))
     };
     let Limit { warn, fail } = limit;
     if lines > fail {
-        vec![Finding::error(
-            path,
-            fail,
-            format!("{lines} lines, the limit is {fail}: split it"),
-        )]
+        vec![Finding::error(path, fail, format!("{lines} lines, the limit is {fail}: split it"))]
     } else if lines > warn {
         let message = format!("{lines} lines, {warn} are about one idea (it fails above {fail})");
         vec![Finding::warning(path, warn, message)]
@@ -52,9 +39,7 @@ mod tests {
     use crate::tidy::finding::Severity;
 
     fn severity(path: &str, lines: usize) -> Option<Severity> {
-        check(path, &"let a = 1;\n".repeat(lines))
-            .first()
-            .map(|finding| finding.severity)
+        check(path, &"let a = 1;\n".repeat(lines)).first().map(|finding| finding.severity)
     }
 
     #[test]

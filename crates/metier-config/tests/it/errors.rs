@@ -119,12 +119,7 @@ fn a_number_out_of_bounds_names_the_bound() {
 #[test]
 fn zero_is_a_budget_for_tools_and_scripts() {
     assert!(
-        parse(
-            r#"{ "budgets": { "tool_calls": 0, "script_runs": -0 } }"#,
-            "c",
-            Scope::User
-        )
-        .is_ok()
+        parse(r#"{ "budgets": { "tool_calls": 0, "script_runs": -0 } }"#, "c", Scope::User).is_ok()
     );
 }
 
@@ -247,10 +242,8 @@ fn a_hundred_problems_are_listed_and_the_rest_counted() {
 #[test]
 fn a_megabyte_of_repeated_keys_under_a_long_one_takes_no_time() {
     let inner = r#""a":1,"#.repeat(60_000);
-    let text = format!(
-        r#"{{ "model": {{ "params": {{ "{}": {{ {inner} }} }} }} }}"#,
-        "k".repeat(500_000)
-    );
+    let text =
+        format!(r#"{{ "model": {{ "params": {{ "{}": {{ {inner} }} }} }} }}"#, "k".repeat(500_000));
     assert_eq!(parse(&text, "c", Scope::Project).unwrap_err().len(), 101);
 }
 

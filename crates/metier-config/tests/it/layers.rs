@@ -9,11 +9,7 @@ use serde_json::json;
 use crate::support::{project, user};
 
 fn row<'s>(settings: &'s Settings, key: &str) -> &'s Explained {
-    settings
-        .explain()
-        .iter()
-        .find(|row| row.key_path == key)
-        .unwrap()
+    settings.explain().iter().find(|row| row.key_path == key).unwrap()
 }
 
 fn merged(user: &Layer, project: &Layer) -> Settings {
@@ -72,14 +68,8 @@ fn a_project_overrides_preferences() {
     );
     assert_eq!(settings.catalog.format, CatalogFormat::Json);
     assert_eq!(settings.catalog.budget_tokens, Some(100));
-    assert_eq!(
-        row(&settings, "catalog.format").origin,
-        ".agent/config.json"
-    );
-    assert_eq!(
-        row(&settings, "catalog.budget_tokens").origin,
-        "~/.agent/config.json"
-    );
+    assert_eq!(row(&settings, "catalog.format").origin, ".agent/config.json");
+    assert_eq!(row(&settings, "catalog.budget_tokens").origin, "~/.agent/config.json");
 }
 
 #[test]
@@ -91,15 +81,9 @@ fn a_project_lowers_a_limit_and_never_raises_it() {
     let settings = merged(&user, &project);
     assert_eq!(settings.security.max_skill_body_lines, 300);
     assert_eq!(settings.security.max_walk_depth, 3);
-    assert_eq!(
-        settings.security.max_frontmatter_lines, 200,
-        "the default holds too"
-    );
+    assert_eq!(settings.security.max_frontmatter_lines, 200, "the default holds too");
     let kept = row(&settings, "security.max_skill_body_lines");
-    assert_eq!(
-        (kept.origin.as_str(), kept.line),
-        ("~/.agent/config.json", Some(1))
-    );
+    assert_eq!((kept.origin.as_str(), kept.line), ("~/.agent/config.json", Some(1)));
     assert_eq!(kept.overruled.as_ref().unwrap().value, json!(900));
     assert_eq!(row(&settings, "security.max_walk_depth").overruled, None);
 }
@@ -108,10 +92,7 @@ fn a_project_lowers_a_limit_and_never_raises_it() {
 fn a_user_may_raise_a_limit_above_its_default() {
     let user = user(r#"{ "budgets": { "turns": 100 }, "execution": { "timeout_s": 600 } }"#);
     let settings = Settings::merge(Some(&user), None);
-    assert_eq!(
-        (settings.budgets.turns, settings.execution.timeout_s),
-        (100, 600)
-    );
+    assert_eq!((settings.budgets.turns, settings.execution.timeout_s), (100, 600));
 }
 
 #[test]
@@ -120,40 +101,21 @@ fn a_project_switches_guards_on_and_never_off() {
     let tight = r#"{ "profile": "strict", "security": { "block_angle_brackets_in_frontmatter": true, "follow_symlinks": false } }"#;
     let guards = |settings: &Settings| {
         let security = &settings.security;
-        (
-            settings.profile,
-            security.block_angle_brackets_in_frontmatter,
-            security.follow_symlinks,
-        )
+        (settings.profile, security.block_angle_brackets_in_frontmatter, security.follow_symlinks)
     };
-    assert_eq!(
-        guards(&merged(&user(tight), &project(loose))),
-        (Profile::Strict, true, false)
-    );
-    assert_eq!(
-        guards(&merged(&user(loose), &project(tight))),
-        (Profile::Strict, true, false)
-    );
-    assert_eq!(
-        guards(&merged(&user(loose), &project(loose))),
-        (Profile::Lenient, false, true)
-    );
+    assert_eq!(guards(&merged(&user(tight), &project(loose))), (Profile::Strict, true, false));
+    assert_eq!(guards(&merged(&user(loose), &project(tight))), (Profile::Strict, true, false));
+    assert_eq!(guards(&merged(&user(loose), &project(loose))), (Profile::Lenient, false, true));
     let project = project(loose);
     let alone = Settings::merge(None, Some(&project));
     assert_eq!(guards(&alone), (Profile::Strict, true, true));
-    assert_eq!(
-        row(&alone, "profile").overruled.as_ref().unwrap().value,
-        json!("lenient")
-    );
+    assert_eq!(row(&alone, "profile").overruled.as_ref().unwrap().value, json!("lenient"));
 }
 
 #[test]
 fn any_number_is_stricter_than_no_limit() {
     let project = project(r#"{ "budgets": { "tokens": 5000 } }"#);
-    assert_eq!(
-        Settings::merge(None, Some(&project)).budgets.tokens,
-        Some(5000)
-    );
+    assert_eq!(Settings::merge(None, Some(&project)).budgets.tokens, Some(5000));
     let user = user(r#"{ "budgets": { "tokens": 1000 } }"#);
     assert_eq!(merged(&user, &project).budgets.tokens, Some(1000));
 }
@@ -164,18 +126,11 @@ fn roots_are_the_projects_then_the_users() {
         &user(r#"{ "skill_roots": ["~/mine"] }"#),
         &project(r#"{ "skill_roots": ["ours", "more"] }"#),
     );
-    let roots: Vec<_> = settings
-        .skill_roots
-        .iter()
-        .map(|root| (root.path.as_str(), root.scope))
-        .collect();
+    let roots: Vec<_> =
+        settings.skill_roots.iter().map(|root| (root.path.as_str(), root.scope)).collect();
     assert_eq!(
         roots,
-        [
-            ("ours", Scope::Project),
-            ("more", Scope::Project),
-            ("~/mine", Scope::User)
-        ]
+        [("ours", Scope::Project), ("more", Scope::Project), ("~/mine", Scope::User)]
     );
 }
 
@@ -185,15 +140,9 @@ fn a_projects_entry_for_a_skill_wins() {
         &user(r#"{ "skills": { "user:pdf": { "enabled": false }, "a.b": { "enabled": true } } }"#),
         &project("{ \"skills\": {\n \"user:pdf\": { \"enabled\": true } } }"),
     );
-    assert_eq!(
-        settings.skills,
-        [("a.b".to_owned(), true), ("user:pdf".to_owned(), true)].into()
-    );
+    assert_eq!(settings.skills, [("a.b".to_owned(), true), ("user:pdf".to_owned(), true)].into());
     let pdf = row(&settings, "skills.user:pdf.enabled");
-    assert_eq!(
-        (pdf.origin.as_str(), pdf.line),
-        (".agent/config.json", Some(2))
-    );
+    assert_eq!((pdf.origin.as_str(), pdf.line), (".agent/config.json", Some(2)));
     assert_eq!(row(&settings, "skills.\"a.b\".enabled").line, Some(1));
 }
 
@@ -207,17 +156,9 @@ fn permissions_stay_apart_and_know_their_lines() {
     let lines: Vec<_> = settings
         .permissions
         .iter()
-        .map(|layer| {
-            (
-                layer.scope,
-                layer.rules.iter().map(|rule| rule.line).collect::<Vec<_>>(),
-            )
-        })
+        .map(|layer| (layer.scope, layer.rules.iter().map(|rule| rule.line).collect::<Vec<_>>()))
         .collect();
-    assert_eq!(
-        lines,
-        [(Scope::User, vec![2, 3]), (Scope::Project, vec![2, 3])]
-    );
+    assert_eq!(lines, [(Scope::User, vec![2, 3]), (Scope::Project, vec![2, 3])]);
 }
 
 #[test]
@@ -238,14 +179,8 @@ fn parameters_are_joined_key_by_key() {
         &user(r#"{ "model": { "params": { "temperature": 1, "top_p": 0.5 } } }"#),
         &project(r#"{ "model": { "params": { "temperature": 0 } } }"#),
     );
-    assert_eq!(
-        json!(settings.model.params),
-        json!({ "temperature": 0, "top_p": 0.5 })
-    );
-    assert_eq!(
-        row(&settings, "model.params.temperature").origin,
-        ".agent/config.json"
-    );
+    assert_eq!(json!(settings.model.params), json!({ "temperature": 0, "top_p": 0.5 }));
+    assert_eq!(row(&settings, "model.params.temperature").origin, ".agent/config.json");
 }
 
 #[test]
@@ -257,10 +192,7 @@ fn another_provider_does_not_inherit_a_name_and_parameters() {
         &project(r#"{ "model": { "provider": "openai" } }"#),
     );
     assert_eq!(settings.model.provider, Provider::Openai);
-    assert_eq!(
-        (settings.model.name, settings.model.params.len()),
-        (None, 0)
-    );
+    assert_eq!((settings.model.name, settings.model.params.len()), (None, 0));
 }
 
 #[test]
@@ -272,10 +204,7 @@ fn a_project_cannot_leave_the_endpoint_that_the_user_chose() {
         &project(r#"{ "model": { "provider": "anthropic" } }"#),
     );
     assert_eq!(settings.model.provider, Provider::Openai);
-    assert_eq!(
-        settings.model.base_url.as_deref(),
-        Some("http://localhost:1")
-    );
+    assert_eq!(settings.model.base_url.as_deref(), Some("http://localhost:1"));
     assert_eq!(settings.model.name.as_deref(), Some("m"));
     let kept = row(&settings, "model.provider");
     assert_eq!(kept.overruled.as_ref().unwrap().value, json!("anthropic"));

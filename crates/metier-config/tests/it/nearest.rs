@@ -6,12 +6,7 @@ use proptest::prelude::*;
 #[test]
 fn typing_errors_are_forgiven() {
     let keys = ["follow_symlinks", "profile", "timeout_s"];
-    for typed in [
-        "follow_symlink",
-        "followSymlinks",
-        "follow-symlinks",
-        "folow_symlinsk",
-    ] {
+    for typed in ["follow_symlink", "followSymlinks", "follow-symlinks", "folow_symlinsk"] {
         assert_eq!(nearest(typed, keys), Some("follow_symlinks"), "{typed}");
     }
     assert_eq!(nearest("porfile", keys), Some("profile"));
@@ -29,11 +24,7 @@ fn what_is_not_near_is_not_offered() {
 #[test]
 fn the_nearest_wins_and_then_the_first() {
     assert_eq!(nearest("pdfs", ["pdf-forms", "pdf", "pdfx"]), Some("pdf"));
-    assert_eq!(
-        nearest("a1", ["a2", "a3"]),
-        None,
-        "two letters leave no room for a guess"
-    );
+    assert_eq!(nearest("a1", ["a2", "a3"]), None, "two letters leave no room for a guess");
 }
 
 proptest! {

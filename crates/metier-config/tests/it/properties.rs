@@ -62,10 +62,7 @@ fn fragment() -> impl Strategy<Value = String> {
 /// The nearest start of a character at or before the byte.
 fn boundary(text: &str, index: Index) -> usize {
     let offset = index.index(text.len() + 1);
-    (0..=offset)
-        .rev()
-        .find(|&i| text.is_char_boundary(i))
-        .unwrap_or(0)
+    (0..=offset).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
 }
 
 proptest! {
@@ -135,10 +132,7 @@ fn guards() -> impl Strategy<Value = String> {
             turns.map(|n| budgets.insert("turns".into(), n.into()));
             tokens.map(|n| budgets.insert("tokens".into(), n.into()));
             strict.map(|s| {
-                config.insert(
-                    "profile".into(),
-                    if s { "strict" } else { "lenient" }.into(),
-                )
+                config.insert("profile".into(), if s { "strict" } else { "lenient" }.into())
             });
             config.insert("security".into(), security.into());
             config.insert("budgets".into(), budgets.into());
@@ -161,8 +155,5 @@ fn is_as_strict(settings: &Settings, than: &Settings) -> bool {
 fn the_configuration_to_mutate_is_valid() {
     let layer: Result<Layer, _> = parse(VALID, "c", Scope::Project);
     assert!(layer.is_ok(), "{layer:?}");
-    assert_eq!(
-        parse("{", "c", Scope::User).unwrap_err()[0].kind,
-        ErrorKind::Syntax
-    );
+    assert_eq!(parse("{", "c", Scope::User).unwrap_err()[0].kind, ErrorKind::Syntax);
 }

@@ -8,11 +8,7 @@ use serde_json::Value;
 /// Calls `visit` with the schema of every key, and its path.
 fn each_key(schema: &Value, path: &str, visit: &mut impl FnMut(&str, &Value)) {
     for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
-        let path = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         visit(&path, inner);
         each_key(inner, &path, visit);
     }
@@ -68,16 +64,10 @@ fn the_only_pattern_is_the_one_that_the_checker_knows() {
 #[test]
 fn every_key_is_described_and_explained() {
     let settings = Settings::default();
-    let explained: BTreeSet<&str> = settings
-        .explain()
-        .iter()
-        .map(|row| row.key_path.as_str())
-        .collect();
+    let explained: BTreeSet<&str> =
+        settings.explain().iter().map(|row| row.key_path.as_str()).collect();
     each_key(&json_schema(), "", &mut |path, schema| {
-        assert!(
-            schema["description"].is_string(),
-            "{path} has no description"
-        );
+        assert!(schema["description"].is_string(), "{path} has no description");
         let is_section = schema.get("properties").is_some();
         if !is_section && path != "$schema" {
             assert!(explained.contains(path), "{path} is not explained");
@@ -87,10 +77,7 @@ fn every_key_is_described_and_explained() {
 
 #[test]
 fn defaults_in_the_schema_are_the_defaults_that_count() {
-    assert_eq!(
-        json_schema()["properties"]["budgets"]["properties"]["turns"]["default"],
-        12
-    );
+    assert_eq!(json_schema()["properties"]["budgets"]["properties"]["turns"]["default"], 12);
     assert_eq!(json_schema()["properties"]["profile"]["default"], "strict");
 }
 
@@ -116,9 +103,6 @@ fn the_keys_for_users_alone_are_these() {
 
 #[test]
 fn the_schema_is_draft_2020_12_and_always_the_same() {
-    assert_eq!(
-        json_schema()["$schema"],
-        "https://json-schema.org/draft/2020-12/schema"
-    );
+    assert_eq!(json_schema()["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(json_schema().to_string(), json_schema().to_string());
 }

@@ -175,10 +175,8 @@ fn nesting_has_a_bound_that_strings_and_comments_do_not_count_for() {
     config.json:1:92: the nesting is deeper than 64 levels [config-too-large]
       help: no setting needs that; check for brackets that are never closed
     ");
-    let harmless = format!(
-        "{{ /* {0} */ \"model\": {{ \"name\": \"\\\"{0}\" }} }} // {0}",
-        "[{".repeat(500)
-    );
+    let harmless =
+        format!("{{ /* {0} */ \"model\": {{ \"name\": \"\\\"{0}\" }} }} // {0}", "[{".repeat(500));
     assert!(parse(&harmless, "c", Scope::User).is_ok());
 }
 

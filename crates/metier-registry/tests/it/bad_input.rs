@@ -28,7 +28,9 @@ fn a_pipe_a_socket_and_a_directory_called_skill_md() {
     }
     let pipe = home.path().join("root/pipe/SKILL.md");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    let _listener = std::os::unix::net::UnixListener::bind(home.path().join("root/socket/SKILL.md")).expect("socket");
+    let _listener =
+        std::os::unix::net::UnixListener::bind(home.path().join("root/socket/SKILL.md"))
+            .expect("socket");
     home.skill("root/good", "good", "A skill.");
     let scan = scan_one(&home.path().join("root"));
     assert_eq!(names(&scan), ["good"]);
@@ -49,7 +51,14 @@ fn a_huge_sparse_file_and_bytes_that_are_no_text() {
     let scan = scan_one(&home.path().join("root"));
     assert_eq!(
         codes(&scan),
-        ["file-empty", "file-not-utf8", "file-not-utf8", "frontmatter-missing", "frontmatter-too-large", "frontmatter-unclosed"]
+        [
+            "file-empty",
+            "file-not-utf8",
+            "file-not-utf8",
+            "frontmatter-missing",
+            "frontmatter-too-large",
+            "frontmatter-unclosed"
+        ]
     );
     assert_eq!(scan.report.found, 6);
     assert_eq!(scan.report.valid, 0);
@@ -83,7 +92,8 @@ fn links_that_dangle_loop_or_lead_back_are_lines_and_not_traps() {
     let home = TestHome::new();
     home.skill("root/group/real", "real", "A skill.");
     let at = |name: &str| home.path().join("root").join(name);
-    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, at(name)).expect("link");
+    let link =
+        |target: &str, name: &str| std::os::unix::fs::symlink(target, at(name)).expect("link");
     link("nowhere", "dangling");
     link("self", "self");
     link(".", "group/up");
@@ -131,7 +141,8 @@ fn limits_cut_the_same_entries_whatever_the_order_and_say_so() {
         home.skill(&format!("down/s{at:02}"), &format!("s{at:02}"), "A skill.");
     }
     let cut = |dir: &str| {
-        let scan = scan(&[root(&home.path().join(dir))], &ScanOptions { max_entries: 10, ..options() });
+        let scan =
+            scan(&[root(&home.path().join(dir))], &ScanOptions { max_entries: 10, ..options() });
         assert_eq!(codes(&scan), ["walk-too-many"]);
         assert!(scan.report.truncated);
         (names(&scan).join(" "), scan.report.index_hash)

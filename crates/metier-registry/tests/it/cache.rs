@@ -37,7 +37,12 @@ fn a_changed_file_is_always_seen() {
     let file = home.path().join("root/s0007/SKILL.md");
     let before = std::fs::metadata(&file).expect("there").modified().expect("time");
     std::fs::write(&file, skill_text("s0007", "As it is..")).expect("writes");
-    std::fs::File::options().write(true).open(&file).expect("opens").set_modified(before).expect("sets the time");
+    std::fs::File::options()
+        .write(true)
+        .open(&file)
+        .expect("opens")
+        .set_modified(before)
+        .expect("sets the time");
     std::fs::remove_dir_all(home.path().join("root/s0008")).expect("removes");
     home.skill("root/new", "new", "New.");
     let (with, without) = (cached(&home), scan_one(&home.path().join("root")));
@@ -53,7 +58,12 @@ fn a_damaged_foreign_or_deleted_cache_is_harmless() {
     let truth = cached(&home).index;
     let file = cache_files(&home).remove(0);
     let good = std::fs::read(&file).expect("cache");
-    for bad in [Vec::new(), b"metierc1".to_vec(), good[..good.len() / 2].to_vec(), b"something else entirely".repeat(50)] {
+    for bad in [
+        Vec::new(),
+        b"metierc1".to_vec(),
+        good[..good.len() / 2].to_vec(),
+        b"something else entirely".repeat(50),
+    ] {
         std::fs::write(&file, bad).expect("writes");
         assert_eq!(cached(&home).index, truth);
     }
@@ -73,7 +83,11 @@ fn users_of_one_cache_never_disturb_each_other() {
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| rewrite(&root_dir));
         let scanners: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| (0..15).map(|_| cached(&home).index.entries().len()).collect::<Vec<_>>()))
+            .map(|_| {
+                scope.spawn(|| {
+                    (0..15).map(|_| cached(&home).index.entries().len()).collect::<Vec<_>>()
+                })
+            })
             .collect();
         for scanner in scanners {
             for count in scanner.join().expect("no panic") {

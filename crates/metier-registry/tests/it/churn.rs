@@ -34,7 +34,12 @@ fn skills_that_come_and_go_during_the_scan() {
         while !done.load(Ordering::Relaxed) || scans == 0 {
             let scan = scan_one(&root);
             scans += 1;
-            let stay = scan.index.entries().iter().filter(|e| e.name().as_str().starts_with("stay")).count();
+            let stay = scan
+                .index
+                .entries()
+                .iter()
+                .filter(|e| e.name().as_str().starts_with("stay"))
+                .count();
             assert_eq!(stay, 50);
             for entry in scan.index.entries().iter().chain(scan.index.shadowed()) {
                 if entry.name().as_str() == "flicker" {

@@ -27,8 +27,14 @@ fn a_byte_identical_copy_is_one_entry_and_a_rival_with_another_body_is_a_conflic
     for dir in ["home/.agents/skills/same", "home/.claude/skills/same"] {
         home.skill(dir, "same", "The same.");
     }
-    home.write("home/.agents/skills/rival/SKILL.md", "---\nname: rival\ndescription: d\n---\nBody A\n");
-    home.write("home/.claude/skills/rival/SKILL.md", "---\nname: rival\ndescription: d\n---\nBody B\n");
+    home.write(
+        "home/.agents/skills/rival/SKILL.md",
+        "---\nname: rival\ndescription: d\n---\nBody A\n",
+    );
+    home.write(
+        "home/.claude/skills/rival/SKILL.md",
+        "---\nname: rival\ndescription: d\n---\nBody B\n",
+    );
     let scan = scan(&roots(&home), &options());
     assert_eq!(names(&scan), ["rival", "same"]);
     assert_eq!(&*scan.index.entries()[1].copies, [home.path().join("home/.claude/skills/same")]);
@@ -57,7 +63,10 @@ fn a_shadowed_skill_stays_reachable_by_its_qualified_name() {
     assert_eq!(described("plugin:docs:pdf"), "The plugin's.");
     assert_eq!(described("builtin:pdf"), "-");
     let shadowed = &scan.report.conflicts[0].shadowed[0];
-    assert_eq!((shadowed.source, shadowed.path.clone()), (Source::User, home.path().join("home/.agents/skills/pdf")));
+    assert_eq!(
+        (shadowed.source, shadowed.path.clone()),
+        (Source::User, home.path().join("home/.agents/skills/pdf"))
+    );
 }
 
 #[test]
@@ -66,11 +75,17 @@ fn identical_trees_have_one_hash_wherever_they_stand_and_however_they_were_made(
         let home = TestHome::new();
         for at in order {
             let name = format!("skill-{at}");
-            home.write(&format!("root/g{}/{name}/SKILL.md", at % 3), skill_text(&name, &format!("Number {at}.")));
+            home.write(
+                &format!("root/g{}/{name}/SKILL.md", at % 3),
+                skill_text(&name, &format!("Number {at}.")),
+            );
         }
         let scan = scan_one(&home.path().join("root"));
         let place = home.path().to_string_lossy().into_owned();
-        (serde_json::to_string(scan.index.entries()).expect("JSON").replace(&place, ""), scan.report.index_hash)
+        (
+            serde_json::to_string(scan.index.entries()).expect("JSON").replace(&place, ""),
+            scan.report.index_hash,
+        )
     };
     let up: Vec<usize> = (0..50).collect();
     let down: Vec<usize> = (0..50).rev().collect();
@@ -82,7 +97,10 @@ fn identical_trees_have_one_hash_wherever_they_stand_and_however_they_were_made(
 fn the_hash_covers_what_is_enforced_and_not_what_is_only_told() {
     let hash = |fields: &str| {
         let home = TestHome::new();
-        home.write("root/a/SKILL.md", format!("---\nname: a\ndescription: d\n{fields}---\nbody {fields}\n"));
+        home.write(
+            "root/a/SKILL.md",
+            format!("---\nname: a\ndescription: d\n{fields}---\nbody {fields}\n"),
+        );
         scan_one(&home.path().join("root")).report.index_hash
     };
     let plain = hash("");

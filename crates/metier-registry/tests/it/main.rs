@@ -1,5 +1,16 @@
 //! Finding skills, tested on real trees: bad input, determinism, the cache, the watcher, and how
 //! much of each file is read.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::format_collect,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests build files and fail by panicking"
+)]
 
 mod bad_input;
 mod cache;

@@ -24,7 +24,8 @@ pub(crate) fn names(scan: &Scan) -> Vec<&str> {
 /// The codes of everything that did not make it, sorted.
 pub(crate) fn codes(scan: &Scan) -> Vec<&'static str> {
     let report = &scan.report;
-    let mut codes: Vec<_> = report.ignored.iter().chain(&report.notes).map(|line| line.code.as_str()).collect();
+    let mut codes: Vec<_> =
+        report.ignored.iter().chain(&report.notes).map(|line| line.code.as_str()).collect();
     codes.sort_unstable();
     codes
 }

@@ -23,7 +23,9 @@ fn skills_that_are_added_changed_and_removed_are_told() {
         scope.spawn(|| {
             watch(&registry, &mut |event| {
                 let told: Vec<(ChangeKind, String)> = match event {
-                    WatchEvent::Changed(changes) => changes.iter().map(|c| (c.change, c.name.clone())).collect(),
+                    WatchEvent::Changed(changes) => {
+                        changes.iter().map(|c| (c.change, c.name.clone())).collect()
+                    }
                     _ => Vec::new(),
                 };
                 let stop = told.iter().any(|(_, name)| name == "stop");
@@ -34,14 +36,14 @@ fn skills_that_are_added_changed_and_removed_are_told() {
         });
         let expect = |kind: ChangeKind, name: &str| {
             loop {
-                let told = events.recv_timeout(Duration::from_secs(60)).expect("a change is told");
+                let told = events.recv_timeout(Duration::from_mins(1)).expect("a change is told");
                 if told.contains(&(kind, name.to_owned())) {
                     return;
                 }
                 assert!(told.is_empty(), "unexpected {told:?} instead of {kind:?} {name}");
             }
         };
-        assert_eq!(events.recv_timeout(Duration::from_secs(60)), Ok(Vec::new()), "ready");
+        assert_eq!(events.recv_timeout(Duration::from_mins(1)), Ok(Vec::new()), "ready");
         home.skill("root/new", "new", "Was not there.");
         expect(ChangeKind::Added, "new");
         home.write("root/new/SKILL.md", skill_text("new", "Says something else."));

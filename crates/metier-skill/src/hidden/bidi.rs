@@ -76,11 +76,7 @@ pub(super) fn survey(text: &str) -> Direction {
 impl Paragraph {
     fn open(&mut self, opener: Opener, control: usize) {
         self.open_isolates += usize::from(opener == Opener::Isolate);
-        self.open.push(Open {
-            opener,
-            control,
-            visible_before: self.visible,
-        });
+        self.open.push(Open { opener, control, visible_before: self.visible });
     }
 
     /// U+202C closes the innermost embedding or override, but never reaches out of an isolate.

@@ -27,9 +27,9 @@ pub(super) fn decode(text: &str, run: &HiddenRun) -> Option<String> {
         HiddenKind::VariationSelectors => with_first(text, run)
             .and_then(spelled_in_selectors)
             .or_else(|| spelled_in_selectors(hidden)),
-        HiddenKind::ZeroWidth => with_first(text, run)
-            .and_then(spelled_in_bits)
-            .or_else(|| spelled_in_bits(hidden)),
+        HiddenKind::ZeroWidth => {
+            with_first(text, run).and_then(spelled_in_bits).or_else(|| spelled_in_bits(hidden))
+        }
         HiddenKind::Bidi | HiddenKind::Invisible => None,
     }
 }
@@ -44,9 +44,7 @@ fn with_first<'a>(text: &'a str, run: &HiddenRun) -> Option<&'a str> {
 }
 
 fn printable(text: String) -> Option<String> {
-    let has_ink = text
-        .chars()
-        .any(|c| !c.is_whitespace() && suspect(c).is_none());
+    let has_ink = text.chars().any(|c| !c.is_whitespace() && suspect(c).is_none());
     (has_ink && text.chars().all(is_textual)).then_some(text)
 }
 
@@ -70,10 +68,7 @@ fn spelled_in_selectors(run: &str) -> Option<String> {
             _ => None,
         }
     };
-    run.chars()
-        .map(byte)
-        .collect::<Option<Vec<u8>>>()
-        .and_then(printable_utf8)
+    run.chars().map(byte).collect::<Option<Vec<u8>>>().and_then(printable_utf8)
 }
 
 fn spelled_in_bits(run: &str) -> Option<String> {
@@ -93,20 +88,15 @@ fn bits_as_bytes(run: &str, pair: (char, char)) -> Option<String> {
         return None;
     };
     printable_utf8(
-        bytes
-            .iter()
-            .map(|bits| bits.iter().fold(0, |byte, bit| byte << 1 | bit))
-            .collect(),
+        bytes.iter().map(|bits| bits.iter().fold(0, |byte, bit| byte << 1 | bit)).collect(),
     )
 }
 
 /// One number a character, without padding, set apart by a third symbol: what encoders in
 /// JavaScript write with `toString(2)`.
 fn bits_as_characters(run: &str, pair: (char, char)) -> Option<String> {
-    let groups: Vec<&str> = run
-        .split(|symbol| bit(symbol, pair).is_none())
-        .filter(|group| !group.is_empty())
-        .collect();
+    let groups: Vec<&str> =
+        run.split(|symbol| bit(symbol, pair).is_none()).filter(|group| !group.is_empty()).collect();
     if groups.len() < 2 {
         return None;
     }
@@ -118,9 +108,5 @@ fn bits_as_characters(run: &str, pair: (char, char)) -> Option<String> {
             .then(|| bits.fold(0, |code, bit| code << 1 | u32::from(bit)))
             .and_then(char::from_u32)
     };
-    groups
-        .iter()
-        .map(character)
-        .collect::<Option<String>>()
-        .and_then(printable)
+    groups.iter().map(character).collect::<Option<String>>().and_then(printable)
 }

@@ -14,20 +14,10 @@ fn assert_laws(text: &str) {
     let mut end = 0;
     let mut last = None;
     for run in &runs {
-        assert!(
-            end <= run.range.start && run.range.start < run.range.end,
-            "{text:?}: {runs:?}"
-        );
+        assert!(end <= run.range.start && run.range.start < run.range.end, "{text:?}: {runs:?}");
         assert!(text.get(run.range.clone()).is_some(), "{text:?}: {runs:?}");
-        assert!(
-            end < run.range.start || last != Some(run.kind),
-            "{text:?}: not joined: {runs:?}"
-        );
-        assert!(
-            run.decoded
-                .as_ref()
-                .is_none_or(|decoded| !decoded.trim().is_empty())
-        );
+        assert!(end < run.range.start || last != Some(run.kind), "{text:?}: not joined: {runs:?}");
+        assert!(run.decoded.as_ref().is_none_or(|decoded| !decoded.trim().is_empty()));
         end = run.range.end;
         last = Some(run.kind);
     }
@@ -37,10 +27,7 @@ fn assert_laws(text: &str) {
         let shown = terminal_safe(text, breaks);
         assert_eq!(find_hidden(&shown), [], "{text:?}");
         let kept = |c| breaks == Breaks::Keep && matches!(c, '\n' | '\t');
-        assert!(
-            !shown.contains(|c: char| c.is_control() && !kept(c)),
-            "{text:?}"
-        );
+        assert!(!shown.contains(|c: char| c.is_control() && !kept(c)), "{text:?}");
         assert_eq!(terminal_safe(&shown, breaks), shown);
     }
 }
@@ -50,18 +37,15 @@ fn the_laws_hold_for_random_text() {
     let alphabet: Vec<char> = ALPHABET.chars().collect();
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut below = |limit: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).unwrap() % limit
     };
     for round in 0..8_000 {
         let mut text = String::new();
         for _ in 0..below(24) {
             // Mostly the characters that matter, sometimes anything at all.
-            let any = u32::try_from(below(0x11_0000))
-                .ok()
-                .and_then(char::from_u32);
+            let any = u32::try_from(below(0x11_0000)).ok().and_then(char::from_u32);
             match any.filter(|_| round % 4 == 0) {
                 Some(c) => text.push(c),
                 None => text.push(alphabet[below(alphabet.len())]),

@@ -91,10 +91,9 @@ pub(super) fn hidden_characters(text: &str) -> Vec<(Range<usize>, HiddenKind)> {
                 before = Before::Hidden;
                 continue;
             }
-            Suspect::BidiControl => control_excuses
-                .next()
-                .filter(|excused| *excused)
-                .map(|_| Before::Excused),
+            Suspect::BidiControl => {
+                control_excuses.next().filter(|excused| *excused).map(|_| Before::Excused)
+            }
             Suspect::BidiMark => (direction.has_rtl
                 && !matches!(before, Before::Mark | Before::Hidden))
             .then_some(Before::Mark),

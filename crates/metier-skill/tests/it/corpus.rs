@@ -27,14 +27,19 @@ fn judge(text: &CorpusText, profile: Profile) -> Parsed {
 /// form". It is deliberately cruder than the parser.
 fn carries_name_and_description(text: &CorpusText) -> bool {
     let text = String::from_utf8_lossy(&text.bytes);
-    let Some(rest) = text.trim_start_matches('\u{feff}').strip_prefix("---") else { return false };
-    let Some(end) = rest.find("\n---") else { return false };
+    let Some(rest) = text.trim_start_matches('\u{feff}').strip_prefix("---") else {
+        return false;
+    };
+    let Some(end) = rest.find("\n---") else {
+        return false;
+    };
     let head = &rest[..end];
     let has = |key: &str| {
         head.lines().enumerate().any(|(at, line)| {
             line.strip_prefix(key).is_some_and(|value| {
                 let value = value.trim();
-                let block = matches!(value, "" | "|" | ">" | "|-" | ">-" | "|+" | ">+" | "\"" | "'");
+                let block =
+                    matches!(value, "" | "|" | ">" | "|-" | ">-" | "|+" | ">+" | "\"" | "'");
                 let next = head.lines().nth(at + 1).unwrap_or_default();
                 let null = matches!(value, "\"\"" | "''" | "~" | "null");
                 !null && (!block || (next.starts_with([' ', '\t']) && !next.trim().is_empty()))
@@ -55,7 +60,8 @@ fn no_text_is_lost_without_a_coded_reason() {
             let parsed = judge(text, profile);
             assert_eq!(parsed.skill.is_none(), parsed.reason().is_some(), "{}", text.path);
             for diagnostic in &parsed.diagnostics {
-                let row = (profile.as_str(), diagnostic.severity.as_str(), diagnostic.code.as_str());
+                let row =
+                    (profile.as_str(), diagnostic.severity.as_str(), diagnostic.code.as_str());
                 *table.entry(row).or_default() += 1;
             }
             if !carries_name_and_description(text) {
@@ -65,14 +71,18 @@ fn no_text_is_lost_without_a_coded_reason() {
             match parsed.reason() {
                 None => indexed += 1,
                 Some(reason) if is_stated_reason(reason.code) => excused += 1,
-                Some(reason) => lost.push(format!("{} {}: {}", reason.code, text.path, reason.message)),
+                Some(reason) => {
+                    lost.push(format!("{} {}: {}", reason.code, text.path, reason.message));
+                }
             }
         }
         let share = indexed as f64 / readable as f64;
         let default_share = indexed as f64 / (readable - excused) as f64;
         println!(
             "{profile}: {} texts, {readable} carry name and description, {indexed} indexed ({:.2} %), {excused} kept out for brackets, length or hidden text ({:.2} % of the others indexed)",
-            texts.len(), share * 100.0, default_share * 100.0,
+            texts.len(),
+            share * 100.0,
+            default_share * 100.0,
         );
         for line in &lost {
             println!("  lost: {line}");
@@ -128,14 +138,21 @@ fn fixes_of_the_corpus_leave_valid_files() {
     let mut fixed = 0usize;
     for text in &texts {
         let parsed = judge(text, Profile::Strict);
-        let edits: Vec<_> = parsed.diagnostics.iter().filter_map(|d| d.fix.as_deref().cloned()).collect();
+        let edits: Vec<_> =
+            parsed.diagnostics.iter().filter_map(|d| d.fix.as_deref().cloned()).collect();
         if edits.is_empty() {
             continue;
         }
         let bytes = metier_skill::apply_edits(&text.bytes, &edits);
         let again = judge(&CorpusText { path: text.path.clone(), bytes }, Profile::Strict);
-        assert!(again.diagnostics.iter().all(|d| d.fix.is_none()), "{}: a second fix is needed", text.path);
-        let errors = |parsed: &Parsed| parsed.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+        assert!(
+            again.diagnostics.iter().all(|d| d.fix.is_none()),
+            "{}: a second fix is needed",
+            text.path
+        );
+        let errors = |parsed: &Parsed| {
+            parsed.diagnostics.iter().filter(|d| d.severity == Severity::Error).count()
+        };
         assert!(errors(&again) <= errors(&parsed), "{}", text.path);
         if let (Some(before), Some(after)) = (&parsed.skill, &again.skill) {
             assert_eq!(before.name, after.name, "{}", text.path);

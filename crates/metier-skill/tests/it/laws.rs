@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 fn assert_lawful(bytes: &[u8]) {
     for profile in [Profile::Strict, Profile::Lenient, Profile::Spec] {
-        let options = ParseOptions { profile, directory: Some("some-skill"), ..ParseOptions::default() };
+        let options =
+            ParseOptions { profile, directory: Some("some-skill"), ..ParseOptions::default() };
         for parsed in [parse(bytes, &options), check(bytes, &options)] {
             let has_error = parsed.diagnostics.iter().any(|d| d.severity == Severity::Error);
             assert_eq!(parsed.skill.is_none(), has_error, "{profile} {parsed:?}");
@@ -21,7 +22,9 @@ fn assert_lawful(bytes: &[u8]) {
                 let shown = [skill.name.as_str(), &skill.description];
                 if profile != Profile::Spec {
                     assert!(shown.iter().all(|text| !text.contains(['<', '>'])), "{shown:?}");
-                    assert!(shown.iter().all(|text| metier_skill::hidden::find_hidden(text).is_empty()));
+                    assert!(
+                        shown.iter().all(|text| metier_skill::hidden::find_hidden(text).is_empty())
+                    );
                 }
             }
         }
@@ -49,8 +52,10 @@ proptest! {
 /// Time is bounded by the 64 KiB limit: none of these may take noticeable time or memory.
 #[test]
 fn attacks_end_in_a_diagnostic() {
-    let in_frontmatter = |yaml: &str| format!("---\nname: a\ndescription: b\n{yaml}\n---\n").into_bytes();
-    let anchors: String = (0..60).map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n.max(1) - 1)).collect();
+    let in_frontmatter =
+        |yaml: &str| format!("---\nname: a\ndescription: b\n{yaml}\n---\n").into_bytes();
+    let anchors: String =
+        (0..60).map(|n| format!("a{n}: &a{n} [*a{0}, *a{0}]\n", n.max(1) - 1)).collect();
     for bytes in [
         in_frontmatter(&anchors),
         in_frontmatter(&format!("x: {}", "[".repeat(60_000))),

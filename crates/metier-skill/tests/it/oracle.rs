@@ -27,8 +27,11 @@ fn input(case: &Value) -> Option<Vec<u8>> {
 
 #[test]
 fn the_spec_profile_agrees_with_the_reference_validator() {
-    let Some(file) = research_file("skills-ref-oracle.json") else { return };
-    let oracle: Value = serde_json::from_slice(&std::fs::read(file).expect("oracle")).expect("JSON");
+    let Some(file) = research_file("skills-ref-oracle.json") else {
+        return;
+    };
+    let oracle: Value =
+        serde_json::from_slice(&std::fs::read(file).expect("oracle")).expect("JSON");
     let cases = oracle["cases"].as_array().expect("cases");
     let listed = listed_deviations();
     let mut unexplained = Vec::new();

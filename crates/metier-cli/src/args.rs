@@ -1,0 +1,138 @@
+//! What was typed: the top of the command line, without a look at the system.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::commands;
+use crate::error::{CommandError, Exit};
+use crate::output;
+
+/// Find, check, load, run, ship and test Agent Skills.
+///
+/// A skill is a folder with a SKILL.md: an operating manual that an agent loads only when it needs
+/// it. Metier finds the skills of every agent on this machine and says exactly what is wrong with
+/// each.
+#[derive(Debug, Parser)]
+#[command(name = "metier", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  metier list                       the skills an agent would see here
+  metier check my-skill             what is wrong with a skill, line by line
+  metier check --fix my-skill       mend what can be mended safely
+  metier search fill a pdf form     skills for a task
+  metier inspect pdf                everything about one skill
+
+Exit codes: 0 done, 1 failed or findings, 2 usage, 3 denied, 4 budget spent, 130 interrupted.";
+
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArgs {
+    /// Work in DIR instead of the current directory.
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = "Global options")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Print one JSON document on standard output.
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+    /// When to use colour.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        help_heading = "Global options"
+    )]
+    pub(crate) color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal that supports it, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    pub(crate) fn write_global(self) {
+        match self {
+            Self::Auto => anstream::ColorChoice::Auto,
+            Self::Always => anstream::ColorChoice::Always,
+            Self::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    List(commands::list::ListArgs),
+    Inspect(commands::inspect::InspectArgs),
+    Search(commands::search::SearchArgs),
+    Check(commands::check::CheckArgs),
+    Roots(commands::roots::RootsArgs),
+    Refresh(commands::refresh::RefreshArgs),
+    Config(commands::config::ConfigArgs),
+    Completions(commands::completions::CompletionsArgs),
+    Man(commands::man::ManArgs),
+    #[command(name = "__gen", hide = true)]
+    Generate(commands::generate::GenerateArgs),
+}
+
+/// The command line ended before a command: help, version, or a mistake.
+pub(crate) struct Early {
+    error: clap::Error,
+    wants_json: bool,
+}
+
+impl Early {
+    pub(crate) fn finish(self) -> ExitCode {
+        let shown = matches!(self.error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+        if shown || !self.wants_json {
+            // A closed pipe is no reason to complain.
+            let _ = self.error.print();
+            return if shown { ExitCode::SUCCESS } else { ExitCode::from(Exit::Usage.code()) };
+        }
+        let text = self.error.render().to_string();
+        let message =
+            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let error =
+            CommandError::usage(message).help("run `metier --help` for the commands and options");
+        output::finish(Err(error), true)
+    }
+}
+
+/// Reads the command line; gives also whether JSON was asked for.
+pub(crate) fn parse() -> Result<(Cli, bool), Early> {
+    let typed: Vec<_> = std::env::args_os().collect();
+    let wants_json = typed.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    match Cli::try_parse_from(typed) {
+        Ok(cli) => {
+            let wants_json = cli.global.json || cli.command.prints_json();
+            Ok((cli, wants_json))
+        }
+        Err(error) => Err(Early { error, wants_json }),
+    }
+}
+
+impl Command {
+    /// Whether this command line asks for JSON in another way than `--json`.
+    fn prints_json(&self) -> bool {
+        matches!(self, Self::Check(args) if args.wants_json())
+    }
+}
+
+/// The whole command line, for help, manuals and completions.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}

@@ -1,0 +1,370 @@
+//! `metier check`: what is wrong with skills, line by line; and the safe mends.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use metier_fs::{ReadError, is_dir, read_bounded, write_atomic};
+use metier_registry::{Root, ScanOptions, scan};
+use metier_skill::{
+    Code, Diagnostic, DiagnosticAt, ParseOptions, Profile, Severity, Source, TextEdit, apply_edits,
+    check,
+};
+use serde::Serialize;
+
+use crate::commands::inspect::skill_file;
+use crate::commands::list::path_text;
+use crate::context::{Context, FindArgs};
+use crate::error::{CommandError, Exit, Result};
+use crate::output::{Output, write_json};
+use crate::render::diagnostic::draw;
+use crate::render::style::{DIM, GREEN, RED, YELLOW, paint};
+use crate::render::{count, diff, safe, sarif};
+
+/// The largest `SKILL.md` that is checked.
+const LARGEST: u64 = 16 << 20;
+
+/// Check skills and draw each fault under its source line.
+///
+/// PATH is a skill's folder, its SKILL.md, or a folder of skills. Without PATH: the skill or the
+/// skills in the current directory, else the project's skills.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier check my-skill
+  metier check skills --format sarif > skills.sarif
+  metier check --diff my-skill     show what --fix would write
+  metier check --spec my-skill     by the public specification alone
+
+docs/diagnostics.md explains every code. Exit code 1 means that a skill has an error.")]
+pub(crate) struct CheckArgs {
+    /// Skills, or folders of skills.
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write the safe mends, and show what was changed.
+    #[arg(long)]
+    fix: bool,
+    /// Show the safe mends without writing them.
+    #[arg(long, conflicts_with = "fix")]
+    diff: bool,
+    /// Judge by the public specification alone, as its reference validator does.
+    #[arg(long, conflicts_with = "profile")]
+    spec: bool,
+    /// How strictly to judge: strict, lenient or spec.
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<Profile>,
+    /// How to print: human, json or sarif.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Count warnings as errors.
+    #[arg(long)]
+    deny_warnings: bool,
+    /// Leave notes out.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Human,
+    Json,
+    Sarif,
+}
+
+impl CheckArgs {
+    pub(crate) fn wants_json(&self) -> bool {
+        self.format != Format::Human
+    }
+}
+
+struct Checked {
+    skills: Vec<CheckedSkill>,
+    format: Format,
+    deny_warnings: bool,
+    fixed: usize,
+}
+
+struct CheckedSkill {
+    /// As shown: relative to the working directory where it lies below.
+    file: String,
+    source: Vec<u8>,
+    diagnostics: Vec<Diagnostic>,
+    diff: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    skills: usize,
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+    fixable: usize,
+    fixed: usize,
+}
+
+pub(crate) fn run(args: &CheckArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let profile = if args.spec {
+        Profile::Spec
+    } else {
+        args.profile.unwrap_or_else(|| context.profile(&FindArgs::default()))
+    };
+    let mut checked = Checked {
+        skills: Vec::new(),
+        format: args.format,
+        deny_warnings: args.deny_warnings,
+        fixed: 0,
+    };
+    for target in targets(args, context)? {
+        checked.add(&target, profile, args, context)?;
+    }
+    Ok(Box::new(checked))
+}
+
+/// A skill's directory, or something in its place that cannot be one.
+struct Target {
+    directory: PathBuf,
+    problem: Option<Diagnostic>,
+}
+
+fn targets(args: &CheckArgs, context: &Context) -> Result<Vec<Target>> {
+    if args.paths.is_empty() {
+        return default_targets(context);
+    }
+    let mut targets = Vec::new();
+    for path in &args.paths {
+        let path = context.working_dir.join(path);
+        let shown = path_text(&path);
+        if !metier_fs::exists(&path) {
+            return Err(CommandError::usage(format!("{shown} does not exist"))
+                .help("name a skill's folder, its SKILL.md, or a folder of skills"));
+        }
+        let names_file = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+        if is_dir(&path) && (!names_file || metier_fs::exists(&path.join("SKILL.md"))) {
+            let found = below(&path, context);
+            if found.is_empty() {
+                let problem = Diagnostic::about_file(
+                    Code::FileMissing,
+                    Severity::Error,
+                    "there is no `SKILL.md` in this directory or below it",
+                );
+                targets.push(Target { directory: path, problem: Some(problem) });
+            }
+            targets.extend(found);
+        } else if names_file {
+            let directory = path.parent().map(Path::to_owned).unwrap_or_default();
+            targets.push(Target { directory, problem: None });
+        } else {
+            return Err(CommandError::usage(format!(
+                "{shown} is not a skill: it is neither a directory nor a file called SKILL.md"
+            )));
+        }
+    }
+    targets.sort_by(|a, b| a.directory.cmp(&b.directory));
+    targets.dedup_by(|a, b| a.directory == b.directory);
+    Ok(targets)
+}
+
+fn default_targets(context: &Context) -> Result<Vec<Target>> {
+    let here = below(&context.working_dir, context);
+    if !here.is_empty() {
+        return Ok(here);
+    }
+    let roots = context.roots(&FindArgs::default());
+    let project = roots.into_iter().filter(|root| root.source == Source::Project);
+    let found: Vec<Target> = project.flat_map(|root| below(&root.path, context)).collect();
+    if found.is_empty() {
+        return Err(CommandError::usage(
+            "there is no skill in this directory or in the project's skill folders",
+        )
+        .help("name a skill's folder: metier check PATH"));
+    }
+    Ok(found)
+}
+
+/// Every directory with a `SKILL.md` at or below `path`, valid or not.
+fn below(path: &Path, context: &Context) -> Vec<Target> {
+    let root =
+        Root { source: Source::Explicit, path: path.to_owned(), plugin: None, required: true };
+    let options = ScanOptions {
+        builtin: false,
+        cache_folder: None,
+        ..context.scan_options(&FindArgs::default())
+    };
+    let scan = scan(&[root], &options);
+    let refused = scan.report.ignored.iter().map(|line| {
+        let odd =
+            matches!(line.code, Code::FileNotRegular | Code::FileUnreadable | Code::FileChanging);
+        let problem =
+            odd.then(|| Diagnostic::about_file(line.code, Severity::Error, line.message.clone()));
+        Target { directory: line.path.clone(), problem }
+    });
+    let mut targets: Vec<Target> = refused.collect();
+    targets.extend(
+        scan.index
+            .directories()
+            .map(|directory| Target { directory: directory.to_owned(), problem: None }),
+    );
+    targets.sort_by(|a, b| a.directory.cmp(&b.directory));
+    targets
+}
+
+impl Checked {
+    fn add(
+        &mut self,
+        target: &Target,
+        profile: Profile,
+        args: &CheckArgs,
+        context: &Context,
+    ) -> Result<()> {
+        let path = skill_file(&target.directory);
+        let file = shown(&path, context);
+        let (mut source, problem) = match (&target.problem, read_bounded(&path, LARGEST)) {
+            (Some(problem), _) => (Vec::new(), Some(problem.clone())),
+            (None, Ok(source)) => (source, None),
+            (None, Err(error)) => (Vec::new(), Some(unreadable(&error))),
+        };
+        if let Some(problem) = problem {
+            self.skills.push(CheckedSkill { file, source, diagnostics: vec![problem], diff: None });
+            return Ok(());
+        }
+        let real =
+            metier_fs::canonical(&target.directory).unwrap_or_else(|_| target.directory.clone());
+        let options = ParseOptions {
+            profile,
+            limits: context.limits(),
+            directory: name_of(&target.directory).or_else(|| name_of(&real)),
+        };
+        let mut diagnostics = judge(&source, &path, &options);
+        let mut shown_diff = None;
+        let edits: Vec<TextEdit> =
+            diagnostics.iter().filter_map(|d| d.fix.as_deref().cloned()).collect();
+        if (args.fix || args.diff) && !edits.is_empty() {
+            let mended = apply_edits(&source, &edits);
+            shown_diff = Some(diff::unified(&file, &source, &mended));
+            if args.fix {
+                write_atomic(&path, &mended).map_err(|error| {
+                    CommandError::failed(
+                        "not-written",
+                        format!("{file} cannot be written: {error}"),
+                    )
+                    .help("nothing was changed in it; check its permissions")
+                })?;
+                self.fixed += edits.len();
+                source = mended;
+                diagnostics = judge(&source, &path, &options);
+            }
+        }
+        if args.quiet {
+            diagnostics.retain(|diagnostic| diagnostic.severity > Severity::Note);
+        }
+        self.skills.push(CheckedSkill { file, source, diagnostics, diff: shown_diff });
+        Ok(())
+    }
+
+    fn summary(&self) -> Summary {
+        let all = || self.skills.iter().flat_map(|skill| &skill.diagnostics);
+        let number = |severity| all().filter(|diagnostic| diagnostic.severity == severity).count();
+        Summary {
+            skills: self.skills.len(),
+            errors: number(Severity::Error),
+            warnings: number(Severity::Warning),
+            notes: number(Severity::Note),
+            fixable: all().filter(|diagnostic| diagnostic.fix.is_some()).count(),
+            fixed: self.fixed,
+        }
+    }
+}
+
+fn judge(source: &[u8], path: &Path, options: &ParseOptions<'_>) -> Vec<Diagnostic> {
+    let mut diagnostics = check(source, options).diagnostics;
+    let lower = path.file_name().is_some_and(|name| name == "skill.md");
+    if let Some(severity) = Code::FileNameCase.severity(options.profile).filter(|_| lower) {
+        let message = "the file is called `skill.md`, not `SKILL.md`";
+        diagnostics.insert(0, Diagnostic::about_file(Code::FileNameCase, severity, message));
+    }
+    diagnostics
+}
+
+fn unreadable(error: &ReadError) -> Diagnostic {
+    let (code, message) = match error {
+        ReadError::NotRegular => {
+            (Code::FileNotRegular, "`SKILL.md` is not a regular file".to_owned())
+        }
+        ReadError::TooLarge(limit) => {
+            (Code::FrontmatterTooLarge, format!("the file is larger than {limit} bytes"))
+        }
+        ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+            (Code::FileMissing, "there is no `SKILL.md` in this directory".to_owned())
+        }
+        other => (Code::FileUnreadable, format!("the file cannot be read: {other}")),
+    };
+    Diagnostic::about_file(code, Severity::Error, message)
+}
+
+fn name_of(path: &Path) -> Option<&str> {
+    path.file_name().and_then(|name| name.to_str())
+}
+
+fn shown(path: &Path, context: &Context) -> String {
+    let relative = path.strip_prefix(&context.working_dir).unwrap_or(path);
+    relative.to_string_lossy().into_owned()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    diagnostics: Vec<DiagnosticAt<'a>>,
+    summary: Summary,
+}
+
+impl Output for Checked {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let pairs = || {
+            self.skills
+                .iter()
+                .flat_map(|skill| skill.diagnostics.iter().map(|d| (skill.file.as_str(), d)))
+        };
+        if self.format == Format::Sarif {
+            return write_json(&sarif::document(pairs()), out);
+        }
+        let diagnostics = pairs().map(|(file, diagnostic)| diagnostic.in_file(file)).collect();
+        write_json(&Document { diagnostics, summary: self.summary() }, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        for skill in &self.skills {
+            for diagnostic in &skill.diagnostics {
+                writeln!(out, "{}\n", draw(diagnostic, &skill.file, &skill.source))?;
+            }
+            if let Some(diff) = &skill.diff {
+                writeln!(out, "{diff}")?;
+            }
+        }
+        let summary = self.summary();
+        let mut parts = Vec::new();
+        for (number, word, style) in [
+            (summary.errors, "error", RED),
+            (summary.warnings, "warning", YELLOW),
+            (summary.notes, "note", DIM),
+        ] {
+            if number > 0 {
+                parts.push(paint(style, count(number, word)));
+            }
+        }
+        let verdict = if parts.is_empty() { paint(GREEN, "no faults") } else { parts.join(", ") };
+        write!(out, "{} checked: {verdict}", count(summary.skills, "skill"))?;
+        if summary.fixed > 0 {
+            write!(out, "; {} mended", summary.fixed)?;
+        }
+        if summary.fixable > 0 {
+            let command = safe("metier check --fix");
+            write!(out, "; {} can be mended by `{command}`", summary.fixable)?;
+        }
+        writeln!(out)
+    }
+
+    fn exit(&self) -> Exit {
+        let summary = self.summary();
+        let bad = summary.errors > 0 || (self.deny_warnings && summary.warnings > 0);
+        if bad { Exit::Findings } else { Exit::Done }
+    }
+}

@@ -1,0 +1,144 @@
+//! `metier config`: which settings count, where each came from, and the schema of the files.
+
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+use metier_config::{Explained, Scope, json_schema};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::commands::list::path_text;
+use crate::context::Context;
+use crate::output::{Output, heading, write_json};
+use crate::render::safe;
+use crate::render::style::{DIM, YELLOW, paint};
+use crate::render::table::Table;
+
+/// Show the settings that count here and where each came from.
+///
+/// The user's settings are in ~/.agent/config.json, a project's in its .agent/config.json; comments
+/// and trailing commas are allowed. A project can tighten a guard, never loosen one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier config
+  metier config --json
+  metier config schema > config.schema.json")]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show the settings that count (the default).
+    Show,
+    /// Print the JSON Schema of the configuration files.
+    Schema,
+}
+
+impl ConfigArgs {
+    pub(crate) fn is_schema(&self) -> bool {
+        matches!(self.what, Some(What::Schema))
+    }
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    files: Vec<FileRow>,
+    settings: &'a [Explained],
+}
+
+#[derive(Serialize)]
+struct FileRow {
+    scope: &'static str,
+    path: String,
+    exists: bool,
+}
+
+struct Configuration {
+    files: Vec<FileRow>,
+    settings: Vec<Explained>,
+}
+
+struct Schema(Value);
+
+pub(crate) fn schema() -> Box<dyn Output> {
+    Box::new(Schema(json_schema()))
+}
+
+pub(crate) fn run(context: &Context) -> Box<dyn Output> {
+    let files = context.config_files.iter().map(|file| FileRow {
+        scope: if file.scope == Scope::User { "user" } else { "project" },
+        path: file.path.to_string_lossy().into_owned(),
+        exists: file.exists,
+    });
+    Box::new(Configuration {
+        files: files.collect(),
+        settings: context.settings.explain().to_vec(),
+    })
+}
+
+impl Output for Schema {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(out, &self.0)?;
+        Ok(())
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.json(out)?;
+        writeln!(out)
+    }
+}
+
+impl Output for Configuration {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let files =
+            self.files.iter().map(|file| FileRow { path: file.path.clone(), ..*file }).collect();
+        write_json(&Shown { files, settings: &self.settings }, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        heading(out, "Files")?;
+        for file in &self.files {
+            let state = if file.exists { "" } else { " (not there)" };
+            writeln!(
+                out,
+                "  {:8} {}{}",
+                file.scope,
+                path_text(file.path.as_ref()),
+                paint(DIM, state)
+            )?;
+        }
+        writeln!(out)?;
+        let plain = anstyle::Style::new();
+        let mut table = Table::new(&[("SETTING", plain), ("VALUE", plain), ("FROM", DIM)]);
+        for row in &self.settings {
+            let origin = match row.line {
+                Some(line) => format!("{}:{line}", row.origin),
+                None => row.origin.clone(),
+            };
+            let value = serde_json::to_string(&row.value).unwrap_or_default();
+            table.row(vec![
+                safe(&row.key_path).into_owned(),
+                safe(&value).into_owned(),
+                safe(&origin).into_owned(),
+            ]);
+        }
+        table.write(out)?;
+        for row in &self.settings {
+            if let Some(overruled) = &row.overruled {
+                let line = overruled.line.map_or_else(String::new, |line| format!(":{line}"));
+                writeln!(
+                    out,
+                    "{}: {}{line} asks for {} = {}, which would loosen a guard; it has no effect",
+                    paint(YELLOW, "warning"),
+                    safe(&overruled.origin),
+                    row.key_path,
+                    safe(&overruled.value.to_string()),
+                )?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,391 @@
+//! `metier inspect`: everything about one skill, without running anything of it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use metier_config::nearest;
+use metier_fs::{TreeFile, TreeLimits, list_files, read_bounded};
+use metier_registry::{Conflict, Entry, Lookup, Scan, builtin_files};
+use metier_skill::{Diagnostic, ParseOptions, check, estimate_tokens};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::commands::list::path_text;
+use crate::context::{Context, FindArgs};
+use crate::error::{CommandError, Result};
+use crate::output::{Output, heading, write_json};
+use crate::render::diagnostic::draw;
+use crate::render::style::{BOLD, CYAN, DIM, YELLOW, paint};
+use crate::render::{bytes, count, one_line, safe};
+
+/// The largest `SKILL.md` whose body is read for its size and diagnostics.
+const LARGEST_BODY: u64 = 16 << 20;
+
+/// Show everything about one skill: fields, controls, files, cost, where it was found, faults.
+///
+/// NAME is a skill's name, or `source:name` (also `name@source`) for one that another shadows.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier inspect pdf
+  metier inspect user:pdf     the user's skill, although the project has one of that name
+  metier inspect pdf --json")]
+pub(crate) struct InspectArgs {
+    /// The skill.
+    name: String,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+#[derive(Serialize)]
+struct Inspection {
+    #[serde(flatten)]
+    entry: Value,
+    files: Vec<FileRow>,
+    files_truncated: bool,
+    tokens: Tokens,
+    body_lines: usize,
+    root: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<Conflict>,
+    #[serde(skip)]
+    shown: Entry,
+    #[serde(skip)]
+    diagnostics: Vec<Diagnostic>,
+    #[serde(skip)]
+    source: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct FileRow {
+    path: String,
+    kind: FileKind,
+    bytes: u64,
+    executable: bool,
+    link: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum FileKind {
+    Markdown,
+    Script,
+    Template,
+    Other,
+}
+
+/// What the skill costs a model, as an estimate.
+#[derive(Serialize)]
+struct Tokens {
+    catalog: usize,
+    body: usize,
+}
+
+pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let scan = context.scan(&args.find, None);
+    let Lookup::Found(entry) = scan.index.find(&args.name) else {
+        return Err(not_found(&args.name, &scan));
+    };
+    let content = Content::read(entry)?;
+    let options = ParseOptions {
+        profile: context.profile(&args.find),
+        limits: context.limits(),
+        directory: entry
+            .path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .map(|name| name.trim_start_matches("builtin:")),
+    };
+    let parsed = check(&content.skill_md, &options);
+    let body = String::from_utf8_lossy(&content.skill_md[parsed.body.unwrap_or(0)..]).into_owned();
+    let line = format!(
+        "- name={} | source={} | description={}\n",
+        entry.name(),
+        entry.source,
+        entry.skill.description
+    );
+    let mut entry_json = serde_json::to_value(entry)
+        .map_err(|error| CommandError::failed("internal", error.to_string()))?;
+    entry_json["diagnostics"] = serde_json::to_value(&parsed.diagnostics).unwrap_or_default();
+    let conflict = scan.report.conflicts.iter().find(|conflict| {
+        conflict.winner == entry.path
+            || conflict.shadowed.iter().any(|loser| loser.path == entry.path)
+    });
+    let root = scan.report.roots.iter().find(|root| root.priority == entry.priority);
+    Ok(Box::new(Inspection {
+        entry: entry_json,
+        files: content.files.into_iter().map(row).collect(),
+        files_truncated: content.truncated,
+        tokens: Tokens { catalog: estimate_tokens(&line), body: estimate_tokens(&body) },
+        body_lines: body.lines().count(),
+        root: root.map(|root| root.path.to_string_lossy().into_owned()),
+        conflict: conflict.cloned(),
+        shown: entry.clone(),
+        diagnostics: parsed.diagnostics,
+        source: content.skill_md,
+    }))
+}
+
+/// A skill's files, from disk or from the binary.
+struct Content {
+    skill_md: Vec<u8>,
+    files: Vec<TreeFile>,
+    truncated: bool,
+}
+
+impl Content {
+    fn read(entry: &Entry) -> Result<Self> {
+        if entry.source == metier_skill::Source::Builtin {
+            return Ok(Self::builtin(entry));
+        }
+        let file = skill_file(&entry.path);
+        let unreadable = |path: &Path, reason: String| {
+            CommandError::failed(
+                "file-unreadable",
+                format!("{} cannot be read: {reason}", path_text(path)),
+            )
+            .help("it was there a moment ago; run the command again")
+        };
+        let skill_md = read_bounded(&file, LARGEST_BODY)
+            .map_err(|error| unreadable(&file, error.to_string()))?;
+        let (files, truncated) = list_files(&entry.path, TreeLimits::default())
+            .map_err(|error| unreadable(&entry.path, error.to_string()))?;
+        Ok(Self { skill_md, files, truncated })
+    }
+
+    fn builtin(entry: &Entry) -> Self {
+        let name = entry.path.to_string_lossy().replace("builtin:", "");
+        let own = || builtin_files().iter().filter(|file| file.skill == name);
+        let files = own().map(|file| TreeFile {
+            path: file.path.to_owned(),
+            size: file.bytes.len() as u64,
+            executable: file.path.starts_with("scripts/"),
+            link: false,
+        });
+        let skill_md = own()
+            .find(|file| file.path == "SKILL.md")
+            .map_or(Vec::new(), |file| file.bytes.to_vec());
+        Self { skill_md, files: files.collect(), truncated: false }
+    }
+}
+
+/// The skill's file: `SKILL.md`, or the lower-case spelling that is read too.
+pub(crate) fn skill_file(directory: &Path) -> PathBuf {
+    let upper = directory.join("SKILL.md");
+    let lower = directory.join("skill.md");
+    if !metier_fs::exists(&upper) && metier_fs::exists(&lower) { lower } else { upper }
+}
+
+fn row(file: TreeFile) -> FileRow {
+    let kind = kind(&file);
+    FileRow {
+        path: file.path,
+        kind,
+        bytes: file.size,
+        executable: file.executable,
+        link: file.link,
+    }
+}
+
+fn kind(file: &TreeFile) -> FileKind {
+    let path = file.path.to_ascii_lowercase();
+    let suffix = path
+        .rsplit('/')
+        .next()
+        .and_then(|name| name.rsplit_once('.'))
+        .map_or("", |(_, suffix)| suffix);
+    let below = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
+    match suffix {
+        _ if below("templates/") || below("assets/") => FileKind::Template,
+        "tmpl" | "tpl" | "j2" | "jinja" | "jinja2" | "hbs" | "mustache" | "ejs" => {
+            FileKind::Template
+        }
+        "md" | "markdown" | "mdx" => FileKind::Markdown,
+        "py" | "sh" | "bash" | "zsh" | "fish" | "js" | "mjs" | "cjs" | "ts" | "rb" | "pl"
+        | "php" | "lua" | "r" | "ps1" | "bat" | "cmd" | "go" | "rs" => FileKind::Script,
+        _ if below("scripts/") || below("bin/") || (file.executable && suffix.is_empty()) => {
+            FileKind::Script
+        }
+        _ => FileKind::Other,
+    }
+}
+
+fn not_found(name: &str, scan: &Scan) -> CommandError {
+    let shown = safe(name).into_owned();
+    let ignored = scan
+        .report
+        .ignored
+        .iter()
+        .find(|line| line.path.file_name().is_some_and(|dir| dir == name));
+    if let Some(line) = ignored {
+        let place = line.line.map_or_else(String::new, |number| format!(":{number}"));
+        let message = format!(
+            "`{shown}` is not listed: {} [{}] {}{place}",
+            safe(&line.message),
+            line.code,
+            path_text(&line.path)
+        );
+        return CommandError::failed("skill-ignored", message)
+            .help(format!("{} `metier check` shows the line.", line.code.info().mend));
+    }
+    let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+    let help = match nearest(name, names) {
+        Some(near) => format!("did you mean `{}`?", safe(near)),
+        None => "`metier list --all` shows every skill, and why others were left out".to_owned(),
+    };
+    CommandError::failed("skill-not-found", format!("there is no skill `{shown}` here")).help(help)
+}
+
+impl Output for Inspection {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let entry = &self.shown;
+        writeln!(
+            out,
+            "{}  {}",
+            paint(BOLD, safe(entry.name().as_str())),
+            paint(DIM, safe(&entry.id().to_string()))
+        )?;
+        writeln!(out, "{}\n", one_line(&entry.skill.description))?;
+        for (key, value) in self.facts() {
+            writeln!(
+                out,
+                "  {}{} {value}",
+                paint(CYAN, key),
+                " ".repeat(15usize.saturating_sub(key.len()))
+            )?;
+        }
+        self.write_files(out)?;
+        self.write_conflict(out)?;
+        if !self.diagnostics.is_empty() {
+            writeln!(out)?;
+            heading(out, "Diagnostics")?;
+            let file = skill_file(&entry.path).to_string_lossy().into_owned();
+            for diagnostic in &self.diagnostics {
+                writeln!(out, "{}\n", draw(diagnostic, &file, &self.source))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Inspection {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let entry = &self.shown;
+        let skill = &entry.skill;
+        let controls = &skill.controls;
+        let mut facts = vec![("path", path_text(&entry.path))];
+        facts.extend(self.root.as_ref().map(|root| ("root", safe(root).into_owned())));
+        facts.extend(entry.copies.iter().map(|copy| ("also at", path_text(copy))));
+        facts.push(("enabled", if entry.enabled { "yes".to_owned() } else { "no".to_owned() }));
+        let who = match (controls.disable_model_invocation, controls.user_invocable) {
+            (false, true) => "a model or a person",
+            (false, false) => "a model",
+            (true, true) => "a person",
+            (true, false) => "nobody",
+        };
+        facts.push(("started by", who.to_owned()));
+        facts.push(("run mode", controls.run_mode.to_string()));
+        facts.push((
+            "allowed tools",
+            controls.allowed_tools.as_ref().map_or_else(
+                || "no limit of its own".to_owned(),
+                |tools| {
+                    if tools.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        safe(&tools.join(", ")).into_owned()
+                    }
+                },
+            ),
+        ));
+        let texts = [
+            ("version", &skill.version),
+            ("author", &skill.author),
+            ("license", &skill.license),
+            ("compatibility", &skill.compatibility),
+            ("arguments", &skill.argument_hint),
+            ("model", &skill.model),
+        ];
+        facts.extend(
+            texts.into_iter().filter_map(|(key, value)| Some((key, one_line(value.as_deref()?)))),
+        );
+        if !skill.paths.is_empty() {
+            facts.push(("for files", safe(&skill.paths.join(", ")).into_owned()));
+        }
+        for (title, fields) in [("metadata", &skill.metadata), ("unknown fields", &skill.unknown)] {
+            if !fields.is_empty() {
+                let names: Vec<&str> = fields.iter().map(|(key, _)| &**key).collect();
+                facts.push((title, safe(&names.join(", ")).into_owned()));
+            }
+        }
+        facts.push((
+            "cost",
+            format!(
+                "about {} tokens listed, {} loaded ({})",
+                self.tokens.catalog,
+                self.tokens.body,
+                count(self.body_lines, "line")
+            ),
+        ));
+        facts.push(("digest", entry.digest.to_string()));
+        facts
+    }
+
+    fn write_files(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out)?;
+        let total: u64 = self.files.iter().map(|file| file.bytes).sum();
+        heading(out, &format!("Files ({}, {})", count(self.files.len(), "file"), bytes(total)))?;
+        for kind in [FileKind::Markdown, FileKind::Script, FileKind::Template, FileKind::Other] {
+            let rows: Vec<&FileRow> = self.files.iter().filter(|file| file.kind == kind).collect();
+            if rows.is_empty() {
+                continue;
+            }
+            writeln!(out, "  {}", paint(CYAN, format!("{kind:?}").to_lowercase()))?;
+            for file in rows.iter().take(50) {
+                let link = if file.link { " (link)" } else { "" };
+                writeln!(out, "    {}{link}  {}", safe(&file.path), paint(DIM, bytes(file.bytes)))?;
+            }
+            if rows.len() > 50 {
+                writeln!(out, "    and {} more", rows.len() - 50)?;
+            }
+        }
+        if self.files_truncated {
+            writeln!(out, "  {}", paint(YELLOW, "there are more files than are listed"))?;
+        }
+        Ok(())
+    }
+
+    fn write_conflict(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(conflict) = &self.conflict else {
+            return Ok(());
+        };
+        writeln!(out)?;
+        if conflict.winner == self.shown.path {
+            heading(out, "Shadows")?;
+            for loser in &conflict.shadowed {
+                writeln!(
+                    out,
+                    "  {}:{}  {}",
+                    loser.source,
+                    safe(&conflict.name),
+                    paint(DIM, path_text(&loser.path))
+                )?;
+            }
+        } else {
+            heading(out, "Shadowed by")?;
+            writeln!(
+                out,
+                "  {}:{}  {}",
+                conflict.source,
+                safe(&conflict.name),
+                paint(DIM, path_text(&conflict.winner))
+            )?;
+        }
+        Ok(())
+    }
+}

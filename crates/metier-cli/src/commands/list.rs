@@ -1,0 +1,278 @@
+//! `metier list`: the skills that count here, as a table or as JSON, once or as they change.
+
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use metier_registry::watch::{WatchEvent, watch};
+use metier_registry::{Change, ChangeKind, Entry, Scan};
+use metier_skill::Source;
+use rayon::prelude::*;
+
+use crate::context::{Context, FindArgs};
+use crate::output::{Output, heading, remark, write_json};
+use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
+use crate::render::table::Table;
+use crate::render::{count, one_line, safe};
+
+/// List the skills an agent would see here.
+///
+/// Searches the folders of every known agent, in the project from the current directory up to the
+/// repository's top, in the home directory, in the plugin cache, and the skills built into metier.
+/// Of several skills with one name the one in the root of highest priority counts; `--all` shows
+/// the others, and everything that was ignored, with the reason.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier list
+  metier list --all                     shadowed and ignored skills too
+  metier list --source project --json   one source, for a script
+  metier list --root ./skills --watch   changes below a folder as they happen")]
+pub(crate) struct ListArgs {
+    /// Show only skills from one source: explicit, project, user, plugin or builtin.
+    #[arg(long, value_name = "SOURCE")]
+    source: Option<Source>,
+    /// Show shadowed and ignored skills too.
+    #[arg(long, short)]
+    all: bool,
+    /// Stay, and print skills that are added, changed or removed.
+    #[arg(long, conflicts_with = "all")]
+    watch: bool,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+struct Listing {
+    scan: Scan,
+    all: bool,
+}
+
+pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
+    if args.watch {
+        return follow(args, context, json);
+    }
+    let scan = context.scan(&args.find, args.source);
+    Box::new(Listing { scan, all: args.all })
+}
+
+impl Output for Listing {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"{\"skills\":")?;
+        write_entries(self.scan.index.entries(), out)?;
+        if self.all {
+            out.write_all(b",\"shadowed\":")?;
+            write_entries(self.scan.index.shadowed(), out)?;
+        }
+        out.write_all(b",\"report\":")?;
+        serde_json::to_writer(&mut *out, &self.scan.report)?;
+        out.write_all(b"}")
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let entries = self.scan.index.entries();
+        if !entries.is_empty() {
+            table(entries).write(out)?;
+        }
+        if self.all {
+            self.others(out)?;
+        }
+        out.flush()?;
+        remark(&self.totals());
+        Ok(())
+    }
+}
+
+impl Listing {
+    fn others(&self, out: &mut dyn Write) -> io::Result<()> {
+        let report = &self.scan.report;
+        if !report.conflicts.is_empty() {
+            writeln!(out)?;
+            heading(out, "Shadowed")?;
+        }
+        for conflict in &report.conflicts {
+            for loser in &conflict.shadowed {
+                let id = format!("{}:{}", loser.source, conflict.name);
+                writeln!(
+                    out,
+                    "  {}  {}",
+                    paint(YELLOW, safe(&id)),
+                    paint(DIM, path_text(&loser.path))
+                )?;
+                writeln!(
+                    out,
+                    "    {}: {}",
+                    loser.reason.as_sentence(),
+                    path_text(&conflict.winner)
+                )?;
+            }
+        }
+        for (title, lines) in [("Ignored", &report.ignored), ("Not searched", &report.notes)] {
+            if !lines.is_empty() {
+                writeln!(out)?;
+                heading(out, title)?;
+            }
+            for line in lines {
+                let place = line.line.map_or_else(String::new, |number| format!(", line {number}"));
+                writeln!(out, "  {}  {}", path_text(&line.path), paint(RED, line.code))?;
+                writeln!(out, "    {}{place}", safe(&line.message))?;
+                writeln!(out, "    {} {}", paint(CYAN, "help:"), line.code.info().mend)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> String {
+        let report = &self.scan.report;
+        let roots = report.roots.iter().filter(|root| root.found > 0).count();
+        let mut text = format!(
+            "{} in {}",
+            count(self.scan.index.entries().len(), "skill"),
+            count(roots, "root")
+        );
+        let shadowed = self.scan.index.shadowed().len();
+        let mut more = Vec::new();
+        for (number, word) in [
+            (shadowed, "shadowed"),
+            (report.ignored.len(), "ignored"),
+            (report.notes.len(), "not searched"),
+        ] {
+            if number > 0 {
+                more.push(format!("{number} {word}"));
+            }
+        }
+        if !more.is_empty() {
+            text.push_str(&format!("; {}", more.join(", ")));
+            if !self.all {
+                text.push_str(" (metier list --all says why)");
+            }
+        }
+        if report.truncated {
+            text.push_str("; a limit cut the search");
+        }
+        paint(DIM, text)
+    }
+}
+
+fn table(entries: &[Arc<Entry>]) -> Table {
+    let mut table =
+        Table::new(&[("NAME", BOLD), ("SOURCE", CYAN), ("DESCRIPTION", anstyle::Style::new())]);
+    for entry in entries {
+        let mut marks = String::new();
+        if !entry.enabled {
+            marks.push_str("[off] ");
+        }
+        if entry.skill.controls.disable_model_invocation {
+            marks.push_str("[user only] ");
+        }
+        let description = format!("{marks}{}", one_line(&entry.skill.description));
+        table.row(vec![
+            safe(entry.name().as_str()).into_owned(),
+            entry.source.to_string(),
+            description,
+        ]);
+    }
+    table
+}
+
+pub(crate) fn path_text(path: &Path) -> String {
+    safe(&path.to_string_lossy()).into_owned()
+}
+
+/// A JSON list of entries. Above a few thousand, rendering is most of the work and both cores share
+/// it, a bounded number of pieces at a time.
+fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
+    const PIECE: usize = 512;
+    const WAVE: usize = 16;
+    let render = |piece: &[Arc<Entry>]| {
+        let mut bytes = Vec::with_capacity(piece.len() * 768);
+        for entry in piece {
+            entry.append_json(&mut bytes);
+            bytes.push(b',');
+        }
+        bytes
+    };
+    out.write_all(b"[")?;
+    let mut left = entries.len();
+    for wave in entries.chunks(PIECE * WAVE) {
+        let pieces: Vec<Vec<u8>> = if entries.len() <= PIECE {
+            vec![render(wave)]
+        } else {
+            wave.par_chunks(PIECE).map(render).collect()
+        };
+        left -= wave.len();
+        let last = pieces.len() - 1;
+        for (at, piece) in pieces.iter().enumerate() {
+            // No comma after the last entry of all.
+            let end = piece.len() - usize::from(left == 0 && at == last);
+            out.write_all(&piece[..end])?;
+        }
+    }
+    out.write_all(b"]")
+}
+
+/// Prints changes until it is interrupted or nobody reads any more.
+fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
+    let registry = context.registry(&args.find, args.source);
+    let count_now = registry.snapshot().index.entries().len();
+    watch(&registry, &mut |event| {
+        let written = match event {
+            WatchEvent::Ready => {
+                remark(&paint(DIM, format!("watching {}; Ctrl-C ends", count(count_now, "skill"))));
+                Ok(())
+            }
+            WatchEvent::Polling(reason) => {
+                remark(&format!(
+                    "{}: watching by polling: {}",
+                    paint(YELLOW, "warning"),
+                    safe(reason)
+                ));
+                Ok(())
+            }
+            WatchEvent::Changed(changes) => print_changes(changes, json),
+        };
+        if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    Box::new(Nothing)
+}
+
+/// One line a change, on standard output at once.
+pub(crate) fn print_changes(changes: &[Change], json: bool) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    for change in changes {
+        if json {
+            write_line(change, &mut out)?;
+        } else {
+            writeln!(out, "{}", change_line(change))?;
+        }
+    }
+    out.flush()
+}
+
+fn write_line(change: &Change, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, change)?;
+    out.write_all(b"\n")
+}
+
+pub(crate) fn change_line(change: &Change) -> String {
+    let mark = match change.change {
+        ChangeKind::Added => paint(GREEN, "+ added  "),
+        ChangeKind::Changed => paint(YELLOW, "~ changed"),
+        ChangeKind::Removed => paint(RED, "- removed"),
+    };
+    format!("{mark} {}  {}", safe(&change.id), paint(DIM, safe(&change.path)))
+}
+
+/// Everything was said already.
+struct Nothing;
+
+impl Output for Nothing {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(&serde_json::json!({}), out)
+    }
+
+    fn human(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}

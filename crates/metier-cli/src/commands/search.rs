@@ -1,0 +1,107 @@
+//! `metier search`: skills for a task, best first.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use metier_registry::search::{Document, SearchIndex};
+use serde::Serialize;
+
+use crate::context::{Context, FindArgs};
+use crate::error::Exit;
+use crate::output::{Output, remark, write_json};
+use crate::render::style::{BOLD, CYAN, DIM, paint};
+use crate::render::table::Table;
+use crate::render::{one_line, safe};
+
+/// Find skills for a task by name and description, best first.
+///
+/// Words may be misspelt, in English or Chinese; a whole request works too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier search pdf form
+  metier search 'make a spreadsheet from this csv'
+  metier search --limit 3 --json review")]
+pub(crate) struct SearchArgs {
+    /// What to look for.
+    #[arg(required = true, value_name = "WORDS")]
+    words: Vec<String>,
+    /// Show at most N skills.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    limit: usize,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+#[derive(Serialize)]
+struct Results {
+    results: Vec<Hit>,
+}
+
+#[derive(Serialize)]
+struct Hit {
+    id: String,
+    name: String,
+    description: String,
+    source: metier_skill::Source,
+    path: String,
+    score: f32,
+    matched: Vec<String>,
+}
+
+pub(crate) fn run(args: &SearchArgs, context: &Context) -> Box<dyn Output> {
+    let scan = context.scan(&args.find, None);
+    let entries: Vec<_> = scan.index.entries().iter().filter(|entry| entry.enabled).collect();
+    let documents = entries.iter().map(|entry| Document {
+        name: entry.name().as_str(),
+        description: &entry.skill.description,
+    });
+    let index = SearchIndex::build(documents);
+    let hits = index.rank(&args.words.join(" "), args.limit);
+    let results = hits
+        .into_iter()
+        .map(|hit| {
+            let entry = &entries[hit.document];
+            Hit {
+                id: entry.id().to_string(),
+                name: entry.name().as_str().to_owned(),
+                description: entry.skill.description.to_string(),
+                source: entry.source,
+                path: entry.path.to_string_lossy().into_owned(),
+                score: hit.score,
+                matched: hit.matched,
+            }
+        })
+        .collect();
+    Box::new(Results { results })
+}
+
+impl Output for Results {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.results.is_empty() {
+            remark("no skill matches; `metier list` shows all of them");
+            return Ok(());
+        }
+        let mut table =
+            Table::new(&[("NAME", BOLD), ("SOURCE", CYAN), ("DESCRIPTION", anstyle::Style::new())]);
+        for hit in &self.results {
+            table.row(vec![
+                safe(&hit.name).into_owned(),
+                hit.source.to_string(),
+                one_line(&hit.description),
+            ]);
+        }
+        table.write(out)?;
+        out.flush()?;
+        remark(&paint(DIM, "metier inspect NAME tells more about one of them"));
+        Ok(())
+    }
+
+    fn exit(&self) -> Exit {
+        if self.results.is_empty() { Exit::Findings } else { Exit::Done }
+    }
+}

@@ -1,0 +1,239 @@
+//! What the environment says, read once: folders, configuration, roots.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use metier_config::{ConfigError, Layer, Scope, Settings};
+use metier_fs::{ReadError, UserFolders, read_bounded};
+use metier_registry::roots::{Places, Root, project_dirs, resolve};
+use metier_registry::{Registry, Scan, ScanOptions, scan};
+use metier_skill::{Limits, Profile, Source};
+
+use crate::args::GlobalArgs;
+use crate::error::{CommandError, Result};
+use crate::render::safe;
+
+/// The folder of the project's own configuration and skills.
+const AGENT_FOLDER: &str = ".agent";
+const CONFIG_FILE: &str = "config.json";
+
+/// Options of every command that finds skills.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct FindArgs {
+    /// Search DIR too, before all other roots (may be repeated).
+    #[arg(long = "root", value_name = "DIR", help_heading = "Finding skills")]
+    pub(crate) roots: Vec<PathBuf>,
+    /// How strictly skills are judged: strict or lenient.
+    #[arg(long, value_name = "PROFILE", help_heading = "Finding skills")]
+    pub(crate) profile: Option<Profile>,
+    /// Neither read nor write the cache.
+    #[arg(long, help_heading = "Finding skills")]
+    pub(crate) no_cache: bool,
+}
+
+/// What a command works with.
+pub(crate) struct Context {
+    pub(crate) working_dir: PathBuf,
+    pub(crate) user: Option<UserFolders>,
+    pub(crate) settings: Settings,
+    /// The configuration files that were looked for, and whether they exist.
+    pub(crate) config_files: Vec<ConfigFile>,
+    more_explicit: Vec<PathBuf>,
+    more_user: Vec<PathBuf>,
+}
+
+/// A place where configuration may stand.
+pub(crate) struct ConfigFile {
+    pub(crate) scope: Scope,
+    pub(crate) path: PathBuf,
+    pub(crate) exists: bool,
+}
+
+impl Context {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub(crate) fn new(global: &GlobalArgs) -> Result<Self> {
+        let current = std::env::current_dir().map_err(|error| {
+            CommandError::failed(
+                "no-directory",
+                format!("the current directory cannot be read: {error}"),
+            )
+        })?;
+        let working_dir = match &global.directory {
+            Some(directory) => enter(&current.join(directory))?,
+            None => current,
+        };
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let metier_home = variable("METIER_HOME").map(|home| working_dir.join(home));
+        let user = UserFolders::home_of_process()
+            .map(|home| UserFolders::new(&home, metier_home.as_deref()));
+        let mut context = Self {
+            more_explicit: path_list(variable("METIER_SKILLS_DIR").as_deref()),
+            more_user: path_list(variable("CLAUDE_SKILLS_DIR").as_deref()),
+            settings: Settings::default(),
+            config_files: Vec::new(),
+            working_dir,
+            user,
+        };
+        context.load_settings()?;
+        Ok(context)
+    }
+
+    fn load_settings(&mut self) -> Result<()> {
+        let user = match self.user.as_ref().map(|user| user.agent.join(CONFIG_FILE)) {
+            Some(path) => self.load_layer(&path, Scope::User)?,
+            None => None,
+        };
+        let project_file = self.project_config();
+        let project = self.load_layer(&project_file, Scope::Project)?;
+        self.settings = Settings::merge(user.as_ref(), project.as_ref());
+        Ok(())
+    }
+
+    /// The nearest project configuration, or where it would stand.
+    fn project_config(&self) -> PathBuf {
+        let home = self.user.as_ref().map(|user| user.home.as_path());
+        let below = |dir: &Path| dir.join(AGENT_FOLDER).join(CONFIG_FILE);
+        project_dirs(&self.working_dir, home)
+            .iter()
+            .map(|dir| below(dir))
+            .find(|path| metier_fs::exists(path))
+            .unwrap_or_else(|| below(&self.working_dir))
+    }
+
+    fn load_layer(&mut self, path: &Path, scope: Scope) -> Result<Option<Layer>> {
+        let bytes = read_bounded(path, metier_config::MAX_CONFIG_BYTES as u64 + 1);
+        let missing = matches!(&bytes, Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound);
+        self.config_files.push(ConfigFile { scope, path: path.to_owned(), exists: !missing });
+        if missing {
+            return Ok(None);
+        }
+        let shown = safe(&path.to_string_lossy()).into_owned();
+        let refuse = |reason: String| {
+            CommandError::failed(
+                "config-unreadable",
+                format!("the configuration {shown} cannot be read: {reason}"),
+            )
+            .help("mend the file or move it away; without it the defaults hold")
+        };
+        let bytes = bytes.map_err(|error| refuse(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
+        metier_config::parse(&text, &shown, scope).map(Some).map_err(|errors| config_error(&errors))
+    }
+
+    /// The roots of a command, highest priority first.
+    pub(crate) fn roots(&self, find: &FindArgs) -> Vec<Root> {
+        resolve(&self.places(find))
+    }
+
+    fn places(&self, find: &FindArgs) -> Places {
+        let configured = |scope: Scope| {
+            let roots = self.settings.skill_roots.iter().filter(move |root| root.scope == scope);
+            roots.map(move |root| self.configured_path(scope, &root.path)).collect()
+        };
+        Places {
+            working_dir: self.working_dir.clone(),
+            user: self.user.clone(),
+            explicit: find.roots.iter().chain(&self.more_explicit).cloned().collect(),
+            configured_project: configured(Scope::Project),
+            configured_user: configured(Scope::User),
+            more_user: self.more_user.clone(),
+        }
+    }
+
+    /// A path from a configuration file: `~/` is the home directory, a relative path starts at the
+    /// project's directory or at the home directory.
+    fn configured_path(&self, scope: Scope, path: &str) -> PathBuf {
+        let home = self.user.as_ref().map(|user| user.home.clone());
+        if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {
+            return home.join(rest);
+        }
+        let base = match scope {
+            Scope::Project => self.config_dir(Scope::Project),
+            Scope::User => home,
+        };
+        base.unwrap_or_else(|| self.working_dir.clone()).join(path)
+    }
+
+    /// The directory whose `.agent` folder holds the configuration of `scope`.
+    fn config_dir(&self, scope: Scope) -> Option<PathBuf> {
+        let file = self.config_files.iter().find(|file| file.scope == scope)?;
+        file.path.parent()?.parent().map(Path::to_owned)
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        let security = &self.settings.security;
+        Limits {
+            frontmatter_bytes: security.max_frontmatter_bytes,
+            frontmatter_lines: security.max_frontmatter_lines,
+            frontmatter_line_chars: security.max_frontmatter_line_chars,
+            description_chars: security.max_description_chars,
+            body_lines: security.max_skill_body_lines,
+            block_angle_brackets: security.block_angle_brackets_in_frontmatter,
+        }
+    }
+
+    pub(crate) fn profile(&self, find: &FindArgs) -> Profile {
+        find.profile.unwrap_or(match self.settings.profile {
+            metier_config::Profile::Lenient => Profile::Lenient,
+            metier_config::Profile::Strict => Profile::Strict,
+        })
+    }
+
+    pub(crate) fn scan_options(&self, find: &FindArgs) -> ScanOptions {
+        let security = &self.settings.security;
+        let cache = self.user.as_ref().map(|user| user.cache.clone());
+        ScanOptions {
+            profile: self.profile(find),
+            limits: self.limits(),
+            follow_links: security.follow_symlinks,
+            max_depth: security.max_walk_depth,
+            max_entries: security.max_walk_entries,
+            cache_folder: cache.filter(|_| !find.no_cache),
+            enabled: self.settings.skills.iter().map(|(id, on)| (id.clone(), *on)).collect(),
+            builtin: true,
+            only: None,
+        }
+    }
+
+    /// Finds the skills of a command, of one source or of all.
+    pub(crate) fn scan(&self, find: &FindArgs, only: Option<Source>) -> Scan {
+        let options = ScanOptions { only, ..self.scan_options(find) };
+        scan(&self.roots(find), &options)
+    }
+
+    /// A registry that can be refreshed and watched.
+    pub(crate) fn registry(&self, find: &FindArgs, only: Option<Source>) -> Registry {
+        let options = ScanOptions { only, ..self.scan_options(find) };
+        let places = self.places(find);
+        Registry::open(move || resolve(&places), options)
+    }
+}
+
+fn enter(directory: &Path) -> Result<PathBuf> {
+    let shown = safe(&directory.to_string_lossy()).into_owned();
+    let real = metier_fs::canonical(directory)
+        .map_err(|error| CommandError::usage(format!("cannot work in {shown}: {error}")))?;
+    if metier_fs::is_dir(&real) {
+        return Ok(real);
+    }
+    Err(CommandError::usage(format!("cannot work in {shown}: it is not a directory")))
+}
+
+fn path_list(value: Option<&OsStr>) -> Vec<PathBuf> {
+    let paths = value.map(std::env::split_paths).into_iter().flatten();
+    paths.filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+fn config_error(errors: &[ConfigError]) -> CommandError {
+    let Some((first, rest)) = errors.split_first() else {
+        return CommandError::failed("config-syntax", "the configuration cannot be read");
+    };
+    let mut message = first.to_string();
+    for error in rest {
+        message.push_str(&format!("\n       {error} ({})", error.help));
+    }
+    let mut error = CommandError::failed(first.code(), message);
+    error.help = Some(first.help.clone()).filter(|help| !help.is_empty());
+    error
+}

@@ -1,0 +1,108 @@
+//! The one place where results reach standard output and exit codes are decided.
+//!
+//! A command gives an [`Output`], which knows both its forms, so that `--json` cannot be forgotten.
+//! Data goes to standard output, everything else to standard error. A reader that closes the pipe
+//! ends the program quietly.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::error::{CommandError, Exit};
+use crate::render::style::{BOLD, CYAN, RED, paint};
+
+/// What a command has to say.
+pub(crate) trait Output {
+    /// The one JSON document, without a line break at its end.
+    fn json(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// The same for people; may be styled, colour is removed where it is not wanted.
+    fn human(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// How the command ends.
+    fn exit(&self) -> Exit {
+        Exit::Done
+    }
+}
+
+/// Writes a value as JSON: indented on a terminal, compact elsewhere.
+pub(crate) fn write_json(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    if io::stdout().is_terminal() {
+        serde_json::to_writer_pretty(out, value)?;
+    } else {
+        serde_json::to_writer(out, value)?;
+    }
+    Ok(())
+}
+
+/// Prints the result and gives the exit code.
+pub(crate) fn finish(result: Result<Box<dyn Output>, CommandError>, wants_json: bool) -> ExitCode {
+    let exit = match &result {
+        Ok(output) => output.exit(),
+        Err(error) => error.exit,
+    };
+    let printed = match &result {
+        Ok(output) if wants_json => print_json(|out| output.json(out)),
+        Ok(output) => print(|out| output.human(out)),
+        Err(error) if wants_json => {
+            print_json(|out| write_json(&serde_json::json!({ "error": error }), out))
+        }
+        Err(error) => complain(error),
+    };
+    // The process ends here; freeing a hundred thousand skills first would only take time.
+    std::mem::forget(result);
+    match printed {
+        Ok(()) => ExitCode::from(exit.code()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: cannot write the output: {error}");
+            ExitCode::from(Exit::Findings.code())
+        }
+    }
+}
+
+/// JSON holds no styles, so nothing has to be removed from it.
+fn print_json(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    write(&mut out)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(
+        64 * 1024,
+        anstream::AutoStream::new(io::stdout(), anstream::ColorChoice::global().or_detected()),
+    );
+    write(&mut out)?;
+    out.flush()
+}
+
+trait OrDetected {
+    fn or_detected(self) -> anstream::ColorChoice;
+}
+
+impl OrDetected for anstream::ColorChoice {
+    /// `Auto` judged for standard output.
+    fn or_detected(self) -> anstream::ColorChoice {
+        if self == Self::Auto { anstream::AutoStream::choice(&io::stdout()) } else { self }
+    }
+}
+
+fn complain(error: &CommandError) -> io::Result<()> {
+    let mut out = anstream::stderr();
+    writeln!(out, "{}: {}", paint(RED, "error"), error.message)?;
+    if let Some(help) = &error.help {
+        writeln!(out, "{}: {help}", paint(CYAN, "help"))?;
+    }
+    Ok(())
+}
+
+/// A line on standard error that is no error: progress, totals, advice.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// A heading in human output.
+pub(crate) fn heading(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    writeln!(out, "{}", paint(BOLD, text))
+}

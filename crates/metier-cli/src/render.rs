@@ -1,0 +1,37 @@
+//! How things look on a terminal. Text that comes from a skill or a path is untrusted: it goes
+//! through [`safe`] before it is shown.
+
+pub(crate) mod diagnostic;
+pub(crate) mod diff;
+pub(crate) mod sarif;
+pub(crate) mod style;
+pub(crate) mod table;
+
+use std::borrow::Cow;
+
+use metier_skill::hidden::{Breaks, terminal_safe};
+
+/// `text` with control, bidi and invisible characters shown as escapes, on one line.
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+    terminal_safe(text, Breaks::Escape)
+}
+
+/// `text` on one line, with runs of white space folded, safe for a terminal.
+pub(crate) fn one_line(text: &str) -> String {
+    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    safe(&folded).into_owned()
+}
+
+/// `1 skill`, `2 skills`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// Bytes as people read them.
+pub(crate) fn bytes(size: u64) -> String {
+    match size {
+        0..1024 => format!("{size} B"),
+        1024..1_048_576 => format!("{}.{} KB", size / 1024, size % 1024 * 10 / 1024),
+        _ => format!("{}.{} MB", size / 1_048_576, size % 1_048_576 * 10 / 1_048_576),
+    }
+}

@@ -1,0 +1,130 @@
+//! An entry as JSON, written directly.
+//!
+//! `metier list --json` renders a hundred thousand entries; the generic serialiser looks at each
+//! byte of each text for something to escape, and nearly always finds nothing. This writer asks once
+//! for the whole text. A test holds it to the generic serialiser's output, byte for byte, over the
+//! corpus.
+
+use serde::Serialize;
+
+use crate::index::{Entry, Fields};
+
+impl Entry {
+    /// Appends the entry as a JSON object: exactly what its `Serialize` gives.
+    pub fn append_json(&self, out: &mut Vec<u8>) {
+        let skill = &self.skill;
+        let name = skill.name.as_str();
+        let source = self.source.as_str().as_bytes();
+        out.extend_from_slice(b"{\"id\":\"");
+        out.extend_from_slice(source);
+        let start = out.len();
+        text(out, name);
+        // The source's word needs no escape; a colon takes the place of the name's opening quote.
+        out[start] = b':';
+        out.extend_from_slice(b",\"name\":");
+        text(out, name);
+        out.extend_from_slice(b",\"description\":");
+        text(out, &skill.description);
+        out.extend_from_slice(b",\"source\":\"");
+        out.extend_from_slice(source);
+        out.extend_from_slice(b"\",\"path\":");
+        path(out, &self.path);
+        if !self.copies.is_empty() {
+            out.extend_from_slice(b",\"copies\":[");
+            list(out, &self.copies, |out, copy| path(out, copy));
+        }
+        out.extend_from_slice(b",\"controls\":{\"disable_model_invocation\":");
+        switch(out, skill.controls.disable_model_invocation);
+        out.extend_from_slice(b",\"user_invocable\":");
+        switch(out, skill.controls.user_invocable);
+        out.extend_from_slice(b",\"allowed_tools\":");
+        match &skill.controls.allowed_tools {
+            None => out.extend_from_slice(b"null"),
+            Some(tools) => {
+                out.push(b'[');
+                list(out, tools, |out, tool| text(out, tool));
+            }
+        }
+        out.extend_from_slice(b",\"run_mode\":\"");
+        out.extend_from_slice(skill.controls.run_mode.as_str().as_bytes());
+        out.extend_from_slice(b"\"},\"meta\":{");
+        self.append_meta(out);
+        out.extend_from_slice(b"},\"enabled\":");
+        switch(out, self.enabled);
+        out.extend_from_slice(b",\"digest\":\"");
+        out.extend_from_slice(&self.digest.to_text());
+        out.extend_from_slice(b"\",\"diagnostics\":");
+        value(out, &self.diagnostics);
+        out.push(b'}');
+    }
+
+    fn append_meta(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        let key = |out: &mut Vec<u8>, key: &str| {
+            if out.len() > start {
+                out.push(b',');
+            }
+            out.push(b'"');
+            out.extend_from_slice(key.as_bytes());
+            out.extend_from_slice(b"\":");
+        };
+        for (name, content) in self.skill.meta_texts() {
+            if let Some(content) = content {
+                key(out, name);
+                text(out, content);
+            }
+        }
+        if !self.skill.paths.is_empty() {
+            key(out, "paths");
+            value(out, &self.skill.paths);
+        }
+        if !self.skill.metadata.is_empty() {
+            key(out, "metadata");
+            value(out, &Fields(&self.skill.metadata));
+        }
+        if !self.skill.unknown.is_empty() {
+            key(out, "unknown");
+            value(out, &Fields(&self.skill.unknown));
+        }
+    }
+}
+
+fn list<T>(out: &mut Vec<u8>, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write(out, item);
+    }
+    out.push(b']');
+}
+
+fn switch(out: &mut Vec<u8>, on: bool) {
+    out.extend_from_slice(if on { b"true" } else { b"false" });
+}
+
+fn path(out: &mut Vec<u8>, path: &std::path::Path) {
+    text(out, &path.to_string_lossy());
+}
+
+fn text(out: &mut Vec<u8>, content: &str) {
+    let escapes = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
+    // Without an early way out, so that the compiler looks at many bytes at a time.
+    if content.as_bytes().iter().fold(false, |any, byte| any | escapes(byte)) {
+        return value(out, content);
+    }
+    out.reserve(content.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(content.as_bytes());
+    out.push(b'"');
+}
+
+/// Anything, by the generic serialiser.
+fn value(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    let start = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        // Writing to memory does not fail, and these values are all texts, lists and maps of texts.
+        out.truncate(start);
+        out.extend_from_slice(b"null");
+    }
+}

@@ -1,0 +1,176 @@
+//! BM25F: how much a document is about a term, from its name and its description.
+//!
+//! What depends on the documents alone (saturated frequency, rarity) is computed once when the
+//! index is built; ranking only adds. Postings lie in one array, grouped by term and in document
+//! order. Knows terms as numbers; words, stems and requests are none of its concern.
+
+use super::dictionary::TermId;
+use super::tuning::Tuning;
+
+/// One document that has a term, and how strongly.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Posting {
+    pub(super) document: u32,
+    /// Saturated weighted frequency, between 0 and 1.
+    pub(super) impact: f32,
+}
+
+/// The postings of every term.
+#[derive(Debug, Default)]
+pub(super) struct Postings {
+    starts: Vec<u32>,
+    entries: Vec<Posting>,
+    rarity: Vec<f32>,
+}
+
+/// Where in a document a word stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    Name,
+    Description,
+}
+
+/// How often one term is in one document.
+#[derive(Debug, Clone, Copy)]
+struct Count {
+    term: TermId,
+    document: u32,
+    name: u16,
+    description: u16,
+}
+
+/// How many words each field of one document has.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lengths {
+    name: u32,
+    description: u32,
+}
+
+/// Counts terms, document by document.
+#[derive(Debug, Default)]
+pub(super) struct Counter {
+    counts: Vec<Count>,
+    lengths: Vec<Lengths>,
+    /// For each term, where its count of the current document is (checked by the entry itself).
+    latest: Vec<u32>,
+}
+
+/// Whether a counted token makes its field longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// A word of the text.
+    Counts,
+    /// Another form of words that were counted already.
+    None,
+}
+
+impl Counter {
+    pub(super) fn start_document(&mut self) {
+        self.lengths.push(Lengths::default());
+    }
+
+    pub(super) fn count(&mut self, term: TermId, field: Field, extent: Extent) {
+        let document = u32::try_from(self.lengths.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        if extent == Extent::Counts
+            && let Some(lengths) = self.lengths.last_mut()
+        {
+            match field {
+                Field::Name => lengths.name += 1,
+                Field::Description => lengths.description += 1,
+            }
+        }
+        let at = term as usize;
+        if at >= self.latest.len() {
+            self.latest.resize(at + 1, u32::MAX);
+        }
+        let entry = self.counts.get_mut(self.latest[at] as usize);
+        let entry = match entry {
+            Some(entry) if entry.document == document => entry,
+            _ => {
+                self.latest[at] = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
+                self.counts.push(Count { term, document, name: 0, description: 0 });
+                let last = self.counts.len() - 1;
+                &mut self.counts[last]
+            }
+        };
+        match field {
+            Field::Name => entry.name = entry.name.saturating_add(1),
+            Field::Description => entry.description = entry.description.saturating_add(1),
+        }
+    }
+
+    /// The postings of all documents counted; `terms` is the size of the dictionary.
+    #[expect(clippy::cast_precision_loss, reason = "counts of words: far below 2^24 where exact")]
+    pub(super) fn finish(self, terms: usize, tuning: &Tuning) -> Postings {
+        let documents = self.lengths.len().max(1) as f32;
+        let total = |length: fn(&Lengths) -> u32| {
+            self.lengths.iter().map(|lengths| u64::from(length(lengths))).sum::<u64>() as f32
+        };
+        let mean_name = (total(|lengths| lengths.name) / documents).max(1.0);
+        let mean_description = (total(|lengths| lengths.description) / documents).max(1.0);
+
+        // A counting sort by term keeps the documents of each term in order.
+        let mut starts = vec![0u32; terms + 1];
+        for count in &self.counts {
+            starts[count.term as usize + 1] += 1;
+        }
+        let rarity = starts[1..].iter().map(|&df| rarity(df as f32, documents)).collect();
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut entries = vec![Posting { document: 0, impact: 0.0 }; self.counts.len()];
+        for count in &self.counts {
+            let lengths = self.lengths.get(count.document as usize).copied().unwrap_or_default();
+            let frequency = tuning.name_weight * f32::from(count.name)
+                / norm(tuning.name_length, lengths.name as f32 / mean_name)
+                + f32::from(count.description)
+                    / norm(
+                        tuning.description_length,
+                        lengths.description as f32 / mean_description,
+                    );
+            let slot = &mut next[count.term as usize];
+            entries[*slot as usize] = Posting {
+                document: count.document,
+                impact: frequency / (frequency + tuning.saturation),
+            };
+            *slot += 1;
+        }
+        Postings { starts, entries, rarity }
+    }
+}
+
+/// Length normalisation: how much longer fields count less, from not at all (0) to fully (1).
+fn norm(strength: f32, relative_length: f32) -> f32 {
+    1.0 - strength + strength * relative_length
+}
+
+/// The inverse document frequency of BM25, never negative.
+fn rarity(df: f32, documents: f32) -> f32 {
+    if df == 0.0 { 0.0 } else { (1.0 + (documents - df + 0.5) / (df + 0.5)).ln() }
+}
+
+impl Postings {
+    /// The documents that have a term, in order.
+    pub(super) fn of(&self, term: TermId) -> &[Posting] {
+        let at = term as usize;
+        let start = self.starts.get(at).copied().unwrap_or_default() as usize;
+        let end = self.starts.get(at + 1).copied().unwrap_or_default() as usize;
+        self.entries.get(start..end).unwrap_or_default()
+    }
+
+    /// How rare a term is among the documents; 0 for one that none has.
+    pub(super) fn rarity(&self, term: TermId) -> f32 {
+        self.rarity.get(term as usize).copied().unwrap_or_default()
+    }
+
+    /// How strongly one document has a term; 0 when it has not.
+    pub(super) fn impact(&self, term: TermId, document: u32) -> f32 {
+        let postings = self.of(term);
+        postings
+            .binary_search_by_key(&document, |posting| posting.document)
+            .ok()
+            .and_then(|at| postings.get(at))
+            .map_or(0.0, |posting| posting.impact)
+    }
+}

@@ -1,0 +1,224 @@
+//! Turning a request into what is looked up: for each wanted term the index terms that may
+//! stand for it, each with a weight.
+//!
+//! The term itself weighs fully; synonyms, words it begins and words a slip away weigh less, so
+//! an exact match beats an expansion of the same rarity. A document gets the best of a concept's
+//! alternatives, never their sum. Reads the dictionary and the synonyms, scores nothing.
+
+use super::dictionary::{Dictionary, TermId};
+use super::fold::is_unspaced;
+use super::function_words::Telling;
+use super::request::{Request, Wanted};
+use super::stem::{kin, stem};
+use super::synonyms::SYNONYMS;
+use super::tuning::Tuning;
+use super::typo::Nearness;
+
+/// Unknown words beyond this many are not guessed at: each guess reads all known words.
+const MAX_GUESSES: usize = 8;
+
+/// Index terms that a document must all have, and what that is worth.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Alternative {
+    pub(super) terms: Vec<TermId>,
+    pub(super) weight: f32,
+}
+
+/// One thing that is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Concept {
+    pub(super) weight: f32,
+    pub(super) alternatives: Vec<Alternative>,
+}
+
+/// Everything that is looked up for one request.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) concepts: Vec<Concept>,
+    /// Terms that follow each other in the request, with the weight of the lesser one; sorted.
+    pub(super) pairs: Vec<(TermId, TermId, f32)>,
+}
+
+impl Plan {
+    pub(super) fn new(request: &Request, dictionary: &Dictionary, tuning: &Tuning) -> Self {
+        let mut planner = Planner { dictionary, tuning, used_meanings: Vec::new(), guesses: 0 };
+        let mut plan = Self::default();
+        for (at, wanted) in request.wanted.iter().enumerate() {
+            let concept = planner.concept(wanted, request, at);
+            if !concept.alternatives.is_empty() {
+                plan.concepts.push(concept);
+            }
+        }
+        planner.neighbours(request, &mut plan);
+        plan
+    }
+}
+
+struct Planner<'a> {
+    dictionary: &'a Dictionary,
+    tuning: &'a Tuning,
+    used_meanings: Vec<u16>,
+    guesses: usize,
+}
+
+impl Planner<'_> {
+    fn concept(&mut self, wanted: &Wanted, request: &Request, at: usize) -> Concept {
+        let mut concept = Concept { weight: wanted.weight, alternatives: Vec::new() };
+        let known = self.dictionary.term(&wanted.stem);
+        if let Some(term) = known {
+            add(&mut concept, vec![term], 1.0);
+        }
+        if wanted.telling != Telling::Hardly {
+            self.add_synonyms(&mut concept, &wanted.stem);
+            self.add_phrase_synonyms(&mut concept, request, at);
+            self.add_kin(&mut concept, wanted);
+        }
+        if wanted.is_gram && wanted.word.chars().nth(1).is_none() {
+            for term in self.dictionary.grams_with(&wanted.word) {
+                add(&mut concept, vec![term], self.tuning.prefix);
+            }
+        } else if known.is_none() && !wanted.is_gram && wanted.telling == Telling::Fully {
+            self.guess(&mut concept, wanted);
+        }
+        concept
+    }
+
+    /// The words that share a meaning with `key`; a meaning is used once in a request, so that
+    /// saying `excel spreadsheet` does not count every spreadsheet skill twice.
+    fn add_synonyms(&mut self, concept: &mut Concept, key: &str) {
+        for &meaning in SYNONYMS.meanings_of(key) {
+            if self.used_meanings.contains(&meaning) {
+                continue;
+            }
+            self.used_meanings.push(meaning);
+            for phrase in SYNONYMS.words_of(meaning) {
+                if let Some(terms) = self.terms_of(phrase) {
+                    add(concept, terms, self.tuning.synonym);
+                }
+            }
+        }
+    }
+
+    /// Who does what is asked for, or what the one who is asked for does.
+    fn add_kin(&self, concept: &mut Concept, wanted: &Wanted) {
+        for kin in kin(&wanted.stem) {
+            if let Some(term) = self.dictionary.term(&kin) {
+                add(concept, vec![term], self.tuning.kin);
+            }
+        }
+    }
+
+    /// Phrases that begin at a wanted term: two words, or three or four unspaced characters.
+    fn add_phrase_synonyms(&mut self, concept: &mut Concept, request: &Request, at: usize) {
+        let Some(place) = request.order.iter().position(|&other| other == at) else {
+            return;
+        };
+        let mut key = String::new();
+        for (step, wanted) in request
+            .order
+            .iter()
+            .skip(place)
+            .filter_map(|&at| request.wanted.get(at))
+            .take(3)
+            .enumerate()
+        {
+            if step == 0 {
+                key.push_str(if wanted.is_gram { &wanted.word } else { &wanted.stem });
+                continue;
+            }
+            if wanted.is_gram {
+                key.extend(wanted.word.chars().skip(1));
+            } else {
+                key.push(' ');
+                key.push_str(&wanted.stem);
+            }
+            self.add_synonyms(concept, &key);
+        }
+    }
+
+    /// The index terms of a phrase, if the documents have them all.
+    fn terms_of(&self, phrase: &[String]) -> Option<Vec<TermId>> {
+        let mut terms = Vec::with_capacity(phrase.len());
+        for word in phrase {
+            let characters: Vec<char> = word.chars().collect();
+            if characters.len() > 2 && characters.iter().all(|&c| is_unspaced(c)) {
+                for pair in characters.windows(2) {
+                    terms.push(self.dictionary.term(&pair.iter().collect::<String>())?);
+                }
+            } else {
+                terms.push(self.dictionary.term(word)?);
+            }
+        }
+        Some(terms)
+    }
+
+    /// What an unknown word may have meant.
+    fn guess(&mut self, concept: &mut Concept, wanted: &Wanted) {
+        for hump in &wanted.humps {
+            let mut stemmed = hump.clone();
+            stem(&mut stemmed);
+            if let Some(term) = self.dictionary.term(&stemmed) {
+                add(concept, vec![term], self.tuning.prefix);
+            }
+        }
+        if !concept.alternatives.is_empty() {
+            return;
+        }
+        if self.guesses >= MAX_GUESSES {
+            return;
+        }
+        self.guesses += 1;
+        for (term, nearness) in self.dictionary.near(&wanted.word) {
+            let weight = match nearness {
+                Nearness::Prefix => self.tuning.prefix,
+                Nearness::OneSlip => self.tuning.one_slip,
+                Nearness::TwoSlips => self.tuning.two_slips,
+            };
+            add(concept, vec![term], weight);
+        }
+    }
+
+    /// Pairs of neighbours, and neighbours that a document writes as one word.
+    fn neighbours(&self, request: &Request, plan: &mut Plan) {
+        let mut joined = String::new();
+        for pair in request.order.windows(2) {
+            let (Some(a), Some(b)) = (request.wanted.get(pair[0]), request.wanted.get(pair[1]))
+            else {
+                continue;
+            };
+            if a.telling == Telling::Hardly && b.telling == Telling::Hardly {
+                continue;
+            }
+            let weight = a.weight.min(b.weight);
+            if let (Some(first), Some(second)) =
+                (self.dictionary.term(&a.stem), self.dictionary.term(&b.stem))
+                && first != second
+            {
+                plan.pairs.push((first, second, weight));
+            }
+            if !a.is_gram && !b.is_gram && a.word.len() > 1 && b.word.len() > 1 {
+                joined.clear();
+                joined.push_str(&a.word);
+                joined.push_str(&b.word);
+                stem(&mut joined);
+                if let Some(term) = self.dictionary.term(&joined) {
+                    let alternatives =
+                        vec![Alternative { terms: vec![term], weight: self.tuning.joined }];
+                    let concept = Concept { weight: a.weight.max(b.weight), alternatives };
+                    if !plan.concepts.contains(&concept) {
+                        plan.concepts.push(concept);
+                    }
+                }
+            }
+        }
+        plan.pairs.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
+        plan.pairs.dedup_by_key(|&mut (first, second, _)| (first, second));
+    }
+}
+
+fn add(concept: &mut Concept, terms: Vec<TermId>, weight: f32) {
+    match concept.alternatives.iter_mut().find(|other| other.terms == terms) {
+        Some(other) => other.weight = other.weight.max(weight),
+        None => concept.alternatives.push(Alternative { terms, weight }),
+    }
+}

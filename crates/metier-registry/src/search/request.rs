@@ -1,0 +1,183 @@
+//! Reading a request: which words it has, how much each tells, and which names it calls.
+//!
+//! A request may be two words, a chatty paragraph, or a pasted file of a megabyte: only the
+//! first distinct words are taken, from the first bytes. Words in paths and URLs weigh less,
+//! for they are the user's own names; a file's extension says what is to be worked on. Nothing
+//! here knows the documents.
+
+use std::collections::HashMap;
+
+use super::function_words::{Telling, gram_telling, telling};
+use super::stem::stem;
+use super::tokenize::{Kind, Tokenizer};
+use super::tuning::Tuning;
+
+/// What follows after this many bytes is not read.
+const MAX_BYTES: usize = 32 * 1024;
+/// The most distinct terms of one request.
+const MAX_TERMS: usize = 128;
+/// The longest sequence of terms that is kept for neighbours.
+const MAX_ORDER: usize = 1024;
+
+/// As many words at the beginning have their full weight.
+const FIRST_WORDS: usize = 10;
+
+/// One distinct term of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Wanted {
+    /// As written, folded.
+    pub(super) word: String,
+    pub(super) stem: String,
+    /// Humps of a camel-case word, for when the whole is unknown.
+    pub(super) humps: Vec<String>,
+    pub(super) is_gram: bool,
+    pub(super) telling: Telling,
+    pub(super) weight: f32,
+    mentions: f32,
+}
+
+/// A request, read.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    pub(super) wanted: Vec<Wanted>,
+    /// The terms in the order of the text, as positions in `wanted`.
+    pub(super) order: Vec<usize>,
+    /// What was called as a command (`/name`, `$name`, `@name`), without the sign.
+    pub(super) called: Vec<String>,
+}
+
+impl Request {
+    pub(super) fn read(text: &str, tuning: &Tuning) -> Self {
+        let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+        let mut request = Self::default();
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut tokenizer = Tokenizer::default();
+        for chunk in text.split_whitespace() {
+            if request.wanted.len() >= MAX_TERMS || request.order.len() >= MAX_ORDER {
+                break;
+            }
+            if let Some(name) = called_name(chunk) {
+                request.called.push(name.to_owned());
+            }
+            let shape = Shape::of(chunk);
+            let first = request.order.len();
+            let mut last_word = None;
+            tokenizer.run(chunk, |token| match token.kind {
+                Kind::Joined => {}
+                Kind::Hump => {
+                    if let Some(wanted) = last_word.and_then(|at: usize| request.wanted.get_mut(at))
+                        && wanted.humps.len() < 4
+                        && wanted.mentions <= 1.0
+                    {
+                        wanted.humps.push(token.text.to_owned());
+                    }
+                }
+                Kind::Word | Kind::Gram => {
+                    last_word = request.add(token.text, token.kind, &mut known);
+                }
+            });
+            request.weigh(first, shape, tuning);
+        }
+        for wanted in &mut request.wanted {
+            // Saying it again says it is meant, but not as many times more.
+            wanted.weight *= 1.0 + 0.5 * wanted.mentions.max(1.0).ln();
+        }
+        request
+    }
+
+    fn add(&mut self, word: &str, kind: Kind, known: &mut HashMap<String, usize>) -> Option<usize> {
+        if self.order.len() >= MAX_ORDER {
+            return None; // text without spaces is one long chunk
+        }
+        let mut stemmed = word.to_owned();
+        stem(&mut stemmed);
+        let at = match known.get(&stemmed) {
+            Some(&at) => at,
+            None if self.wanted.len() < MAX_TERMS => {
+                let at = self.wanted.len();
+                self.wanted.push(Wanted {
+                    word: word.to_owned(),
+                    stem: stemmed.clone(),
+                    humps: Vec::new(),
+                    is_gram: kind == Kind::Gram,
+                    telling: if kind == Kind::Gram { gram_telling(word) } else { telling(word) },
+                    weight: 0.0,
+                    mentions: 0.0,
+                });
+                known.insert(stemmed, at);
+                at
+            }
+            None => return None,
+        };
+        if let Some(wanted) = self.wanted.get_mut(at) {
+            wanted.mentions += 1.0;
+        }
+        self.order.push(at);
+        Some(at)
+    }
+
+    /// Gives the terms of the chunk that starts at `first` their weight, the best one they had.
+    fn weigh(&mut self, first: usize, shape: Shape, tuning: &Tuning) {
+        let last = self.order.len().saturating_sub(1);
+        for place in first..self.order.len() {
+            let Some(wanted) = self.order.get(place).and_then(|&at| self.wanted.get_mut(at)) else {
+                continue;
+            };
+            let from_telling = match wanted.telling {
+                Telling::Hardly => tuning.stop,
+                Telling::Little => tuning.chatter,
+                Telling::Fully => 1.0,
+            };
+            let from_shape = match shape {
+                Shape::Path { extension } if !(extension && place == last) => tuning.path,
+                _ => 1.0,
+            };
+            let weight = from_telling * from_shape * earliness(place, tuning);
+            wanted.weight = wanted.weight.max(weight);
+        }
+    }
+}
+
+/// What is asked for mostly comes first, details and pasted matter later; but the question may
+/// also come last, so no word falls below a part of its weight.
+#[expect(clippy::cast_precision_loss, reason = "places are below 2^24 where exact")]
+fn earliness(place: usize, tuning: &Tuning) -> f32 {
+    let late = place.saturating_sub(FIRST_WORDS) as f32;
+    (1.0 / (1.0 + late / tuning.half_weight_after)).max(tuning.late)
+}
+
+/// The name in `/name`, `$name` or `@name`, if the chunk is nothing else.
+fn called_name(chunk: &str) -> Option<&str> {
+    let chunk = chunk.trim_start_matches(['(', '"', '\'', '`']);
+    let name = chunk.strip_prefix(['/', '$', '@'])?;
+    let name = name.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let is_name = name.starts_with(char::is_alphanumeric) && !name.contains(['/', '\\']);
+    is_name.then_some(name)
+}
+
+/// What a piece of text between spaces looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Plain,
+    Path { extension: bool },
+}
+
+impl Shape {
+    fn of(chunk: &str) -> Self {
+        let chunk = chunk.trim_matches(|c: char| !c.is_alphanumeric() && !"/~.\\".contains(c));
+        let chunk = chunk.trim_end_matches(['.', '/']);
+        let slashes = chunk.bytes().filter(|b| matches!(b, b'/' | b'\\')).count();
+        let file = chunk.rsplit(['/', '\\']).next().unwrap_or_default();
+        let extension = file.rsplit_once('.').is_some_and(|(name, extension)| {
+            !name.is_empty()
+                && (1..=5).contains(&extension.len())
+                && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+                && extension.bytes().any(|b| b.is_ascii_alphabetic())
+        });
+        if extension || chunk.contains("://") || slashes > 1 {
+            Self::Path { extension: extension && !chunk.contains("://") }
+        } else {
+            Self::Plain
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Adding up: from a plan to a score for every document that has anything of it.
+//!
+//! First BM25 over all postings, then for the best documents what single words cannot see: the
+//! words of the name, and neighbours that are neighbours in the document. The bonuses only add
+//! to the best, so the order of the rest stands.
+
+use std::cmp::Ordering;
+
+use super::bm25::Postings;
+use super::dictionary::{TermId, WordId};
+use super::names::Called;
+use super::plan::{Concept, Plan};
+use super::tuning::Tuning;
+
+/// How many of the best documents get the bonuses (and all that tie with the last of them).
+const CLOSER_LOOK: usize = 256;
+
+/// The words of a document, as numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words<'a> {
+    pub(super) name: &'a [WordId],
+    pub(super) description: &'a [WordId],
+}
+
+/// A document and its score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scored {
+    pub(super) document: u32,
+    pub(super) score: f32,
+}
+
+impl Scored {
+    /// The order of a ranking: by score, equal ones in the order of the documents.
+    pub(super) fn best_first(self, other: Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.document.cmp(&other.document))
+    }
+}
+
+/// Lifts documents that are called by name above all others. Both lists are in the order of
+/// the documents.
+pub(super) fn raise(scored: &mut Vec<Scored>, called: &[(u32, Called)]) {
+    let top = scored.iter().map(|entry| entry.score).fold(0.0, f32::max) + 1.0;
+    let mut unscored = Vec::new();
+    for &(document, how) in called {
+        let lift = match how {
+            Called::AsCommand => top,
+            Called::ByLastPart => 2.0 * top,
+            Called::ByFoldedName => 3.0 * top,
+            Called::ByName => 4.0 * top,
+        };
+        match scored.binary_search_by_key(&document, |entry| entry.document) {
+            Ok(at) => scored[at].score += lift,
+            Err(_) => unscored.push(Scored { document, score: lift }),
+        }
+    }
+    scored.append(&mut unscored);
+}
+
+/// Scores by document, and weights by term, of one request.
+#[derive(Debug)]
+pub(super) struct Scores {
+    sums: Vec<f32>,
+    /// How much the request wants each term: 0 for terms it does not have.
+    wants: Vec<f32>,
+}
+
+impl Scores {
+    pub(super) fn add_up(plan: &Plan, postings: &Postings, documents: usize, terms: usize) -> Self {
+        let mut scores = Self { sums: vec![0.0; documents], wants: vec![0.0; terms] };
+        let mut best = vec![0.0f32; documents];
+        let mut touched = Vec::new();
+        for concept in &plan.concepts {
+            scores.add_concept(concept, postings, &mut best, &mut touched);
+        }
+        scores
+    }
+
+    fn add_concept(
+        &mut self,
+        concept: &Concept,
+        postings: &Postings,
+        best: &mut [f32],
+        touched: &mut Vec<u32>,
+    ) {
+        for alternative in &concept.alternatives {
+            let weight = concept.weight * alternative.weight;
+            for &term in &alternative.terms {
+                let want = &mut self.wants[term as usize];
+                *want = want.max(weight);
+            }
+            let mean = weight / size(alternative.terms.len());
+            let mut offer = |document: u32, value: f32| {
+                let slot = &mut best[document as usize];
+                if *slot == 0.0 {
+                    touched.push(document);
+                }
+                *slot = slot.max(value);
+            };
+            if let [term] = alternative.terms[..] {
+                let value = weight * postings.rarity(term);
+                for posting in postings.of(term) {
+                    offer(posting.document, value * posting.impact);
+                }
+            } else if let Some((&first, others)) = alternative.terms.split_first() {
+                for posting in postings.of(first) {
+                    let mut value = postings.rarity(first) * posting.impact;
+                    let all = others.iter().all(|&other| {
+                        let impact = postings.impact(other, posting.document);
+                        value += postings.rarity(other) * impact;
+                        impact > 0.0
+                    });
+                    if all {
+                        offer(posting.document, value * mean);
+                    }
+                }
+            }
+        }
+        for document in touched.drain(..) {
+            let at = document as usize;
+            self.sums[at] += best[at];
+            best[at] = 0.0;
+        }
+    }
+
+    /// All documents with a score, with the bonuses given, in the order of the documents.
+    pub(super) fn finish<'a>(
+        &self,
+        plan: &Plan,
+        postings: &Postings,
+        tuning: &Tuning,
+        words_of: impl Fn(u32) -> Words<'a>,
+        term_of: impl Fn(WordId) -> Option<TermId>,
+    ) -> Vec<Scored> {
+        let mut scored: Vec<Scored> = (0u32..)
+            .zip(&self.sums)
+            .filter(|&(_, &score)| score > 0.0)
+            .map(|(document, &score)| Scored { document, score })
+            .collect();
+        let cut = cut(&scored);
+        let mut seen = Vec::new();
+        for entry in scored.iter_mut().filter(|entry| entry.score >= cut) {
+            let words = words_of(entry.document);
+            entry.score += tuning.name_cover * self.name_cover(words.name, postings, &term_of)
+                + tuning.pair * self.pairs(words, plan, postings, &term_of, &mut seen);
+        }
+        scored
+    }
+
+    /// What the words of the name that are wanted weigh, less when others are not.
+    fn name_cover(
+        &self,
+        name: &[WordId],
+        postings: &Postings,
+        term_of: impl Fn(WordId) -> Option<TermId>,
+    ) -> f32 {
+        let (mut all, mut wanted) = (0.0, 0.0);
+        for term in name.iter().filter_map(|&word| term_of(word)) {
+            let rarity = postings.rarity(term);
+            all += rarity;
+            wanted += rarity * self.want(term).min(1.0);
+        }
+        if all > 0.0 { wanted * wanted / all } else { 0.0 }
+    }
+
+    /// The rarity of the distinct neighbours of the request that the document has as neighbours.
+    fn pairs(
+        &self,
+        words: Words<'_>,
+        plan: &Plan,
+        postings: &Postings,
+        term_of: impl Fn(WordId) -> Option<TermId>,
+        seen: &mut Vec<usize>,
+    ) -> f32 {
+        seen.clear();
+        let mut sum = 0.0;
+        for field in [words.name, words.description] {
+            let mut before: Option<TermId> = None;
+            for &word in field {
+                let term = term_of(word).filter(|&term| self.want(term) > 0.0);
+                if let (Some(first), Some(second)) = (before, term)
+                    && let Ok(at) =
+                        plan.pairs.binary_search_by(|&(a, b, _)| (a, b).cmp(&(first, second)))
+                    && !seen.contains(&at)
+                {
+                    seen.push(at);
+                    let weight = plan.pairs.get(at).map_or(0.0, |&(_, _, weight)| weight);
+                    sum += weight * (postings.rarity(first) + postings.rarity(second)) / 2.0;
+                }
+                before = term;
+            }
+        }
+        sum
+    }
+
+    /// How much the request wants a term, itself or as a synonym or guess.
+    pub(super) fn want(&self, term: TermId) -> f32 {
+        self.wants.get(term as usize).copied().unwrap_or_default()
+    }
+}
+
+/// The score of the last document that gets a closer look.
+fn cut(scored: &[Scored]) -> f32 {
+    if scored.len() <= CLOSER_LOOK {
+        return 0.0;
+    }
+    let mut sums: Vec<f32> = scored.iter().map(|entry| entry.score).collect();
+    let (_, cut, _) = sums.select_nth_unstable_by(CLOSER_LOOK - 1, |a, b| b.total_cmp(a));
+    *cut
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a phrase has a handful of terms")]
+fn size(terms: usize) -> f32 {
+    terms.max(1) as f32
+}

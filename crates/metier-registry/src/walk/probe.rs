@@ -1,0 +1,220 @@
+//! Is this directory a skill? One attempt to open `SKILL.md`, or a look at what the cache knows.
+//!
+//! The workers of a walk do all of it, up to the finished candidate: at a hundred thousand skills
+//! that is as much work as reading the files.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use metier_fs::{Dir, HeadBuffer, HeadError, Stamp, is_link_loop};
+use metier_skill::fence::{self, Complete, Fence};
+use metier_skill::{Code, ParseOptions, Parsed, parse};
+use rayon::prelude::*;
+
+use super::{Found, Walk, Walkable};
+use crate::cache::{Cache, Record};
+use crate::index::Entry;
+use crate::precedence::Candidate;
+use crate::report::Ignored;
+
+/// A directory that may be a skill.
+pub(super) struct Probe {
+    pub(super) directory: OsString,
+    pub(super) via_link: bool,
+}
+
+/// What a directory turned out to be.
+pub(super) enum Outcome {
+    Skill(Found, Option<Record>),
+    Group,
+    Note(Code, String),
+    Nothing,
+}
+
+impl Walk<'_> {
+    /// Probes directories and gives back the ones that are no skills and may hold some.
+    pub(super) fn probe_all(&mut self, root: &Dir, probes: Vec<Probe>) -> Vec<OsString> {
+        // Outcomes are large; a bounded wave of them is held at a time.
+        const WAVE: usize = 16 * 1024;
+        let mut groups = Vec::new();
+        self.out.candidates.reserve(probes.len());
+        let mut probes = probes.into_iter();
+        loop {
+            let wave: Vec<Probe> = probes.by_ref().take(WAVE).collect();
+            if wave.is_empty() {
+                return groups;
+            }
+            for (directory, outcome) in self.probe_wave(root, wave) {
+                match outcome {
+                    Outcome::Skill(found, record) => {
+                        self.out.records.extend(record);
+                        self.out.add(found);
+                    }
+                    Outcome::Group => groups.push(directory),
+                    Outcome::Note(code, message) => self.note(&directory, code, message),
+                    Outcome::Nothing => {}
+                }
+            }
+        }
+    }
+
+    fn probe_wave(&self, root: &Dir, probes: Vec<Probe>) -> Vec<(OsString, Outcome)> {
+        let task = |probe: Probe, scratch: &mut Scratch| {
+            let outcome = self.probe(root, &probe, scratch);
+            (probe.directory, outcome)
+        };
+        // Starting a thread pool costs more than looking at a few dozen directories.
+        if probes.len() < 128 {
+            let mut scratch = Scratch::default();
+            return probes.into_iter().map(|probe| task(probe, &mut scratch)).collect();
+        }
+        let workers = probes.into_par_iter().with_min_len(32);
+        workers.map_init(Scratch::default, |scratch, probe| task(probe, scratch)).collect()
+    }
+
+    fn probe(&self, root: &Dir, probe: &Probe, scratch: &mut Scratch) -> Outcome {
+        if let Some(view) = self.cache.map(Cache::view) {
+            let file = scratch.file(&probe.directory, "SKILL.md");
+            let unchanged = view
+                .stamp(&probe.directory)
+                .is_some_and(|known| root.stamp_below(file).is_ok_and(|now| now == known));
+            let hit =
+                if unchanged { view.get(&probe.directory, &mut scratch.remembered) } else { None };
+            if let Some((stamp, head)) = hit {
+                let parsed = self.judge(&probe.directory, head);
+                return Outcome::Skill(self.found(probe, parsed, Some(stamp)), None);
+            }
+        }
+        self.read(root, probe, scratch, "SKILL.md")
+    }
+
+    pub(super) fn read(
+        &self,
+        root: &Dir,
+        probe: &Probe,
+        scratch: &mut Scratch,
+        name: &str,
+    ) -> Outcome {
+        scratch.file(&probe.directory, name);
+        let Scratch { path, buffer, .. } = scratch;
+        let enough = |bytes: &[u8]| fence::find(bytes, Complete::No) != Fence::Open;
+        let limit = self.options.limits.frontmatter_bytes;
+        match root.read_head(path, self.options.links, limit, buffer, enough) {
+            Ok(stamp) => {
+                let parsed = self.judge(&probe.directory, buffer.bytes());
+                let head = &buffer.bytes()[..parsed.body.unwrap_or(0)];
+                let wanted = self.cache.is_some() && !head.is_empty();
+                let record = wanted.then(|| Record::new(&probe.directory, &stamp, head));
+                Outcome::Skill(self.found(probe, parsed, Some(stamp)), record)
+            }
+            Err(HeadError::Missing) => Outcome::Group,
+            Err(HeadError::NotADirectory) => Outcome::Nothing,
+            Err(HeadError::NotRegular) => {
+                let message = format!("`{name}` is not a regular file");
+                self.failed(probe, Code::FileNotRegular, message)
+            }
+            Err(HeadError::Changing) => {
+                let message = format!("`{name}` changed while it was read");
+                self.failed(probe, Code::FileChanging, message)
+            }
+            Err(HeadError::Io(error)) => self.refused(probe, name, &error),
+            Err(other) => Outcome::Note(Code::FileUnreadable, format!("{other:?}")),
+        }
+    }
+
+    /// A refusal is about the directory when that cannot be entered, else about the file.
+    fn refused(&self, probe: &Probe, name: &str, error: &io::Error) -> Outcome {
+        if is_link_loop(error) {
+            return Outcome::Note(Code::LinkCycle, "the link leads back to itself".to_owned());
+        }
+        let enters = Dir::open(&self.root.join(&probe.directory)).is_ok_and(|dir| {
+            !matches!(dir.stamp_below(Path::new(name)), Err(e) if e.kind() == io::ErrorKind::PermissionDenied)
+        });
+        if !enters && !probe.directory.is_empty() {
+            return Outcome::Note(
+                Code::DirectoryUnreadable,
+                format!("the directory cannot be read: {error}"),
+            );
+        }
+        let message = format!("`{name}` cannot be read: {error}");
+        self.failed(probe, Code::FileUnreadable, message)
+    }
+
+    /// The candidate, or the reason why it is none. Done by the workers, not after them: at a
+    /// hundred thousand skills the order of magnitude is that of reading the files.
+    fn found(&self, probe: &Probe, parsed: Parsed, stamp: Option<Stamp>) -> Found {
+        let path = if probe.directory.is_empty() {
+            self.root.to_owned()
+        } else {
+            self.root.join(&probe.directory)
+        };
+        if let Some(reason) = parsed.reason() {
+            return Err(Ignored {
+                path,
+                code: reason.code,
+                message: reason.message.clone(),
+                line: (reason.line > 0).then_some(reason.line),
+                column: (reason.column > 0).then_some(reason.column),
+            });
+        }
+        let Walkable { root, priority, enabled } = self.walkable;
+        let modified = stamp.map_or(0, |stamp| stamp.modified);
+        let Some(entry) = Entry::of(parsed, root.source, path, priority, modified, enabled) else {
+            let message = "the skill could not be read".into();
+            return Err(Ignored {
+                path: self.root.to_owned(),
+                code: Code::YamlSyntax,
+                message,
+                line: None,
+                column: None,
+            });
+        };
+        let plugin = root.plugin.as_deref().map(Into::into);
+        Ok(Candidate { entry: Arc::new(entry), file: stamp, via_link: probe.via_link, plugin })
+    }
+
+    fn failed(&self, probe: &Probe, code: Code, message: String) -> Outcome {
+        let path = if probe.directory.is_empty() {
+            self.root.to_owned()
+        } else {
+            self.root.join(&probe.directory)
+        };
+        Outcome::Skill(
+            Err(Ignored { path, code, message: message.into(), line: None, column: None }),
+            None,
+        )
+    }
+
+    fn judge(&self, directory: &OsStr, head: &[u8]) -> Parsed {
+        let name = if directory.is_empty() {
+            self.root.file_name()
+        } else {
+            Path::new(directory).file_name()
+        };
+        let options = ParseOptions {
+            profile: self.options.profile,
+            limits: self.options.limits,
+            directory: name.and_then(OsStr::to_str),
+        };
+        parse(head, &options)
+    }
+}
+
+/// Buffers that one worker reuses for every directory.
+#[derive(Default)]
+pub(super) struct Scratch {
+    path: PathBuf,
+    buffer: HeadBuffer,
+    remembered: Vec<u8>,
+}
+
+impl Scratch {
+    fn file(&mut self, directory: &OsStr, name: &str) -> &Path {
+        self.path.as_mut_os_string().clear();
+        self.path.push(directory);
+        self.path.push(name);
+        &self.path
+    }
+}

@@ -1,0 +1,102 @@
+//! The fields that limit what a skill may do and who may start it.
+//!
+//! Each is read exactly or not at all: what cannot be read keeps the skill out in every profile,
+//! because a guess could grant more than its author meant.
+
+use super::Fields;
+use crate::codes::Code;
+use crate::skill::RunMode;
+use crate::tools::split_tools;
+use crate::yaml::{Node, NodeKind};
+
+impl Fields<'_, '_, '_> {
+    pub(super) fn allowed_tools(&mut self, value: &Node<'_>) {
+        let span = value.span.clone();
+        let pieces: Vec<&str> = match &value.kind {
+            NodeKind::Scalar { .. } if value.is_null() => Vec::new(),
+            NodeKind::Scalar { text, .. } => vec![text],
+            NodeKind::List(items) => {
+                let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
+                if texts.len() < items.len() {
+                    self.judge.report(
+                        Code::ControlUnreadable,
+                        &span,
+                        "`allowed-tools` holds something that is no text",
+                    );
+                    return;
+                }
+                texts
+            }
+            NodeKind::Map(_) => {
+                self.judge.report(
+                    Code::ControlUnreadable,
+                    &span,
+                    "`allowed-tools` is a map, not a list",
+                );
+                return;
+            }
+        };
+        let mut tools: Vec<Box<str>> = Vec::new();
+        for piece in pieces {
+            let Ok(split) = split_tools(piece) else {
+                let message = "a parenthesis in `allowed-tools` is not closed";
+                self.judge.report(Code::AllowedToolsUnbalanced, &span, message);
+                return;
+            };
+            tools.extend(split);
+        }
+        if tools.is_empty() {
+            self.judge.report(
+                Code::AllowedToolsEmpty,
+                &span,
+                "`allowed-tools` lists nothing, so the skill may use no tool",
+            );
+        }
+        self.draft.controls.allowed_tools = Some(tools.into());
+    }
+
+    pub(super) fn switch(&mut self, field: &str, value: &Node<'_>) -> Option<bool> {
+        let on = match value.text().map(str::trim) {
+            Some("true" | "True" | "TRUE" | "yes" | "Yes" | "on" | "On") => Some(true),
+            Some("false" | "False" | "FALSE" | "no" | "No" | "off" | "Off") => Some(false),
+            _ => None,
+        };
+        if on.is_none() {
+            self.judge.report(
+                Code::SwitchNotBoolean,
+                &value.span,
+                format!("`{field}` is neither `true` nor `false`"),
+            );
+        }
+        on
+    }
+
+    pub(super) fn run_mode(&mut self, value: &Node<'_>) {
+        match value.text().map(str::trim) {
+            Some("inline") => self.draft.controls.run_mode = RunMode::Inline,
+            Some("subagent") => self.draft.controls.run_mode = RunMode::Subagent,
+            _ => self.judge.report(
+                Code::RunModeUnknown,
+                &value.span,
+                "`run-mode` is neither `inline` nor `subagent`",
+            ),
+        }
+    }
+
+    pub(super) fn paths(&mut self, value: &Node<'_>) -> Vec<Box<str>> {
+        let texts: Vec<&str> = match &value.kind {
+            NodeKind::Scalar { .. } if value.is_null() => Vec::new(),
+            NodeKind::Scalar { text, .. } => text.split(',').collect(),
+            NodeKind::List(items) => items.iter().filter_map(Node::text).collect(),
+            NodeKind::Map(_) => {
+                self.judge.report(
+                    Code::ControlUnreadable,
+                    &value.span,
+                    "`paths` is a map, not a list",
+                );
+                Vec::new()
+            }
+        };
+        texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).map(Into::into).collect()
+    }
+}
