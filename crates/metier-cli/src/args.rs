@@ -1,4 +1,6 @@
 //! What was typed: the top of the command line, without a look at the system.
+//!
+//! Commands own their arguments; this file owns the global ones and what happens before a command.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

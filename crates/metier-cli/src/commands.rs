@@ -1,4 +1,6 @@
 //! The commands, one file each: what is typed, what is done, and both forms of the result.
+//!
+//! A command reads its world through `Context` and never prints: it gives an `Output`.
 
 pub(crate) mod check;
 pub(crate) mod completions;

@@ -1,4 +1,6 @@
 //! What the environment says, read once: folders, configuration, roots.
+//!
+//! The only file that reads environment variables; commands and libraries get values.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

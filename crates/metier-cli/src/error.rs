@@ -1,4 +1,6 @@
 //! Errors for people: what happened, where, and what to do next; and the exit code that follows.
+//!
+//! An error's kind gives the exit code, its help the advice.
 
 use serde::Serialize;
 

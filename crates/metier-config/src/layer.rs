@@ -1,4 +1,6 @@
 //! One file's text, checked: [`parse`] gives a [`Layer`] or every problem in the text.
+//!
+//! A layer is made only by [`parse`], so whoever holds one holds a checked file.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
 //! From a byte offset to the line and column that a person counts.
+//!
+//! Columns count characters, as everywhere in the project.
 
 /// Where the lines of a text start.
 #[derive(Debug)]

@@ -1,4 +1,6 @@
 //! Whole files, bounded; writes that are whole or not at all.
+//!
+//! Nothing here waits: a pipe or a socket is refused, not read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

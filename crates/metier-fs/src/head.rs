@@ -1,4 +1,6 @@
 //! The words shared by the two implementations of [`crate::Dir`].
+//!
+//! What a directory entry is, how much is read of it, and why it could not be.
 
 use std::ffi::OsString;
 use std::io;

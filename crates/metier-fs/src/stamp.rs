@@ -1,4 +1,6 @@
 //! What a file looked like when it was read: enough to tell later whether it changed.
+//!
+//! The cache lives by this: a stamp that proves nothing must say so.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,6 @@
 //! The files below a directory: listing them, and telling whether two trees are the same.
+//!
+//! Links are listed and never followed; anything past a limit makes two trees different.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,6 @@
 //! The difference between two indexes: what was added, changed, removed.
+//!
+//! Pure; the watcher and `Registry::refresh` report it.
 
 use serde::Serialize;
 

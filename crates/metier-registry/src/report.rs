@@ -1,4 +1,6 @@
 //! What a scan searched, found, left out, and why. Nothing disappears without a line here.
+//!
+//! The JSON form is a contract: keys are added, never renamed.
 
 use std::path::PathBuf;
 

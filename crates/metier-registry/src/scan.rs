@@ -1,4 +1,6 @@
 //! All roots together: walk, judge, decide, account. And the registry that pins what it found.
+//!
+//! Total: whatever is on disk, a scan gives an index and a report.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

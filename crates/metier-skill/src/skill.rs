@@ -1,4 +1,6 @@
 //! A skill as its frontmatter describes it: typed fields, controls, and what nobody has a type for.
+//!
+//! Made only by `fields`; what is enforced later stands in [`Controls`].
 
 use std::fmt;
 

@@ -1,4 +1,6 @@
 //! Edits to a file's text: what `metier check --fix` writes and `--diff` shows.
+//!
+//! Pure; whoever writes files applies them.
 
 use std::ops::Range;
 

@@ -1,4 +1,6 @@
 //! `metier check`: what is wrong with skills, line by line; and the safe mends.
+//!
+//! The judgement is `metier-skill`'s; this file chooses the files, draws, and writes fixes.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! `metier completions`: a completion script for a shell.
+//!
+//! Made from the same definitions as the help, so it cannot fall behind.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,6 @@
 //! `metier config`: which settings count, where each came from, and the schema of the files.
+//!
+//! The rules are `metier-config`'s; this file only shows what came of them.
 
 use std::io::{self, Write};
 

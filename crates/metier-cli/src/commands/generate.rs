@@ -1,4 +1,6 @@
 //! `metier __gen`: pages of the documentation that come from the code, for `cargo xtask gen`.
+//!
+//! Hidden from help; `cargo xtask gen --check` fails when a page is stale.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

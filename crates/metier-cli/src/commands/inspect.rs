@@ -1,4 +1,6 @@
 //! `metier inspect`: everything about one skill, without running anything of it.
+//!
+//! The only discovery command that reads a body, to say what loading it would cost.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,6 @@
 //! `metier list`: the skills that count here, as a table or as JSON, once or as they change.
+//!
+//! Finding is `metier-registry`'s; this file renders, in parallel where there are many.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

@@ -1,4 +1,6 @@
 //! `metier man`: the manual pages.
+//!
+//! Made from the same definitions as the help, so it cannot fall behind.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

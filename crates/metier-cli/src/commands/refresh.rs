@@ -1,4 +1,6 @@
 //! `metier refresh`: read every skill anew, and tell what changed since the last refresh here.
+//!
+//! What the last refresh saw is remembered in the state folder, one small file a directory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

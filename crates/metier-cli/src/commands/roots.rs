@@ -1,4 +1,6 @@
 //! `metier roots`: which folders are searched, in which order, and what is in them.
+//!
+//! The table itself is data in `metier-registry`; this file shows it with what was found.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,6 @@
 //! `metier search`: skills for a task, best first.
+//!
+//! Ranking is `metier-registry`'s, the same that a catalog uses.
 
 use std::io::{self, Write};
 

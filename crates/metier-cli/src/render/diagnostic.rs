@@ -1,4 +1,6 @@
 //! A diagnostic drawn under its source line.
+//!
+//! The source line is made safe for a terminal first, and the span follows it there.
 
 use std::ops::Range;
 

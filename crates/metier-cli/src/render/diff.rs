@@ -1,4 +1,6 @@
 //! A unified diff of one file.
+//!
+//! Shown by `check --diff` and `check --fix`.
 
 use similar::{ChangeTag, TextDiff};
 

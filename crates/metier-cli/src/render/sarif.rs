@@ -1,4 +1,6 @@
 //! Diagnostics as SARIF 2.1.0, which code hosts and editors read.
+//!
+//! Rules come from the table of codes; columns count characters, as ours do.
 
 use metier_skill::{Code, Diagnostic, Severity};
 use serde_json::{Value, json};

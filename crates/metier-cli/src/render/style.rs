@@ -1,4 +1,6 @@
 //! Colours by meaning, in one place. Where colour is not wanted the output stream removes it.
+//!
+//! Nothing else in the program names a colour.
 
 use std::fmt::Display;
 

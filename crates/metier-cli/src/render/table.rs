@@ -1,4 +1,6 @@
 //! Tables: columns as wide as their content, the last one cut to the terminal.
+//!
+//! Widths are those a terminal shows: a CJK character takes two columns.
 
 use std::io::{self, IsTerminal, Write};
 

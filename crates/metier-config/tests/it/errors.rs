@@ -1,4 +1,6 @@
 //! Every problem with keys and values says where it is, what is wrong and what to do.
+//!
+//! Snapshots: the message is the interface.
 
 use insta::assert_snapshot;
 use metier_config::{ErrorKind, Scope, parse};

@@ -1,4 +1,6 @@
 //! How the files become one: preferences, guards, joined lists, and where each value came from.
+//!
+//! A project may tighten a guard and never loosen one.
 
 use insta::assert_snapshot;
 use metier_config::{

@@ -1,4 +1,6 @@
 //! What metier-config promises, one module a subject.
+//!
+//! One binary; each module proves one part of the contract.
 
 #![expect(clippy::unwrap_used, reason = "clippy allows it in tests, but not in their helpers")]
 

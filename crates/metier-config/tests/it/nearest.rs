@@ -1,4 +1,6 @@
 //! The nearest word, if one is near.
+//!
+//! Near enough helps, too near misleads: both ends are tested.
 
 use metier_config::nearest;
 use proptest::prelude::*;

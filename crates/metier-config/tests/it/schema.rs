@@ -1,4 +1,6 @@
 //! The schema is the single truth: nothing in it is unknown to the checker, nothing is left out.
+//!
+//! The schema is the single truth, so it is tested against the types.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
 //! Reading a text and writing its problems the way a terminal would.
+//!
+//! Short words for parsing and for expecting errors.
 
 use metier_config::{ConfigError, Layer, Scope, parse};
 

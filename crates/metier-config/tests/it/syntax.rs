@@ -1,4 +1,6 @@
 //! JSON with comments and trailing commas, nothing looser, within bounds.
+//!
+//! Comments, commas, nesting, size, and text that is no JSON at all.
 
 use insta::assert_snapshot;
 use metier_config::{ErrorKind, MAX_CONFIG_BYTES, MAX_NESTING, Profile, Scope, parse};

@@ -3,6 +3,8 @@
 //! They get a low weight instead of being dropped, so that a request made of nothing else still
 //! finds something and a name such as `the-way` can be found. English, and the most common
 //! Chinese and Japanese function characters. Called when a request is read; documents keep all.
+//!
+//! tidy:allow-cjk
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,4 +1,6 @@
 //! Whatever stands on disk: a coded line each, nothing hangs, nothing stops the scan.
+//!
+//! Each test builds the trap with real files, pipes, sockets and links.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

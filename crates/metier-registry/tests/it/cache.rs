@@ -1,4 +1,6 @@
 //! The cache is never trusted over the disk, and two users of it never disturb each other.
+//!
+//! Every cached scan is compared with one that never heard of a cache.
 
 use std::path::Path;
 

@@ -1,4 +1,6 @@
 //! A scan while files come and go never fails, and never lists a half-written skill as valid.
+//!
+//! A writer keeps making, half-writing and removing skills while scans run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,6 @@
 //! One skill, several paths; one name, several skills; one tree, one hash.
+//!
+//! Names, copies, links, hashes: what counts as the same.
 
 use metier_registry::{Lookup, Root, ScanOptions, scan};
 use metier_skill::Source;

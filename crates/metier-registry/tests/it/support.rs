@@ -1,4 +1,6 @@
 //! Roots and scans for these tests.
+//!
+//! Short words for roots and for what a scan reported.
 
 use std::path::Path;
 

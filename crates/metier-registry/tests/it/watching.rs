@@ -1,4 +1,6 @@
 //! The watcher, with real file changes.
+//!
+//! Waiting is bounded by a generous limit that only a failure reaches.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::channel;

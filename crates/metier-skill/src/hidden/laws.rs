@@ -1,5 +1,7 @@
 //! The laws of the hidden-text functions, tried on random text, on all pairs of characters that
 //! matter, and on long hostile text.
+//!
+//! tidy:allow-cjk
 
 use super::{Breaks, cannot_hide, find_hidden, terminal_safe, without_hidden};
 

@@ -1,4 +1,6 @@
 //! Every `SKILL.md` of the corpus is a skill or has a coded reason, in the shares the house promises.
+//!
+//! It prints the table of codes and counts (`cargo test -- --nocapture`).
 
 use std::collections::BTreeMap;
 

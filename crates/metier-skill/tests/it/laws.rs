@@ -1,4 +1,6 @@
 //! Laws that hold for any bytes: total, deterministic, bounded, and a skill exactly without errors.
+//!
+//! The same laws hold for the fuzz target `frontmatter`.
 
 use metier_skill::{ParseOptions, Profile, Severity, check, parse};
 use proptest::prelude::*;

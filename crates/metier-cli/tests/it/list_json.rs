@@ -1,0 +1,141 @@
+//! `metier list --json`: every key of an entry and of the report, and the same document with and
+//! without a cache.
+
+use metier_testkit::TestHome;
+use serde_json::{Value, json};
+
+use crate::support::{entry, json, keys, many_skills, texts};
+
+/// A skill that says everything a skill can say.
+const FULL: &str = "\
+---
+name: full
+description: Says everything.
+license: MIT
+compatibility: Linux
+version: 2.1
+author: Ada
+allowed-tools: Read, Bash(git:*)
+disable-model-invocation: true
+user-invocable: false
+run-mode: subagent
+argument-hint: FILE
+paths: src/**
+model: small
+metadata:
+  team: tools
+colour: blue
+---
+# Full
+
+Do it.
+";
+
+#[test]
+fn an_entry_has_every_key_of_the_design() {
+    let home = TestHome::new();
+    home.write("project/.agents/skills/full/SKILL.md", FULL);
+    let listing = json(&home, &["list", "--json"]);
+    assert_eq!(keys(&listing), ["report", "skills"]);
+    assert_eq!(entry(&listing, "project:full"), &json!({}));
+    for skill in listing["skills"].as_array().expect("a list") {
+        assert_eq!(keys(skill).len(), 10, "{skill}");
+    }
+}
+
+#[test]
+fn the_report_accounts_for_every_file() {
+    let home = TestHome::new();
+    home.skill("project/.agents/skills/pdf", "pdf", "The project's.");
+    home.write(
+        "home/.agents/skills/pdf/SKILL.md",
+        "---\nname: pdf\ndescription: The user's.\nversion: 1.2\n---\nDo it.\n",
+    );
+    home.write("home/.agents/skills/broken/SKILL.md", "---\nname: broken\n---\nx\n");
+    let mut report = json(&home, &["list", "--json", "--root", "../none"])["report"].take();
+    let hash = report["index_hash"].take();
+    assert!(hash.as_str().is_some_and(|hash| hash.starts_with("sha256:") && hash.len() == 71));
+    assert_eq!(report, json!({}));
+}
+
+#[test]
+fn all_adds_the_shadowed_entries_as_whole_entries() {
+    let home = TestHome::new();
+    home.skill("project/.agents/skills/pdf", "pdf", "The project's.");
+    home.skill("home/.agents/skills/pdf", "pdf", "The user's.");
+    let listing = json(&home, &["list", "--json", "--all"]);
+    assert_eq!(keys(&listing), ["report", "shadowed", "skills"]);
+    assert_eq!(texts(&listing["shadowed"], "id"), ["user:pdf"]);
+    assert_eq!(keys(&listing["shadowed"][0]), keys(entry(&listing, "project:pdf")));
+}
+
+#[test]
+fn a_disabled_skill_stays_in_the_document() {
+    let home = TestHome::new();
+    home.skill("project/.agents/skills/off", "off", "Switched off.");
+    home.skill("project/.agents/skills/on", "on", "Switched on.");
+    home.write("project/.agent/config.json", r#"{"skills": {"off": {"enabled": false}}}"#);
+    let listing = json(&home, &["list", "--json"]);
+    assert_eq!(entry(&listing, "project:off")["enabled"], Value::Bool(false));
+    assert_eq!(entry(&listing, "project:on")["enabled"], Value::Bool(true));
+}
+
+#[test]
+fn copies_are_paths_of_one_entry() {
+    let home = TestHome::new();
+    home.skill("project/.agents/skills/pdf", "pdf", "One skill.");
+    home.skill("home/.agents/skills/pdf", "pdf", "One skill.");
+    let listing = json(&home, &["list", "--json"]);
+    let pdf = entry(&listing, "project:pdf");
+    assert_eq!(pdf["path"], "[T]/project/.agents/skills/pdf");
+    assert_eq!(pdf["copies"], json!(["[T]/home/.agents/skills/pdf"]));
+    assert_eq!(listing["report"]["conflicts"], json!([]));
+}
+
+#[test]
+fn a_diagnostic_tells_code_place_and_who_else_rejects_it() {
+    let home = TestHome::new();
+    home.write(
+        "project/.agents/skills/colon/SKILL.md",
+        "---\nname: colon\ndescription: Use when: asked\n---\nx\n",
+    );
+    let listing = json(&home, &["list", "--json"]);
+    assert_eq!(entry(&listing, "project:colon")["description"], "Use when: asked");
+    assert_eq!(entry(&listing, "project:colon")["diagnostics"], json!([]));
+}
+
+#[test]
+fn the_document_is_the_same_with_a_cold_cache_a_warm_one_and_none() {
+    let home = TestHome::new();
+    many_skills(&home, "project/.agents/skills", 400);
+    home.write("project/.agents/skills/full/SKILL.md", FULL);
+    home.write("project/.agents/skills/broken/SKILL.md", "---\nname: broken\n---\nx\n");
+    home.write(
+        "project/.agents/skills/colon/SKILL.md",
+        "---\nname: colon\ndescription: Use when: asked\n---\nx\n",
+    );
+    // The stamps of files that were written this instant prove nothing, so they are not cached.
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    let none = json(&home, &["list", "--json", "--no-cache"]);
+    assert!(!home.home().join(".cache").exists(), "--no-cache writes none");
+    let cold = json(&home, &["list", "--json"]);
+    assert!(home.home().join(".cache/metier").exists(), "400 skills are worth a cache");
+    let warm = json(&home, &["list", "--json"]);
+    assert_eq!(none["skills"].as_array().expect("a list").len(), 404);
+    assert_eq!(cold, none);
+    assert_eq!(warm, none);
+}
+
+#[test]
+fn the_same_skills_in_another_place_have_the_same_hash() {
+    let hash = |home: &TestHome| {
+        home.skill("project/.agents/skills/b", "b", "Second.");
+        home.skill("project/.agents/skills/a", "a", "First.");
+        json(home, &["list", "--json"])["report"]["index_hash"].take()
+    };
+    let (one, two) = (TestHome::new(), TestHome::new());
+    let same = hash(&one);
+    assert_eq!(same, hash(&two));
+    two.skill("project/.agents/skills/a", "a", "Another description.");
+    assert_ne!(same, json(&two, &["list", "--json"])["report"]["index_hash"]);
+}

@@ -1,0 +1,160 @@
+//! Where skills are looked for and where things are written: variables, `-C`, subdirectories,
+//! plugins, and `METIER_HOME`, which moves everything.
+
+use metier_testkit::{Output, TestHome};
+use serde_json::{Value, json};
+
+use crate::support::{
+    METIER, document, entry, files_below, json, many_skills, run, run_in, shown_own, texts,
+};
+
+fn with(home: &TestHome, variables: &[(&str, String)], args: &[&str]) -> Output {
+    let mut command = home.command(METIER);
+    command.args(args);
+    for (name, value) in variables {
+        command.env(name, value);
+    }
+    TestHome::finish(&mut command)
+}
+
+fn path(home: &TestHome, below: &str) -> String {
+    home.path().join(below).to_string_lossy().into_owned()
+}
+
+fn own_ids(listing: &Value) -> Vec<&str> {
+    let ids = texts(&listing["skills"], "id");
+    ids.into_iter().filter(|id| !id.starts_with("builtin:")).collect()
+}
+
+#[test]
+fn metier_skills_dir_is_a_list_of_explicit_roots_after_those_of_the_command_line() {
+    let home = TestHome::new();
+    home.skill("named/pdf", "pdf", "On the command line.");
+    home.skill("one/pdf", "pdf", "In the variable.");
+    home.skill("one/sheet", "sheet", "In the variable.");
+    home.skill("two/sheet", "sheet", "Later in the variable.");
+    home.skill("two/slides", "slides", "Later in the variable.");
+    home.skill("project/.agents/skills/slides", "slides", "The project's.");
+    let list = format!("{}:{}", path(&home, "one"), path(&home, "two"));
+    let variables = [("METIER_SKILLS_DIR", list)];
+    let output = with(&home, &variables, &["list", "--root", "../named"]);
+    insta::assert_snapshot!(shown_own(&home, &output), @"");
+}
+
+#[test]
+fn claude_skills_dir_is_a_user_root() {
+    let home = TestHome::new();
+    home.skill("theirs/pdf", "pdf", "In the variable.");
+    home.skill("theirs/sheet", "sheet", "In the variable.");
+    home.skill("home/.claude/skills/sheet", "sheet", "In the home directory.");
+    let output = with(&home, &[("CLAUDE_SKILLS_DIR", path(&home, "theirs"))], &["list"]);
+    insta::assert_snapshot!(shown_own(&home, &output), @"");
+}
+
+#[test]
+fn metier_home_moves_configuration_skills_cache_and_state_and_leaves_the_home_alone() {
+    let home = TestHome::new();
+    many_skills(&home, "moved/skills", 400);
+    home.write("moved/config.json", r#"{"skills": {"s0001": {"enabled": false}}}"#);
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    let variables = [("METIER_HOME", path(&home, "moved"))];
+    let listing = document(&home, &with(&home, &variables, &["list", "--json"]), 0);
+    assert_eq!(entry(&listing, "user:s0001")["enabled"], json!(false));
+    assert_eq!(entry(&listing, "user:s0001")["path"], "[T]/moved/skills/s0001");
+    assert_eq!(with(&home, &variables, &["refresh"]).code, 0);
+    let mut written = files_below(&home.path().join("moved"));
+    written.retain(|file| !file.starts_with("skills/"));
+    let kinds: Vec<&str> =
+        written.iter().map(|file| file.split(['-', '.']).next().expect("a piece")).collect();
+    assert_eq!(kinds, ["cache/heads", "config", "state/refresh"], "{written:?}");
+    assert_eq!(files_below(&home.home()), [""; 0], "nothing in the home directory");
+}
+
+#[test]
+fn without_metier_home_cache_and_state_are_where_xdg_says() {
+    let home = TestHome::new();
+    many_skills(&home, "project/.agents/skills", 400);
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    let variables =
+        [("XDG_CACHE_HOME", path(&home, "xdg/cache")), ("XDG_STATE_HOME", path(&home, "xdg/state"))];
+    assert_eq!(with(&home, &variables, &["refresh"]).code, 0);
+    let written = files_below(&home.path().join("xdg"));
+    assert_eq!(written.len(), 2, "{written:?}");
+    assert!(written[0].starts_with("cache/metier/heads-"), "{written:?}");
+    assert!(written[1].starts_with("state/metier/refresh-"), "{written:?}");
+    assert_eq!(files_below(&home.home()), [""; 0]);
+}
+
+#[test]
+fn other_agents_user_folders_are_read_with_metier_home_too() {
+    let home = TestHome::new();
+    home.skill("home/.claude/skills/pdf", "pdf", "Another agent's.");
+    home.skill("home/.agent/skills/mine", "mine", "In the folder that was moved away.");
+    let variables = [("METIER_HOME", path(&home, "moved"))];
+    let listing = document(&home, &with(&home, &variables, &["list", "--json"]), 0);
+    assert_eq!(own_ids(&listing), ["user:pdf"]);
+}
+
+#[test]
+fn a_plugins_skill_is_qualified_where_its_name_is_taken() {
+    let home = TestHome::new();
+    let cache = "home/.claude/plugins/cache/market";
+    home.skill(&format!("{cache}/office/1.9.0/skills/pdf"), "pdf", "An old version.");
+    home.skill(&format!("{cache}/office/1.10.0/skills/pdf"), "pdf", "Of one plugin.");
+    home.skill(&format!("{cache}/office/1.10.0/skills/sheet"), "sheet", "Of one plugin.");
+    home.skill(&format!("{cache}/papers/2.0/skills/pdf"), "pdf", "Of another plugin.");
+    home.skill("home/.claude/skills/pdf", "pdf", "The user's.");
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"");
+    let shown = json(&home, &["inspect", "office:pdf", "--json"]);
+    assert_eq!(shown["id"], "plugin:office:pdf");
+    assert_eq!(shown["path"], format!("[T]/{cache}/office/1.10.0/skills/pdf"));
+}
+
+#[test]
+fn a_subdirectory_sees_the_repositorys_roots_and_its_own_first() {
+    let home = TestHome::new();
+    home.skill("project/.agents/skills/pdf", "pdf", "At the top.");
+    home.skill("project/.agents/skills/sheet", "sheet", "At the top.");
+    home.skill("project/crate/.claude/skills/pdf", "pdf", "Nearer.");
+    home.skill(".agents/skills/outside", "outside", "Above the repository.");
+    std::fs::create_dir_all(home.project().join("crate/src")).expect("directories");
+    let deep = run_in(&home, "project/crate/src", &["list"]);
+    insta::assert_snapshot!(shown_own(&home, &deep), @"");
+    assert_eq!(run(&home, &["-C", "crate/src", "list"]), deep);
+    assert_eq!(run(&home, &["list", "-C", "crate/src"]), deep);
+}
+
+#[test]
+fn relative_paths_start_where_dash_c_leads() {
+    let home = TestHome::new();
+    home.skill("elsewhere/skills/pdf", "pdf", "Elsewhere.");
+    let listing = json(&home, &["-C", "../elsewhere", "list", "--json", "--root", "skills"]);
+    assert_eq!(own_ids(&listing), ["explicit:pdf"]);
+    let checked = run(&home, &["-C", "../elsewhere", "check", "skills"]);
+    assert_eq!(checked.stdout, "1 skill checked: no faults\n");
+}
+
+#[test]
+fn dash_c_needs_a_directory() {
+    let home = TestHome::new();
+    home.write("project/file", "x");
+    for dir in ["none", "file"] {
+        let output = run(&home, &["-C", dir, "list"]);
+        assert_eq!(output.code, 2, "{output:?}");
+        assert!(home.scrub(&output.stderr).contains(&format!("[T]/project/{dir}")), "{output:?}");
+    }
+}
+
+#[test]
+fn roots_of_the_configuration_belong_to_whose_file_names_them() {
+    let home = TestHome::new();
+    home.skill("project/tools/skills/pdf", "pdf", "Named by the project.");
+    home.skill("home/mine/sheet", "sheet", "Named by the user.");
+    home.skill("home/also/slides", "slides", "Named by the user, relative.");
+    home.write("project/.agent/config.json", r#"{"skill_roots": ["tools/skills"]}"#);
+    home.write("home/.agent/config.json", r#"{"skill_roots": ["~/mine", "also"]}"#);
+    std::fs::create_dir_all(home.project().join("deep")).expect("directories");
+    let output = run_in(&home, "project/deep", &["list", "--json"]);
+    let listing = document(&home, &output, 0);
+    assert_eq!(own_ids(&listing), ["project:pdf", "user:sheet", "user:slides"]);
+}

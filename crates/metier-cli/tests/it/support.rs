@@ -1,0 +1,168 @@
+//! How these tests run the binary and what they compare: output and exit code as one text, JSON
+//! without times, and a process that is followed line by line while it runs.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use metier_testkit::{Output, TestHome};
+use serde_json::Value;
+
+/// The binary under test.
+pub(crate) const METIER: &str = env!("CARGO_BIN_EXE_metier");
+
+/// How long a test waits for something that should happen soon.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Runs the binary in the project.
+pub(crate) fn run(home: &TestHome, args: &[&str]) -> Output {
+    home.run(METIER, args)
+}
+
+/// Runs the binary in a directory below the home's place.
+pub(crate) fn run_in(home: &TestHome, dir: &str, args: &[&str]) -> Output {
+    TestHome::finish(home.command(METIER).current_dir(home.path().join(dir)).args(args))
+}
+
+/// Exit code and both streams, without this machine's paths, for a snapshot.
+pub(crate) fn shown(home: &TestHome, output: &Output) -> String {
+    let Output { stdout, stderr, code } = output;
+    home.scrub(&format!("exit: {code}\n---- stdout\n{stdout}\n---- stderr\n{stderr}"))
+}
+
+/// The same without the rows of the compiled-in skills, whose words may change at any time.
+pub(crate) fn shown_own(home: &TestHome, output: &Output) -> String {
+    let own = |line: &&str| !line.contains(" builtin  ");
+    let text = shown(home, output);
+    text.lines().filter(own).map(|line| format!("{line}\n")).collect()
+}
+
+/// The document that a successful run printed.
+pub(crate) fn json(home: &TestHome, args: &[&str]) -> Value {
+    document(home, &run(home, args), 0)
+}
+
+/// The document of a run that ended with `code`, without this machine's paths and times. Nothing
+/// but the document may be printed.
+pub(crate) fn document(home: &TestHome, output: &Output, code: i32) -> Value {
+    assert_eq!((output.code, output.stderr.as_str()), (code, ""), "{output:?}");
+    assert_eq!(output.stdout.matches('\n').count(), 1, "one line: {output:?}");
+    let mut value: Value = serde_json::from_str(&home.scrub(&output.stdout)).expect("JSON");
+    if let Some(report) = value.get_mut("report") {
+        let elapsed = report["elapsed_ms"].take();
+        assert!(elapsed.as_f64().is_some_and(|ms| ms >= 0.0), "{elapsed}");
+    }
+    value
+}
+
+/// The keys of an object, sorted.
+pub(crate) fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value.as_object().expect("an object").keys().map(|k| &**k).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// One text field of every element of a list.
+pub(crate) fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
+    let list = list.as_array().expect("a list");
+    list.iter().map(|item| item[key].as_str().expect("a text")).collect()
+}
+
+/// The entry of a skill in a listing.
+pub(crate) fn entry<'a>(listing: &'a Value, id: &str) -> &'a Value {
+    let skills = listing["skills"].as_array().expect("skills");
+    skills.iter().find(|skill| skill["id"] == id).unwrap_or_else(|| panic!("{id} in {listing}"))
+}
+
+/// Every file below a directory, as sorted paths relative to it.
+pub(crate) fn files_below(dir: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    collect(dir, dir, &mut files);
+    files.sort();
+    files
+}
+
+fn collect(top: &Path, dir: &Path, files: &mut Vec<String>) {
+    for entry in std::fs::read_dir(dir).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect(top, &path, files);
+        } else {
+            let below = path.strip_prefix(top).expect("below");
+            files.push(below.to_string_lossy().into_owned());
+        }
+    }
+}
+
+/// Makes a named pipe, which no reader may ever wait for.
+pub(crate) fn fifo(path: &Path) {
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+    assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+}
+
+/// Writes `count` small skills, `s0000` and on, below `root`; gives the root.
+pub(crate) fn many_skills(home: &TestHome, root: &str, count: usize) -> PathBuf {
+    for at in 0..count {
+        home.skill(&format!("{root}/s{at:04}"), &format!("s{at:04}"), "As it was.");
+    }
+    home.path().join(root)
+}
+
+/// A running process, followed line by line. It is killed when this is dropped.
+pub(crate) struct Live {
+    child: Child,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Live {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        let stdout = lines_of(child.stdout.take().expect("piped"));
+        let stderr = lines_of(child.stderr.take().expect("piped"));
+        Self { child, stdout, stderr }
+    }
+
+    /// The next line on standard output.
+    pub(crate) fn line(&self) -> String {
+        self.stdout.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+            panic!("{error}; standard error: {:?}", self.stderr.try_iter().collect::<Vec<_>>())
+        })
+    }
+
+    /// The next line on standard error.
+    pub(crate) fn remark(&self) -> String {
+        self.stderr.recv_timeout(PATIENCE).expect("a line on standard error")
+    }
+
+    /// Kills the process and gives the lines of standard output that nobody asked for.
+    pub(crate) fn end(mut self) -> Vec<String> {
+        self.child.kill().expect("kills");
+        self.child.wait().expect("ends");
+        self.stdout.iter().collect()
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // After `end` there is nothing left to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stream).lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
