@@ -33,6 +33,7 @@ Examples:
   metier check --fix my-skill       mend what can be mended safely
   metier search fill a pdf form     skills for a task
   metier inspect pdf                everything about one skill
+  metier read pdf references/a.md   one file of a skill, or one section of it
 
 Exit codes: 0 done, 1 failed or findings, 2 usage, 3 denied, 4 budget spent, 130 interrupted.";
 
@@ -80,6 +81,8 @@ impl Color {
 pub(crate) enum Command {
     List(commands::list::ListArgs),
     Inspect(commands::inspect::InspectArgs),
+    Read(commands::read::ReadArgs),
+    Files(commands::files::FilesArgs),
     Search(commands::search::SearchArgs),
     Check(commands::check::CheckArgs),
     Roots(commands::roots::RootsArgs),

@@ -5,10 +5,13 @@
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod content;
+pub(crate) mod files;
 pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod read;
 pub(crate) mod refresh;
 pub(crate) mod roots;
 pub(crate) mod search;
@@ -25,6 +28,8 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
     match &cli.command {
         Command::List(args) => Ok(list::run(args, &context()?, cli.global.json)),
         Command::Inspect(args) => inspect::run(args, &context()?),
+        Command::Read(args) => read::run(args, &context()?),
+        Command::Files(args) => files::run(args, &context()?),
         Command::Search(args) => Ok(search::run(args, &context()?)),
         Command::Check(args) => check::run(args, &context()?),
         Command::Roots(args) => Ok(roots::run(args, &context()?)),

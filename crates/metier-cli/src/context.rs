@@ -5,12 +5,12 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use metier_config::{ConfigError, Layer, Scope, Settings};
 use metier_fs::{ReadError, UserFolders, read_bounded};
 use metier_registry::roots::{Places, Root, project_dirs, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, scan};
-use metier_skill::{Limits, Profile, Source};
+use metier_skill::{Limits, Profile};
 
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Result};
@@ -26,12 +26,30 @@ pub(crate) struct FindArgs {
     /// Search DIR too, before all other roots (may be repeated).
     #[arg(long = "root", value_name = "DIR", help_heading = "Finding skills")]
     pub(crate) roots: Vec<PathBuf>,
-    /// How strictly skills are judged: strict or lenient.
+    /// How strictly skills are judged.
     #[arg(long, value_name = "PROFILE", help_heading = "Finding skills")]
-    pub(crate) profile: Option<Profile>,
+    pub(crate) profile: Option<FindProfile>,
     /// Neither read nor write the cache.
     #[arg(long, help_heading = "Finding skills")]
     pub(crate) no_cache: bool,
+}
+
+/// The profiles that find skills; the specification's own only judges them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindProfile {
+    /// What cannot be trusted to say what it is stays out.
+    Strict,
+    /// What can be loaded is loaded, and told.
+    Lenient,
+}
+
+impl From<FindProfile> for Profile {
+    fn from(profile: FindProfile) -> Self {
+        match profile {
+            FindProfile::Strict => Self::Strict,
+            FindProfile::Lenient => Self::Lenient,
+        }
+    }
 }
 
 /// What a command works with.
@@ -67,8 +85,10 @@ impl Context {
         };
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let metier_home = variable("METIER_HOME").map(|home| working_dir.join(home));
-        let user = UserFolders::home_of_process()
-            .map(|home| UserFolders::new(&home, metier_home.as_deref()));
+        // Without links, so that it can be told from the directories above the working directory.
+        let home =
+            UserFolders::home_of_process().map(|home| metier_fs::canonical(&home).unwrap_or(home));
+        let user = home.map(|home| UserFolders::new(&home, metier_home.as_deref()));
         let mut context = Self {
             more_explicit: path_list(variable("METIER_SKILLS_DIR").as_deref()),
             more_user: path_list(variable("CLAUDE_SKILLS_DIR").as_deref()),
@@ -86,21 +106,25 @@ impl Context {
             Some(path) => self.load_layer(&path, Scope::User)?,
             None => None,
         };
-        let project_file = self.project_config();
-        let project = self.load_layer(&project_file, Scope::Project)?;
+        let project = match self.project_config() {
+            Some(path) => self.load_layer(&path, Scope::Project)?,
+            None => None,
+        };
         self.settings = Settings::merge(user.as_ref(), project.as_ref());
         Ok(())
     }
 
-    /// The nearest project configuration, or where it would stand.
-    fn project_config(&self) -> PathBuf {
+    /// The nearest project configuration, or where it would stand. The user's own file is never a
+    /// project's, whatever way leads to it; in the home directory there is no project.
+    fn project_config(&self) -> Option<PathBuf> {
         let home = self.user.as_ref().map(|user| user.home.as_path());
         let below = |dir: &Path| dir.join(AGENT_FOLDER).join(CONFIG_FILE);
-        project_dirs(&self.working_dir, home)
-            .iter()
-            .map(|dir| below(dir))
-            .find(|path| metier_fs::exists(path))
-            .unwrap_or_else(|| below(&self.working_dir))
+        let real = |path: &Path| metier_fs::canonical(path).ok();
+        let users = self.user.as_ref().and_then(|user| real(&user.agent.join(CONFIG_FILE)));
+        let dirs = project_dirs(&self.working_dir, home);
+        let mut files = dirs.iter().map(|dir| below(dir));
+        let found = files.find(|path| real(path).is_some_and(|file| Some(file) != users));
+        found.or_else(|| dirs.first().map(|dir| below(dir)).filter(|path| !metier_fs::exists(path)))
     }
 
     fn load_layer(&mut self, path: &Path, scope: Scope) -> Result<Option<Layer>> {
@@ -176,10 +200,14 @@ impl Context {
     }
 
     pub(crate) fn profile(&self, find: &FindArgs) -> Profile {
-        find.profile.unwrap_or(match self.settings.profile {
+        find.profile.map_or_else(|| self.default_profile(), Profile::from)
+    }
+
+    fn default_profile(&self) -> Profile {
+        match self.settings.profile {
             metier_config::Profile::Lenient => Profile::Lenient,
             metier_config::Profile::Strict => Profile::Strict,
-        })
+        }
     }
 
     pub(crate) fn scan_options(&self, find: &FindArgs) -> ScanOptions {
@@ -194,21 +222,18 @@ impl Context {
             cache_folder: cache.filter(|_| !find.no_cache),
             enabled: self.settings.skills.iter().map(|(id, on)| (id.clone(), *on)).collect(),
             builtin: true,
-            only: None,
         }
     }
 
-    /// Finds the skills of a command, of one source or of all.
-    pub(crate) fn scan(&self, find: &FindArgs, only: Option<Source>) -> Scan {
-        let options = ScanOptions { only, ..self.scan_options(find) };
-        scan(&self.roots(find), &options)
+    /// Finds the skills of a command.
+    pub(crate) fn scan(&self, find: &FindArgs) -> Scan {
+        scan(&self.roots(find), &self.scan_options(find))
     }
 
     /// A registry that can be refreshed and watched.
-    pub(crate) fn registry(&self, find: &FindArgs, only: Option<Source>) -> Registry {
-        let options = ScanOptions { only, ..self.scan_options(find) };
+    pub(crate) fn registry(&self, find: &FindArgs) -> Registry {
         let places = self.places(find);
-        Registry::open(move || resolve(&places), options)
+        Registry::open(move || resolve(&places), self.scan_options(find))
     }
 }
 

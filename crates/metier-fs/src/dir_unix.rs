@@ -127,7 +127,7 @@ fn refused(error: Errno) -> HeadError {
         Errno::NOENT => HeadError::Missing,
         Errno::NOTDIR => HeadError::NotADirectory,
         // A socket cannot be opened; a link refused by NOFOLLOW is no regular file to us.
-        Errno::NXIO => HeadError::NotRegular,
+        Errno::NXIO | Errno::OPNOTSUPP => HeadError::NotRegular,
         other => HeadError::Io(other.into()),
     }
 }

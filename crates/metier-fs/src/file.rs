@@ -7,6 +7,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::dir::Dir;
+use crate::stamp::FileId;
+
 /// Why a file could not be read whole.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -38,7 +41,7 @@ impl From<io::Error> for ReadError {
 }
 
 /// Opens a regular file without waiting for anything; gives its size too.
-fn open_regular(path: &Path) -> Result<(File, u64), ReadError> {
+pub(crate) fn open_regular(path: &Path) -> Result<(File, u64), ReadError> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -148,6 +151,16 @@ pub fn is_link_loop(error: &io::Error) -> bool {
         let _ = error;
         false
     }
+}
+
+/// Whether a link stands at `path`.
+pub fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink())
+}
+
+/// Which directory stands at `path`; links are followed.
+pub fn directory_id(path: &Path) -> Option<FileId> {
+    Dir::open(path).and_then(|dir| dir.id()).ok()
 }
 
 /// The path without links, where it exists.

@@ -10,6 +10,7 @@
 //! | `dir` | an open directory, below which heads of files are read by relative path ([`Dir`]) |
 //! | `stamp` | what a file looked like when it was read ([`Stamp`], [`FileId`]) |
 //! | `file` | whole files, bounded: [`read_bounded`], [`write_atomic`] |
+//! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
 //! | `folders` | the user's folders ([`UserFolders`]) |
 //!
@@ -25,15 +26,17 @@ mod dir;
 mod file;
 mod folders;
 mod head;
+mod skill_root;
 mod stamp;
 mod tree;
 
 pub use dir::Dir;
 pub use file::{
-    PiecewiseFile, ReadError, canonical, exists, is_dir, is_link_loop, modified, read_bounded,
-    read_dir_names, remove_file, write_atomic,
+    PiecewiseFile, ReadError, canonical, directory_id, exists, is_dir, is_link, is_link_loop,
+    modified, read_bounded, read_dir_names, remove_file, write_atomic,
 };
 pub use folders::UserFolders;
 pub use head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name};
+pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};

@@ -3,9 +3,11 @@
 //! Links are listed and never followed; anything past a limit makes two trees different.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use crate::file::open_regular;
 
 /// Bounds on a walk through one skill's directory.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +37,8 @@ pub struct TreeFile {
     pub executable: bool,
     /// Whether it is a link, which is listed and not followed.
     pub link: bool,
+    /// Whether it is a pipe, socket or device, which is listed and never opened.
+    pub special: bool,
 }
 
 /// The files below `dir`, sorted by path, and whether a limit cut the list. Links are listed, not
@@ -45,7 +49,15 @@ pub fn list_files(dir: &Path, limits: TreeLimits) -> io::Result<(Vec<TreeFile>, 
     let mut truncated = false;
     let mut open: Vec<(PathBuf, String, usize)> = vec![(dir.to_owned(), String::new(), 0)];
     while let Some((path, prefix, depth)) = open.pop() {
-        for entry in fs::read_dir(&path)? {
+        let entries = match fs::read_dir(&path) {
+            // What cannot be listed below the directory itself is missing from the list.
+            Err(_) if depth > 0 => {
+                truncated = true;
+                continue;
+            }
+            other => other?,
+        };
+        for entry in entries {
             let entry = entry?;
             seen += 1;
             if seen > limits.entries {
@@ -70,6 +82,7 @@ pub fn list_files(dir: &Path, limits: TreeLimits) -> io::Result<(Vec<TreeFile>, 
                     size: data.len(),
                     executable: is_executable(&data),
                     link: data.is_symlink(),
+                    special: !data.is_symlink() && !data.is_file(),
                 });
             }
         }
@@ -95,7 +108,7 @@ pub fn same_tree(a: &Path, b: &Path, limits: TreeLimits) -> bool {
     let list = |dir: &Path| -> Option<BTreeMap<String, TreeFile>> {
         let (files, truncated) = list_files(dir, limits).ok()?;
         let bytes: u64 = files.iter().map(|file| file.size).sum();
-        let plain = files.iter().all(|file| !file.link);
+        let plain = files.iter().all(|file| !file.link && !file.special);
         (!truncated && plain && bytes <= limits.bytes)
             .then(|| files.into_iter().map(|file| (file.path.clone(), file)).collect())
     };
@@ -106,7 +119,7 @@ pub fn same_tree(a: &Path, b: &Path, limits: TreeLimits) -> bool {
 }
 
 fn same_bytes(a: &Path, b: &Path) -> bool {
-    let (Ok(mut a), Ok(mut b)) = (File::open(a), File::open(b)) else {
+    let (Ok((mut a, _)), Ok((mut b, _))) = (open_regular(a), open_regular(b)) else {
         return false;
     };
     let mut left = [0u8; 16 * 1024];
@@ -150,6 +163,20 @@ mod tests {
         assert!(!same_tree(one.path(), more.path(), limits));
         assert!(!same_tree(one.path(), same.path(), TreeLimits { bytes: 3, ..limits }));
         assert!(!same_tree(one.path(), same.path(), TreeLimits { entries: 2, ..limits }));
+    }
+
+    /// A pipe has no writer here: opening it the usual way would wait for ever.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_makes_trees_different_and_nothing_waits() {
+        let (one, two) = (tree(&[("SKILL.md", "a")]), tree(&[("SKILL.md", "a")]));
+        for dir in [&one, &two] {
+            let made = std::process::Command::new("mkfifo").arg(dir.path().join("pipe")).status();
+            assert!(made.expect("mkfifo").success());
+        }
+        assert!(!same_tree(one.path(), two.path(), TreeLimits::default()));
+        let (files, _) = list_files(one.path(), TreeLimits::default()).expect("lists");
+        assert!(files.iter().any(|file| file.special));
     }
 
     #[test]

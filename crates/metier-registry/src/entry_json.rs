@@ -30,8 +30,8 @@ impl Entry {
         out.extend_from_slice(b"\",\"path\":");
         path(out, &self.path);
         if !self.copies.is_empty() {
-            out.extend_from_slice(b",\"copies\":[");
-            list(out, &self.copies, |out, copy| path(out, copy));
+            out.extend_from_slice(b",\"copies\":");
+            value(out, &self.copies);
         }
         out.extend_from_slice(b",\"controls\":{\"disable_model_invocation\":");
         switch(out, skill.controls.disable_model_invocation);

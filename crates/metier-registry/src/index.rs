@@ -23,7 +23,7 @@ pub struct Entry {
     /// Its directory; `builtin:NAME` for a compiled-in one.
     pub path: PathBuf,
     /// Other directories that hold the same skill: links to it, or byte-identical copies.
-    pub copies: Box<[PathBuf]>,
+    pub copies: Box<[Copy]>,
     /// Whether it is switched on.
     pub enabled: bool,
     /// The digest of the frontmatter as read.
@@ -58,15 +58,21 @@ impl Entry {
             modified,
             priority,
         };
-        if !enabled.is_empty() {
-            let id = entry.id().to_string();
-            for wanted in [entry.skill.name.as_str(), &id] {
-                if let Some((_, on)) = enabled.iter().rev().find(|(known, _)| known == wanted) {
-                    entry.enabled = *on;
-                }
+        entry.switch(enabled);
+        Some(entry)
+    }
+
+    /// Switches the entry on or off as `enabled` says.
+    pub(crate) fn switch(&mut self, enabled: &[(String, bool)]) {
+        if enabled.is_empty() {
+            return;
+        }
+        let id = self.id().to_string();
+        for wanted in [self.skill.name.as_str(), &id] {
+            if let Some((_, on)) = enabled.iter().rev().find(|(known, _)| known == wanted) {
+                self.enabled = *on;
             }
         }
-        Some(entry)
     }
 
     /// Its id: `source:name`.
@@ -112,21 +118,22 @@ impl Entry {
     }
 }
 
+/// Another place of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Copy {
+    /// The directory.
+    #[serde(serialize_with = "path_text")]
+    pub path: PathBuf,
+    /// Where it would come from.
+    pub source: Source,
+}
+
 /// All skills of a scan: the ones that count, by name, and the ones they shadow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
     entries: Vec<Arc<Entry>>,
     shadowed: Vec<Arc<Entry>>,
     hash: Digest,
-}
-
-/// What a name or id leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lookup<'a> {
-    /// The skill.
-    Found(&'a Entry),
-    /// Nothing.
-    NotFound,
 }
 
 impl Index {
@@ -171,33 +178,39 @@ impl Index {
         self.hash
     }
 
-    /// The skill that `query` means: a name, `source:name` or `name@source`.
-    pub fn find(&self, query: &str) -> Lookup<'_> {
-        let by_name = |name: &str| {
-            self.entries
-                .binary_search_by(|entry| entry.skill.name.as_str().cmp(name))
-                .ok()
-                .map(|at| &*self.entries[at])
+    /// The skill that `query` means: `source:name` or `name@source`, else a name. Of several skills
+    /// with one id the best answers; `source:name#2` means the next. An id comes before a name, so
+    /// that no skill can pose as another by calling itself `user:pdf`.
+    pub fn find(&self, query: &str) -> Option<&Entry> {
+        self.find_id(query).or_else(|| self.find_name(query))
+    }
+
+    fn find_name(&self, name: &str) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|entry| entry.skill.name.as_str().cmp(name)).ok()?;
+        Some(&self.entries[at])
+    }
+
+    fn find_id(&self, query: &str) -> Option<&Entry> {
+        let (query, rank) = match query.rsplit_once('#') {
+            Some((id, rank)) => (id, rank.parse::<usize>().ok()?.checked_sub(1)?),
+            None => (query, 0),
         };
-        if let Some(entry) = by_name(query) {
-            return Lookup::Found(entry);
-        }
-        let Ok(id) = query.parse::<SkillId>() else {
-            return Lookup::NotFound;
+        let id: SkillId = query.parse().ok()?;
+        let here = |entry: &Entry| {
+            entry.source == id.source || entry.copies.iter().any(|copy| copy.source == id.source)
         };
-        let all =
-            by_name(id.name.as_str()).into_iter().chain(self.shadowed.iter().map(|entry| &**entry));
-        let found = all
-            .filter(|entry| entry.source == id.source && entry.skill.name == id.name)
-            .min_by_key(|entry| entry.priority);
-        found.map_or(Lookup::NotFound, Lookup::Found)
+        let winner = self.find_name(id.name.as_str());
+        let losers = self.shadowed.iter().map(|entry| &**entry);
+        let named = winner.into_iter().chain(losers.filter(|entry| entry.skill.name == id.name));
+        named.filter(|entry| here(entry)).nth(rank)
     }
 
     /// Every directory that holds a skill of this index.
     pub fn directories(&self) -> impl Iterator<Item = &Path> {
         let own = self.entries.iter().chain(&self.shadowed);
         own.flat_map(|entry| {
-            std::iter::once(entry.path.as_path()).chain(entry.copies.iter().map(PathBuf::as_path))
+            std::iter::once(entry.path.as_path())
+                .chain(entry.copies.iter().map(|copy| copy.path.as_path()))
         })
     }
 }
@@ -211,8 +224,7 @@ impl Serialize for Entry {
         out.serialize_field("source", &self.source)?;
         out.serialize_field("path", &PathText(&self.path))?;
         if !self.copies.is_empty() {
-            let copies: Vec<PathText<'_>> = self.copies.iter().map(|path| PathText(path)).collect();
-            out.serialize_field("copies", &copies)?;
+            out.serialize_field("copies", &self.copies)?;
         }
         out.serialize_field("controls", &self.skill.controls)?;
         out.serialize_field("meta", &Meta(&self.skill))?;

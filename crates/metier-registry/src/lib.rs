@@ -40,7 +40,7 @@ pub mod watch;
 
 pub use builtin::{BuiltinFile, builtin_files};
 pub use changes::{Change, ChangeKind, changes};
-pub use index::{Entry, Index, Lookup};
+pub use index::{Copy, Entry, Index};
 pub use report::{Conflict, Ignored, Report, RootReport, RootState, ShadowReason, Shadowed};
 pub use roots::{Places, Root};
 pub use scan::{Registry, Scan, ScanOptions, scan};

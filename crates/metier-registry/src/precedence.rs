@@ -6,13 +6,13 @@
 //! keeps a place of its own under `plugin:name`.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use metier_fs::Stamp;
+use metier_fs::{FileId, Stamp};
 
-use crate::index::Entry;
+use crate::index::{Copy, Entry};
 use crate::report::{Conflict, ShadowReason, Shadowed};
 
 /// A valid skill as a walk found it.
@@ -36,17 +36,22 @@ pub(crate) struct Decided {
     pub(crate) conflicts: Vec<Conflict>,
 }
 
-/// Decides between `candidates`; `same` tells whether two directories hold byte-identical trees.
-pub(crate) fn decide(
-    candidates: Vec<Candidate>,
-    same: &mut dyn FnMut(&Path, &Path) -> bool,
-) -> Decided {
-    let candidates = merge_links(candidates);
+/// What only the disk can tell.
+pub(crate) trait Disk {
+    /// Which real directory stands at `path`.
+    fn directory(&mut self, path: &Path) -> Option<FileId>;
+    /// Whether two directories hold the same files with the same bytes.
+    fn same_tree(&mut self, a: &Path, b: &Path) -> bool;
+}
+
+/// Decides between `candidates`.
+pub(crate) fn decide(candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Decided {
+    let candidates = merge_links(candidates, disk);
     let mut decided = Decided::default();
     let mut qualified = Vec::new();
     for_each_name(candidates, |group| {
         if group.len() > 1 {
-            *group = merge_copies(std::mem::take(group), same);
+            *group = merge_copies(std::mem::take(group), disk);
         }
         if group.len() > 1 {
             for candidate in group.extract_if(.., |candidate| candidate.plugin.is_some()) {
@@ -60,7 +65,7 @@ pub(crate) fn decide(
     for_each_name(qualified, |group| {
         let taken =
             decided.entries.iter().position(|entry| entry.skill.name == group[0].entry.skill.name);
-        *group = merge_copies(std::mem::take(group), same);
+        *group = merge_copies(std::mem::take(group), disk);
         if let Some(at) = taken {
             let entry = decided.entries.swap_remove(at);
             group.insert(0, Candidate { entry, file: None, via_link: false, plugin: None });
@@ -77,14 +82,16 @@ fn rank(candidate: &Candidate) -> (usize, Reverse<i64>, &Path) {
     (entry.priority, Reverse(entry.modified), &entry.path)
 }
 
-/// One real file reached by several paths is one candidate with several paths.
-fn merge_links(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+/// One real directory reached by several paths is one candidate with several paths. Only files that
+/// look the same can be in one directory, so the disk is asked about those alone.
+fn merge_links(mut candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candidate> {
     // Nearly always every file is its own; sorted numbers tell so without hashing each stamp.
     let mut numbers: Vec<u64> = candidates.iter().filter_map(|c| Some(c.file?.id.inode)).collect();
     numbers.sort_unstable();
-    let repeated = numbers.windows(2).any(|pair| pair[0] == pair[1]);
+    let repeated: HashSet<u64> =
+        numbers.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
     drop(numbers);
-    if !repeated {
+    if repeated.is_empty() {
         return candidates;
     }
     // The highest root keeps the entry; inside it a real path rather than a link.
@@ -93,27 +100,39 @@ fn merge_links(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         key(a).cmp(&key(b)).then_with(|| a.entry.path.cmp(&b.entry.path))
     });
     let mut kept: Vec<Candidate> = Vec::with_capacity(candidates.len());
-    let mut by_file: HashMap<Stamp, usize> = HashMap::with_capacity(candidates.len());
+    let mut by_directory: HashMap<FileId, usize> = HashMap::new();
+    let mut copies: HashMap<usize, Vec<Copy>> = HashMap::new();
     for candidate in candidates {
-        let at = candidate.file.and_then(|file| by_file.get(&file).copied());
-        if let Some(at) = at {
-            add_copy(&mut kept[at].entry, &candidate.entry);
+        let suspect = candidate.file.is_some_and(|file| repeated.contains(&file.id.inode));
+        let directory = if suspect { disk.directory(&candidate.entry.path) } else { None };
+        if let Some(at) = directory.and_then(|id| by_directory.get(&id).copied()) {
+            copies.entry(at).or_default().extend(copies_of(&candidate.entry));
             continue;
         }
-        if let Some(file) = candidate.file {
-            by_file.insert(file, kept.len());
+        if let Some(id) = directory {
+            by_directory.insert(id, kept.len());
         }
         kept.push(candidate);
+    }
+    for (at, more) in copies {
+        add_copies(&mut kept[at].entry, more);
     }
     kept
 }
 
-fn add_copy(entry: &mut Arc<Entry>, copy: &Entry) {
+/// The places of an entry that becomes a copy of another.
+fn copies_of(entry: &Entry) -> impl Iterator<Item = Copy> + '_ {
+    let own = Copy { path: entry.path.clone(), source: entry.source };
+    std::iter::once(own).chain(entry.copies.iter().cloned())
+}
+
+fn add_copies(entry: &mut Arc<Entry>, more: impl IntoIterator<Item = Copy>) {
     let entry = Arc::make_mut(entry);
     let mut copies = std::mem::take(&mut entry.copies).into_vec();
-    copies.push(copy.path.clone());
-    copies.extend(copy.copies.iter().cloned());
+    copies.extend(more);
     copies.sort();
+    copies.dedup();
+    copies.retain(|copy| copy.path != entry.path);
     entry.copies = copies.into();
 }
 
@@ -159,24 +178,23 @@ fn for_each_name(candidates: Vec<Candidate>, mut decide: impl FnMut(&mut Vec<Can
     }
 }
 
-/// Byte-identical copies in other roots join the best of them.
-fn merge_copies(
-    group: Vec<Candidate>,
-    same: &mut dyn FnMut(&Path, &Path) -> bool,
-) -> Vec<Candidate> {
+/// Byte-identical copies in other roots join the best of them. A candidate is compared with the best
+/// few only: a thousand rivals of one name are a conflict, not a thousand comparisons each.
+fn merge_copies(group: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candidate> {
+    const COMPARED: usize = 8;
     let mut kept: Vec<Candidate> = Vec::with_capacity(group.len());
     for candidate in group {
         let entry = &candidate.entry;
-        let twin = kept.iter_mut().find(|known| {
+        let twin = kept.iter().take(COMPARED).position(|known| {
             let other = &known.entry;
             other.priority != entry.priority
                 && other.digest == entry.digest
                 && known.file.is_some()
                 && candidate.file.is_some()
-                && same(&other.path, &entry.path)
+                && disk.same_tree(&other.path, &entry.path)
         });
         match twin {
-            Some(twin) => add_copy(&mut twin.entry, &candidate.entry),
+            Some(at) => add_copies(&mut kept[at].entry, copies_of(entry)),
             None => kept.push(candidate),
         }
     }
@@ -221,7 +239,6 @@ fn settle(group: &mut Vec<Candidate>, decided: &mut Decided) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use metier_fs::FileId;
     use metier_skill::{ParseOptions, Source, parse};
     use proptest::prelude::*;
 
@@ -237,7 +254,7 @@ mod tests {
             entry: Arc::new(Entry {
                 skill: parsed.skill.expect("valid"),
                 source,
-                path: format!("/{root}/{at}-{tree}").into(),
+                path: format!("/{root}/{at}-{tree}-{file}").into(),
                 copies: Box::default(),
                 enabled: true,
                 digest: parsed.digest,
@@ -257,13 +274,23 @@ mod tests {
         }
     }
 
-    fn same_tree_number(a: &Path, b: &Path) -> bool {
-        let number = |path: &Path| path.to_string_lossy().rsplit('-').next().map(str::to_owned);
-        number(a) == number(b)
+    /// Paths end in `-TREE-FILE`: equal trees are copies, equal files one directory.
+    struct Told;
+
+    impl Disk for Told {
+        fn directory(&mut self, path: &Path) -> Option<FileId> {
+            let number = path.to_string_lossy().rsplit('-').next()?.parse().ok()?;
+            Some(FileId { device: 2, inode: number })
+        }
+
+        fn same_tree(&mut self, a: &Path, b: &Path) -> bool {
+            let tree = |path: &Path| path.to_string_lossy().rsplit('-').nth(1).map(str::to_owned);
+            tree(a) == tree(b)
+        }
     }
 
     fn index(candidates: Vec<Candidate>) -> (Vec<Arc<Entry>>, Vec<Arc<Entry>>, Vec<Conflict>) {
-        let decided = decide(candidates, &mut same_tree_number);
+        let decided = decide(candidates, &mut Told);
         let index = crate::index::Index::new(decided.entries, decided.shadowed);
         (index.entries().to_vec(), index.shadowed().to_vec(), decided.conflicts)
     }
@@ -281,7 +308,7 @@ mod tests {
             .to_vec(),
         );
         assert_eq!(entries.len(), 1);
-        assert_eq!(entries[0].path, Path::new("/1/2-3"));
+        assert_eq!(entries[0].path, Path::new("/1/2-3-3"));
         assert_eq!(shadowed.len(), 3);
         let reasons: Vec<_> = conflicts[0].shadowed.iter().map(|s| s.reason).collect();
         assert_eq!(
@@ -308,7 +335,7 @@ mod tests {
                 .to_vec(),
         );
         assert_eq!(entries.len(), 1);
-        assert_eq!(entries[0].path, Path::new("/1/1-1"), "a real path rather than a link");
+        assert_eq!(entries[0].path, Path::new("/1/1-1-1"), "a real path rather than a link");
         assert_eq!(entries[0].copies.len(), 2);
         assert!(shadowed.is_empty());
     }

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
-use metier_fs::{UserFolders, exists, is_dir, modified, read_dir_names};
+use metier_fs::{UserFolders, canonical, exists, is_dir, modified, read_dir_names};
 use metier_skill::Source;
 
 /// An agent's folders for skills, in the project and in the home directory.
@@ -97,9 +97,17 @@ impl Places {
 /// The roots for `places`, highest priority first, each folder once.
 pub fn resolve(places: &Places) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
+    let mut real_paths: Vec<PathBuf> = Vec::new();
     let mut add = |root: Root| {
-        if !roots.iter().any(|known| known.path == root.path) {
-            roots.push(root);
+        // One folder under two names (a link, a `..`) is searched once, at its highest rank.
+        let real = canonical(&root.path).unwrap_or_else(|_| root.path.clone());
+        if !real_paths.contains(&real) {
+            let dotted = root.path.components().any(|part| {
+                matches!(part, std::path::Component::CurDir | std::path::Component::ParentDir)
+            });
+            let path = if dotted { real.clone() } else { root.path.components().collect() };
+            roots.push(Root { path, ..root });
+            real_paths.push(real);
         }
     };
     let named = |source, path: &PathBuf| {
@@ -138,7 +146,7 @@ pub fn resolve(places: &Places) -> Vec<Root> {
 
 /// The directories whose folders count as the project's: from the working directory up to the
 /// repository's top, or to the file system's where there is none. The home directory's folders are
-/// the user's, not a project's, unless it is itself the working directory's repository.
+/// the user's, never a project's.
 pub fn project_dirs(working_dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut dirs = Vec::new();
     for dir in working_dir.ancestors() {
@@ -195,9 +203,16 @@ fn newer(dir: &Path, a: &str, b: &str) -> Ordering {
     }
 }
 
-/// A version's numbers, whether it is a release (a release is newer than its pre-releases), and the
-/// pre-release text.
-fn version(text: &str) -> Option<(Vec<u64>, bool, String)> {
+/// A version, in the order of its age: a release is newer than its pre-releases, and a part of
+/// those that is a number counts by value.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Version {
+    numbers: Vec<u64>,
+    is_release: bool,
+    pre_release: Vec<(u64, String)>,
+}
+
+fn version(text: &str) -> Option<Version> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let text = text.split('+').next()?;
     let (numbers, rest) = match text.split_once('-') {
@@ -205,7 +220,12 @@ fn version(text: &str) -> Option<(Vec<u64>, bool, String)> {
         None => (text, ""),
     };
     let numbers: Option<Vec<u64>> = numbers.split('.').map(|part| part.parse().ok()).collect();
-    Some((numbers?, rest.is_empty(), rest.to_owned()))
+    let part = |part: &str| match part.parse() {
+        Ok(number) => (number, String::new()),
+        Err(_) => (u64::MAX, part.to_owned()),
+    };
+    let pre_release = rest.split('.').map(part).collect();
+    Some(Version { numbers: numbers?, is_release: rest.is_empty(), pre_release })
 }
 
 #[cfg(test)]
@@ -251,6 +271,7 @@ mod tests {
     fn the_newest_version_of_a_plugin_counts() {
         let tmp = tempfile::tempdir().expect("dir");
         let cache = tmp.path().join(PLUGIN_CACHE);
+        assert!(version("1.0.0-rc.10") > version("1.0.0-rc.9"));
         for version in ["1.9.0", "1.10.0", "1.10.0-rc.1", "abcdef", "2.0.0"] {
             std::fs::create_dir_all(cache.join("market/tool").join(version)).expect("dirs");
         }

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use metier_fs::{Links, TreeLimits, same_tree};
+use metier_fs::{FileId, Links, TreeFile, TreeLimits, list_files, same_tree};
 use metier_skill::{Code, Limits, ParseOptions, Profile, Source, parse};
 
 use crate::builtin::builtin_skills;
 use crate::cache::Cache;
 use crate::changes::{Change, changes};
 use crate::index::{Entry, Index};
-use crate::precedence::{Candidate, decide};
+use crate::precedence::{Candidate, Disk, decide};
 use crate::report::{Ignored, Report, RootReport, RootState};
 use crate::roots::Root;
 use crate::walk::{WalkOptions, Walkable, Walked, walk};
@@ -40,8 +40,6 @@ pub struct ScanOptions {
     pub enabled: Vec<(String, bool)>,
     /// Whether the compiled-in skills are listed.
     pub builtin: bool,
-    /// Keep only skills from this source.
-    pub only: Option<Source>,
 }
 
 impl Default for ScanOptions {
@@ -55,7 +53,6 @@ impl Default for ScanOptions {
             cache_folder: None,
             enabled: Vec::new(),
             builtin: true,
-            only: None,
         }
     }
 }
@@ -75,7 +72,8 @@ impl Scan {
     /// The directories in which a change can change what is found.
     pub fn watched(&self) -> impl Iterator<Item = &Path> {
         let skills = self.index.directories().filter(|path| path.is_absolute());
-        self.listed.iter().map(PathBuf::as_path).chain(skills)
+        let ignored = self.report.ignored.iter().map(|line| line.path.as_path());
+        self.listed.iter().map(PathBuf::as_path).chain(skills).chain(ignored)
     }
 }
 
@@ -85,18 +83,18 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
     let start = Instant::now();
     let mut gathered = Gathered::default();
     for (priority, root) in roots.iter().enumerate() {
-        if options.only.is_some_and(|only| only != root.source) {
-            continue;
-        }
         let walkable = Walkable { root, priority, enabled: &options.enabled };
         gathered.add(walkable, walk_root(walkable, options));
     }
-    if options.builtin && options.only.is_none_or(|only| only == Source::Builtin) {
+    if options.builtin {
         gathered.add_builtin(roots.len(), options);
     }
-    let mut budget = COMPARED_BYTES;
-    let mut same = |a: &Path, b: &Path| same_within(a, b, &mut budget);
-    let decided = decide(std::mem::take(&mut gathered.candidates), &mut same);
+    let mut disk = RealDisk { budget: COMPARED_BYTES };
+    let mut decided = decide(std::mem::take(&mut gathered.candidates), &mut disk);
+    for entry in decided.entries.iter_mut().filter(|entry| entry.source == Source::Plugin) {
+        // Its name may have been qualified, which makes another id of it.
+        Arc::make_mut(entry).switch(&options.enabled);
+    }
     let index = Index::new(decided.entries, decided.shadowed);
     gathered.ignored.sort_by(|a, b| a.path.cmp(&b.path));
     gathered.notes.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
@@ -122,7 +120,8 @@ fn walk_root(walkable: Walkable<'_>, options: &ScanOptions) -> Walked {
         profile: options.profile,
         limits: options.limits,
     };
-    let Some(folder) = &options.cache_folder else {
+    // The cache looks at files through links; where those are refused it would look too far.
+    let Some(folder) = options.cache_folder.as_ref().filter(|_| options.follow_links) else {
         return walk(walkable, &walk_options, None);
     };
     let root = walkable.root.path.as_path();
@@ -134,16 +133,29 @@ fn walk_root(walkable: Walkable<'_>, options: &ScanOptions) -> Walked {
     walked
 }
 
-fn same_within(a: &Path, b: &Path, budget: &mut u64) -> bool {
-    let limits =
-        TreeLimits { bytes: (*budget).min(TreeLimits::default().bytes), ..TreeLimits::default() };
-    let same = same_tree(a, b, limits);
-    if same {
-        let size: u64 = metier_fs::list_files(a, limits)
-            .map_or(0, |(files, _)| files.iter().map(|f| f.size).sum());
-        *budget = budget.saturating_sub(size);
+/// The disk, asked a bounded number of times: each comparison costs, also one that fails.
+struct RealDisk {
+    budget: u64,
+}
+
+impl Disk for RealDisk {
+    fn directory(&mut self, path: &Path) -> Option<FileId> {
+        metier_fs::directory_id(path)
     }
-    same
+
+    fn same_tree(&mut self, a: &Path, b: &Path) -> bool {
+        const LEAST: u64 = 64 << 10;
+        let limits = TreeLimits { bytes: self.budget.min(8 << 20), ..TreeLimits::default() };
+        if self.budget < LEAST {
+            return false;
+        }
+        let same = same_tree(a, b, limits);
+        let size = |files: &[TreeFile]| files.iter().map(|file| file.size).sum::<u64>();
+        let read =
+            if same { list_files(a, limits).map_or(0, |(files, _)| size(&files)) } else { 0 };
+        self.budget = self.budget.saturating_sub(read.max(LEAST));
+        same
+    }
 }
 
 #[derive(Default)]

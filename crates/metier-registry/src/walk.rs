@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use metier_fs::{Children, Dir, EntryKind, FileId, Links, Name, is_link_loop};
-use metier_skill::{Code, Diagnostic, Limits, Profile};
+use metier_skill::{Code, Diagnostic, Limits, Profile, Source};
 use rayon::prelude::*;
 
 use crate::cache::{Cache, Record};
@@ -131,6 +131,13 @@ impl Walk<'_> {
         // A root may itself be a skill: `--root my-skill`.
         let itself = Probe { directory: OsString::new(), via_link: false };
         let mut level = match self.read(root, &itself, &mut Scratch::default(), "SKILL.md") {
+            // Only a root that somebody named can be meant as a skill; in an agent's folder a stray
+            // file must not hide the skills beside it.
+            Outcome::Skill(..) if self.walkable.root.source != Source::Explicit => {
+                let message = "`SKILL.md` stands in the folder of skills itself".to_owned();
+                self.note(OsStr::new(""), Code::RootHoldsSkill, message);
+                vec![OsString::new()]
+            }
             Outcome::Skill(found, _) => return self.out.add(found),
             Outcome::Note(code, message) => return self.note(OsStr::new(""), code, message),
             Outcome::Group => vec![OsString::new()],
@@ -226,11 +233,7 @@ impl Walk<'_> {
                 self.note(&parent, Code::WalkTooMany, message);
             }
             self.entries_left -= children.names.len();
-            let odd = children
-                .names
-                .iter()
-                .find(|child| is_other_spelling(child))
-                .map(|child| child.name.clone());
+            let odd = other_spelling(&children.names);
             if odd.is_some_and(|name| self.read_other_spelling(root, &parent, &name)) {
                 continue;
             }
@@ -287,7 +290,11 @@ impl Walk<'_> {
     }
 
     fn note_depth(&mut self, listings: &[(OsString, Children)]) {
-        let deeper = |child: &Name| child.kind == EntryKind::Directory && !is_skipped(&child.name);
+        let deeper = |child: &Name| {
+            let walked =
+                matches!(child.kind, EntryKind::Directory | EntryKind::Link | EntryKind::Unknown);
+            walked && !is_skipped(&child.name)
+        };
         for (directory, _) in
             listings.iter().filter(|(_, children)| children.names.iter().any(deeper))
         {
@@ -350,6 +357,15 @@ fn join(parent: &OsStr, name: OsString) -> OsString {
 
 fn is_skipped(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") || SKIPPED.iter().any(|skipped| name == *skipped)
+}
+
+/// The file that would be `SKILL.md` but for its case: the spelling that is read, else the first by
+/// name, whatever the directory's order.
+fn other_spelling(names: &[Name]) -> Option<OsString> {
+    let mut odd: Vec<&Name> = names.iter().filter(|child| is_other_spelling(child)).collect();
+    odd.sort();
+    let read = odd.iter().find(|child| child.name == "skill.md");
+    read.or_else(|| odd.first()).map(|child| child.name.clone())
 }
 
 /// A file that would be `SKILL.md` but for its case.

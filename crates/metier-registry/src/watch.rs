@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use metier_fs::is_dir;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
@@ -64,7 +64,7 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
                 return;
             }
         }
-        wait(&events, if eyes.blind.is_some() { BLIND_POLL } else { POLL });
+        eyes.wait(&events);
         let (_, changed) = registry.refresh();
         if !changed.is_empty() && on(WatchEvent::Changed(&changed)).is_break() {
             return;
@@ -72,66 +72,131 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
     }
 }
 
-/// Waits for an event and the quiet after it, or for `poll` to pass.
-fn wait(events: &Receiver<()>, poll: Duration) {
-    if events.recv_timeout(poll) == Err(RecvTimeoutError::Disconnected) {
-        std::thread::sleep(poll);
-        return;
-    }
-    for _ in 0..BURSTS {
-        if events.recv_timeout(QUIET).is_err() {
-            return;
-        }
-        while events.try_recv().is_ok() {}
-    }
+/// What an event of the system was about.
+struct Glimpse {
+    paths: Vec<PathBuf>,
+    /// Whether a path may be another file now, or none.
+    replaced: bool,
+    /// Whether the system lost track of what happened.
+    lost: bool,
 }
 
 /// The system's watcher and what it watches.
 struct Eyes {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
+    /// Directories that a scan looks at.
+    wanted: BTreeSet<PathBuf>,
+    /// Folders that do not exist yet; the nearest one above each is watched for its making.
+    absent: Vec<PathBuf>,
     blind: Option<String>,
 }
 
 impl Eyes {
-    fn open(sender: Sender<()>) -> Self {
+    fn open(sender: Sender<Glimpse>) -> Self {
         let handler = move |event: notify::Result<Event>| {
-            if event.map_or(true, |event| event.need_rescan() || matters(&event)) {
-                // The receiver is gone only when the watch has ended.
-                let _ = sender.send(());
-            }
+            // The receiver is gone only when the watch has ended.
+            let _ = sender.send(match event {
+                Ok(event) if is_silent(&event) => return,
+                Ok(event) => Glimpse {
+                    replaced: matches!(
+                        event.kind,
+                        EventKind::Remove(_)
+                            | EventKind::Modify(ModifyKind::Name(_))
+                            | EventKind::Create(_)
+                    ),
+                    lost: event.need_rescan(),
+                    paths: event.paths,
+                },
+                Err(_) => Glimpse { paths: Vec::new(), replaced: false, lost: true },
+            });
         };
-        match notify::recommended_watcher(handler) {
-            Ok(watcher) => Self { watcher: Some(watcher), watched: BTreeSet::new(), blind: None },
-            Err(error) => {
-                Self { watcher: None, watched: BTreeSet::new(), blind: Some(error.to_string()) }
+        let (watcher, blind) = match notify::recommended_watcher(handler) {
+            Ok(watcher) => (Some(watcher), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self {
+            watcher,
+            watched: BTreeSet::new(),
+            wanted: BTreeSet::new(),
+            absent: Vec::new(),
+            blind,
+        }
+    }
+
+    /// Waits for an event that can change what a scan finds, and for the quiet after it; or until
+    /// it is time to look anyway.
+    fn wait(&mut self, events: &Receiver<Glimpse>) {
+        let poll = if self.blind.is_some() { BLIND_POLL } else { POLL };
+        let end = Instant::now() + poll;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match events.recv_timeout(left) {
+                Ok(glimpse) if self.take(&glimpse) => break,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(left),
+            }
+        }
+        for _ in 0..BURSTS {
+            match events.recv_timeout(QUIET) {
+                Ok(glimpse) => self.take(&glimpse),
+                Err(_) => return,
+            };
+            while let Ok(glimpse) = events.try_recv() {
+                self.take(&glimpse);
             }
         }
     }
 
+    /// Whether an event can change what a scan finds. A directory that was removed, or made again
+    /// under the same name, is forgotten: its watch went with it.
+    fn take(&mut self, glimpse: &Glimpse) -> bool {
+        if glimpse.replaced
+            && let Some(watcher) = &mut self.watcher
+        {
+            for path in &glimpse.paths {
+                let gone: Vec<PathBuf> =
+                    self.watched.iter().filter(|known| known.starts_with(path)).cloned().collect();
+                for known in gone {
+                    let _ = watcher.unwatch(&known);
+                    self.watched.remove(&known);
+                }
+            }
+        }
+        // A directory watched only for a folder that may be made below it is busy with other things.
+        let concerns = |path: &PathBuf| {
+            self.wanted.contains(path)
+                || path.parent().is_some_and(|dir| self.wanted.contains(dir))
+                || self.absent.iter().any(|dir| dir.starts_with(path))
+        };
+        glimpse.lost || glimpse.paths.is_empty() || glimpse.paths.iter().any(concerns)
+    }
+
     /// Watches these directories, and no others. Gives whether something new is watched.
     fn follow<'a>(&mut self, directories: impl Iterator<Item = &'a Path>) -> bool {
-        let Some(watcher) = &mut self.watcher else {
-            return false;
-        };
-        let wanted: BTreeSet<PathBuf> = directories.filter_map(nearest).collect();
-        for gone in self.watched.difference(&wanted) {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let (present, absent): (Vec<&Path>, Vec<&Path>) = directories.partition(|dir| is_dir(dir));
+        self.absent = absent.into_iter().map(Path::to_owned).collect();
+        self.wanted = present.into_iter().map(Path::to_owned).collect();
+        let mut all = self.wanted.clone();
+        all.extend(self.absent.iter().filter_map(|dir| nearest(dir)));
+        for gone in self.watched.difference(&all) {
             let _ = watcher.unwatch(gone);
         }
-        let mut kept: BTreeSet<PathBuf> = self.watched.intersection(&wanted).cloned().collect();
+        let mut kept: BTreeSet<PathBuf> = self.watched.intersection(&all).cloned().collect();
         let mut grown = false;
-        for new in wanted.difference(&self.watched) {
+        for new in all.difference(&self.watched) {
             match watcher.watch(new, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     grown = true;
                     kept.insert(new.clone());
                 }
+                // A directory that went away is no reason to give up watching.
+                Err(_) if !is_dir(new) => {}
                 Err(error) => {
-                    // A directory that went away is no reason to give up watching.
-                    if is_dir(new) {
-                        self.blind = Some(error.to_string());
-                        break;
-                    }
+                    self.blind = Some(error.to_string());
+                    break;
                 }
             }
         }
@@ -140,23 +205,23 @@ impl Eyes {
     }
 }
 
-/// The directory itself, or the nearest one above it that exists: where its making would show.
+/// The nearest directory above `dir` that exists: where its making would show.
 fn nearest(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| is_dir(dir)).map(Path::to_owned)
 }
 
-/// Whether an event can change what a scan finds.
-fn matters(event: &Event) -> bool {
+/// Events that change nothing a scan looks at: reads, and writes to other files of a skill.
+fn is_silent(event: &Event) -> bool {
     let skill_file = || {
-        event
-            .paths
-            .iter()
-            .any(|path| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md")))
+        let named = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
+        };
+        event.paths.iter().any(named)
     };
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write))
-        | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => skill_file(),
-        EventKind::Access(_) => false,
-        _ => true,
+        | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => !skill_file(),
+        EventKind::Access(_) => true,
+        _ => false,
     }
 }

@@ -122,6 +122,10 @@ codes! {
         "The file could not be read.",
         "The operating system refused; the skill cannot be judged.",
         "Check the permissions of the file and of its directories.";
+    FileUnwritable "file-unwritable" [E E E] []
+        "The mended file could not be written.",
+        "Nothing was changed in it.",
+        "Check the permissions of the file and its directory; mend a linked file where it is.";
     FileChanging "file-changing" [E E E] []
         "The file changed while it was read, several times.",
         "A half-written skill must not be listed as a valid one.",
@@ -405,10 +409,10 @@ codes! {
         "The root has more entries than the limit; the rest was not walked.",
         "Skills among the rest are not listed.",
         "Name the directories that hold skills as roots, or raise `security.max_walk_entries`.";
-    NameShadowed "name-shadowed" [W W O] []
-        "Another skill of the same name has precedence.",
-        "It is reachable only by its qualified name.",
-        "Rename one of them, or remove the one that is not wanted.";
+    RootHoldsSkill "root-holds-skill" [W W W] []
+        "`SKILL.md` stands in a folder of skills itself.",
+        "Skills are directories below the folder; this one is not listed, and hides nothing.",
+        "Move it into a directory of its own.";
 }
 
 #[cfg(test)]

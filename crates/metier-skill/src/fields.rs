@@ -16,7 +16,7 @@ use crate::diagnostic::Severity;
 use crate::limits::{COMPATIBILITY_CHARS, Profile};
 use crate::name::SkillName;
 use crate::parse::Judge;
-use crate::skill::{Controls, KNOWN_FIELDS, RunMode, SPEC_FIELDS, Skill};
+use crate::skill::{Controls, KNOWN_FIELDS, SPEC_FIELDS, Skill};
 use crate::value::Value;
 use crate::yaml::{Node, NodeKind};
 
@@ -27,7 +27,14 @@ pub(crate) fn read(
     entries: &[(Node<'_>, Node<'_>)],
     judge: &mut Judge<'_>,
 ) -> Option<Skill> {
-    let mut fields = Fields { yaml, judge, name: None, description: None, draft: Draft::default() };
+    let mut fields = Fields {
+        yaml,
+        judge,
+        name: None,
+        description: None,
+        draft: Draft::default(),
+        has_run_mode: false,
+    };
     for (key, value) in entries {
         fields.field(key, value);
     }
@@ -56,6 +63,7 @@ struct Fields<'y, 'j, 'b> {
     name: Option<SkillName>,
     description: Option<Box<str>>,
     draft: Draft,
+    has_run_mode: bool,
 }
 impl Fields<'_, '_, '_> {
     fn profile(&self) -> Profile {
@@ -98,9 +106,7 @@ impl Fields<'_, '_, '_> {
                 }
             }
             "run-mode" => self.run_mode(value),
-            "context" if value.text() == Some("fork") => {
-                self.draft.controls.run_mode = RunMode::Subagent;
-            }
+            "context" => self.context(value),
             "argument-hint" => self.draft.argument_hint = Some(self.raw(value).into()),
             "paths" => self.draft.paths = self.paths(value),
             "model" => self.draft.model = self.text_field(text, value),
@@ -204,19 +210,17 @@ impl Fields<'_, '_, '_> {
     }
 
     fn unknown(&mut self, text: &str, key: &Node<'_>, value: &Node<'_>) {
-        if text != "context" {
-            match KNOWN_FIELDS.iter().find(|known| misspelt::nearly(known, text)) {
-                Some(known) => self.judge.report(
-                    Code::FieldMisspelt,
-                    &key.span,
-                    format!("`{text}` has no effect; did you mean `{known}`?"),
-                ),
-                None => self.judge.report(
-                    Code::FieldUnknown,
-                    &key.span,
-                    format!("`{text}` is not a field Metier knows"),
-                ),
-            }
+        match KNOWN_FIELDS.iter().find(|known| misspelt::nearly(known, text)) {
+            Some(known) => self.judge.report(
+                Code::FieldMisspelt,
+                &key.span,
+                format!("`{text}` has no effect; did you mean `{known}`?"),
+            ),
+            None => self.judge.report(
+                Code::FieldUnknown,
+                &key.span,
+                format!("`{text}` is not a field Metier knows"),
+            ),
         }
         self.draft.unknown.push((text.into(), Value::from_node(value)));
     }

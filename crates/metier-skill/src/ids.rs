@@ -13,7 +13,7 @@ use crate::name::SkillName;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
-    /// A root the user named for this call (`--root`, `METIER_SKILLS_DIR`, `skill_roots`).
+    /// A root the user named for this call (`--root`, `METIER_SKILLS_DIR`).
     Explicit,
     /// A folder of the project, from the working directory up to the repository root.
     Project,

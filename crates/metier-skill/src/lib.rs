@@ -20,6 +20,8 @@
 //! | `repair` | broken YAML that everybody writes |
 //! | `fields` | node tree to typed fields |
 //! | [`codes`] | every diagnostic code: what, why, how to mend, who else rejects it |
+//! | `rel_path` | a path to a file of a skill, checked as text |
+//! | `outline` | headings and sections of Markdown |
 //! | [`hidden`] | text a model would read and a person would not see |
 //!
 //! Files on disk: none. Discovery is `metier-registry`'s, reading is `metier-fs`'s.
@@ -43,8 +45,10 @@ pub mod hidden;
 mod ids;
 mod limits;
 mod name;
+mod outline;
 pub mod parse;
 mod plain;
+mod rel_path;
 mod repair;
 mod skill;
 mod source_map;
@@ -60,7 +64,9 @@ pub use digest::Digest;
 pub use ids::{SkillId, Source, UnknownSource};
 pub use limits::{Limits, Profile};
 pub use name::{NameFault, SkillName, name_faults};
+pub use outline::{Heading, find_section, outline};
 pub use parse::{ParseOptions, Parsed, check, parse};
+pub use rel_path::{PathFault, RelPath};
 pub use skill::{Controls, KNOWN_FIELDS, RunMode, Skill};
 pub use text_edit::{TextEdit, apply_edits};
 pub use tokens::estimate_tokens;

@@ -104,7 +104,9 @@ impl Judge<'_> {
 pub fn parse(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
     let mut judge = Judge { bytes, offset: 0, options, diagnostics: Vec::new() };
     let limit = options.limits.frontmatter_bytes;
-    let found = match fence::find(bytes, Complete::Yes) {
+    // At the limit the bytes are a cut, not an end: `---` there may be the start of another line.
+    let complete = if bytes.len() >= limit { Complete::No } else { Complete::Yes };
+    let found = match fence::find(bytes, complete) {
         Fence::Closed(found) if found.yaml.end <= limit => found,
         Fence::Closed(_) => return stay_out(judge, too_large(limit)),
         Fence::Open if bytes.len() >= limit => return stay_out(judge, too_large(limit)),
@@ -292,7 +294,8 @@ pub fn check(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
             );
         }
     } else {
-        judge.report(Code::FileNotUtf8, &(0..0), "the body is not UTF-8");
+        // Discovery never reads the body, so this cannot keep the skill out of the index.
+        judge.report_as(Code::FileNotUtf8, Severity::Warning, &(0..0), "the body is not UTF-8");
     }
     parsed.diagnostics.append(&mut judge.diagnostics);
     if parsed.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {

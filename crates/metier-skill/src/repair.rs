@@ -48,13 +48,14 @@ pub(crate) fn recover(text: &str, error: YamlError) -> Result<Recovered<'_>, Yam
     ) {
         return Err(error);
     }
-    let Some(fields) = cut(text) else {
+    if text.lines().any(|line| line.starts_with("...") || line.starts_with('%')) {
         return Err(error);
-    };
+    }
+    let Some(fields) = cut(text) else { return Err(error) };
     let mut out = Recovered { entries: Vec::new(), findings: Vec::new() };
     for field in &fields {
         let block = &text[field.block.clone()];
-        let key = &text[field.key.clone()];
+        let key = unquoted(&text[field.key.clone()]);
         if out.entries.iter().any(|(known, _)| known.key_text() == key) {
             let message = format!("the key `{key}` stands twice");
             return Err(YamlError {
@@ -64,10 +65,12 @@ pub(crate) fn recover(text: &str, error: YamlError) -> Result<Recovered<'_>, Yam
             });
         }
         match read_alone(block) {
-            Ok((key, value)) => {
+            Ok((parsed, value)) if parsed.key_text() == key => {
                 let by = field.block.start;
-                out.entries.push((shift(key, by), shift(value, by)));
+                out.entries.push((shift(parsed, by), shift(value, by)));
             }
+            // A key that reads differently alone (an escape in it) is nobody's to guess.
+            Ok(_) => return Err(error),
             Err(failure) => {
                 let failure =
                     YamlError { span: shifted(&failure.span, field.block.start), ..failure };
@@ -76,6 +79,16 @@ pub(crate) fn recover(text: &str, error: YamlError) -> Result<Recovered<'_>, Yam
         }
     }
     Ok(out)
+}
+
+/// A key without the quotes around it.
+fn unquoted(key: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(inner) = key.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return inner;
+        }
+    }
+    key
 }
 
 /// A top-level field: its key, the rest of the key's line, and all its lines.
@@ -154,38 +167,62 @@ fn mend<'a>(
     out: &mut Recovered<'a>,
 ) -> Result<(), YamlError> {
     let key_node = scalar(Cow::Borrowed(key), field.key.clone());
-    if matches!(key, "name" | "description") && field.is_one_line(text) && !field.value.is_empty() {
-        let (code, value) = diagnose(&text[field.value.clone()]);
-        let quoted = double_quoted(&value);
+    let value = &text[field.value.clone()];
+    if matches!(key, "name" | "description") {
+        if !field.is_one_line(text) || value.is_empty() || runs_on(text, field) {
+            return Err(failure);
+        }
+        let (code, meant) = diagnose(value);
+        let quoted = double_quoted(&meant);
         out.findings.push(Finding {
             code,
             span: field.value.clone(),
             message: format!("read as `{key}: {}`", shorten(&quoted)),
             replacement: Some(quoted),
         });
-        out.entries.push((key_node, scalar(Cow::Owned(value.into_owned()), field.value.clone())));
+        let meant = Cow::Owned(meant.into_owned());
+        out.entries.push((key_node, scalar(meant, field.value.clone())));
         return Ok(());
     }
-    let limits = CONTROLS.contains(&key);
-    // An alias, a tag, a depth or a count is an attack wherever it stands.
-    if !matches!(failure.code, Code::YamlSyntax | Code::FrontmatterNotMapping) {
+    if CONTROLS.contains(&key) {
+        let message = format!("`{key}` cannot be read: {}", failure.message);
+        return Err(YamlError {
+            code: Code::ControlUnreadable,
+            span: field.value.clone(),
+            message,
+        });
+    }
+    // What fails and goes on over further lines may hide a field that limits the skill; an alias, a
+    // tag, a depth or a count is an attack wherever it stands.
+    let harmless = field.is_one_line(text)
+        && !runs_on(text, field)
+        && matches!(failure.code, Code::YamlSyntax | Code::FrontmatterNotMapping)
+        && !CONTROLS.iter().any(|control| value.contains(control));
+    if !harmless {
         return Err(failure);
     }
-    if matches!(key, "name" | "description") {
-        return Err(failure);
-    }
-    let raw = trim_range(text, field.value.start..field.block.end);
-    let (code, message) = if limits {
-        (Code::ControlUnreadable, format!("`{key}` cannot be read: {}", failure.message))
-    } else {
-        (
-            Code::FieldUnreadable,
-            format!("`{key}` is no valid YAML and was kept as text: {}", failure.message),
-        )
-    };
-    out.findings.push(Finding { code, span: raw.clone(), message, replacement: None });
-    out.entries.push((key_node, scalar(Cow::Borrowed(&text[raw.clone()]), raw)));
+    out.findings.push(Finding {
+        code: Code::FieldUnreadable,
+        span: field.value.clone(),
+        message: format!("`{key}` is no valid YAML and was kept as text: {}", failure.message),
+        replacement: None,
+    });
+    out.entries.push((key_node, scalar(Cow::Borrowed(value), field.value.clone())));
     Ok(())
+}
+
+/// Whether the value may go on below its line to a YAML parser: a quote that is closed further down,
+/// or a bracket that is not closed on the line. Then lines below that look like fields may be text.
+fn runs_on(text: &str, field: &Field) -> bool {
+    let value = &text[field.value.clone()];
+    let below = &text[field.value.end..];
+    for quote in ['"', '\''] {
+        if value.strip_prefix(quote).is_some_and(|rest| !rest.contains(quote)) {
+            return below.contains(quote);
+        }
+    }
+    let count = |wanted: [char; 2]| value.matches(wanted).count();
+    value.starts_with(['[', '{']) && count(['[', '{']) > count([']', '}'])
 }
 
 /// What is wrong with a one-line value, and the text its author meant.
@@ -201,7 +238,10 @@ fn diagnose(value: &str) -> (Code, Cow<'_, str>) {
         return match inner {
             // An escaped closing quote closes nothing.
             Some(inner) if quote == '"' && !ends_escaped(inner) => {
-                if inner.contains('\\') {
+                if has_bare_quote(inner) {
+                    // `"Foo" and "Bar"`: the quotes are the author's words.
+                    (Code::YamlTextAfterQuote, Cow::Borrowed(value))
+                } else if inner.contains('\\') {
                     (
                         Code::YamlBadEscape,
                         Cow::Owned(inner.replace("\\\"", "\"").replace("\\\\", "\\")),
@@ -212,6 +252,9 @@ fn diagnose(value: &str) -> (Code, Cow<'_, str>) {
             }
             Some(inner) if quote == '\'' => {
                 (Code::YamlTextAfterQuote, Cow::Owned(inner.replace("''", "'")))
+            }
+            _ if quote == '"' && rest.contains('"') && !has_bare_quote(rest) => {
+                (Code::YamlUnclosedQuote, Cow::Owned(rest.replace("\\\"", "\"")))
             }
             _ if rest.contains(quote) => (Code::YamlTextAfterQuote, Cow::Borrowed(value)),
             _ => (Code::YamlUnclosedQuote, Cow::Borrowed(rest)),
@@ -240,6 +283,11 @@ pub(crate) fn typographic(value: &str) -> Option<&str> {
     const CLOSE: [char; 3] = ['”', '“', '’'];
     let inner = value.strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
     (!inner.contains(OPEN) && !inner.contains(['”', '“'])).then_some(inner)
+}
+
+/// A double quote with no backslash before it.
+fn has_bare_quote(text: &str) -> bool {
+    text.match_indices('"').any(|(at, _)| !ends_escaped(&text[..at]))
 }
 
 fn ends_escaped(text: &str) -> bool {
@@ -320,6 +368,8 @@ mod tests {
             ("\"quoted\" then text", Code::YamlTextAfterQuote, "\"quoted\" then text"),
             ("\"open", Code::YamlUnclosedQuote, "open"),
             ("'it's fine'", Code::YamlTextAfterQuote, "it's fine"),
+            ("\"Foo\" and \"Bar\"", Code::YamlTextAfterQuote, "\"Foo\" and \"Bar\""),
+            ("\"x \\\" y: z", Code::YamlUnclosedQuote, "x \" y: z"),
             ("\"C:\\dir\"", Code::YamlBadEscape, "C:\\dir"),
             ("“Use when: asked”", Code::YamlSmartQuotes, "Use when: asked"),
         ] {
@@ -328,12 +378,32 @@ mod tests {
     }
 
     #[test]
+    fn no_broken_text_loses_or_plants_a_control() {
+        for text in [
+            "name: a\ndescription: fine\n\"allowed-tools\": [Read\n",
+            "name: a\ndescription: fine\n'allowed-tools': {Read\n",
+            "name: a\ndescription: fine\n\"disable-model-invocation\": \"true\n",
+            "name: a\ndescription: Use when: x\nallowed-tools: Read\n\"allowed-tools\": Bash\n",
+            "name: a\ndescription: Use when: x\nlicense: MIT\n? disable-model-invocation\n: true\n",
+            "name: a\ndescription: Use when: x\nlicense: MIT\n\"disable\\x2dmodel-invocation\": true\n",
+            "name: a\ndescription: b\nlicense: MIT\n disable-model-invocation: true\n",
+            "name: a\ndescription: b\nlicense: MIT\n{disable-model-invocation: true}\n",
+            "name: a: b\ndescription: \"foo\nallowed-tools: Bash\nbar: \"\n",
+            "name: a: b\ndescription: 'foo\nallowed-tools: Bash\nbar: '\n",
+            "name: a: b\ndescription: c\nmetadata: {\nallowed-tools: Bash\n}\n",
+            "name: a\ndescription: Use when: x\nlicense: MIT\n...\nallowed-tools: Bash\n",
+            "name: a\ndescription: Use when: x\nlicense: [allowed-tools] Read\n",
+        ] {
+            let error = yaml::parse(text).expect_err("broken");
+            assert!(recover(text, error).is_err(), "{text:?} was repaired");
+        }
+    }
+
+    #[test]
     fn a_field_that_grants_is_never_repaired() {
         let text = "name: a\ndescription: b\nallowed-tools: [Read\n";
-        let recovered =
-            recover(text, yaml::parse(text).expect_err("broken")).unwrap_or_else(|_| panic!());
-        assert_eq!(recovered.findings[0].code, Code::ControlUnreadable);
-        assert_eq!(recovered.findings[0].replacement, None);
+        let refused = recover(text, yaml::parse(text).expect_err("broken")).err();
+        assert_eq!(refused.map(|error| error.code), Some(Code::ControlUnreadable));
     }
 
     #[test]

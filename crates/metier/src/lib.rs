@@ -2,7 +2,7 @@
 //!
 //! This crate holds no code of its own. It names the parts an agent uses first and re-exports the
 //! rest as modules: [`skill`] (what a skill is), [`registry`] (finding skills), [`config`]
-//! (settings) and [`fs`] (files and folders).
+//! (settings), [`loader`] (reading one body or one part of one file) and [`fs`] (files and folders).
 //!
 //! # Skills in ten lines
 //!
@@ -28,6 +28,27 @@
 //! # assert!(found.index.entries().iter().any(|entry| entry.name().as_str() == "pdf"));
 //! ```
 //!
+//! # Reading one skill
+//!
+//! ```
+//! use metier::{BodyLimits, ResourceLimits, ResourceQuery, SkillRoot, load_body, load_resource};
+//! # let tmp = tempfile::tempdir().unwrap();
+//! # let dir = tmp.path().join("pdf");
+//! # std::fs::create_dir_all(dir.join("references")).unwrap();
+//! # std::fs::write(dir.join("SKILL.md"), "---\nname: pdf\ndescription: d\n---\n# PDF\n").unwrap();
+//! # std::fs::write(dir.join("references/forms.md"), "# Forms\n## Fields\nNames.\n").unwrap();
+//!
+//! let root = SkillRoot::open(&dir)?;
+//! let body = load_body(&root, &BodyLimits::default())?;
+//! assert_eq!(body.text, "# PDF\n");
+//! let query = ResourceQuery { section: Some("Fields"), ..ResourceQuery::default() };
+//! let part = load_resource(&root, "references/forms.md", &query, &ResourceLimits::default())?;
+//! assert_eq!(part.text, "## Fields\nNames.\n");
+//! let refused = load_resource(&root, "../secret", &query, &ResourceLimits::default());
+//! assert_eq!(refused.unwrap_err().code(), "PathTraversalBlocked");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Judging one skill
 //!
 //! ```
@@ -39,14 +60,16 @@
 
 pub use metier_config as config;
 pub use metier_fs as fs;
+pub use metier_loader as loader;
 pub use metier_registry as registry;
 pub use metier_skill as skill;
 
-pub use metier_fs::UserFolders;
-pub use metier_registry::roots::resolve;
-pub use metier_registry::{
-    Entry, Index, Lookup, Places, Registry, Report, Root, Scan, ScanOptions, scan,
+pub use metier_fs::{SkillRoot, UserFolders};
+pub use metier_loader::{
+    BodyLimits, LoadError, Loaded, ResourceLimits, ResourceQuery, load_body, load_resource,
 };
+pub use metier_registry::roots::resolve;
+pub use metier_registry::{Entry, Index, Places, Registry, Report, Root, Scan, ScanOptions, scan};
 pub use metier_skill::{
     Code, Diagnostic, ParseOptions, Parsed, Profile, Severity, Skill, SkillName, check, parse,
 };

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use metier_fs::{ReadError, is_dir, read_bounded, write_atomic};
+use metier_fs::{PiecewiseFile, ReadError, is_dir, read_bounded, write_atomic};
 use metier_registry::{Root, ScanOptions, scan};
 use metier_skill::{
     Code, Diagnostic, DiagnosticAt, ParseOptions, Profile, Severity, Source, TextEdit, apply_edits,
@@ -14,7 +14,7 @@ use metier_skill::{
 };
 use serde::Serialize;
 
-use crate::commands::inspect::skill_file;
+use crate::commands::content::skill_file;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
@@ -117,15 +117,34 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> Result<Box<dyn Output>
         fixed: 0,
     };
     for target in targets(args, context)? {
-        checked.add(&target, profile, args, context)?;
+        checked.add(&target, profile, args, context);
     }
     Ok(Box::new(checked))
 }
 
-/// A skill's directory, or something in its place that cannot be one.
+/// A `SKILL.md` to check, or something in its place that cannot be one.
 struct Target {
-    directory: PathBuf,
+    file: PathBuf,
     problem: Option<Diagnostic>,
+}
+
+impl Target {
+    fn skill(directory: &Path) -> Self {
+        Self { file: skill_file(directory), problem: None }
+    }
+
+    fn problem(
+        file: PathBuf,
+        code: Code,
+        severity: Severity,
+        message: impl Into<Box<str>>,
+    ) -> Self {
+        Self { file, problem: Some(Diagnostic::about_file(code, severity, message)) }
+    }
+
+    fn directory(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new(""))
+    }
 }
 
 fn targets(args: &CheckArgs, context: &Context) -> Result<Vec<Target>> {
@@ -144,25 +163,25 @@ fn targets(args: &CheckArgs, context: &Context) -> Result<Vec<Target>> {
         if is_dir(&path) && (!names_file || metier_fs::exists(&path.join("SKILL.md"))) {
             let found = below(&path, context);
             if found.is_empty() {
-                let problem = Diagnostic::about_file(
+                let message = "there is no `SKILL.md` in this directory or below it";
+                targets.push(Target::problem(
+                    path.join("SKILL.md"),
                     Code::FileMissing,
                     Severity::Error,
-                    "there is no `SKILL.md` in this directory or below it",
-                );
-                targets.push(Target { directory: path, problem: Some(problem) });
+                    message,
+                ));
             }
             targets.extend(found);
         } else if names_file {
-            let directory = path.parent().map(Path::to_owned).unwrap_or_default();
-            targets.push(Target { directory, problem: None });
+            targets.push(Target { file: path, problem: None });
         } else {
             return Err(CommandError::usage(format!(
                 "{shown} is not a skill: it is neither a directory nor a file called SKILL.md"
             )));
         }
     }
-    targets.sort_by(|a, b| a.directory.cmp(&b.directory));
-    targets.dedup_by(|a, b| a.directory == b.directory);
+    targets.sort_by(|a, b| a.file.cmp(&b.file));
+    targets.dedup_by(|a, b| a.file == b.file);
     Ok(targets)
 }
 
@@ -183,7 +202,7 @@ fn default_targets(context: &Context) -> Result<Vec<Target>> {
     Ok(found)
 }
 
-/// Every directory with a `SKILL.md` at or below `path`, valid or not.
+/// Every `SKILL.md` at or below `path`, valid or not, and what could not be looked at.
 fn below(path: &Path, context: &Context) -> Vec<Target> {
     let root =
         Root { source: Source::Explicit, path: path.to_owned(), plugin: None, required: true };
@@ -193,48 +212,60 @@ fn below(path: &Path, context: &Context) -> Vec<Target> {
         ..context.scan_options(&FindArgs::default())
     };
     let scan = scan(&[root], &options);
-    let refused = scan.report.ignored.iter().map(|line| {
+    let mut targets = Vec::new();
+    for line in &scan.report.ignored {
         let odd =
             matches!(line.code, Code::FileNotRegular | Code::FileUnreadable | Code::FileChanging);
-        let problem =
-            odd.then(|| Diagnostic::about_file(line.code, Severity::Error, line.message.clone()));
-        Target { directory: line.path.clone(), problem }
-    });
-    let mut targets: Vec<Target> = refused.collect();
-    targets.extend(
-        scan.index
-            .directories()
-            .map(|directory| Target { directory: directory.to_owned(), problem: None }),
-    );
-    targets.sort_by(|a, b| a.directory.cmp(&b.directory));
+        targets.push(if odd {
+            Target::problem(
+                line.path.join("SKILL.md"),
+                line.code,
+                Severity::Error,
+                line.message.clone(),
+            )
+        } else {
+            Target::skill(&line.path)
+        });
+    }
+    for line in &scan.report.notes {
+        // A directory that was only walked once is no fault of its skills.
+        if let Some(severity) =
+            line.code.severity(Profile::Strict).filter(|it| *it > Severity::Note)
+        {
+            targets.push(Target::problem(
+                line.path.clone(),
+                line.code,
+                severity,
+                line.message.clone(),
+            ));
+        }
+    }
+    // A skill that links lead to is checked once, where it really is.
+    let entries = scan.index.entries().iter().chain(scan.index.shadowed());
+    targets.extend(entries.map(|entry| Target::skill(&entry.path)));
+    targets.sort_by(|a, b| a.file.cmp(&b.file));
     targets
 }
 
 impl Checked {
-    fn add(
-        &mut self,
-        target: &Target,
-        profile: Profile,
-        args: &CheckArgs,
-        context: &Context,
-    ) -> Result<()> {
-        let path = skill_file(&target.directory);
+    fn add(&mut self, target: &Target, profile: Profile, args: &CheckArgs, context: &Context) {
+        let path = target.file.clone();
         let file = shown(&path, context);
-        let (mut source, problem) = match (&target.problem, read_bounded(&path, LARGEST)) {
+        let (mut source, problem) = match (&target.problem, read_skill(&path)) {
             (Some(problem), _) => (Vec::new(), Some(problem.clone())),
             (None, Ok(source)) => (source, None),
             (None, Err(error)) => (Vec::new(), Some(unreadable(&error))),
         };
         if let Some(problem) = problem {
             self.skills.push(CheckedSkill { file, source, diagnostics: vec![problem], diff: None });
-            return Ok(());
+            return;
         }
-        let real =
-            metier_fs::canonical(&target.directory).unwrap_or_else(|_| target.directory.clone());
+        let directory = target.directory();
+        let real = metier_fs::canonical(directory).unwrap_or_else(|_| directory.to_owned());
         let options = ParseOptions {
             profile,
             limits: context.limits(),
-            directory: name_of(&target.directory).or_else(|| name_of(&real)),
+            directory: name_of(directory).or_else(|| name_of(&real)),
         };
         let mut diagnostics = judge(&source, &path, &options);
         let mut shown_diff = None;
@@ -242,15 +273,15 @@ impl Checked {
             diagnostics.iter().filter_map(|d| d.fix.as_deref().cloned()).collect();
         if (args.fix || args.diff) && !edits.is_empty() {
             let mended = apply_edits(&source, &edits);
-            shown_diff = Some(diff::unified(&file, &source, &mended));
-            if args.fix {
-                write_atomic(&path, &mended).map_err(|error| {
-                    CommandError::failed(
-                        "not-written",
-                        format!("{file} cannot be written: {error}"),
-                    )
-                    .help("nothing was changed in it; check its permissions")
-                })?;
+            let mend = if args.fix { write_mended(&path, &mended) } else { Ok(()) };
+            match mend {
+                Ok(()) => shown_diff = Some(diff::unified(&file, &source, &mended)),
+                Err(message) => {
+                    let code = Code::FileUnwritable;
+                    diagnostics.insert(0, Diagnostic::about_file(code, Severity::Error, message));
+                }
+            }
+            if args.fix && shown_diff.is_some() {
                 self.fixed += edits.len();
                 source = mended;
                 diagnostics = judge(&source, &path, &options);
@@ -260,7 +291,6 @@ impl Checked {
             diagnostics.retain(|diagnostic| diagnostic.severity > Severity::Note);
         }
         self.skills.push(CheckedSkill { file, source, diagnostics, diff: shown_diff });
-        Ok(())
     }
 
     fn summary(&self) -> Summary {
@@ -275,6 +305,27 @@ impl Checked {
             fixed: self.fixed,
         }
     }
+}
+
+/// The file; of one that is too large to check whole, the beginning.
+fn read_skill(path: &Path) -> std::result::Result<Vec<u8>, ReadError> {
+    match read_bounded(path, LARGEST) {
+        Err(ReadError::TooLarge(_)) => {
+            let file = PiecewiseFile::open(path)?;
+            let mut bytes = vec![0; usize::try_from(LARGEST).unwrap_or(0)];
+            file.read_at(0, &mut bytes)?;
+            Ok(bytes)
+        }
+        other => other,
+    }
+}
+
+/// Writes a mended file where it really is; a link is left alone, because it may lead anywhere.
+fn write_mended(path: &Path, mended: &[u8]) -> std::result::Result<(), String> {
+    if metier_fs::is_link(path) {
+        return Err("the file is a link and was not mended".to_owned());
+    }
+    write_atomic(path, mended).map_err(|error| format!("the file cannot be written: {error}"))
 }
 
 fn judge(source: &[u8], path: &Path, options: &ParseOptions<'_>) -> Vec<Diagnostic> {

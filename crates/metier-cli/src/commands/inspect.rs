@@ -3,16 +3,14 @@
 //! The only discovery command that reads a body, to say what loading it would cost.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
 use clap::Args;
-use metier_config::nearest;
-use metier_fs::{TreeFile, TreeLimits, list_files, read_bounded};
-use metier_registry::{Conflict, Entry, Lookup, Scan, builtin_files};
+use metier_registry::{Conflict, Entry};
 use metier_skill::{Diagnostic, ParseOptions, check, estimate_tokens};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::commands::content::{Content, FileKind, FileRow, find, skill_file};
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
@@ -20,9 +18,6 @@ use crate::output::{Output, heading, write_json};
 use crate::render::diagnostic::draw;
 use crate::render::style::{BOLD, CYAN, DIM, YELLOW, paint};
 use crate::render::{bytes, count, one_line, safe};
-
-/// The largest `SKILL.md` whose body is read for its size and diagnostics.
-const LARGEST_BODY: u64 = 16 << 20;
 
 /// Show everything about one skill: fields, controls, files, cost, where it was found, faults.
 ///
@@ -59,24 +54,6 @@ struct Inspection {
     source: Vec<u8>,
 }
 
-#[derive(Serialize)]
-struct FileRow {
-    path: String,
-    kind: FileKind,
-    bytes: u64,
-    executable: bool,
-    link: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum FileKind {
-    Markdown,
-    Script,
-    Template,
-    Other,
-}
-
 /// What the skill costs a model, as an estimate.
 #[derive(Serialize)]
 struct Tokens {
@@ -85,10 +62,8 @@ struct Tokens {
 }
 
 pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find, None);
-    let Lookup::Found(entry) = scan.index.find(&args.name) else {
-        return Err(not_found(&args.name, &scan));
-    };
+    let scan = context.scan(&args.find);
+    let entry = find(&args.name, &scan)?;
     let content = Content::read(entry)?;
     let options = ParseOptions {
         profile: context.profile(&args.find),
@@ -117,7 +92,7 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
     let root = scan.report.roots.iter().find(|root| root.priority == entry.priority);
     Ok(Box::new(Inspection {
         entry: entry_json,
-        files: content.files.into_iter().map(row).collect(),
+        files: content.files,
         files_truncated: content.truncated,
         tokens: Tokens { catalog: estimate_tokens(&line), body: estimate_tokens(&body) },
         body_lines: body.lines().count(),
@@ -127,116 +102,6 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
         diagnostics: parsed.diagnostics,
         source: content.skill_md,
     }))
-}
-
-/// A skill's files, from disk or from the binary.
-struct Content {
-    skill_md: Vec<u8>,
-    files: Vec<TreeFile>,
-    truncated: bool,
-}
-
-impl Content {
-    fn read(entry: &Entry) -> Result<Self> {
-        if entry.source == metier_skill::Source::Builtin {
-            return Ok(Self::builtin(entry));
-        }
-        let file = skill_file(&entry.path);
-        let unreadable = |path: &Path, reason: String| {
-            CommandError::failed(
-                "file-unreadable",
-                format!("{} cannot be read: {reason}", path_text(path)),
-            )
-            .help("it was there a moment ago; run the command again")
-        };
-        let skill_md = read_bounded(&file, LARGEST_BODY)
-            .map_err(|error| unreadable(&file, error.to_string()))?;
-        let (files, truncated) = list_files(&entry.path, TreeLimits::default())
-            .map_err(|error| unreadable(&entry.path, error.to_string()))?;
-        Ok(Self { skill_md, files, truncated })
-    }
-
-    fn builtin(entry: &Entry) -> Self {
-        let name = entry.path.to_string_lossy().replace("builtin:", "");
-        let own = || builtin_files().iter().filter(|file| file.skill == name);
-        let files = own().map(|file| TreeFile {
-            path: file.path.to_owned(),
-            size: file.bytes.len() as u64,
-            executable: file.path.starts_with("scripts/"),
-            link: false,
-        });
-        let skill_md = own()
-            .find(|file| file.path == "SKILL.md")
-            .map_or(Vec::new(), |file| file.bytes.to_vec());
-        Self { skill_md, files: files.collect(), truncated: false }
-    }
-}
-
-/// The skill's file: `SKILL.md`, or the lower-case spelling that is read too.
-pub(crate) fn skill_file(directory: &Path) -> PathBuf {
-    let upper = directory.join("SKILL.md");
-    let lower = directory.join("skill.md");
-    if !metier_fs::exists(&upper) && metier_fs::exists(&lower) { lower } else { upper }
-}
-
-fn row(file: TreeFile) -> FileRow {
-    let kind = kind(&file);
-    FileRow {
-        path: file.path,
-        kind,
-        bytes: file.size,
-        executable: file.executable,
-        link: file.link,
-    }
-}
-
-fn kind(file: &TreeFile) -> FileKind {
-    let path = file.path.to_ascii_lowercase();
-    let suffix = path
-        .rsplit('/')
-        .next()
-        .and_then(|name| name.rsplit_once('.'))
-        .map_or("", |(_, suffix)| suffix);
-    let below = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
-    match suffix {
-        _ if below("templates/") || below("assets/") => FileKind::Template,
-        "tmpl" | "tpl" | "j2" | "jinja" | "jinja2" | "hbs" | "mustache" | "ejs" => {
-            FileKind::Template
-        }
-        "md" | "markdown" | "mdx" => FileKind::Markdown,
-        "py" | "sh" | "bash" | "zsh" | "fish" | "js" | "mjs" | "cjs" | "ts" | "rb" | "pl"
-        | "php" | "lua" | "r" | "ps1" | "bat" | "cmd" | "go" | "rs" => FileKind::Script,
-        _ if below("scripts/") || below("bin/") || (file.executable && suffix.is_empty()) => {
-            FileKind::Script
-        }
-        _ => FileKind::Other,
-    }
-}
-
-fn not_found(name: &str, scan: &Scan) -> CommandError {
-    let shown = safe(name).into_owned();
-    let ignored = scan
-        .report
-        .ignored
-        .iter()
-        .find(|line| line.path.file_name().is_some_and(|dir| dir == name));
-    if let Some(line) = ignored {
-        let place = line.line.map_or_else(String::new, |number| format!(":{number}"));
-        let message = format!(
-            "`{shown}` is not listed: {} [{}] {}{place}",
-            safe(&line.message),
-            line.code,
-            path_text(&line.path)
-        );
-        return CommandError::failed("skill-ignored", message)
-            .help(format!("{} `metier check` shows the line.", line.code.info().mend));
-    }
-    let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
-    let help = match nearest(name, names) {
-        Some(near) => format!("did you mean `{}`?", safe(near)),
-        None => "`metier list --all` shows every skill, and why others were left out".to_owned(),
-    };
-    CommandError::failed("skill-not-found", format!("there is no skill `{shown}` here")).help(help)
 }
 
 impl Output for Inspection {
@@ -282,7 +147,7 @@ impl Inspection {
         let controls = &skill.controls;
         let mut facts = vec![("path", path_text(&entry.path))];
         facts.extend(self.root.as_ref().map(|root| ("root", safe(root).into_owned())));
-        facts.extend(entry.copies.iter().map(|copy| ("also at", path_text(copy))));
+        facts.extend(entry.copies.iter().map(|copy| ("also at", path_text(&copy.path))));
         facts.push(("enabled", if entry.enabled { "yes".to_owned() } else { "no".to_owned() }));
         let who = match (controls.disable_model_invocation, controls.user_invocable) {
             (false, true) => "a model or a person",
@@ -347,7 +212,7 @@ impl Inspection {
             if rows.is_empty() {
                 continue;
             }
-            writeln!(out, "  {}", paint(CYAN, format!("{kind:?}").to_lowercase()))?;
+            writeln!(out, "  {}", paint(CYAN, kind.as_str()))?;
             for file in rows.iter().take(50) {
                 let link = if file.link { " (link)" } else { "" };
                 writeln!(out, "    {}{link}  {}", safe(&file.path), paint(DIM, bytes(file.bytes)))?;

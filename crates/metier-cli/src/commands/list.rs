@@ -2,6 +2,7 @@
 //!
 //! Finding is `metier-registry`'s; this file renders, in parallel where there are many.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -9,11 +10,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use metier_registry::watch::{WatchEvent, watch};
-use metier_registry::{Change, ChangeKind, Entry, Scan};
-use metier_skill::Source;
+use metier_registry::{Change, ChangeKind, Entry, Ignored, Scan};
+use metier_skill::{Code, Source};
 use rayon::prelude::*;
 
 use crate::context::{Context, FindArgs};
+use crate::error::Exit;
 use crate::output::{Output, heading, remark, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::Table;
@@ -49,23 +51,24 @@ pub(crate) struct ListArgs {
 struct Listing {
     scan: Scan,
     all: bool,
+    source: Option<Source>,
 }
 
 pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
     if args.watch {
         return follow(args, context, json);
     }
-    let scan = context.scan(&args.find, args.source);
-    Box::new(Listing { scan, all: args.all })
+    let scan = context.scan(&args.find);
+    Box::new(Listing { scan, all: args.all, source: args.source })
 }
 
 impl Output for Listing {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"{\"skills\":")?;
-        write_entries(self.scan.index.entries(), out)?;
+        write_entries(&self.chosen(self.scan.index.entries()), out)?;
         if self.all {
             out.write_all(b",\"shadowed\":")?;
-            write_entries(self.scan.index.shadowed(), out)?;
+            write_entries(&self.chosen(self.scan.index.shadowed()), out)?;
         }
         out.write_all(b",\"report\":")?;
         serde_json::to_writer(&mut *out, &self.scan.report)?;
@@ -73,20 +76,52 @@ impl Output for Listing {
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        let entries = self.scan.index.entries();
+        let entries = self.chosen(self.scan.index.entries());
         if !entries.is_empty() {
-            table(entries).write(out)?;
+            table(&entries).write(out)?;
         }
         if self.all {
             self.others(out)?;
         }
         out.flush()?;
         remark(&self.totals());
+        for line in self.named_roots_missed() {
+            let warning = paint(RED, "error");
+            remark(&format!("{warning}: {}: {}", path_text(&line.path), line.message));
+        }
         Ok(())
+    }
+
+    /// A root that was named and cannot be searched is a mistake, whatever else was found.
+    fn exit(&self) -> Exit {
+        if self.named_roots_missed().next().is_some() { Exit::Findings } else { Exit::Done }
     }
 }
 
 impl Listing {
+    /// The entries of the source that was asked for; precedence was decided among all.
+    fn chosen<'e>(&self, entries: &'e [Arc<Entry>]) -> Cow<'e, [Arc<Entry>]> {
+        match self.source {
+            None => Cow::Borrowed(entries),
+            Some(source) => {
+                entries.iter().filter(|entry| entry.source == source).cloned().collect()
+            }
+        }
+    }
+
+    fn named_roots_missed(&self) -> impl Iterator<Item = &Ignored> {
+        let codes = [Code::RootMissing, Code::RootNotDirectory, Code::RootUnreadable];
+        let roots = &self.scan.report.roots;
+        let named = |path: &Path| {
+            roots.iter().any(|root| root.path == path && root.source == Source::Explicit)
+        };
+        self.scan
+            .report
+            .notes
+            .iter()
+            .filter(move |line| codes.contains(&line.code) && named(&line.path))
+    }
+
     fn others(&self, out: &mut dyn Write) -> io::Result<()> {
         let report = &self.scan.report;
         if !report.conflicts.is_empty() {
@@ -130,7 +165,7 @@ impl Listing {
         let roots = report.roots.iter().filter(|root| root.found > 0).count();
         let mut text = format!(
             "{} in {}",
-            count(self.scan.index.entries().len(), "skill"),
+            count(self.chosen(self.scan.index.entries()).len(), "skill"),
             count(roots, "root")
         );
         let shadowed = self.scan.index.shadowed().len();
@@ -216,7 +251,7 @@ fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> 
 
 /// Prints changes until it is interrupted or nobody reads any more.
 fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
-    let registry = context.registry(&args.find, args.source);
+    let registry = context.registry(&args.find);
     let count_now = registry.snapshot().index.entries().len();
     watch(&registry, &mut |event| {
         let written = match event {
@@ -232,7 +267,13 @@ fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
                 ));
                 Ok(())
             }
-            WatchEvent::Changed(changes) => print_changes(changes, json),
+            WatchEvent::Changed(changes) => {
+                let wanted = |change: &&Change| {
+                    args.source.is_none_or(|source| change.id.starts_with(&format!("{source}:")))
+                };
+                let chosen: Vec<Change> = changes.iter().filter(wanted).cloned().collect();
+                print_changes(&chosen, json)
+            }
         };
         if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

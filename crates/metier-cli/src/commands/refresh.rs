@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RefreshArgs, context: &Context) -> Result<Box<dyn Outpu
             }
         }
     }
-    let scan = context.scan(&args.find, None);
+    let scan = context.scan(&args.find);
     let now: Remembered = scan
         .index
         .entries()
@@ -63,20 +63,22 @@ pub(crate) fn run(args: &RefreshArgs, context: &Context) -> Result<Box<dyn Outpu
             (entry.id().to_string(), (entry.path.to_string_lossy().into_owned(), seen))
         })
         .collect();
-    let (before, first) = remember(context, &now)?;
+    let (before, first) = remember(context, &args.find, &now)?;
     let changes = if first { Vec::new() } else { difference(&before, &now) };
     let skills = scan.index.entries().len();
     Ok(Box::new(Refreshed { changes, first, report: scan.report, skills }))
 }
 
 /// The file that remembers the last refresh of this directory.
-fn memory(context: &Context) -> Option<PathBuf> {
-    let key = Digest::of(context.working_dir.as_os_str().as_encoded_bytes()).to_string();
+fn memory(context: &Context, find: &FindArgs) -> Option<PathBuf> {
+    // Other roots are another question, with an answer of its own to compare with.
+    let places = std::iter::once(&context.working_dir).chain(&find.roots);
+    let key = Digest::of_parts(places.map(|path| path.as_os_str().as_encoded_bytes())).to_string();
     Some(context.user.as_ref()?.state.join(format!("refresh-{}.json", &key[7..23])))
 }
 
-fn remember(context: &Context, now: &Remembered) -> Result<(Remembered, bool)> {
-    let Some(file) = memory(context) else {
+fn remember(context: &Context, find: &FindArgs, now: &Remembered) -> Result<(Remembered, bool)> {
+    let Some(file) = memory(context, find) else {
         return Ok((Remembered::new(), true));
     };
     let before: Option<Remembered> = metier_fs::read_bounded(&file, 1 << 30)

@@ -38,7 +38,7 @@ struct Roots {
 }
 
 pub(crate) fn run(args: &RootsArgs, context: &Context) -> Box<dyn Output> {
-    let mut roots = context.scan(&args.find, None).report.roots;
+    let mut roots = context.scan(&args.find).report.roots;
     let absent: Vec<RootReport> = context
         .roots(&args.find)
         .into_iter()

@@ -52,7 +52,7 @@ struct Hit {
 }
 
 pub(crate) fn run(args: &SearchArgs, context: &Context) -> Box<dyn Output> {
-    let scan = context.scan(&args.find, None);
+    let scan = context.scan(&args.find);
     let entries: Vec<_> = scan.index.entries().iter().filter(|entry| entry.enabled).collect();
     let documents = entries.iter().map(|entry| Document {
         name: entry.name().as_str(),

@@ -19,7 +19,8 @@ pub(crate) fn unified(file: &str, before: &[u8], after: &[u8]) -> String {
         out.push('\n');
         for change in hunk.iter_changes() {
             let line = change.value().trim_end_matches('\n');
-            let line = safe(line.trim_end_matches('\r'));
+            let line = line.trim_end_matches('\r').replace('\u{feff}', "\\u{feff}");
+            let line = safe(&line);
             out.push_str(&match change.tag() {
                 ChangeTag::Delete => paint(RED, format!("-{line}")),
                 ChangeTag::Insert => paint(GREEN, format!("+{line}")),

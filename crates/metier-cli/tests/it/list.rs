@@ -1,13 +1,29 @@
-//! `metier list` for people: the table, who shadows whom, what was left out and why.
+//! `metier list` for people: the table, who shadows whom, what was left out and why, and what is
+//! shown of folders that cannot be read or named.
 
-use metier_testkit::TestHome;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, UNIX_EPOCH};
 
-use crate::support::{run, shown, shown_own};
+use metier_testkit::{TestHome, skill_text};
+
+use crate::support::{METIER, at, run, run_unprivileged, shown, shown_own};
 
 #[test]
 fn an_empty_place_has_the_compiled_in_skills() {
     let home = TestHome::new();
-    insta::assert_snapshot!(shown(&home, &run(&home, &["list"])), @"");
+    insta::assert_snapshot!(shown(&home, &run(&home, &["list"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    profile-csv  builtin  Profile a CSV or TSV file - rows, columns, types, missing values, ranges and most frequent values - and report what looks wrong. Use when somebody has tabular data, a data export or a spreadsheet saved as CSV and wants to know what is in it or whether it is clean.
+    write-skill  builtin  Write, review or improve an Agent Skill (a folder with a SKILL.md). Use when somebody wants a new skill, asks why a skill does not trigger, or wants its frontmatter, description, steps or file layout checked.
+
+    ---- stderr
+    2 skills in 1 root
+    ");
 }
 
 #[test]
@@ -19,7 +35,18 @@ fn an_explicit_root_beats_the_project_which_beats_the_user() {
     home.skill("home/.claude/skills/pdf", "pdf", "The user's.");
     home.skill("home/.claude/skills/sheet", "sheet", "The user's.");
     home.skill("home/.claude/skills/slides", "slides", "The user's.");
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--root", "../extra"])), @"");
+    let output = run(&home, &["list", "--root", &at(&home, "extra")]);
+    insta::assert_snapshot!(shown_own(&home, &output), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE    DESCRIPTION
+    pdf          explicit  The explicit one.
+    sheet        project   The project's.
+    slides       user      The user's.
+
+    ---- stderr
+    5 skills in 4 roots; 3 shadowed (metier list --all says why)
+    ");
 }
 
 #[test]
@@ -28,15 +55,41 @@ fn the_first_of_two_roots_wins_and_a_folder_named_twice_counts_once() {
     home.skill("one/pdf", "pdf", "From the first root.");
     home.skill("two/pdf", "pdf", "From the second root.");
     home.skill("two/sheet", "sheet", "Only there.");
-    let args = ["list", "--all", "--root", "../one", "--root", "../two", "--root", "../one"];
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &args)), @"");
+    let (one, two) = (at(&home, "one"), at(&home, "two"));
+    let args = ["list", "--all", "--root", &one, "--root", &two, "--root", &one];
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &args)), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE    DESCRIPTION
+    pdf          explicit  From the first root.
+    sheet        explicit  Only there.
+
+    Shadowed
+      explicit:pdf  [T]/two/pdf
+        a root of higher priority has a skill of that name: [T]/one/pdf
+
+    ---- stderr
+    4 skills in 3 roots; 1 shadowed
+    ");
 }
 
 #[test]
 fn a_users_skill_shadows_a_compiled_in_one() {
     let home = TestHome::new();
     home.skill("home/.agent/skills/profile-csv", "profile-csv", "My own way.");
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"");
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    profile-csv  user     My own way.
+
+    Shadowed
+      builtin:profile-csv  builtin:profile-csv
+        a root of higher priority has a skill of that name: [T]/home/.agent/skills/profile-csv
+
+    ---- stderr
+    2 skills in 2 roots; 1 shadowed
+    ");
 }
 
 #[test]
@@ -44,8 +97,22 @@ fn one_source_alone() {
     let home = TestHome::new();
     home.skill("project/.agents/skills/sheet", "sheet", "The project's.");
     home.skill("home/.agents/skills/slides", "slides", "The user's.");
-    insta::assert_snapshot!(shown(&home, &run(&home, &["list", "--source", "user"])), @"");
-    insta::assert_snapshot!(shown(&home, &run(&home, &["list", "--source", "plugin"])), @"");
+    insta::assert_snapshot!(shown(&home, &run(&home, &["list", "--source", "user"])), @"
+    exit: 0
+    ---- stdout
+    NAME    SOURCE  DESCRIPTION
+    slides  user    The user's.
+
+    ---- stderr
+    1 skill in 1 root
+    ");
+    insta::assert_snapshot!(shown(&home, &run(&home, &["list", "--source", "plugin"])), @"
+    exit: 0
+    ---- stdout
+
+    ---- stderr
+    0 skills in 0 roots
+    ");
 }
 
 #[test]
@@ -58,15 +125,50 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
     );
     home.write("project/.agents/skills/nameless/SKILL.md", "---\ndescription: Who?\n---\nx\n");
     home.write("project/.agents/skills/text/SKILL.md", "# Only text\n");
-    home.write("project/.agents/skills/tags/SKILL.md", "---\nname: tags\ndescription: A <b>\n---\n");
+    home.write(
+        "project/.agents/skills/tags/SKILL.md",
+        "---\nname: tags\ndescription: A <b>\n---\n",
+    );
     std::os::unix::fs::symlink("nowhere", home.project().join(".agents/skills/gone"))
         .expect("a link");
-    let args = ["list", "--all", "--root", "../not-there"];
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &args)), @"");
-    let brief = run(&home, &["list", "--root", "../not-there"]);
+    let missing = at(&home, "not-there");
+    let args = ["list", "--all", "--root", &missing];
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &args)), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    pdf          project  The project's.
+
+    Shadowed
+      user:pdf  [T]/home/.agents/skills/pdf
+        a root of higher priority has a skill of that name: [T]/project/.agents/skills/pdf
+
+    Ignored
+      [T]/project/.agents/skills/nameless  name-missing
+        the frontmatter has no `name`, line 2
+        help: Add `name:` with the name of the directory.
+      [T]/project/.agents/skills/tags  angle-brackets
+        `description` contains `<` or `>`, line 3
+        help: Write the words out: `less than`, `->` as `to`, placeholders in capitals.
+      [T]/project/.agents/skills/text  frontmatter-missing
+        the first line is not `---`, line 1
+        help: Put `---`, the fields, and `---` before the body, from the first line on.
+
+    Not searched
+      [T]/not-there  root-missing
+        the root does not exist
+        help: Check the path, or create the directory.
+      [T]/project/.agents/skills/gone  link-dangling
+        the link leads nowhere
+        help: Remove the link or restore its target.
+
+    ---- stderr
+    3 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched
+    ");
+    let brief = run(&home, &["list", "--root", &missing]);
     assert_eq!(
         brief.stderr,
-        "3 skills in 2 roots; 1 shadowed, 3 ignored, 2 not searched (metier list --all says why)\n"
+        "3 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched (metier list --all says why)\n"
     );
 }
 
@@ -83,7 +185,17 @@ fn skills_that_are_off_or_for_people_only_are_marked() {
         "home/.agent/config.json",
         r#"{"skills": {"off": {"enabled": false}, "project:off-too": {"enabled": false}, "user:mine": {"enabled": false}}}"#,
     );
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list"])), @"");
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    mine         project  [user only] Started by a person.
+    off          project  [off] Switched off by name.
+    off-too      project  [off] Switched off by id.
+
+    ---- stderr
+    5 skills in 2 roots
+    ");
 }
 
 #[test]
@@ -94,8 +206,24 @@ fn the_lenient_profile_lists_what_the_strict_one_leaves_out() {
         "project/.agents/skills/tags/SKILL.md",
         "---\nname: tags\ndescription: A <b> tag\n---\nx\n",
     );
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--profile", "lenient"])), @"");
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--profile", "strict"])), @"");
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--profile", "lenient"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    quiet        project  
+    tags         project  A &lt;b&gt; tag
+
+    ---- stderr
+    4 skills in 2 roots
+    ");
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--profile", "strict"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+
+    ---- stderr
+    2 skills in 2 roots; 2 ignored (metier list --all says why)
+    ");
 }
 
 #[test]
@@ -105,5 +233,82 @@ fn one_skill_reached_by_a_link_or_a_copy_is_one_row() {
     std::fs::create_dir_all(home.project().join(".claude/skills")).expect("directories");
     std::os::unix::fs::symlink(real, home.project().join(".claude/skills/pdf")).expect("a link");
     home.skill("home/.agents/skills/pdf", "pdf", "One skill.");
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"");
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    pdf          project  One skill.
+
+    ---- stderr
+    3 skills in 4 roots
+    ");
+}
+
+#[test]
+fn of_two_with_one_name_in_one_root_the_later_one_wins() {
+    let home = TestHome::new();
+    let day = |days: u64| UNIX_EPOCH + Duration::from_hours(24 * days);
+    for (dir, days) in [("a", 20_000), ("b", 20_002), ("c", 20_001)] {
+        let text = skill_text("pdf", &format!("In {dir}."));
+        let path = home.write(&format!("project/.agents/skills/{dir}/pdf/SKILL.md"), text);
+        let file = File::options().write(true).open(path).expect("opens");
+        file.set_modified(day(days)).expect("sets the time");
+    }
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    pdf          project  In b.
+
+    Shadowed
+      project:pdf  [T]/project/.agents/skills/c/pdf
+        another skill of that name in the same root was modified later: [T]/project/.agents/skills/b/pdf
+      project:pdf  [T]/project/.agents/skills/a/pdf
+        another skill of that name in the same root was modified later: [T]/project/.agents/skills/b/pdf
+
+    ---- stderr
+    3 skills in 2 roots; 2 shadowed
+    ");
+}
+
+#[test]
+fn a_root_that_may_not_be_read_is_told() {
+    let home = TestHome::new();
+    let root = home.skill("project/.agents/skills/pdf", "pdf", "Fine.");
+    let root = root.parent().expect("a root");
+    std::fs::set_permissions(root, PermissionsExt::from_mode(0o000)).expect("chmod");
+    let output = run_unprivileged(&home, &["list", "--all"]);
+    std::fs::set_permissions(root, PermissionsExt::from_mode(0o755)).expect("chmod");
+    let Some(output) = output else {
+        return;
+    };
+    insta::assert_snapshot!(shown_own(&home, &output), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+
+    Not searched
+      [T]/project/.agents/skills  root-unreadable
+        the root cannot be read
+        help: Check the permissions of the directory.
+
+    ---- stderr
+    2 skills in 1 root; 1 not searched
+    ");
+}
+
+#[test]
+fn names_that_are_no_text_are_shown_as_well_as_they_can_be() {
+    let home = TestHome::new();
+    let dir = home.project().join(".agents/skills").join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir_all(&dir).expect("directories");
+    std::fs::write(dir.join("SKILL.md"), skill_text("cafe", "Bytes.")).expect("writes");
+    let human = run(&home, &["list"]);
+    assert!(human.stdout.contains("\ncafe         project  Bytes.\n"), "{human:?}");
+    let listing = run(&home, &["list", "--json"]).json();
+    let path = listing["skills"][0]["path"].as_str().expect("a path");
+    assert!(path.ends_with("/caf\u{fffd}"), "{path}");
+    assert_eq!(run(&home, &["inspect", "cafe"]).code, 0);
+    let inside = TestHome::finish(home.command(METIER).current_dir(&dir).arg("check"));
+    assert_eq!(inside.stdout, "1 skill checked: no faults\n");
 }

@@ -4,7 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::support::{entry, json, keys, many_skills, texts};
+use crate::support::{at, entry, json, keys, many_skills, texts};
 
 /// A skill that says everything a skill can say.
 const FULL: &str = "\
@@ -37,7 +37,45 @@ fn an_entry_has_every_key_of_the_design() {
     home.write("project/.agents/skills/full/SKILL.md", FULL);
     let listing = json(&home, &["list", "--json"]);
     assert_eq!(keys(&listing), ["report", "skills"]);
-    assert_eq!(entry(&listing, "project:full"), &json!({}));
+    assert_eq!(
+        entry(&listing, "project:full"),
+        &json!({
+            "id": "project:full",
+            "name": "full",
+            "description": "Says everything.",
+            "source": "project",
+            "path": "[T]/project/.agents/skills/full",
+            "controls": {
+                "disable_model_invocation": true,
+                "user_invocable": false,
+                "allowed_tools": ["Read", "Bash(git:*)"],
+                "run_mode": "subagent",
+            },
+            "meta": {
+                "version": "2.1",
+                "author": "Ada",
+                "license": "MIT",
+                "compatibility": "Linux",
+                "argument_hint": "FILE",
+                "model": "small",
+                "paths": ["src/**"],
+                "metadata": { "team": "tools" },
+                "unknown": { "colour": "blue" },
+            },
+            "enabled": true,
+            "digest": "sha256:0c38117e5ed1f7290cfea26a02538760736d7372a62968a7ec956589dd902d60",
+            "diagnostics": [{
+                "code": "field-unknown",
+                "severity": "note",
+                "line": 17,
+                "column": 1,
+                "message": "`colour` is not a field Metier knows",
+                "help": "Put your own data under `metadata` if the skill should pass strict validators.",
+                "fixable": false,
+                "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],
+            }],
+        })
+    );
     for skill in listing["skills"].as_array().expect("a list") {
         assert_eq!(keys(skill).len(), 10, "{skill}");
     }
@@ -52,10 +90,48 @@ fn the_report_accounts_for_every_file() {
         "---\nname: pdf\ndescription: The user's.\nversion: 1.2\n---\nDo it.\n",
     );
     home.write("home/.agents/skills/broken/SKILL.md", "---\nname: broken\n---\nx\n");
-    let mut report = json(&home, &["list", "--json", "--root", "../none"])["report"].take();
+    let mut report =
+        json(&home, &["list", "--json", "--root", &at(&home, "none")])["report"].take();
     let hash = report["index_hash"].take();
     assert!(hash.as_str().is_some_and(|hash| hash.starts_with("sha256:") && hash.len() == 71));
-    assert_eq!(report, json!({}));
+    assert_eq!(
+        report,
+        json!({
+            "roots": [
+                { "source": "explicit", "path": "[T]/none", "priority": 0, "state": "missing", "found": 0 },
+                { "source": "project", "path": "[T]/project/.agents/skills", "priority": 2, "state": "ok", "found": 1 },
+                { "source": "user", "path": "[T]/home/.agents/skills", "priority": 21, "state": "ok", "found": 2 },
+                { "source": "builtin", "path": "builtin:", "priority": 40, "state": "ok", "found": 2 },
+            ],
+            "elapsed_ms": null,
+            "found": 5,
+            "valid": 4,
+            "ignored": [{
+                "path": "[T]/home/.agents/skills/broken",
+                "code": "description-missing",
+                "message": "the frontmatter has no `description`",
+                "line": 2,
+                "column": 1,
+            }],
+            "notes": [
+                { "path": "[T]/none", "code": "root-missing", "message": "the root does not exist" },
+            ],
+            "conflicts": [{
+                "name": "pdf",
+                "winner": "[T]/project/.agents/skills/pdf",
+                "source": "project",
+                "shadowed": [{
+                    "source": "user",
+                    "path": "[T]/home/.agents/skills/pdf",
+                    "version": "1.2",
+                    "reason": "higher-root",
+                }],
+                "reason": "higher-root",
+            }],
+            "truncated": false,
+            "index_hash": null,
+        })
+    );
 }
 
 #[test]
@@ -81,14 +157,14 @@ fn a_disabled_skill_stays_in_the_document() {
 }
 
 #[test]
-fn copies_are_paths_of_one_entry() {
+fn copies_belong_to_one_entry() {
     let home = TestHome::new();
     home.skill("project/.agents/skills/pdf", "pdf", "One skill.");
     home.skill("home/.agents/skills/pdf", "pdf", "One skill.");
     let listing = json(&home, &["list", "--json"]);
     let pdf = entry(&listing, "project:pdf");
     assert_eq!(pdf["path"], "[T]/project/.agents/skills/pdf");
-    assert_eq!(pdf["copies"], json!(["[T]/home/.agents/skills/pdf"]));
+    assert_eq!(pdf["copies"], json!([{ "source": "user", "path": "[T]/home/.agents/skills/pdf" }]));
     assert_eq!(listing["report"]["conflicts"], json!([]));
 }
 
@@ -101,7 +177,19 @@ fn a_diagnostic_tells_code_place_and_who_else_rejects_it() {
     );
     let listing = json(&home, &["list", "--json"]);
     assert_eq!(entry(&listing, "project:colon")["description"], "Use when: asked");
-    assert_eq!(entry(&listing, "project:colon")["diagnostics"], json!([]));
+    assert_eq!(
+        entry(&listing, "project:colon")["diagnostics"],
+        json!([{
+            "code": "yaml-unquoted-colon",
+            "severity": "warning",
+            "line": 3,
+            "column": 14,
+            "message": "read as `description: \"Use when: asked\"`",
+            "help": "Put the value in double quotes (`metier check --fix` does it).",
+            "fixable": true,
+            "rejected_by": ["skills-ref", "quick_validate", "agent-plugins", "strict-yaml-clients"],
+        }])
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
 use crate::support::{
-    METIER, document, entry, files_below, json, many_skills, run, run_in, shown_own, texts,
+    METIER, at, document, entry, files_below, json, many_skills, run, run_in, shown_own, texts,
 };
 
 fn with(home: &TestHome, variables: &[(&str, String)], args: &[&str]) -> Output {
@@ -15,10 +15,6 @@ fn with(home: &TestHome, variables: &[(&str, String)], args: &[&str]) -> Output 
         command.env(name, value);
     }
     TestHome::finish(&mut command)
-}
-
-fn path(home: &TestHome, below: &str) -> String {
-    home.path().join(below).to_string_lossy().into_owned()
 }
 
 fn own_ids(listing: &Value) -> Vec<&str> {
@@ -35,10 +31,20 @@ fn metier_skills_dir_is_a_list_of_explicit_roots_after_those_of_the_command_line
     home.skill("two/sheet", "sheet", "Later in the variable.");
     home.skill("two/slides", "slides", "Later in the variable.");
     home.skill("project/.agents/skills/slides", "slides", "The project's.");
-    let list = format!("{}:{}", path(&home, "one"), path(&home, "two"));
+    let list = format!("{}:{}", at(&home, "one"), at(&home, "two"));
     let variables = [("METIER_SKILLS_DIR", list)];
-    let output = with(&home, &variables, &["list", "--root", "../named"]);
-    insta::assert_snapshot!(shown_own(&home, &output), @"");
+    let output = with(&home, &variables, &["list", "--root", &at(&home, "named")]);
+    insta::assert_snapshot!(shown_own(&home, &output), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE    DESCRIPTION
+    pdf          explicit  On the command line.
+    sheet        explicit  In the variable.
+    slides       explicit  Later in the variable.
+
+    ---- stderr
+    5 skills in 5 roots; 3 shadowed (metier list --all says why)
+    ");
 }
 
 #[test]
@@ -47,8 +53,17 @@ fn claude_skills_dir_is_a_user_root() {
     home.skill("theirs/pdf", "pdf", "In the variable.");
     home.skill("theirs/sheet", "sheet", "In the variable.");
     home.skill("home/.claude/skills/sheet", "sheet", "In the home directory.");
-    let output = with(&home, &[("CLAUDE_SKILLS_DIR", path(&home, "theirs"))], &["list"]);
-    insta::assert_snapshot!(shown_own(&home, &output), @"");
+    let output = with(&home, &[("CLAUDE_SKILLS_DIR", at(&home, "theirs"))], &["list"]);
+    insta::assert_snapshot!(shown_own(&home, &output), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    pdf          user     In the variable.
+    sheet        user     In the home directory.
+
+    ---- stderr
+    4 skills in 3 roots; 1 shadowed (metier list --all says why)
+    ");
 }
 
 #[test]
@@ -57,7 +72,7 @@ fn metier_home_moves_configuration_skills_cache_and_state_and_leaves_the_home_al
     many_skills(&home, "moved/skills", 400);
     home.write("moved/config.json", r#"{"skills": {"s0001": {"enabled": false}}}"#);
     std::thread::sleep(std::time::Duration::from_millis(150));
-    let variables = [("METIER_HOME", path(&home, "moved"))];
+    let variables = [("METIER_HOME", at(&home, "moved"))];
     let listing = document(&home, &with(&home, &variables, &["list", "--json"]), 0);
     assert_eq!(entry(&listing, "user:s0001")["enabled"], json!(false));
     assert_eq!(entry(&listing, "user:s0001")["path"], "[T]/moved/skills/s0001");
@@ -76,7 +91,7 @@ fn without_metier_home_cache_and_state_are_where_xdg_says() {
     many_skills(&home, "project/.agents/skills", 400);
     std::thread::sleep(std::time::Duration::from_millis(150));
     let variables =
-        [("XDG_CACHE_HOME", path(&home, "xdg/cache")), ("XDG_STATE_HOME", path(&home, "xdg/state"))];
+        [("XDG_CACHE_HOME", at(&home, "xdg/cache")), ("XDG_STATE_HOME", at(&home, "xdg/state"))];
     assert_eq!(with(&home, &variables, &["refresh"]).code, 0);
     let written = files_below(&home.path().join("xdg"));
     assert_eq!(written.len(), 2, "{written:?}");
@@ -90,7 +105,7 @@ fn other_agents_user_folders_are_read_with_metier_home_too() {
     let home = TestHome::new();
     home.skill("home/.claude/skills/pdf", "pdf", "Another agent's.");
     home.skill("home/.agent/skills/mine", "mine", "In the folder that was moved away.");
-    let variables = [("METIER_HOME", path(&home, "moved"))];
+    let variables = [("METIER_HOME", at(&home, "moved"))];
     let listing = document(&home, &with(&home, &variables, &["list", "--json"]), 0);
     assert_eq!(own_ids(&listing), ["user:pdf"]);
 }
@@ -104,7 +119,18 @@ fn a_plugins_skill_is_qualified_where_its_name_is_taken() {
     home.skill(&format!("{cache}/office/1.10.0/skills/sheet"), "sheet", "Of one plugin.");
     home.skill(&format!("{cache}/papers/2.0/skills/pdf"), "pdf", "Of another plugin.");
     home.skill("home/.claude/skills/pdf", "pdf", "The user's.");
-    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"");
+    insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    office:pdf   plugin   Of one plugin.
+    papers:pdf   plugin   Of another plugin.
+    pdf          user     The user's.
+    sheet        plugin   Of one plugin.
+
+    ---- stderr
+    6 skills in 4 roots
+    ");
     let shown = json(&home, &["inspect", "office:pdf", "--json"]);
     assert_eq!(shown["id"], "plugin:office:pdf");
     assert_eq!(shown["path"], format!("[T]/{cache}/office/1.10.0/skills/pdf"));
@@ -119,7 +145,16 @@ fn a_subdirectory_sees_the_repositorys_roots_and_its_own_first() {
     home.skill(".agents/skills/outside", "outside", "Above the repository.");
     std::fs::create_dir_all(home.project().join("crate/src")).expect("directories");
     let deep = run_in(&home, "project/crate/src", &["list"]);
-    insta::assert_snapshot!(shown_own(&home, &deep), @"");
+    insta::assert_snapshot!(shown_own(&home, &deep), @"
+    exit: 0
+    ---- stdout
+    NAME         SOURCE   DESCRIPTION
+    pdf          project  Nearer.
+    sheet        project  At the top.
+
+    ---- stderr
+    4 skills in 3 roots; 1 shadowed (metier list --all says why)
+    ");
     assert_eq!(run(&home, &["-C", "crate/src", "list"]), deep);
     assert_eq!(run(&home, &["list", "-C", "crate/src"]), deep);
 }

@@ -2,6 +2,8 @@
 //! without times, and a process that is followed line by line while it runs.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -26,6 +28,31 @@ pub(crate) fn run_in(home: &TestHome, dir: &str, args: &[&str]) -> Output {
     TestHome::finish(home.command(METIER).current_dir(home.path().join(dir)).args(args))
 }
 
+/// A path below the home's place, as an argument.
+pub(crate) fn at(home: &TestHome, below: &str) -> String {
+    home.path().join(below).to_string_lossy().into_owned()
+}
+
+/// Runs the binary as a user whom permissions stop: root becomes `nobody`.
+pub(crate) fn run_unprivileged(home: &TestHome, args: &[&str]) -> Option<Output> {
+    let probe = home.write("probe", "x");
+    std::fs::set_permissions(&probe, PermissionsExt::from_mode(0o000)).expect("chmod");
+    if std::fs::read(&probe).is_err() {
+        return Some(run(home, args));
+    }
+    if Command::new("true").uid(65534).gid(65534).status().is_err() {
+        eprintln!("NOT TESTED: this user may read everything and cannot become another");
+        return None;
+    }
+    std::fs::set_permissions(home.path(), PermissionsExt::from_mode(0o755)).expect("chmod");
+    // The build directory may be closed to others. `cp`, not a copy of our own: a file that this
+    // process has open for writing could not be started while another thread starts a process.
+    let binary = home.path().join("metier");
+    assert!(Command::new("cp").arg(METIER).arg(&binary).status().expect("cp").success());
+    let mut command = home.command(&binary.to_string_lossy());
+    Some(TestHome::finish(command.uid(65534).gid(65534).args(args)))
+}
+
 /// Exit code and both streams, without this machine's paths, for a snapshot.
 pub(crate) fn shown(home: &TestHome, output: &Output) -> String {
     let Output { stdout, stderr, code } = output;
@@ -36,7 +63,7 @@ pub(crate) fn shown(home: &TestHome, output: &Output) -> String {
 pub(crate) fn shown_own(home: &TestHome, output: &Output) -> String {
     let own = |line: &&str| !line.contains(" builtin  ");
     let text = shown(home, output);
-    text.lines().filter(own).map(|line| format!("{line}\n")).collect()
+    text.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
 
 /// The document that a successful run printed.

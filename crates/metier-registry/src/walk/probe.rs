@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use metier_fs::{Dir, HeadBuffer, HeadError, Stamp, is_link_loop};
+use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
 use metier_skill::fence::{self, Complete, Fence};
 use metier_skill::{Code, ParseOptions, Parsed, parse};
 use rayon::prelude::*;
@@ -126,6 +126,10 @@ impl Walk<'_> {
 
     /// A refusal is about the directory when that cannot be entered, else about the file.
     fn refused(&self, probe: &Probe, name: &str, error: &io::Error) -> Outcome {
+        if is_link_loop(error) && self.options.links == Links::Refuse {
+            let message = format!("`{name}` is a link, which was not followed");
+            return Outcome::Note(Code::LinkNotFollowed, message);
+        }
         if is_link_loop(error) {
             return Outcome::Note(Code::LinkCycle, "the link leads back to itself".to_owned());
         }

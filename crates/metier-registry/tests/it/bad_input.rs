@@ -105,7 +105,8 @@ fn links_that_dangle_loop_or_lead_back_are_lines_and_not_traps() {
     assert_eq!(names(&scan), ["real"]);
     let entry = &scan.index.entries()[0];
     assert_eq!(entry.path, at("group/real"), "the real path, not the link");
-    assert_eq!(&*entry.copies, [at("again")]);
+    assert_eq!(entry.copies.len(), 1);
+    assert_eq!(entry.copies[0].path, at("again"));
     assert_eq!(codes(&scan), ["link-cycle", "link-cycle", "link-cycle", "link-dangling"]);
 
     let closed = scan_off_links(&at(""));

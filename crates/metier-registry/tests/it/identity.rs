@@ -2,7 +2,7 @@
 //!
 //! Names, copies, links, hashes: what counts as the same.
 
-use metier_registry::{Lookup, Root, ScanOptions, scan};
+use metier_registry::{Copy, Root, ScanOptions, scan};
 use metier_skill::Source;
 use metier_testkit::{TestHome, skill_text};
 
@@ -39,7 +39,8 @@ fn a_byte_identical_copy_is_one_entry_and_a_rival_with_another_body_is_a_conflic
     );
     let scan = scan(&roots(&home), &options());
     assert_eq!(names(&scan), ["rival", "same"]);
-    assert_eq!(&*scan.index.entries()[1].copies, [home.path().join("home/.claude/skills/same")]);
+    let path = home.path().join("home/.claude/skills/same");
+    assert_eq!(&*scan.index.entries()[1].copies, [Copy { path, source: Source::User }]);
     assert_eq!(scan.report.conflicts.len(), 1);
     assert_eq!(&*scan.report.conflicts[0].name, "rival");
     assert_eq!(scan.report.valid, 4);
@@ -53,9 +54,8 @@ fn a_shadowed_skill_stays_reachable_by_its_qualified_name() {
     home.skill("home/plug/pdf", "pdf", "The plugin's.");
     let scan = scan(&roots(&home), &options());
     assert_eq!(names(&scan), ["docs:pdf", "pdf"]);
-    let described = |query: &str| match scan.index.find(query) {
-        Lookup::Found(entry) => entry.skill.description.to_string(),
-        Lookup::NotFound => "-".to_owned(),
+    let described = |query: &str| {
+        scan.index.find(query).map_or("-".to_owned(), |entry| entry.skill.description.to_string())
     };
     assert_eq!(described("pdf"), "The project's.");
     assert_eq!(described("project:pdf"), "The project's.");

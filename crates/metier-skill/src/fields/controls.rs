@@ -36,6 +36,12 @@ impl Fields<'_, '_, '_> {
                 return;
             }
         };
+        if pieces.iter().any(|piece| piece.chars().any(|ch| ch.is_control() && !ch.is_whitespace()))
+        {
+            let message = "`allowed-tools` holds a control character";
+            self.judge.report(Code::ControlUnreadable, &span, message);
+            return;
+        }
         let mut tools: Vec<Box<str>> = Vec::new();
         for piece in pieces {
             let Ok(split) = split_tools(piece) else {
@@ -71,7 +77,22 @@ impl Fields<'_, '_, '_> {
         on
     }
 
+    /// `context: fork` is another agent's spelling of `run-mode: subagent`; `run-mode` itself wins
+    /// wherever it stands.
+    pub(super) fn context(&mut self, value: &Node<'_>) {
+        match value.text().map(str::trim) {
+            Some("fork") if !self.has_run_mode => self.draft.controls.run_mode = RunMode::Subagent,
+            Some("fork") => {}
+            _ => self.judge.report(
+                Code::RunModeUnknown,
+                &value.span,
+                "`context` other than `fork` has no effect",
+            ),
+        }
+    }
+
     pub(super) fn run_mode(&mut self, value: &Node<'_>) {
+        self.has_run_mode = true;
         match value.text().map(str::trim) {
             Some("inline") => self.draft.controls.run_mode = RunMode::Inline,
             Some("subagent") => self.draft.controls.run_mode = RunMode::Subagent,
@@ -84,19 +105,31 @@ impl Fields<'_, '_, '_> {
     }
 
     pub(super) fn paths(&mut self, value: &Node<'_>) -> Vec<Box<str>> {
-        let texts: Vec<&str> = match &value.kind {
-            NodeKind::Scalar { .. } if value.is_null() => Vec::new(),
-            NodeKind::Scalar { text, .. } => text.split(',').collect(),
-            NodeKind::List(items) => items.iter().filter_map(Node::text).collect(),
-            NodeKind::Map(_) => {
-                self.judge.report(
-                    Code::ControlUnreadable,
-                    &value.span,
-                    "`paths` is a map, not a list",
-                );
-                Vec::new()
-            }
+        let texts: Option<Vec<&str>> = match &value.kind {
+            NodeKind::Scalar { .. } if value.is_null() => Some(Vec::new()),
+            NodeKind::Scalar { text, .. } => Some(split_globs(text)),
+            NodeKind::List(items) => items.iter().map(Node::text).collect(),
+            NodeKind::Map(_) => None,
+        };
+        let Some(texts) = texts else {
+            let message = "`paths` is not a list of texts";
+            self.judge.report(Code::ControlUnreadable, &value.span, message);
+            return Vec::new();
         };
         texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).map(Into::into).collect()
     }
+}
+
+/// Globs split at commas, never inside braces: `src/*.{ts,tsx}` is one.
+fn split_globs(text: &str) -> Vec<&str> {
+    let mut depth = 0usize;
+    text.split(|ch| {
+        match ch {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        ch == ',' && depth == 0
+    })
+    .collect()
 }

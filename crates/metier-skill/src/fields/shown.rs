@@ -166,7 +166,9 @@ impl Fields<'_, '_, '_> {
         if is_printable_ascii(text.as_bytes()) && has_no_angle_brackets(text.as_bytes()) {
             return Some(Cow::Borrowed(text));
         }
-        if let Some(ch) = text.chars().find(|ch| ch.is_control() && !matches!(ch, '\n' | '\t')) {
+        if let Some(ch) = text.chars().find(|ch| {
+            matches!(ch, '\u{2028}' | '\u{2029}') || (ch.is_control() && !matches!(ch, '\n' | '\t'))
+        }) {
             let message = format!("`{field}` holds the control character U+{:04X}", u32::from(ch));
             self.judge.report(Code::ControlCharacter, span, message);
             return None;

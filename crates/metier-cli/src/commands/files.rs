@@ -1,0 +1,84 @@
+//! `metier files`: the files of a skill, by kind, with their sizes.
+//!
+//! Nothing of them is read; `metier read NAME PATH` reads one.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::commands::content::{Content, FileRow, find};
+use crate::context::{Context, FindArgs};
+use crate::error::Result;
+use crate::output::{Output, remark, write_json};
+use crate::render::style::{CYAN, DIM, YELLOW, paint};
+use crate::render::table::Table;
+use crate::render::{bytes, count, safe};
+
+/// List the files of a skill, with their kinds and sizes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier files profile-csv
+  metier files profile-csv --json")]
+pub(crate) struct FilesArgs {
+    /// The skill.
+    name: String,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+#[derive(Serialize)]
+struct Files {
+    skill: String,
+    path: String,
+    files: Vec<FileRow>,
+    truncated: bool,
+}
+
+pub(crate) fn run(args: &FilesArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let scan = context.scan(&args.find);
+    let entry = find(&args.name, &scan)?;
+    let content = Content::read(entry)?;
+    Ok(Box::new(Files {
+        skill: entry.id().to_string(),
+        path: entry.path.to_string_lossy().into_owned(),
+        files: content.files,
+        truncated: content.truncated,
+    }))
+}
+
+impl Output for Files {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let plain = anstyle::Style::new();
+        let mut table = Table::new(&[("KIND", CYAN), ("SIZE", plain), ("FILE", plain)]);
+        for file in &self.files {
+            let link = if file.link { " (link, not read)" } else { "" };
+            table.row(vec![
+                file.kind.as_str().to_owned(),
+                bytes(file.bytes),
+                format!("{}{link}", safe(&file.path)),
+            ]);
+        }
+        table.write(out)?;
+        out.flush()?;
+        if self.truncated {
+            remark(&paint(YELLOW, "there are more files than are listed"));
+        }
+        let total: u64 = self.files.iter().map(|file| file.bytes).sum();
+        remark(&paint(
+            DIM,
+            format!(
+                "{}, {}, below {}",
+                count(self.files.len(), "file"),
+                bytes(total),
+                safe(&self.path)
+            ),
+        ));
+        Ok(())
+    }
+}

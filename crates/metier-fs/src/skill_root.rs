@@ -1,0 +1,247 @@
+//! The one way to read a file of a skill.
+//!
+//! A [`SkillRoot`] owns a descriptor of the skill's directory. A checked path is opened beneath it
+//! by the kernel, without following a single link, and judged on the open descriptor: a regular
+//! file, named by no other directory entry, within the size. Swapping a link or a directory while
+//! this happens gains nothing, because nothing is looked at by name twice.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use metier_skill::RelPath;
+
+use crate::stamp::FileId;
+
+/// A skill's directory, held open.
+#[derive(Debug)]
+pub struct SkillRoot {
+    path: PathBuf,
+    #[cfg(unix)]
+    dir: std::os::fd::OwnedFd,
+}
+
+/// Why a file of a skill could not be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RootError {
+    /// There is no such file.
+    Missing,
+    /// A part of the path is a link, or leads out of the directory, or onto another file system.
+    Escapes,
+    /// It is a directory, pipe, socket or device.
+    NotRegular,
+    /// Another directory entry names the same file, perhaps outside the skill.
+    HardLink,
+    /// It is larger than the limit, which is given.
+    TooLarge(u64),
+    /// Anything else.
+    Io(io::Error),
+}
+
+impl std::fmt::Display for RootError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is no such file in the skill"),
+            Self::Escapes => {
+                f.write_str("a link stands in the path; links inside a skill are not followed")
+            }
+            Self::NotRegular => f.write_str("it is not a regular file"),
+            Self::HardLink => f.write_str("another directory entry names the same file"),
+            Self::TooLarge(limit) => write!(f, "it is larger than {limit} bytes"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RootError {}
+
+impl SkillRoot {
+    /// Opens a skill's directory. The directory itself may be reached through links; the file
+    /// system's root is never a skill.
+    pub fn open(path: &Path) -> Result<Self, RootError> {
+        let real = std::fs::canonicalize(path).map_err(refused)?;
+        if real.parent().is_none() {
+            return Err(RootError::NotRegular);
+        }
+        Self::open_real(real)
+    }
+
+    /// Where the directory was when it was opened, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The bytes of the file at `path`, if it has at most `limit`.
+    pub fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, RootError> {
+        let (file, size) = self.open_file(path)?;
+        if size > limit {
+            return Err(RootError::TooLarge(limit));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(RootError::Io)?;
+        if bytes.len() as u64 > limit {
+            return Err(RootError::TooLarge(limit));
+        }
+        Ok(bytes)
+    }
+}
+
+fn refused(error: io::Error) -> RootError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => RootError::Missing,
+        _ => RootError::Io(error),
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::File;
+    use std::os::fd::{AsFd, OwnedFd};
+
+    use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+    use rustix::io::Errno;
+
+    use super::{FileId, PathBuf, RelPath, RootError, SkillRoot, io};
+
+    const FILE: OFlags = OFlags::RDONLY
+        .union(OFlags::CLOEXEC)
+        .union(OFlags::NONBLOCK)
+        .union(OFlags::NOCTTY)
+        .union(OFlags::NOFOLLOW);
+    const DIRECTORY: OFlags =
+        OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
+
+    impl SkillRoot {
+        pub(super) fn open_real(path: PathBuf) -> Result<Self, RootError> {
+            let dir = openat(rustix::fs::CWD, &path, DIRECTORY, Mode::empty()).map_err(errno)?;
+            Ok(Self { path, dir })
+        }
+
+        /// Which directory is held open.
+        pub fn id(&self) -> io::Result<FileId> {
+            let stat = fstat(&self.dir)?;
+            #[allow(
+                clippy::unnecessary_cast,
+                clippy::cast_lossless,
+                clippy::cast_sign_loss,
+                reason = "the types differ between Unix systems"
+            )]
+            Ok(FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
+        }
+
+        pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, u64), RootError> {
+            let fd = self.open_beneath(path)?;
+            let stat = fstat(&fd).map_err(errno)?;
+            if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+                return Err(RootError::NotRegular);
+            }
+            if stat.st_nlink > 1 {
+                return Err(RootError::HardLink);
+            }
+            Ok((File::from(fd), u64::try_from(stat.st_size).unwrap_or(0)))
+        }
+
+        /// The kernel resolves the whole path in one step where it can.
+        #[cfg(target_os = "linux")]
+        fn open_beneath(&self, path: &RelPath) -> Result<OwnedFd, RootError> {
+            use rustix::fs::{ResolveFlags, openat2};
+            let resolve = ResolveFlags::BENEATH
+                | ResolveFlags::NO_SYMLINKS
+                | ResolveFlags::NO_MAGICLINKS
+                | ResolveFlags::NO_XDEV;
+            // An answer of EAGAIN means that something in the path was renamed meanwhile.
+            for _ in 0..16 {
+                match openat2(&self.dir, path.as_str(), FILE, Mode::empty(), resolve) {
+                    Err(Errno::AGAIN) => {}
+                    Err(Errno::NOSYS | Errno::PERM) => return self.open_stepwise(path),
+                    other => return other.map_err(errno),
+                }
+            }
+            Err(RootError::Escapes)
+        }
+
+        #[cfg(not(target_os = "linux"))]
+        fn open_beneath(&self, path: &RelPath) -> Result<OwnedFd, RootError> {
+            self.open_stepwise(path)
+        }
+
+        /// One directory at a time, none of them through a link. A checked path has no `..`, so
+        /// every step goes down.
+        fn open_stepwise(&self, path: &RelPath) -> Result<OwnedFd, RootError> {
+            let mut names: Vec<&str> = path.names().collect();
+            let Some(last) = names.pop() else { return Err(RootError::Missing) };
+            let mut held: Option<OwnedFd> = None;
+            for name in names {
+                let dir = held.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
+                let next = openat(dir, name, DIRECTORY, Mode::empty()).map_err(errno)?;
+                held = Some(next);
+            }
+            let dir = held.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
+            openat(dir, last, FILE, Mode::empty()).map_err(errno)
+        }
+    }
+
+    fn errno(error: Errno) -> RootError {
+        match error {
+            // NOTDIR: a file, or (stepwise) a link, where a directory should be.
+            Errno::NOENT | Errno::NOTDIR => RootError::Missing,
+            Errno::LOOP | Errno::XDEV => RootError::Escapes,
+            Errno::NXIO | Errno::OPNOTSUPP => RootError::NotRegular,
+            other => RootError::Io(other.into()),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn both_ways_of_opening_refuse_links_and_agree() {
+            let tmp = tempfile::tempdir().expect("dir");
+            let skill = tmp.path().join("skill");
+            std::fs::create_dir_all(skill.join("a/b")).expect("dirs");
+            std::fs::write(skill.join("a/b/f.md"), "text").expect("writes");
+            std::fs::write(tmp.path().join("secret"), "secret").expect("writes");
+            std::os::unix::fs::symlink("../../secret", skill.join("a/out")).expect("link");
+            std::os::unix::fs::symlink("b", skill.join("a/inside")).expect("link");
+            std::os::unix::fs::symlink(tmp.path(), skill.join("up")).expect("link");
+            let root = SkillRoot::open(&skill).expect("opens");
+            let path = |text: &str| RelPath::new(text).expect("a checked path");
+            assert!(root.open_stepwise(&path("a/b/f.md")).is_ok());
+            assert!(root.open_beneath(&path("a/b/f.md")).is_ok());
+            for bad in ["a/out", "a/inside/f.md", "up/secret"] {
+                assert!(root.open_stepwise(&path(bad)).is_err(), "{bad}");
+                assert!(matches!(root.open_beneath(&path(bad)), Err(RootError::Escapes)), "{bad}");
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod portable {
+    use std::fs::{self, File};
+
+    use super::{PathBuf, RelPath, RootError, SkillRoot, refused};
+
+    impl SkillRoot {
+        pub(super) fn open_real(path: PathBuf) -> Result<Self, RootError> {
+            if path.is_dir() { Ok(Self { path }) } else { Err(RootError::Missing) }
+        }
+
+        /// By path, with each part checked for links first: weaker than a descriptor against a
+        /// part that is swapped between the check and the opening.
+        pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, u64), RootError> {
+            let mut at = self.path.clone();
+            for name in path.names() {
+                at.push(name);
+                let data = fs::symlink_metadata(&at).map_err(refused)?;
+                if data.is_symlink() {
+                    return Err(RootError::Escapes);
+                }
+            }
+            let file = File::open(&at).map_err(refused)?;
+            let data = file.metadata().map_err(refused)?;
+            if data.is_file() { Ok((file, data.len())) } else { Err(RootError::NotRegular) }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The block in which a skill's text reaches a model. Pure.
+//!
+//! The text stands between two lines that carry a mark made of its own digest. A text cannot contain
+//! its own digest, so it cannot close the block and speak outside it; and the same text always gives
+//! the same block, so that a prompt stays byte-stable.
+
+use metier_skill::{Digest, Source};
+
+use crate::report::Loaded;
+
+/// The block for a loaded text: identity, report, the fenced text, and the names of the skill's
+/// files (never their content).
+pub fn inject(name: &str, source: Source, path: &str, loaded: &Loaded, files: &[String]) -> String {
+    let report = &loaded.report;
+    let mark = mark(&loaded.text);
+    let mut block = format!(
+        "[Skill: {} | source={source}]\n[Skill Path: {}]\n[Load Report: file={} sha256={} truncated={} bytes_read={}]\n",
+        one_line(name),
+        one_line(path),
+        one_line(&report.path),
+        report.sha256,
+        report.truncated,
+        report.bytes_read,
+    );
+    block.push_str(&format!("[Skill Text {mark}]\n{}", loaded.text));
+    if !loaded.text.ends_with('\n') {
+        block.push('\n');
+    }
+    block.push_str(&format!("[End of Skill Text {mark}]\n"));
+    if !files.is_empty() {
+        let shown: Vec<String> = files.iter().take(200).map(|file| one_line(file)).collect();
+        block.push_str(&format!("[Skill Files: {}", shown.join(", ")));
+        if files.len() > shown.len() {
+            block.push_str(&format!(", and {} more", files.len() - shown.len()));
+        }
+        block.push_str("]\n");
+    }
+    block
+}
+
+/// A mark that does not stand in the text.
+fn mark(text: &str) -> String {
+    let mut round: u8 = 0;
+    loop {
+        let digest = Digest::of_parts([text.as_bytes(), &[round]]).to_string();
+        let mark = digest[7..23].to_owned();
+        if !text.contains(&mark) || round == u8::MAX {
+            return mark;
+        }
+        round += 1;
+    }
+}
+
+/// For the bracketed lines: no line breaks, no closing bracket.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|ch| {
+            if ch.is_control() {
+                ' '
+            } else if ch == ']' {
+                ')'
+            } else {
+                ch
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,100 @@
+//! The body of a skill: `SKILL.md` without its frontmatter, within limits.
+//!
+//! Exactly one file is opened; none of the skill's resources is. A body over its limits is trimmed
+//! (the default) or refused with advice to its author.
+
+use metier_skill::fence::{Complete, Fence, find};
+use metier_skill::{Digest, RelPath};
+
+use crate::error::LoadError;
+use crate::files::SkillFiles;
+use crate::normal::normalize;
+use crate::report::{LoadReport, Loaded};
+use crate::trim::trim;
+
+/// How much of a body is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyLimits {
+    /// Lines of a body.
+    pub lines: usize,
+    /// Characters of a body.
+    pub chars: usize,
+    /// Bytes of `SKILL.md`; a larger file is not read at all.
+    pub file_bytes: u64,
+    /// What happens to a body over its limits.
+    pub over: OverLimit,
+}
+
+/// What happens to a body over its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverLimit {
+    /// It is trimmed, and what is left out is named.
+    Trim,
+    /// It is refused, with advice to the author.
+    Refuse,
+}
+
+impl Default for BodyLimits {
+    fn default() -> Self {
+        Self { lines: 500, chars: 40_000, file_bytes: 2_000_000, over: OverLimit::Trim }
+    }
+}
+
+/// The name of a skill's file.
+pub(crate) const SKILL_FILE: &str = "SKILL.md";
+
+/// Loads the body of a skill.
+pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, LoadError> {
+    let bytes = read_skill_file(files, limits.file_bytes)?;
+    let Fence::Closed(found) = find(&bytes, Complete::Yes) else {
+        let message = "SKILL.md has no closed frontmatter, so its body has no beginning";
+        return Err(LoadError::InvalidFrontmatter(message.to_owned()));
+    };
+    let text = std::str::from_utf8(&bytes[found.body..])
+        .map_err(|_| LoadError::NotText("the body of SKILL.md is not UTF-8".to_owned()))?;
+    let body = normalize(text.trim_start_matches(['\n', '\r']));
+    let (lines, chars) = (body.lines().count(), body.chars().count());
+    let mut report = LoadReport {
+        path: SKILL_FILE.to_owned(),
+        sha256: Digest::of(&bytes),
+        bytes_read: bytes.len(),
+        chars_returned: chars,
+        lines: (usize::from(lines > 0), lines),
+        total_lines: lines,
+        truncated: false,
+        storage_ref: None,
+        section: None,
+        section_not_found: None,
+        headings: Vec::new(),
+        omitted: Vec::new(),
+        next: None,
+    };
+    if lines <= limits.lines && chars <= limits.chars {
+        return Ok(Loaded { text: body.into_owned(), report });
+    }
+    if limits.over == OverLimit::Refuse {
+        return Err(LoadError::FileTooLarge(format!(
+            "the body has {lines} lines and {chars} characters; at most {} and {} are loaded. \
+             Move details into files under references/ and say in the body when to read each",
+            limits.lines, limits.chars
+        )));
+    }
+    let trimmed = trim(&body, limits.lines, limits.chars);
+    report.truncated = true;
+    report.chars_returned = trimmed.text.chars().count();
+    report.omitted = trimmed.omitted;
+    Ok(Loaded { text: trimmed.text, report })
+}
+
+/// `SKILL.md`, or the lower-case spelling that discovery reads too.
+pub(crate) fn read_skill_file(files: &dyn SkillFiles, limit: u64) -> Result<Vec<u8>, LoadError> {
+    use metier_fs::RootError;
+    for name in [SKILL_FILE, "skill.md"] {
+        let Ok(path) = RelPath::new(name) else { continue };
+        match files.read(&path, limit) {
+            Err(RootError::Missing) => {}
+            other => return other.map_err(|error| LoadError::about(name, &error)),
+        }
+    }
+    Err(LoadError::SkillNotFound)
+}

@@ -1,0 +1,112 @@
+//! Why something of a skill could not be read. Each kind has a stable code.
+//!
+//! An error becomes an observation for the model and never ends a run, so its text says what to do
+//! instead.
+
+use std::fmt;
+
+use metier_fs::RootError;
+use metier_skill::PathFault;
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+/// Why something of a skill could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The skill's directory or its `SKILL.md` is not there.
+    SkillNotFound,
+    /// The frontmatter of `SKILL.md` is not closed, so there is no telling where the body starts.
+    InvalidFrontmatter(String),
+    /// The path leaves the skill, or could on some system.
+    PathTraversalBlocked(String),
+    /// The file or body is larger than the limit.
+    FileTooLarge(String),
+    /// The file is not there, or the system refused.
+    IoError(String),
+    /// The file is not UTF-8 text.
+    NotText(String),
+    /// The file may not be read, whoever asks.
+    NotAllowed(String),
+}
+
+impl LoadError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::SkillNotFound => "SkillNotFound",
+            Self::InvalidFrontmatter(_) => "InvalidFrontmatter",
+            Self::PathTraversalBlocked(_) => "PathTraversalBlocked",
+            Self::FileTooLarge(_) => "FileTooLarge",
+            Self::IoError(_) => "IoError",
+            Self::NotText(_) => "NotText",
+            Self::NotAllowed(_) => "NotAllowed",
+        }
+    }
+
+    /// What to do next.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::SkillNotFound => "list the skills again; it may have been removed or renamed",
+            Self::InvalidFrontmatter(_) => "check the skill and mend its frontmatter",
+            Self::PathTraversalBlocked(_) => {
+                "name a file below the skill's directory, such as references/a.md"
+            }
+            Self::FileTooLarge(_) => "ask for a smaller file; the author should split this one",
+            Self::IoError(_) => "list the skill's files and name one of them exactly",
+            Self::NotText(_) => {
+                "only text files can be read; a script of the skill may read this one"
+            }
+            Self::NotAllowed(_) => {
+                "hidden files, links and special files of a skill are never read"
+            }
+        }
+    }
+
+    /// The error about the file `name`.
+    pub(crate) fn about(name: &str, error: &RootError) -> Self {
+        let told = format!("{name}: {error}");
+        match error {
+            RootError::TooLarge(_) => Self::FileTooLarge(told),
+            RootError::Escapes => Self::PathTraversalBlocked(told),
+            RootError::NotRegular | RootError::HardLink => Self::NotAllowed(told),
+            _ => Self::IoError(told),
+        }
+    }
+
+    /// The error about a path that is none.
+    pub(crate) fn path(path: &str, fault: PathFault) -> Self {
+        let shown: String = path.escape_debug().take(120).collect();
+        let told = format!("`{shown}`: {fault} [{}]", fault.as_str());
+        match fault {
+            PathFault::Dotfile => Self::NotAllowed(told),
+            _ => Self::PathTraversalBlocked(told),
+        }
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SkillNotFound => f.write_str("the skill has no readable SKILL.md any more"),
+            Self::InvalidFrontmatter(told)
+            | Self::PathTraversalBlocked(told)
+            | Self::FileTooLarge(told)
+            | Self::IoError(told)
+            | Self::NotText(told)
+            | Self::NotAllowed(told) => f.write_str(told),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl Serialize for LoadError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("LoadError", 3)?;
+        out.serialize_field("code", self.code())?;
+        out.serialize_field("message", &self.to_string())?;
+        out.serialize_field("help", self.help())?;
+        out.end()
+    }
+}

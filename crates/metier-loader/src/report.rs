@@ -1,0 +1,71 @@
+//! What was read, returned and left out. The JSON form is a contract.
+//!
+//! `storage_ref` is empty here; a run that stores the whole text elsewhere fills it in.
+
+use metier_skill::Digest;
+use serde::Serialize;
+
+/// A text and the account of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Loaded {
+    /// The text, ready for a model.
+    pub text: String,
+    /// The account.
+    pub report: LoadReport,
+}
+
+/// What was read and returned.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoadReport {
+    /// The file, below the skill's directory.
+    pub path: String,
+    /// The digest of the file's bytes.
+    pub sha256: Digest,
+    /// Bytes read.
+    pub bytes_read: usize,
+    /// Characters returned.
+    pub chars_returned: usize,
+    /// Lines of the file that were returned, from 1, both included; 0-0 for none.
+    pub lines: (usize, usize),
+    /// Lines of the file (of the body, when a body was asked for).
+    pub total_lines: usize,
+    /// Whether something was left out.
+    pub truncated: bool,
+    /// Where the whole text is stored, if a run stored it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage_ref: Option<String>,
+    /// The section that was returned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// The section that was asked for and is not there; then `headings` lists those that are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section_not_found: Option<String>,
+    /// The file's headings, when they help to ask again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<String>,
+    /// Sections that were left out of a body, each loadable by its heading.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<Omitted>,
+    /// What to ask for to go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Next>,
+}
+
+/// How to go on after an excerpt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Next {
+    /// Ask for these lines, such as `201-400`.
+    Lines(String),
+    /// Ask for the same, leaving out this many characters: a line is longer than an excerpt.
+    SkipChars(usize),
+}
+
+/// A section that was left out of a body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Omitted {
+    /// Its heading, as it loads it: `## Examples`.
+    pub heading: String,
+    /// Its lines.
+    pub lines: usize,
+}

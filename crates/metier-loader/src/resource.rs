@@ -1,0 +1,211 @@
+//! One part of one file of a skill: a section, some lines, or its beginning; and how to go on.
+//!
+//! Exactly one file is opened. The path is checked as text, then opened beneath the skill's
+//! directory; whatever is refused, nothing was read.
+
+use std::fmt;
+use std::str::FromStr;
+
+use metier_fs::RootError;
+use metier_skill::fence::{Complete, Fence, find};
+use metier_skill::{Digest, Heading, RelPath, find_section, outline};
+
+use crate::body::{SKILL_FILE, read_skill_file};
+use crate::error::LoadError;
+use crate::files::SkillFiles;
+use crate::normal::normalize;
+use crate::report::{LoadReport, Loaded, Next};
+
+/// How much of a file is read and given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceLimits {
+    /// Bytes of a file; a larger one is not read at all.
+    pub file_bytes: u64,
+    /// Characters of an excerpt.
+    pub excerpt_chars: usize,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> Self {
+        Self { file_bytes: 2_000_000, excerpt_chars: 12_000 }
+    }
+}
+
+/// Which part of a file is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ResourceQuery<'a> {
+    /// A section, by its heading.
+    pub section: Option<&'a str>,
+    /// Lines of the file.
+    pub lines: Option<Lines>,
+    /// Leave out this many characters of what the other two choose: for lines longer than an
+    /// excerpt.
+    pub skip_chars: usize,
+}
+
+/// Lines from 1, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    /// The first line.
+    pub first: usize,
+    /// The last line.
+    pub last: usize,
+}
+
+impl FromStr for Lines {
+    type Err = String;
+
+    /// Reads `A-B`, `A-` (to the end) and `A`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` are no lines; write A-B, A- or A, counted from 1");
+        let number = |part: &str| part.trim().parse::<usize>().map_err(|_| wrong());
+        let (first, last) = match text.split_once('-') {
+            Some((first, "")) => (number(first)?, usize::MAX),
+            Some((first, last)) => (number(first)?, number(last)?),
+            None => (number(text)?, number(text)?),
+        };
+        if first == 0 || last < first { Err(wrong()) } else { Ok(Self { first, last }) }
+    }
+}
+
+impl fmt::Display for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.last == usize::MAX {
+            write!(f, "{}-", self.first)
+        } else {
+            write!(f, "{}-{}", self.first, self.last)
+        }
+    }
+}
+
+/// Loads a part of the file at `path` of a skill.
+pub fn load_resource(
+    files: &dyn SkillFiles,
+    path: &str,
+    query: &ResourceQuery<'_>,
+    limits: &ResourceLimits,
+) -> Result<Loaded, LoadError> {
+    let path = RelPath::new(path).map_err(|fault| LoadError::path(path, fault))?;
+    let bytes = match files.read(&path, limits.file_bytes) {
+        // The skill's own file has two spellings that are read.
+        Err(RootError::Missing) if path.as_str() == SKILL_FILE => {
+            read_skill_file(files, limits.file_bytes)?
+        }
+        other => other.map_err(|error| LoadError::about(path.as_str(), &error))?,
+    };
+    let text = text_of(&path, &bytes)?;
+    let text = normalize(text);
+    let mut report = LoadReport {
+        path: path.as_str().to_owned(),
+        sha256: Digest::of(&bytes),
+        bytes_read: bytes.len(),
+        chars_returned: 0,
+        lines: (0, 0),
+        total_lines: text.lines().count(),
+        truncated: false,
+        storage_ref: None,
+        section: None,
+        section_not_found: None,
+        headings: Vec::new(),
+        omitted: Vec::new(),
+        next: None,
+    };
+    let part = part(&text, query, &mut report);
+    let text = excerpt(&text, &part, query.skip_chars, limits.excerpt_chars, &mut report);
+    Ok(Loaded { text, report })
+}
+
+fn text_of<'b>(path: &RelPath, bytes: &'b [u8]) -> Result<&'b str, LoadError> {
+    let not_text = |why: &str| LoadError::NotText(format!("{path} {why}"));
+    if bytes.contains(&0) {
+        return Err(not_text("is binary"));
+    }
+    std::str::from_utf8(bytes).map_err(|_| not_text("is not UTF-8"))
+}
+
+/// The bytes of `text` that are wanted, and which of its lines come first.
+struct Part {
+    start: usize,
+    end: usize,
+    first_line: usize,
+}
+
+/// The headings of a file; frontmatter is no part of its Markdown.
+fn outline_of_file(text: &str) -> Vec<Heading> {
+    let start = match find(text.as_bytes(), Complete::Yes) {
+        Fence::Closed(found) => found.body,
+        _ => 0,
+    };
+    let mut headings = outline(&text[start..]);
+    for heading in &mut headings {
+        heading.section = heading.section.start + start..heading.section.end + start;
+    }
+    headings
+}
+
+fn part(text: &str, query: &ResourceQuery<'_>, report: &mut LoadReport) -> Part {
+    let mut part = Part { start: 0, end: text.len(), first_line: 1 };
+    if let Some(hint) = query.section {
+        let headings = outline_of_file(text);
+        if let Some(heading) = find_section(&headings, hint) {
+            part.start = heading.section.start;
+            part.end = heading.section.end;
+            part.first_line = 1 + text[..part.start].matches('\n').count();
+            report.section = Some(heading.marked());
+        } else {
+            report.section_not_found = Some(hint.to_owned());
+            report.headings = headings.iter().map(Heading::marked).take(200).collect();
+        }
+    }
+    if let Some(lines) = query.lines {
+        // Lines are those of the file, also inside a section.
+        let (mut at, mut line) = (0, 1);
+        let (mut start, mut end) = (text.len(), text.len());
+        for piece in text.split_inclusive('\n') {
+            if line == lines.first {
+                start = at;
+            }
+            at += piece.len();
+            if line == lines.last {
+                end = at;
+            }
+            line += 1;
+        }
+        if start > part.start {
+            part.first_line = lines.first;
+        }
+        part.start = part.start.max(start);
+        part.end = part.end.min(end).max(part.start);
+    }
+    part
+}
+
+/// The part, cut at a line where it is longer than the limit, with how to go on.
+fn excerpt(text: &str, part: &Part, skip: usize, limit: usize, report: &mut LoadReport) -> String {
+    let chosen = &text[part.start..part.end];
+    let skipped = chosen.char_indices().nth(skip).map_or(chosen.len(), |(at, _)| at);
+    let wanted = &chosen[skipped..];
+    let first_line = part.first_line + chosen[..skipped].matches('\n').count();
+    let mut end = wanted.len();
+    let mut whole_lines = true;
+    if let Some((at, _)) = wanted.char_indices().nth(limit) {
+        let line_end = wanted[..at].rfind('\n');
+        whole_lines = line_end.is_some();
+        end = line_end.map_or(at, |newline| newline + 1);
+        report.truncated = true;
+    }
+    let given = &wanted[..end];
+    let lines = given.lines().count();
+    let last = (first_line + lines).saturating_sub(1);
+    report.lines = if lines == 0 { (0, 0) } else { (first_line, last) };
+    report.chars_returned = given.chars().count();
+    if end < wanted.len() {
+        report.next = Some(if whole_lines {
+            let total = first_line + wanted.lines().count() - 1;
+            Next::Lines(Lines { first: last + 1, last: total }.to_string())
+        } else {
+            Next::SkipChars(skip + report.chars_returned)
+        });
+    }
+    given.to_owned()
+}
