@@ -205,7 +205,7 @@ fn default_targets(context: &Context) -> Result<Vec<Target>> {
 /// Every `SKILL.md` at or below `path`, valid or not, and what could not be looked at.
 fn below(path: &Path, context: &Context) -> Vec<Target> {
     let root =
-        Root { source: Source::Explicit, path: path.to_owned(), plugin: None, required: true };
+        Root { source: Source::Explicit, path: path.to_owned(), plugin: None, required: false };
     let options = ScanOptions {
         builtin: false,
         cache_folder: None,

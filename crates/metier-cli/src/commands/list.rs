@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use metier_registry::watch::{WatchEvent, watch};
-use metier_registry::{Change, ChangeKind, Entry, Ignored, Scan};
+use metier_registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan};
 use metier_skill::{Code, Source};
 use rayon::prelude::*;
 
@@ -162,7 +162,8 @@ impl Listing {
 
     fn totals(&self) -> String {
         let report = &self.scan.report;
-        let roots = report.roots.iter().filter(|root| root.found > 0).count();
+        let chosen = |root: &&RootReport| self.source.is_none_or(|source| root.source == source);
+        let roots = report.roots.iter().filter(chosen).filter(|root| root.found > 0).count();
         let mut text = format!(
             "{} in {}",
             count(self.chosen(self.scan.index.entries()).len(), "skill"),

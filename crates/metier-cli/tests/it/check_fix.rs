@@ -149,17 +149,33 @@ fn fix_mends_every_skill_of_a_folder_and_counts() {
 }
 
 #[test]
-fn fix_writes_through_a_link_and_keeps_it() {
+fn fix_leaves_a_linked_file_alone_and_says_so() {
     let home = TestHome::new();
     let text = "---\nname: x\ndescription: Use when: asked\n---\nDo it.\n";
     let real = home.write("real/SKILL.md", text);
     std::fs::create_dir_all(home.project().join("x")).expect("directories");
     let link = home.project().join("x/SKILL.md");
     std::os::unix::fs::symlink(&real, &link).expect("a link");
-    assert_eq!(run(&home, &["check", "--fix", "x"]).code, 0);
-    assert!(std::fs::symlink_metadata(&link).expect("there").is_symlink());
-    let written = std::fs::read_to_string(&real).expect("reads");
-    assert!(written.contains("description: \"Use when: asked\""), "{written}");
+    let output = run(&home, &["check", "--fix", "x"]);
+    assert_eq!(output.code, 1);
+    assert!(output.stdout.contains("error[file-unwritable]: the file is a link"), "{output:?}");
+    assert_eq!(std::fs::read_to_string(&real).expect("reads"), text, "a link may lead anywhere");
+}
+
+#[test]
+fn one_file_that_cannot_be_written_keeps_no_other_from_being_mended() {
+    let home = TestHome::new();
+    let text = |name: &str| format!("---\nname: {name}\ndescription: Use when: asked\n---\nx\n");
+    let real = home.write("real/SKILL.md", text("b"));
+    home.write("project/skills/a/SKILL.md", text("a"));
+    std::fs::create_dir_all(home.project().join("skills/b")).expect("directories");
+    std::os::unix::fs::symlink(&real, home.project().join("skills/b/SKILL.md")).expect("a link");
+    home.write("project/skills/c/SKILL.md", text("c"));
+    let output = run(&home, &["check", "--fix", "skills"]);
+    assert_eq!(output.code, 1);
+    for name in ["a", "c"] {
+        assert!(output.stdout.contains(&format!("+++ skills/{name}/SKILL.md")), "{output:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::support::{at, entry, json, keys, many_skills, texts};
+use crate::support::{at, document, entry, json, keys, many_skills, run, texts};
 
 /// A skill that says everything a skill can say.
 const FULL: &str = "\
@@ -90,8 +90,8 @@ fn the_report_accounts_for_every_file() {
         "---\nname: pdf\ndescription: The user's.\nversion: 1.2\n---\nDo it.\n",
     );
     home.write("home/.agents/skills/broken/SKILL.md", "---\nname: broken\n---\nx\n");
-    let mut report =
-        json(&home, &["list", "--json", "--root", &at(&home, "none")])["report"].take();
+    let output = run(&home, &["list", "--json", "--root", &at(&home, "none")]);
+    let mut report = document(&home, &output, 1)["report"].take();
     let hash = report["index_hash"].take();
     assert!(hash.as_str().is_some_and(|hash| hash.starts_with("sha256:") && hash.len() == 71));
     assert_eq!(

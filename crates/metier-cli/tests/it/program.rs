@@ -115,7 +115,7 @@ fn exit_codes_are_the_contract() {
     home.write("project/bad/SKILL.md", "no frontmatter\n");
     for (args, code) in [
         (&["list"][..], 0),
-        (&["list", "--root", "not-there"], 0),
+        (&["list", "--root", "not-there"], 1),
         (&["inspect", "profile-csv"], 0),
         (&["inspect", "nobody"], 1),
         (&["search", "csv"], 0),
