@@ -9,93 +9,54 @@ use metier_skill::{Limits, ParseOptions, Parsed, Profile, Severity, Source, chec
 
 /// Judges `bytes` as a `SKILL.md` in every profile.
 pub fn parse_frontmatter(bytes: &[u8]) {
+    if let metier_skill::yaml::Agreement::Different { fast, full } =
+        metier_skill::yaml::agreement(bytes)
+    {
+        panic!("the fast path disagrees: {fast} against {full}");
+    }
     for profile in [Profile::Strict, Profile::Lenient, Profile::Spec] {
-        let options = ParseOptions {
-            profile,
-            limits: Limits::default(),
-            directory: Some("pdf-tools"),
-        };
+        let options =
+            ParseOptions { profile, limits: Limits::default(), directory: Some("pdf-tools") };
         let parsed = parse(bytes, &options);
         assert_holds(&parsed, bytes);
-        assert!(
-            parsed == parse(bytes, &options),
-            "the same bytes gave two answers"
-        );
+        assert!(parsed == parse(bytes, &options), "the same bytes gave two answers");
         assert_holds(&check(bytes, &options), bytes);
     }
 }
 
 fn assert_holds(parsed: &Parsed, bytes: &[u8]) {
-    let has_error = parsed
-        .diagnostics
-        .iter()
-        .any(|it| it.severity == Severity::Error);
-    assert_eq!(
-        parsed.skill.is_none(),
-        has_error,
-        "no skill exactly when there is an error"
-    );
+    let has_error = parsed.diagnostics.iter().any(|it| it.severity == Severity::Error);
+    assert_eq!(parsed.skill.is_none(), has_error, "no skill exactly when there is an error");
     for diagnostic in &parsed.diagnostics {
         let (start, end) = (diagnostic.span.start as usize, diagnostic.span.end as usize);
-        assert!(
-            start <= end && end <= bytes.len(),
-            "a span outside the file: {diagnostic:?}"
-        );
-        assert!(
-            !diagnostic.message.is_empty(),
-            "a diagnostic without a message: {diagnostic:?}"
-        );
+        assert!(start <= end && end <= bytes.len(), "a span outside the file: {diagnostic:?}");
+        assert!(!diagnostic.message.is_empty(), "a diagnostic without a message: {diagnostic:?}");
     }
-    assert!(
-        parsed.body.is_none_or(|start| start <= bytes.len()),
-        "a body outside the file"
-    );
+    assert!(parsed.body.is_none_or(|start| start <= bytes.len()), "a body outside the file");
 }
 
 /// Scans `root` in two profiles and gives every path that the answers speak of.
 pub fn scan_tree(root: &Path) -> Vec<PathBuf> {
     let strict = scan_with(root, Profile::Strict);
     let again = scan_with(root, Profile::Strict);
-    assert_eq!(
-        strict.index.hash(),
-        again.index.hash(),
-        "one tree gave two hashes"
-    );
+    assert_eq!(strict.index.hash(), again.index.hash(), "one tree gave two hashes");
     scan_with(root, Profile::Lenient);
     accounted(&strict)
 }
 
 fn scan_with(root: &Path, profile: Profile) -> Scan {
-    let root = Root {
-        source: Source::Explicit,
-        path: root.to_owned(),
-        plugin: None,
-        required: true,
-    };
-    let options = ScanOptions {
-        profile,
-        builtin: false,
-        ..ScanOptions::default()
-    };
+    let root =
+        Root { source: Source::Explicit, path: root.to_owned(), plugin: None, required: true };
+    let options = ScanOptions { profile, builtin: false, ..ScanOptions::default() };
     let scan = scan(&[root], &options);
     let report = &scan.report;
-    assert_eq!(
-        report.found,
-        report.valid + report.ignored.len(),
-        "found = valid + ignored"
-    );
+    assert_eq!(report.found, report.valid + report.ignored.len(), "found = valid + ignored");
     scan
 }
 
 /// The directories of skills that are listed, shadowed, copies, ignored or not walked.
 fn accounted(scan: &Scan) -> Vec<PathBuf> {
-    let entries = scan.index.entries().iter().chain(scan.index.shadowed());
-    let listed = entries.flat_map(|it| std::iter::once(&it.path).chain(&it.copies));
-    let left_out = scan
-        .report
-        .ignored
-        .iter()
-        .chain(&scan.report.notes)
-        .map(|it| &it.path);
-    listed.chain(left_out).cloned().collect()
+    let listed = scan.index.directories();
+    let left_out = scan.report.ignored.iter().chain(&scan.report.notes).map(|it| it.path.as_path());
+    listed.chain(left_out).map(Path::to_owned).collect()
 }

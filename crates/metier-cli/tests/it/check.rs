@@ -234,6 +234,16 @@ fn a_pipe_or_a_directory_called_skill_md_is_told_and_never_waited_for() {
 }
 
 #[test]
+fn what_was_not_looked_at_is_told() {
+    let home = TestHome::new();
+    home.skill("project/skills/near", "near", "Fine.");
+    home.skill("project/skills/1/2/3/4/5/6/7/far", "far", "Too deep.");
+    std::os::unix::fs::symlink("nowhere", home.project().join("skills/gone")).expect("a link");
+    assert_eq!(codes(&home, &["skills"]), ["walk-too-deep", "link-dangling"]);
+    assert_eq!(run(&home, &["check", "--deny-warnings", "skills"]).code, 1);
+}
+
+#[test]
 fn a_file_that_may_not_be_read_is_told() {
     let home = TestHome::new();
     let file = home.skill("project/secret", "secret", "Fine.").join("SKILL.md");

@@ -8,8 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, UNIX_EPOCH};
 
 use metier_testkit::{TestHome, skill_text};
+use serde_json::Value;
 
-use crate::support::{METIER, at, run, run_unprivileged, shown, shown_own};
+use crate::support::{METIER, at, json, run, run_unprivileged, shown, shown_own};
 
 #[test]
 fn an_empty_place_has_the_compiled_in_skills() {
@@ -116,6 +117,27 @@ fn one_source_alone() {
 }
 
 #[test]
+fn one_source_is_a_view_of_the_whole_listing() {
+    let home = TestHome::new();
+    home.skill("project/.agents/skills/pdf", "pdf", "The project's.");
+    home.skill("home/.agents/skills/pdf", "pdf", "The user's, shadowed.");
+    home.skill("home/.agents/skills/sheet", "sheet", "The user's.");
+    home.skill("home/.claude/plugins/cache/market/office/1.0/skills/pdf", "pdf", "A plugin's.");
+    let whole = json(&home, &["list", "--json"]);
+    for source in ["explicit", "project", "user", "plugin", "builtin"] {
+        let part = json(&home, &["list", "--json", "--source", source]);
+        let expected: Vec<&Value> = whole["skills"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter(|skill| skill["source"] == source)
+            .collect();
+        let part: Vec<&Value> = part["skills"].as_array().expect("a list").iter().collect();
+        assert_eq!(part, expected, "{source}");
+    }
+}
+
+#[test]
 fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
     let home = TestHome::new();
     home.skill("project/.agents/skills/pdf", "pdf", "The project's.");
@@ -166,12 +188,12 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
     3 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched
     error: [T]/not-there: the root does not exist
     ");
-    let stderr = run(&home, &["list", "--root", &missing]).stderr;
+    let brief = run(&home, &["list", "--root", &missing]);
     assert!(
-        stderr.starts_with(
+        brief.stderr.starts_with(
             "3 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched (metier list --all says why)\n"
         ),
-        "{stderr}"
+        "{brief:?}"
     );
 }
 

@@ -134,6 +134,14 @@ fn a_plugins_skill_is_qualified_where_its_name_is_taken() {
     let shown = json(&home, &["inspect", "office:pdf", "--json"]);
     assert_eq!(shown["id"], "plugin:office:pdf");
     assert_eq!(shown["path"], format!("[T]/{cache}/office/1.10.0/skills/pdf"));
+    home.write(
+        "home/.agent/config.json",
+        r#"{"skills": {"plugin:office:pdf": {"enabled": false}}}"#,
+    );
+    let listing = json(&home, &["list", "--json"]);
+    assert_eq!(entry(&listing, "plugin:office:pdf")["enabled"], json!(false), "off by its id");
+    assert_eq!(entry(&listing, "plugin:papers:pdf")["enabled"], json!(true));
+    assert_eq!(entry(&listing, "user:pdf")["enabled"], json!(true));
 }
 
 #[test]

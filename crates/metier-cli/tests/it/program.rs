@@ -56,6 +56,7 @@ fn a_usage_error_is_exit_code_two_for_people_and_programs() {
         &["nonsense"],
         &["list", "--source", "nowhere"],
         &["list", "--profile", "kind"],
+        &["list", "--profile", "spec"],
         &["list", "--watch", "--all"],
         &["check", "--format", "xml"],
         &["inspect"],

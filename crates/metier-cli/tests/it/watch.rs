@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use metier_testkit::{TestHome, skill_text};
 use serde_json::{Value, json};
@@ -77,6 +77,17 @@ fn a_skill_that_breaks_is_removed_and_its_rival_comes_back() {
     assert!(live.line().starts_with("- removed project:sheet"));
     replace(&home, "project/.agents/skills/pdf", "no frontmatter");
     assert_eq!(home.scrub(&live.line()), "~ changed user:pdf  [T]/home/.agents/skills/pdf");
+}
+
+#[test]
+fn a_broken_skill_that_is_mended_is_told_before_the_slow_poll() {
+    let home = TestHome::new();
+    home.write("project/.agents/skills/draft/SKILL.md", "no frontmatter");
+    let live = watching(&home, &[]);
+    let start = Instant::now();
+    replace(&home, "project/.agents/skills/draft", &skill_text("draft", "Done."));
+    assert!(live.line().starts_with("+ added   project:draft"));
+    assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
 }
 
 #[test]
