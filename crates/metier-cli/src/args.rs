@@ -109,8 +109,17 @@ impl Early {
             return if shown { ExitCode::SUCCESS } else { ExitCode::from(Exit::Usage.code()) };
         }
         let text = self.error.render().to_string();
-        let message =
-            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        // Everything before the usage and the tips, on one line.
+        let told = text
+            .split(
+                "
+
+",
+            )
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        let message = told.split_whitespace().collect::<Vec<_>>().join(" ");
         let error =
             CommandError::usage(message).help("run `metier --help` for the commands and options");
         output::finish(Err(error), true)

@@ -37,7 +37,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Config(args) if args.is_schema() => Ok(config::schema()),
         Command::Config(_) => Ok(config::run(&context()?)),
         Command::Completions(args) => Ok(completions::run(args)),
-        Command::Man(args) => man::run(args),
+        Command::Man(args) => man::run(args, cli.global.directory.as_deref()),
         Command::Generate(args) => Ok(generate::run(args)),
     }
 }

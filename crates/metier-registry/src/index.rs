@@ -155,7 +155,15 @@ impl Index {
             entries.sort_by(order);
             entries.iter().map(|entry| entry.leaf()).collect()
         };
-        shadowed.sort_unstable_by(order);
+        // Inside a source in the order of precedence, which is the order of `source:name#2`.
+        shadowed.sort_by(|a, b| {
+            let key = |e: &Entry| (e.source, e.priority, std::cmp::Reverse(e.modified));
+            a.skill
+                .name
+                .cmp(&b.skill.name)
+                .then_with(|| key(a).cmp(&key(b)))
+                .then_with(|| a.path.cmp(&b.path))
+        });
         let mut bytes = Vec::with_capacity(leaves.len() * 32);
         for leaf in &leaves {
             bytes.extend_from_slice(leaf.as_bytes());

@@ -10,11 +10,10 @@ use metier_fs::{PiecewiseFile, ReadError, is_dir, read_bounded, write_atomic};
 use metier_registry::{Root, ScanOptions, scan};
 use metier_skill::{
     Code, Diagnostic, DiagnosticAt, ParseOptions, Profile, Severity, Source, TextEdit, apply_edits,
-    check,
 };
 use serde::Serialize;
 
-use crate::commands::content::skill_file;
+use crate::commands::content::{judge, skill_file};
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
@@ -92,6 +91,8 @@ struct CheckedSkill {
     source: Vec<u8>,
     diagnostics: Vec<Diagnostic>,
     diff: Option<String>,
+    /// Whether there was a `SKILL.md`, or only something worth saying about a directory.
+    is_skill: bool,
 }
 
 #[derive(Serialize)]
@@ -153,7 +154,7 @@ fn targets(args: &CheckArgs, context: &Context) -> Result<Vec<Target>> {
     }
     let mut targets = Vec::new();
     for path in &args.paths {
-        let path = context.working_dir.join(path);
+        let path = without_dots(&context.working_dir.join(path));
         let shown = path_text(&path);
         if !metier_fs::exists(&path) {
             return Err(CommandError::usage(format!("{shown} does not exist"))
@@ -183,6 +184,13 @@ fn targets(args: &CheckArgs, context: &Context) -> Result<Vec<Target>> {
     targets.sort_by(|a, b| a.file.cmp(&b.file));
     targets.dedup_by(|a, b| a.file == b.file);
     Ok(targets)
+}
+
+/// The path without `.` and `..`, so that what is shown leads there from anywhere.
+fn without_dots(path: &Path) -> PathBuf {
+    let parent = path.components().any(|part| part == std::path::Component::ParentDir);
+    let plain = || path.components().collect();
+    if parent { metier_fs::canonical(path).unwrap_or_else(|_| plain()) } else { plain() }
 }
 
 fn default_targets(context: &Context) -> Result<Vec<Target>> {
@@ -257,7 +265,10 @@ impl Checked {
             (None, Err(error)) => (Vec::new(), Some(unreadable(&error))),
         };
         if let Some(problem) = problem {
-            self.skills.push(CheckedSkill { file, source, diagnostics: vec![problem], diff: None });
+            let is_skill =
+                path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+            let diagnostics = vec![problem];
+            self.skills.push(CheckedSkill { file, source, diagnostics, diff: None, is_skill });
             return;
         }
         let directory = target.directory();
@@ -290,14 +301,15 @@ impl Checked {
         if args.quiet {
             diagnostics.retain(|diagnostic| diagnostic.severity > Severity::Note);
         }
-        self.skills.push(CheckedSkill { file, source, diagnostics, diff: shown_diff });
+        let diff = shown_diff;
+        self.skills.push(CheckedSkill { file, source, diagnostics, diff, is_skill: true });
     }
 
     fn summary(&self) -> Summary {
         let all = || self.skills.iter().flat_map(|skill| &skill.diagnostics);
         let number = |severity| all().filter(|diagnostic| diagnostic.severity == severity).count();
         Summary {
-            skills: self.skills.len(),
+            skills: self.skills.iter().filter(|skill| skill.is_skill).count(),
             errors: number(Severity::Error),
             warnings: number(Severity::Warning),
             notes: number(Severity::Note),
@@ -328,16 +340,6 @@ fn write_mended(path: &Path, mended: &[u8]) -> std::result::Result<(), String> {
     write_atomic(path, mended).map_err(|error| format!("the file cannot be written: {error}"))
 }
 
-fn judge(source: &[u8], path: &Path, options: &ParseOptions<'_>) -> Vec<Diagnostic> {
-    let mut diagnostics = check(source, options).diagnostics;
-    let lower = path.file_name().is_some_and(|name| name == "skill.md");
-    if let Some(severity) = Code::FileNameCase.severity(options.profile).filter(|_| lower) {
-        let message = "the file is called `skill.md`, not `SKILL.md`";
-        diagnostics.insert(0, Diagnostic::about_file(Code::FileNameCase, severity, message));
-    }
-    diagnostics
-}
-
 fn unreadable(error: &ReadError) -> Diagnostic {
     let (code, message) = match error {
         ReadError::NotRegular => {
@@ -366,7 +368,16 @@ fn shown(path: &Path, context: &Context) -> String {
 #[derive(Serialize)]
 struct Document<'a> {
     diagnostics: Vec<DiagnosticAt<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diffs: Vec<FileDiff<'a>>,
     summary: Summary,
+}
+
+/// What `--fix` wrote to a file, or `--diff` would.
+#[derive(Serialize)]
+struct FileDiff<'a> {
+    file: &'a str,
+    diff: String,
 }
 
 impl Output for Checked {
@@ -380,7 +391,12 @@ impl Output for Checked {
             return write_json(&sarif::document(pairs()), out);
         }
         let diagnostics = pairs().map(|(file, diagnostic)| diagnostic.in_file(file)).collect();
-        write_json(&Document { diagnostics, summary: self.summary() }, out)
+        let diffs = self.skills.iter().filter_map(|skill| {
+            let diff = anstream::adapter::strip_str(skill.diff.as_deref()?).to_string();
+            Some(FileDiff { file: &skill.file, diff })
+        });
+        let summary = self.summary();
+        write_json(&Document { diagnostics, diffs: diffs.collect(), summary }, out)
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {

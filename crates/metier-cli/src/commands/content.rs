@@ -9,7 +9,7 @@ use metier_config::nearest;
 use metier_fs::{ReadError, SkillRoot, TreeFile, TreeLimits, list_files, read_bounded};
 use metier_loader::{MemoryFiles, SkillFiles};
 use metier_registry::{Entry, Scan, builtin_files};
-use metier_skill::Source;
+use metier_skill::{Code, Diagnostic, ParseOptions, Source, check};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -166,11 +166,13 @@ fn kind(file: &TreeFile) -> FileKind {
 
 fn not_found(name: &str, scan: &Scan) -> CommandError {
     let shown = safe(name).into_owned();
+    let bare =
+        name.parse::<metier_skill::SkillId>().map_or(name.to_owned(), |id| id.name.to_string());
     let ignored = scan
         .report
         .ignored
         .iter()
-        .find(|line| line.path.file_name().is_some_and(|dir| dir == name));
+        .find(|line| line.path.file_name().is_some_and(|dir| dir == bare.as_str()));
     if let Some(line) = ignored {
         let place = line.line.map_or_else(String::new, |number| format!(":{number}"));
         let message = format!(
@@ -188,4 +190,15 @@ fn not_found(name: &str, scan: &Scan) -> CommandError {
         None => "`metier list --all` shows every skill, and why others were left out".to_owned(),
     };
     CommandError::failed("skill-not-found", format!("there is no skill `{shown}` here")).help(help)
+}
+
+/// Everything worth saying about the file at `path`, its name included.
+pub(crate) fn judge(source: &[u8], path: &Path, options: &ParseOptions<'_>) -> Vec<Diagnostic> {
+    let mut diagnostics = check(source, options).diagnostics;
+    let lower = path.file_name().is_some_and(|name| name == "skill.md");
+    if let Some(severity) = Code::FileNameCase.severity(options.profile).filter(|_| lower) {
+        let message = "the file is called `skill.md`, not `SKILL.md`";
+        diagnostics.insert(0, Diagnostic::about_file(Code::FileNameCase, severity, message));
+    }
+    diagnostics
 }

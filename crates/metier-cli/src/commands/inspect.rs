@@ -6,11 +6,11 @@ use std::io::{self, Write};
 
 use clap::Args;
 use metier_registry::{Conflict, Entry};
-use metier_skill::{Diagnostic, ParseOptions, check, estimate_tokens};
+use metier_skill::{Diagnostic, ParseOptions, estimate_tokens, parse};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::commands::content::{Content, FileKind, FileRow, find, skill_file};
+use crate::commands::content::{Content, FileKind, FileRow, find, judge, skill_file};
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
@@ -74,7 +74,8 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
             .and_then(|name| name.to_str())
             .map(|name| name.trim_start_matches("builtin:")),
     };
-    let parsed = check(&content.skill_md, &options);
+    let parsed = parse(&content.skill_md, &options);
+    let diagnostics = judge(&content.skill_md, &skill_file(&entry.path), &options);
     let body = String::from_utf8_lossy(&content.skill_md[parsed.body.unwrap_or(0)..]).into_owned();
     let line = format!(
         "- name={} | source={} | description={}\n",
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
     );
     let mut entry_json = serde_json::to_value(entry)
         .map_err(|error| CommandError::failed("internal", error.to_string()))?;
-    entry_json["diagnostics"] = serde_json::to_value(&parsed.diagnostics).unwrap_or_default();
+    entry_json["diagnostics"] = serde_json::to_value(&diagnostics).unwrap_or_default();
     let conflict = scan.report.conflicts.iter().find(|conflict| {
         conflict.winner == entry.path
             || conflict.shadowed.iter().any(|loser| loser.path == entry.path)
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
         root: root.map(|root| root.path.to_string_lossy().into_owned()),
         conflict: conflict.cloned(),
         shown: entry.clone(),
-        diagnostics: parsed.diagnostics,
+        diagnostics,
         source: content.skill_md,
     }))
 }

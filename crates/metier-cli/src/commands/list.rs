@@ -129,8 +129,13 @@ impl Listing {
             heading(out, "Shadowed")?;
         }
         for conflict in &report.conflicts {
+            let mut seen = vec![conflict.source];
             for loser in &conflict.shadowed {
-                let id = format!("{}:{}", loser.source, conflict.name);
+                seen.push(loser.source);
+                let rank = seen.iter().filter(|source| **source == loser.source).count();
+                // Of several with one id, the later ones are reached by their rank.
+                let rank = if rank > 1 { format!("#{rank}") } else { String::new() };
+                let id = format!("{}:{}{rank}", loser.source, conflict.name);
                 writeln!(
                     out,
                     "  {}  {}",
@@ -253,7 +258,8 @@ fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> 
 /// Prints changes until it is interrupted or nobody reads any more.
 fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
     let registry = context.registry(&args.find);
-    let count_now = registry.snapshot().index.entries().len();
+    let chosen = |entry: &&Arc<Entry>| args.source.is_none_or(|source| entry.source == source);
+    let count_now = registry.snapshot().index.entries().iter().filter(chosen).count();
     watch(&registry, &mut |event| {
         let written = match event {
             WatchEvent::Ready => {

@@ -27,11 +27,11 @@ struct Page(Vec<u8>);
 
 struct Written(Vec<String>);
 
-pub(crate) fn run(args: &ManArgs) -> Result<Box<dyn Output>> {
+pub(crate) fn run(args: &ManArgs, working_dir: Option<&Path>) -> Result<Box<dyn Output>> {
     let command = args::command();
     match &args.dir {
         None => Ok(Box::new(Page(page(command, "metier")?))),
-        Some(dir) => write_all(&command, dir),
+        Some(dir) => write_all(&command, &working_dir.unwrap_or(Path::new("")).join(dir)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use metier_skill::hidden::{Breaks, terminal_safe};
 use metier_skill::{Diagnostic, Severity};
 
 use crate::render::safe;
@@ -51,7 +52,8 @@ fn source_line(source: &[u8], diagnostic: &Diagnostic) -> (String, Range<usize>)
         source[start..].iter().position(|b| *b == b'\n').map_or(source.len(), |at| start + at);
     let piece = |range: Range<usize>| {
         let text = String::from_utf8_lossy(&source[range]).into_owned();
-        safe(text.trim_end_matches('\r')).into_owned()
+        // A tab stays a tab: the drawing counts it as the one character it is.
+        terminal_safe(text.trim_end_matches('\r'), Breaks::Keep).into_owned()
     };
     let before = piece(line_start..start);
     let marked = piece(start..end.min(line_end));

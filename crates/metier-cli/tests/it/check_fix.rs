@@ -138,7 +138,10 @@ fn fix_mends_every_skill_of_a_folder_and_counts() {
         home.write(&format!("project/skills/{name}/SKILL.md"), text);
     }
     home.skill("project/skills/c", "c", "Fine.");
-    let document = run(&home, &["check", "--fix", "--json", "skills"]).json();
+    let mut document = run(&home, &["check", "--fix", "--json", "skills"]).json();
+    let diffs = document["diffs"].take();
+    assert_eq!(diffs.as_array().map(Vec::len), Some(2), "what was written is shown: {diffs}");
+    document.as_object_mut().expect("a document").remove("diffs");
     assert_eq!(
         document,
         serde_json::json!({

@@ -66,7 +66,7 @@ fn the_first_of_two_roots_wins_and_a_folder_named_twice_counts_once() {
     sheet        explicit  Only there.
 
     Shadowed
-      explicit:pdf  [T]/two/pdf
+      explicit:pdf#2  [T]/two/pdf
         a root of higher priority has a skill of that name: [T]/one/pdf
 
     ---- stderr
@@ -286,9 +286,9 @@ fn of_two_with_one_name_in_one_root_the_later_one_wins() {
     pdf          project  In b.
 
     Shadowed
-      project:pdf  [T]/project/.agents/skills/c/pdf
+      project:pdf#2  [T]/project/.agents/skills/c/pdf
         another skill of that name in the same root was modified later: [T]/project/.agents/skills/b/pdf
-      project:pdf  [T]/project/.agents/skills/a/pdf
+      project:pdf#3  [T]/project/.agents/skills/a/pdf
         another skill of that name in the same root was modified later: [T]/project/.agents/skills/b/pdf
 
     ---- stderr
