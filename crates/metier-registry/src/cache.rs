@@ -71,11 +71,11 @@ impl Cache {
         }
         let known: HashSet<Box<OsStr>> =
             fresh.iter().map(|record| record.directory.clone()).collect();
-        let mut buffer = Vec::new();
+        let mut ahead = ReadAhead::default();
         for directory in paths.filter_map(|path| path.strip_prefix(root).ok()).map(Path::as_os_str)
         {
             if !known.contains(directory) {
-                let hit = self.view().get(directory, &mut buffer);
+                let hit = self.view().get(directory, &mut ahead);
                 fresh.extend(hit.map(|(stamp, head)| Record::new(directory, &stamp, head)));
             }
         }
@@ -104,6 +104,32 @@ pub(crate) struct CacheView {
     table: Vec<u8>,
     /// From the hash of a directory to its row.
     rows: HashMap<u64, u32, BuildHasherDefault<Passthrough>>,
+}
+
+/// A stretch of the cache file, read at once.
+#[derive(Default)]
+pub(crate) struct ReadAhead {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl ReadAhead {
+    const STRETCH: usize = 64 * 1024;
+
+    fn bytes(&mut self, file: &PiecewiseFile, offset: u64, len: usize) -> Option<&[u8]> {
+        let end = offset.checked_add(len as u64)?;
+        let held = self.start..self.start + self.bytes.len() as u64;
+        if offset < held.start || end > held.end {
+            let left = usize::try_from(file.size().checked_sub(offset)?).ok()?;
+            self.start = offset;
+            self.bytes.resize(left.min(Self::STRETCH.max(len)), 0);
+            if file.read_at(offset, &mut self.bytes).is_err() {
+                self.bytes.clear();
+            }
+        }
+        let from = usize::try_from(offset - self.start).ok()?;
+        self.bytes.get(from..from.checked_add(len)?)
+    }
 }
 
 /// One row of the table.
@@ -204,23 +230,17 @@ impl CacheView {
         self.row(directory).map(|row| row.stamp)
     }
 
-    /// The stamp and the remembered head, read into `buffer`.
+    /// The stamp and the remembered head. Heads stand in the order of the walk that stored them,
+    /// so `ahead` is filled with many at once.
     pub(crate) fn get<'b>(
         &self,
         directory: &OsStr,
-        buffer: &'b mut Vec<u8>,
+        ahead: &'b mut ReadAhead,
     ) -> Option<(Stamp, &'b [u8])> {
         let row = self.row(directory)?;
         let directory_len = usize::try_from(row.directory_len).ok()?;
         let len = directory_len.checked_add(usize::try_from(row.head_len).ok()?)?;
-        if row.offset.checked_add(len as u64)? > self.file.as_ref()?.size() {
-            return None;
-        }
-        if buffer.len() < len {
-            buffer.resize(len, 0);
-        }
-        let bytes = &mut buffer[..len];
-        self.file.as_ref()?.read_at(row.offset, bytes).ok()?;
+        let bytes = ahead.bytes(self.file.as_ref()?, row.offset, len)?;
         let sound = short_checksum(bytes) == row.sum
             && &bytes[..directory_len] == directory.as_encoded_bytes();
         sound.then_some((row.stamp, &bytes[directory_len..]))
@@ -342,8 +362,8 @@ mod tests {
     }
 
     fn get(view: &CacheView, directory: &str) -> Option<(Stamp, Vec<u8>)> {
-        let mut buffer = Vec::new();
-        view.get(OsStr::new(directory), &mut buffer).map(|(stamp, head)| (stamp, head.to_vec()))
+        let mut ahead = ReadAhead::default();
+        view.get(OsStr::new(directory), &mut ahead).map(|(stamp, head)| (stamp, head.to_vec()))
     }
 
     #[test]

@@ -59,6 +59,7 @@ impl Entry {
     }
 
     fn append_meta(&self, out: &mut Vec<u8>) {
+        let details = self.skill.details();
         let start = out.len();
         let key = |out: &mut Vec<u8>, key: &str| {
             if out.len() > start {
@@ -68,23 +69,23 @@ impl Entry {
             out.extend_from_slice(key.as_bytes());
             out.extend_from_slice(b"\":");
         };
-        for (name, content) in self.skill.meta_texts() {
+        for (name, content) in details.texts() {
             if let Some(content) = content {
                 key(out, name);
                 text(out, content);
             }
         }
-        if !self.skill.paths.is_empty() {
+        if !details.paths.is_empty() {
             key(out, "paths");
-            value(out, &self.skill.paths);
+            value(out, &details.paths);
         }
-        if !self.skill.metadata.is_empty() {
+        if !details.metadata.is_empty() {
             key(out, "metadata");
-            value(out, &Fields(&self.skill.metadata));
+            value(out, &Fields(&details.metadata));
         }
-        if !self.skill.unknown.is_empty() {
+        if !details.unknown.is_empty() {
             key(out, "unknown");
-            value(out, &Fields(&self.skill.unknown));
+            value(out, &Fields(&details.unknown));
         }
     }
 }

@@ -107,7 +107,7 @@ impl Entry {
             switches.as_slice(),
         ];
         let tools = controls.allowed_tools.iter().flat_map(|tools| tools.iter());
-        let globs = self.skill.paths.iter();
+        let globs = self.skill.details().paths.iter();
         let counts = [tools.clone().count() as u64, globs.len() as u64].map(u64::to_le_bytes);
         Digest::of_parts(
             fixed
@@ -164,11 +164,8 @@ impl Index {
                 .then_with(|| key(a).cmp(&key(b)))
                 .then_with(|| a.path.cmp(&b.path))
         });
-        let mut bytes = Vec::with_capacity(leaves.len() * 32);
-        for leaf in &leaves {
-            bytes.extend_from_slice(leaf.as_bytes());
-        }
-        Self { entries, shadowed, hash: Digest::of(&bytes) }
+        let hash = Digest::of_all(&leaves);
+        Self { entries, shadowed, hash }
     }
 
     /// The skills that count, sorted by name; no name stands twice.
@@ -268,21 +265,21 @@ struct Meta<'a>(&'a Skill);
 
 impl Serialize for Meta<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let skill = self.0;
+        let details = self.0.details();
         let mut out = serializer.serialize_map(None)?;
-        for (key, value) in skill.meta_texts() {
+        for (key, value) in details.texts() {
             if let Some(text) = value {
                 out.serialize_entry(key, text)?;
             }
         }
-        if !skill.paths.is_empty() {
-            out.serialize_entry("paths", &skill.paths)?;
+        if !details.paths.is_empty() {
+            out.serialize_entry("paths", &details.paths)?;
         }
-        if !skill.metadata.is_empty() {
-            out.serialize_entry("metadata", &Fields(&skill.metadata))?;
+        if !details.metadata.is_empty() {
+            out.serialize_entry("metadata", &Fields(&details.metadata))?;
         }
-        if !skill.unknown.is_empty() {
-            out.serialize_entry("unknown", &Fields(&skill.unknown))?;
+        if !details.unknown.is_empty() {
+            out.serialize_entry("unknown", &Fields(&details.unknown))?;
         }
         out.end()
     }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use metier_fs::{FileId, Stamp};
+use metier_fs::FileId;
 
 use crate::index::{Copy, Entry};
 use crate::report::{Conflict, ShadowReason, Shadowed};
@@ -19,9 +19,9 @@ use crate::report::{Conflict, ShadowReason, Shadowed};
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) entry: Arc<Entry>,
-    /// What its `SKILL.md` looked like; `None` for a compiled-in one. The number of a deleted file is
-    /// given out again, so identity alone would take two files of a busy tree for one.
-    pub(crate) file: Option<Stamp>,
+    /// Which file its `SKILL.md` is; `None` for a compiled-in one. Only a hint: the number of a
+    /// deleted file is given out again.
+    pub(crate) file: Option<FileId>,
     /// Whether a link leads to it: a real path is shown rather than a link.
     pub(crate) via_link: bool,
     /// The plugin it belongs to.
@@ -86,7 +86,7 @@ fn rank(candidate: &Candidate) -> (usize, Reverse<i64>, &Path) {
 /// look the same can be in one directory, so the disk is asked about those alone.
 fn merge_links(mut candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candidate> {
     // Nearly always every file is its own; sorted numbers tell so without hashing each stamp.
-    let mut numbers: Vec<u64> = candidates.iter().filter_map(|c| Some(c.file?.id.inode)).collect();
+    let mut numbers: Vec<u64> = candidates.iter().filter_map(|c| Some(c.file?.inode)).collect();
     numbers.sort_unstable();
     let repeated: HashSet<u64> =
         numbers.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
@@ -103,7 +103,7 @@ fn merge_links(mut candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candi
     let mut by_directory: HashMap<FileId, usize> = HashMap::new();
     let mut copies: HashMap<usize, Vec<Copy>> = HashMap::new();
     for candidate in candidates {
-        let suspect = candidate.file.is_some_and(|file| repeated.contains(&file.id.inode));
+        let suspect = candidate.file.is_some_and(|file| repeated.contains(&file.inode));
         let directory = if suspect { disk.directory(&candidate.entry.path) } else { None };
         if let Some(at) = directory.and_then(|id| by_directory.get(&id).copied()) {
             copies.entry(at).or_default().extend(copies_of(&candidate.entry));
@@ -226,7 +226,7 @@ fn settle(group: &mut Vec<Candidate>, decided: &mut Decided) {
                 .map(|loser| Shadowed {
                     source: loser.source,
                     path: loser.path.clone(),
-                    version: loser.skill.version.clone(),
+                    version: loser.skill.details().version.clone(),
                     reason: reason(loser),
                 })
                 .collect(),
@@ -262,13 +262,7 @@ mod tests {
                 modified,
                 priority: root,
             }),
-            file: Some(Stamp {
-                id: FileId { device: 1, inode: file },
-                size: 1,
-                modified,
-                changed: 0,
-                links: 1,
-            }),
+            file: Some(FileId { device: 1, inode: file }),
             via_link,
             plugin: (source == Source::Plugin).then(|| "plug".into()),
         }

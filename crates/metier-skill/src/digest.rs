@@ -45,6 +45,15 @@ impl Digest {
         Self::of(&bytes)
     }
 
+    /// The digest of a list of digests, in their order.
+    pub fn of_all(digests: &[Self]) -> Self {
+        let mut hasher = Sha256::new();
+        for digest in digests {
+            hasher.update(digest.0);
+        }
+        Self(hasher.finalize().into())
+    }
+
     /// The 32 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -16,7 +16,7 @@ use crate::diagnostic::Severity;
 use crate::limits::{COMPATIBILITY_CHARS, Profile};
 use crate::name::SkillName;
 use crate::parse::Judge;
-use crate::skill::{Controls, KNOWN_FIELDS, SPEC_FIELDS, Skill};
+use crate::skill::{Controls, Details, KNOWN_FIELDS, SPEC_FIELDS, Skill};
 use crate::value::Value;
 use crate::yaml::{Node, NodeKind};
 
@@ -32,7 +32,9 @@ pub(crate) fn read(
         judge,
         name: None,
         description: None,
-        draft: Draft::default(),
+        controls: Controls::default(),
+        details: Details::default(),
+        unknown: Vec::new(),
         has_run_mode: false,
     };
     for (key, value) in entries {
@@ -42,27 +44,14 @@ pub(crate) fn read(
     fields.finish()
 }
 
-/// The optional fields, before name and description are known to be there.
-#[derive(Default)]
-struct Draft {
-    controls: Controls,
-    version: Option<Box<str>>,
-    author: Option<Box<str>>,
-    license: Option<Box<str>>,
-    compatibility: Option<Box<str>>,
-    argument_hint: Option<Box<str>>,
-    model: Option<Box<str>>,
-    paths: Vec<Box<str>>,
-    metadata: Vec<(Box<str>, Value)>,
-    unknown: Vec<(Box<str>, Value)>,
-}
-
 struct Fields<'y, 'j, 'b> {
     yaml: &'y str,
     judge: &'j mut Judge<'b>,
     name: Option<SkillName>,
     description: Option<Box<str>>,
-    draft: Draft,
+    controls: Controls,
+    details: Details,
+    unknown: Vec<(Box<str>, Value)>,
     has_run_mode: bool,
 }
 impl Fields<'_, '_, '_> {
@@ -85,31 +74,31 @@ impl Fields<'_, '_, '_> {
         match text {
             "name" => self.name(value),
             "description" => self.description(value),
-            "license" => self.draft.license = self.text_field(text, value),
+            "license" => self.details.license = self.text_field(text, value),
             "compatibility" => self.compatibility(value),
             "metadata" => self.metadata(value),
             "allowed-tools" => self.allowed_tools(value),
             "version" => {
-                self.draft.version = self.text_field(text, value).or(self.draft.version.take());
+                self.details.version = self.text_field(text, value).or(self.details.version.take());
             }
             "author" => {
-                self.draft.author = self.text_field(text, value).or(self.draft.author.take());
+                self.details.author = self.text_field(text, value).or(self.details.author.take());
             }
             "disable-model-invocation" => {
                 if let Some(on) = self.switch(text, value) {
-                    self.draft.controls.disable_model_invocation = on;
+                    self.controls.disable_model_invocation = on;
                 }
             }
             "user-invocable" => {
                 if let Some(on) = self.switch(text, value) {
-                    self.draft.controls.user_invocable = on;
+                    self.controls.user_invocable = on;
                 }
             }
             "run-mode" => self.run_mode(value),
             "context" => self.context(value),
-            "argument-hint" => self.draft.argument_hint = Some(self.raw(value).into()),
-            "paths" => self.draft.paths = self.paths(value),
-            "model" => self.draft.model = self.text_field(text, value),
+            "argument-hint" => self.details.argument_hint = Some(self.raw(value).into()),
+            "paths" => self.details.paths = self.paths(value).into(),
+            "model" => self.details.model = self.text_field(text, value),
             _ => self.unknown(text, key, value),
         }
     }
@@ -167,7 +156,7 @@ impl Fields<'_, '_, '_> {
     }
 
     fn compatibility(&mut self, value: &Node<'_>) {
-        self.draft.compatibility = self.text_field("compatibility", value);
+        self.details.compatibility = self.text_field("compatibility", value);
         let chars = value.text().map_or(0, |text| text.chars().count());
         if chars > COMPATIBILITY_CHARS {
             self.judge.report(
@@ -182,7 +171,7 @@ impl Fields<'_, '_, '_> {
         let Some(entries) = value.entries() else {
             if !value.is_null() {
                 self.judge.report(Code::MetadataNotMap, &value.span, "`metadata` is not a map");
-                self.draft.metadata.push(("value".into(), Value::from_node(value)));
+                self.details.metadata = Box::new([("value".into(), Value::from_node(value))]);
             }
             return;
         };
@@ -195,15 +184,15 @@ impl Fields<'_, '_, '_> {
         }
         for (key, node) in entries {
             let slot = match key.key_text() {
-                "version" => &mut self.draft.version,
-                "author" => &mut self.draft.author,
+                "version" => &mut self.details.version,
+                "author" => &mut self.details.author,
                 _ => continue,
             };
             if slot.is_none() && !node.is_null() {
                 *slot = node.text().map(|text| text.trim().into());
             }
         }
-        self.draft.metadata = entries
+        self.details.metadata = entries
             .iter()
             .map(|(key, node)| (key.key_text().into(), Value::from_node(node)))
             .collect();
@@ -222,7 +211,7 @@ impl Fields<'_, '_, '_> {
                 format!("`{text}` is not a field Metier knows"),
             ),
         }
-        self.draft.unknown.push((text.into(), Value::from_node(value)));
+        self.unknown.push((text.into(), Value::from_node(value)));
     }
 
     fn finish(mut self) -> Option<Skill> {
@@ -269,21 +258,8 @@ impl Fields<'_, '_, '_> {
             }
             return None;
         };
-        let draft = self.draft;
-        Some(Skill {
-            name,
-            description: self.description?,
-            controls: draft.controls,
-            version: draft.version,
-            author: draft.author,
-            license: draft.license,
-            compatibility: draft.compatibility,
-            argument_hint: draft.argument_hint,
-            model: draft.model,
-            paths: draft.paths.into(),
-            metadata: draft.metadata.into(),
-            unknown: draft.unknown.into(),
-        })
+        self.details.unknown = self.unknown.into();
+        Some(Skill::new(name, self.description?, self.controls, self.details))
     }
 }
 

@@ -67,7 +67,7 @@ pub use name::{NameFault, SkillName, name_faults};
 pub use outline::{Heading, find_section, outline};
 pub use parse::{ParseOptions, Parsed, check, parse};
 pub use rel_path::{PathFault, RelPath};
-pub use skill::{Controls, KNOWN_FIELDS, RunMode, Skill};
+pub use skill::{Controls, Details, KNOWN_FIELDS, RunMode, Skill};
 pub use text_edit::{TextEdit, apply_edits};
 pub use tokens::estimate_tokens;
 pub use value::Value;

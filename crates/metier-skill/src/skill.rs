@@ -3,6 +3,7 @@
 //! Made only by `fields`; what is enforced later stands in [`Controls`].
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,14 @@ pub struct Skill {
     pub description: Box<str>,
     /// Who may do what with it.
     pub controls: Controls,
+    /// The other fields. Apart, because many skills have none of them and an index may hold a
+    /// hundred thousand skills.
+    details: Option<Box<Details>>,
+}
+
+/// The fields of a skill that a catalog does not show.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Details {
     /// `version`, or `metadata.version`.
     pub version: Option<Box<str>>,
     /// `author`, or `metadata.author`.
@@ -60,10 +69,29 @@ pub struct Skill {
     pub unknown: Box<[(Box<str>, Value)]>,
 }
 
+/// What a skill without further fields has.
+static NO_DETAILS: LazyLock<Details> = LazyLock::new(Details::default);
+
 impl Skill {
-    /// The optional one-line fields that neither a model sees nor anything enforces, by the names
-    /// they have in JSON.
-    pub fn meta_texts(&self) -> [(&'static str, Option<&str>); 6] {
+    pub(crate) fn new(
+        name: SkillName,
+        description: Box<str>,
+        controls: Controls,
+        details: Details,
+    ) -> Self {
+        let details = (details != *NO_DETAILS).then(|| Box::new(details));
+        Self { name, description, controls, details }
+    }
+
+    /// The fields that a catalog does not show.
+    pub fn details(&self) -> &Details {
+        self.details.as_deref().unwrap_or(&NO_DETAILS)
+    }
+}
+
+impl Details {
+    /// The optional one-line fields, by the names they have in JSON.
+    pub fn texts(&self) -> [(&'static str, Option<&str>); 6] {
         [
             ("version", self.version.as_deref()),
             ("author", self.author.as_deref()),

@@ -171,21 +171,17 @@ impl Inspection {
                 },
             ),
         ));
-        let texts = [
-            ("version", &skill.version),
-            ("author", &skill.author),
-            ("license", &skill.license),
-            ("compatibility", &skill.compatibility),
-            ("arguments", &skill.argument_hint),
-            ("model", &skill.model),
-        ];
-        facts.extend(
-            texts.into_iter().filter_map(|(key, value)| Some((key, one_line(value.as_deref()?)))),
-        );
-        if !skill.paths.is_empty() {
-            facts.push(("for files", safe(&skill.paths.join(", ")).into_owned()));
+        let details = skill.details();
+        for (key, value) in details.texts() {
+            let key = if key == "argument_hint" { "arguments" } else { key };
+            facts.extend(value.map(|text| (key, one_line(text))));
         }
-        for (title, fields) in [("metadata", &skill.metadata), ("unknown fields", &skill.unknown)] {
+        if !details.paths.is_empty() {
+            facts.push(("for files", safe(&details.paths.join(", ")).into_owned()));
+        }
+        for (title, fields) in
+            [("metadata", &details.metadata), ("unknown fields", &details.unknown)]
+        {
             if !fields.is_empty() {
                 let names: Vec<&str> = fields.iter().map(|(key, _)| &**key).collect();
                 facts.push((title, safe(&names.join(", ")).into_owned()));

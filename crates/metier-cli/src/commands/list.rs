@@ -226,10 +226,10 @@ pub(crate) fn path_text(path: &Path) -> String {
 /// A JSON list of entries. Above a few thousand, rendering is most of the work and both cores share
 /// it, a bounded number of pieces at a time.
 fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
-    const PIECE: usize = 512;
-    const WAVE: usize = 16;
+    const PIECE: usize = 256;
+    const WAVE: usize = 8;
     let render = |piece: &[Arc<Entry>]| {
-        let mut bytes = Vec::with_capacity(piece.len() * 768);
+        let mut bytes = Vec::with_capacity(piece.len() * 1024);
         for entry in piece {
             entry.append_json(&mut bytes);
             bytes.push(b',');

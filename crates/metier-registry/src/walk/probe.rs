@@ -14,7 +14,7 @@ use metier_skill::{Code, ParseOptions, Parsed, parse};
 use rayon::prelude::*;
 
 use super::{Found, Walk, Walkable};
-use crate::cache::{Cache, Record};
+use crate::cache::{Cache, ReadAhead, Record};
 use crate::index::Entry;
 use crate::precedence::Candidate;
 use crate::report::Ignored;
@@ -70,7 +70,7 @@ impl Walk<'_> {
             let mut scratch = Scratch::default();
             return probes.into_iter().map(|probe| task(probe, &mut scratch)).collect();
         }
-        let workers = probes.into_par_iter().with_min_len(32);
+        let workers = probes.into_par_iter().with_min_len(256);
         workers.map_init(Scratch::default, |scratch, probe| task(probe, scratch)).collect()
     }
 
@@ -176,7 +176,12 @@ impl Walk<'_> {
             });
         };
         let plugin = root.plugin.as_deref().map(Into::into);
-        Ok(Candidate { entry: Arc::new(entry), file: stamp, via_link: probe.via_link, plugin })
+        Ok(Candidate {
+            entry: Arc::new(entry),
+            file: stamp.map(|stamp| stamp.id),
+            via_link: probe.via_link,
+            plugin,
+        })
     }
 
     fn failed(&self, probe: &Probe, code: Code, message: String) -> Outcome {
@@ -211,7 +216,7 @@ impl Walk<'_> {
 pub(super) struct Scratch {
     path: PathBuf,
     buffer: HeadBuffer,
-    remembered: Vec<u8>,
+    remembered: ReadAhead,
 }
 
 impl Scratch {

@@ -58,7 +58,7 @@ impl Fields<'_, '_, '_> {
                 "`allowed-tools` lists nothing, so the skill may use no tool",
             );
         }
-        self.draft.controls.allowed_tools = Some(tools.into());
+        self.controls.allowed_tools = Some(tools.into());
     }
 
     pub(super) fn switch(&mut self, field: &str, value: &Node<'_>) -> Option<bool> {
@@ -81,7 +81,7 @@ impl Fields<'_, '_, '_> {
     /// wherever it stands.
     pub(super) fn context(&mut self, value: &Node<'_>) {
         match value.text().map(str::trim) {
-            Some("fork") if !self.has_run_mode => self.draft.controls.run_mode = RunMode::Subagent,
+            Some("fork") if !self.has_run_mode => self.controls.run_mode = RunMode::Subagent,
             Some("fork") => {}
             _ => self.judge.report(
                 Code::RunModeUnknown,
@@ -94,8 +94,8 @@ impl Fields<'_, '_, '_> {
     pub(super) fn run_mode(&mut self, value: &Node<'_>) {
         self.has_run_mode = true;
         match value.text().map(str::trim) {
-            Some("inline") => self.draft.controls.run_mode = RunMode::Inline,
-            Some("subagent") => self.draft.controls.run_mode = RunMode::Subagent,
+            Some("inline") => self.controls.run_mode = RunMode::Inline,
+            Some("subagent") => self.controls.run_mode = RunMode::Subagent,
             _ => self.judge.report(
                 Code::RunModeUnknown,
                 &value.span,
