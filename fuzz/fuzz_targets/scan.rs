@@ -27,16 +27,10 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
     };
     tree::build(&root, &operations);
     let spoken_of = under_test::scan_tree(&root);
-    let spoken_of: HashSet<_> = spoken_of
-        .iter()
-        .filter_map(|path| fs::canonicalize(path).ok())
-        .collect();
+    let spoken_of: HashSet<_> =
+        spoken_of.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
     for skill in tree::visible_skills(&root) {
-        assert!(
-            spoken_of.contains(&skill),
-            "no word about {}: {operations:?}",
-            skill.display()
-        );
+        assert!(spoken_of.contains(&skill), "no word about {}: {operations:?}", skill.display());
     }
     Corpus::Keep
 });

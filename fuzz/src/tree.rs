@@ -29,11 +29,7 @@ pub struct Operation<'a> {
 
 /// Reads the operations; whatever the bytes are, there is an answer.
 pub fn operations(bytes: &[u8]) -> Vec<Operation<'_>> {
-    split(bytes, b"\n%%\n")
-        .into_iter()
-        .take(MOST_OPERATIONS)
-        .filter_map(operation)
-        .collect()
+    split(bytes, b"\n%%\n").into_iter().take(MOST_OPERATIONS).filter_map(operation).collect()
 }
 
 fn operation(bytes: &[u8]) -> Option<Operation<'_>> {
@@ -42,11 +38,7 @@ fn operation(bytes: &[u8]) -> Option<Operation<'_>> {
     let (path, target) = split_once(rest.strip_prefix(b" ").unwrap_or(rest), b' ');
     let content = if *kind == b'l' { target } else { content };
     let content = &content[..content.len().min(MOST_CONTENT)];
-    Some(Operation {
-        kind: *kind,
-        path: contained(path)?,
-        content,
-    })
+    Some(Operation { kind: *kind, path: contained(path)?, content })
 }
 
 /// A relative path without `..`, or nothing. Names may be any other bytes.
@@ -54,28 +46,17 @@ fn contained(bytes: &[u8]) -> Option<PathBuf> {
     let usable = |name: &&[u8]| {
         !name.is_empty() && *name != b"." && *name != b".." && name.len() < 64 && !name.contains(&0)
     };
-    let names = bytes
-        .split(|byte| *byte == b'/')
-        .filter(usable)
-        .take(MOST_COMPONENTS);
+    let names = bytes.split(|byte| *byte == b'/').filter(usable).take(MOST_COMPONENTS);
     let path: PathBuf = names.map(OsStr::from_bytes).collect();
     (!path.as_os_str().is_empty()).then_some(path)
 }
 
 /// Builds the tree below `root`. An operation that the file system refuses is left out.
 pub fn build(root: &Path, operations: &[Operation<'_>]) {
-    for Operation {
-        kind,
-        path,
-        content,
-    } in operations
-    {
+    for Operation { kind, path, content } in operations {
         let path = root.join(path);
         // The real parent has to stay below the root: a link may lead anywhere in the tree only.
-        let Some(parent) = path
-            .parent()
-            .filter(|parent| fs::create_dir_all(parent).is_ok())
-        else {
+        let Some(parent) = path.parent().filter(|parent| fs::create_dir_all(parent).is_ok()) else {
             continue;
         };
         if !fs::canonicalize(parent).is_ok_and(|real| real.starts_with(root)) {
@@ -124,18 +105,13 @@ fn is_plain(name: &[u8]) -> bool {
 
 fn has_skill_file(dir: &Path) -> bool {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    entries
-        .map(|entry| entry.file_name())
-        .any(|name| name.eq_ignore_ascii_case("SKILL.md"))
+    entries.map(|entry| entry.file_name()).any(|name| name.eq_ignore_ascii_case("SKILL.md"))
 }
 
 fn split<'a>(bytes: &'a [u8], separator: &[u8]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     let mut rest = bytes;
-    while let Some(at) = rest
-        .windows(separator.len())
-        .position(|window| window == separator)
-    {
+    while let Some(at) = rest.windows(separator.len()).position(|window| window == separator) {
         parts.push(&rest[..at]);
         rest = &rest[at + separator.len()..];
     }
