@@ -233,6 +233,7 @@ impl Walk<'_> {
                 self.note(&parent, Code::WalkTooMany, message);
             }
             self.entries_left -= children.names.len();
+            probes.reserve(children.names.len());
             let odd = other_spelling(&children.names);
             if odd.is_some_and(|name| self.read_other_spelling(root, &parent, &name)) {
                 continue;

@@ -149,11 +149,7 @@ impl Walk<'_> {
     /// The candidate, or the reason why it is none. Done by the workers, not after them: at a
     /// hundred thousand skills the order of magnitude is that of reading the files.
     fn found(&self, probe: &Probe, parsed: Parsed, stamp: Option<Stamp>) -> Found {
-        let path = if probe.directory.is_empty() {
-            self.root.to_owned()
-        } else {
-            self.root.join(&probe.directory)
-        };
+        let path = self.path_of(&probe.directory);
         if let Some(reason) = parsed.reason() {
             return Err(Ignored {
                 path,
@@ -184,12 +180,18 @@ impl Walk<'_> {
         })
     }
 
+    /// The directory's whole path, in no more memory than it needs.
+    fn path_of(&self, directory: &OsStr) -> PathBuf {
+        let mut path = PathBuf::with_capacity(self.root.as_os_str().len() + 1 + directory.len());
+        path.push(self.root);
+        if !directory.is_empty() {
+            path.push(directory);
+        }
+        path
+    }
+
     fn failed(&self, probe: &Probe, code: Code, message: String) -> Outcome {
-        let path = if probe.directory.is_empty() {
-            self.root.to_owned()
-        } else {
-            self.root.join(&probe.directory)
-        };
+        let path = self.path_of(&probe.directory);
         Outcome::Skill(
             Err(Ignored { path, code, message: message.into(), line: None, column: None }),
             None,
