@@ -3,8 +3,8 @@
 //! Exactly one file is opened; none of the skill's resources is. A body over its limits is trimmed
 //! (the default) or refused with advice to its author.
 
+use metier_skill::RelPath;
 use metier_skill::fence::{Complete, Fence, find};
-use metier_skill::{Digest, RelPath};
 
 use crate::error::LoadError;
 use crate::files::SkillFiles;
@@ -54,21 +54,9 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
         .map_err(|_| LoadError::NotText("the body of SKILL.md is not UTF-8".to_owned()))?;
     let body = normalize(text.trim_start_matches(['\n', '\r']));
     let (lines, chars) = (body.lines().count(), body.chars().count());
-    let mut report = LoadReport {
-        path: SKILL_FILE.to_owned(),
-        sha256: Digest::of(&bytes),
-        bytes_read: bytes.len(),
-        chars_returned: chars,
-        lines: (usize::from(lines > 0), lines),
-        total_lines: lines,
-        truncated: false,
-        storage_ref: None,
-        section: None,
-        section_not_found: None,
-        headings: Vec::new(),
-        omitted: Vec::new(),
-        next: None,
-    };
+    let mut report = LoadReport::of(SKILL_FILE, &bytes, lines);
+    report.chars_returned = chars;
+    report.lines = (usize::from(lines > 0), lines);
     if lines <= limits.lines && chars <= limits.chars {
         return Ok(Loaded { text: body.into_owned(), report });
     }

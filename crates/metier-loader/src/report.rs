@@ -51,6 +51,27 @@ pub struct LoadReport {
     pub next: Option<Next>,
 }
 
+impl LoadReport {
+    /// The account of a file of which nothing has been returned yet.
+    pub(crate) fn of(path: &str, bytes: &[u8], total_lines: usize) -> Self {
+        Self {
+            path: path.to_owned(),
+            sha256: Digest::of(bytes),
+            bytes_read: bytes.len(),
+            chars_returned: 0,
+            lines: (0, 0),
+            total_lines,
+            truncated: false,
+            storage_ref: None,
+            section: None,
+            section_not_found: None,
+            headings: Vec::new(),
+            omitted: Vec::new(),
+            next: None,
+        }
+    }
+}
+
 /// How to go on after an excerpt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use metier_fs::RootError;
 use metier_skill::fence::{Complete, Fence, find};
-use metier_skill::{Digest, Heading, RelPath, find_section, outline};
+use metier_skill::{Heading, RelPath, find_section, outline};
 
 use crate::body::{SKILL_FILE, read_skill_file};
 use crate::error::LoadError;
@@ -95,21 +95,7 @@ pub fn load_resource(
     };
     let text = text_of(&path, &bytes)?;
     let text = normalize(text);
-    let mut report = LoadReport {
-        path: path.as_str().to_owned(),
-        sha256: Digest::of(&bytes),
-        bytes_read: bytes.len(),
-        chars_returned: 0,
-        lines: (0, 0),
-        total_lines: text.lines().count(),
-        truncated: false,
-        storage_ref: None,
-        section: None,
-        section_not_found: None,
-        headings: Vec::new(),
-        omitted: Vec::new(),
-        next: None,
-    };
+    let mut report = LoadReport::of(path.as_str(), &bytes, text.lines().count());
     let part = part(&text, query, &mut report);
     let text = excerpt(&text, &part, query.skip_chars, limits.excerpt_chars, &mut report);
     Ok(Loaded { text, report })

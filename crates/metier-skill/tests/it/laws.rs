@@ -82,3 +82,21 @@ fn attacks_end_in_a_diagnostic() {
         assert!(parsed.reason().is_some(), "{shown:?} was accepted");
     }
 }
+
+/// A reader stops at the limit. Three dashes there are the start of a longer line, not a fence: taken
+/// for one, they would hide the controls below them.
+#[test]
+fn dashes_at_the_cut_close_nothing() {
+    let limit = ParseOptions::default().limits.frontmatter_bytes;
+    let mut text = "---\nname: a\ndescription: b\n".to_owned();
+    text.push_str(&format!("#{}\n", "x".repeat(limit - 3 - text.len() - 2)));
+    assert_eq!(text.len(), limit - 3);
+    text.push_str("---x: y\nallowed-tools: Read\ndisable-model-invocation: true\n---\n");
+    for bytes in [&text.as_bytes()[..limit], text.as_bytes()] {
+        let parsed = parse(bytes, &ParseOptions::default());
+        assert_eq!(
+            parsed.reason().map(|it| it.code),
+            Some(metier_skill::Code::FrontmatterTooLarge)
+        );
+    }
+}
