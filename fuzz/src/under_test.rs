@@ -4,6 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
+use metier_config::{Scope, set_skill_enabled};
+use metier_loader::{
+    BodyLimits, MemoryFiles, Part, ResourceLimits, ResourceQuery, invoke::fill, load_body,
+    load_resource,
+};
 use metier_registry::{Root, Scan, ScanOptions, scan};
 use metier_skill::{Limits, ParseOptions, Parsed, Profile, Severity, Source, check, parse};
 
@@ -59,4 +64,40 @@ fn accounted(scan: &Scan) -> Vec<PathBuf> {
     let listed = scan.index.directories();
     let left_out = scan.report.ignored.iter().chain(&scan.report.notes).map(|it| it.path.as_path());
     listed.chain(left_out).map(Path::to_owned).collect()
+}
+
+/// Reads `bytes` as everything that a skill and its user bring: a body and its sections, a path,
+/// arguments, a configuration. The first line is the path and the arguments.
+pub fn read_skill(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let skill = format!("---\nname: a\ndescription: b\n---\n{rest}");
+    let files = MemoryFiles(vec![("SKILL.md".to_owned(), skill.into_bytes())]);
+    let limits = BodyLimits { lines: 40, chars: 2_000, ..BodyLimits::default() };
+    if let Ok(loaded) = load_body(&files, &limits) {
+        assert!(metier_skill::hidden::find_hidden(&loaded.text).is_empty(), "hidden text is left");
+        for omitted in &loaded.report.omitted {
+            let part = match &omitted.load {
+                Part::Section(heading) => {
+                    ResourceQuery { section: Some(heading), ..ResourceQuery::default() }
+                }
+                Part::Lines(lines) => ResourceQuery {
+                    lines: Some(lines.parse().expect("lines")),
+                    ..ResourceQuery::default()
+                },
+            };
+            let read = load_resource(&files, "SKILL.md", &part, &ResourceLimits::default());
+            let read = read.expect("what is left out can be read");
+            assert!(read.report.section_not_found.is_none(), "{omitted:?} is not found");
+        }
+    }
+    let query = ResourceQuery { section: Some(line), ..ResourceQuery::default() };
+    let _ = load_resource(&files, "SKILL.md", &query, &ResourceLimits::default());
+    let _ = load_resource(&files, line, &ResourceQuery::default(), &ResourceLimits::default());
+    assert_eq!(fill("<$ARGUMENTS>", line, None), format!("<{}>", line.trim()));
+    fill(rest, line, Some(line));
+    if let Ok(edited) = set_skill_enabled(rest, "config.json", Scope::User, "user:pdf", false) {
+        let again = set_skill_enabled(&edited, "config.json", Scope::User, "user:pdf", false);
+        assert_eq!(again.as_deref(), Ok(edited.as_str()), "a second edit changed something");
+    }
 }

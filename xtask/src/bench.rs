@@ -6,6 +6,7 @@
 
 mod discovery;
 mod document;
+mod loading;
 mod machine;
 mod process;
 mod report;
@@ -23,12 +24,21 @@ const SIZES: &[u32] = &[100, 1_000, 10_000, 100_000];
 const MOST_SKILLS: u32 = 1_000_000;
 const DOCUMENT: &str = "docs/performance.md";
 
-/// Runs the bench that is named first.
+/// Runs the bench that is named first. A new bench is one arm here, and one file.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
-    let flags = Flags::parse(args, &["--write"], &["--sizes", "--repeats"])?;
-    if flags.words != ["discovery"] {
-        return Err(UsageError("which bench? there is `bench discovery`".to_owned()).into());
+    let flags = Flags::parse(args, &["--write", "--dev"], &["--sizes", "--repeats"])?;
+    let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["discovery"] => run_discovery(workspace, &flags),
+        ["loading"] => run_loading(workspace, &flags),
+        _ => Err(UsageError(
+            "which bench? there are `bench discovery` and `bench loading`".to_owned(),
+        )
+        .into()),
     }
+}
+
+fn run_discovery(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let sizes = flags.numbers("--sizes", SIZES)?;
     if let Some(size) = sizes.iter().find(|size| **size > MOST_SKILLS) {
         return Err(UsageError(format!("{size} skills are too many; {MOST_SKILLS} at most")).into());
@@ -37,11 +47,30 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     // Its hundreds of thousands of files go when the table has been printed, not before.
     let scratch = Scratch::new()?;
     let report = discovery::measure(workspace, &scratch, &sizes, repeats)?;
-    let table = report.to_markdown();
+    publish(workspace, flags, &document::DISCOVERY, &report.to_markdown())
+}
+
+fn run_loading(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
+    if flags.has("--dev") && flags.has("--write") {
+        let message = "--dev is for a quick look: its numbers are not written";
+        return Err(UsageError(message.to_owned()).into());
+    }
+    let profile = if flags.has("--dev") { "dev" } else { "release" };
+    let report = loading::measure(workspace, flags.number("--repeats", 30)?, profile)?;
+    publish(workspace, flags, &document::LOADING, &report.to_markdown())
+}
+
+/// Prints a table, and writes it where that was asked for.
+fn publish(
+    workspace: &Workspace,
+    flags: &Flags,
+    section: &document::Section,
+    table: &str,
+) -> Result<Outcome> {
     println!("{table}");
     if flags.has("--write") {
         let old = workspace.read(DOCUMENT).ok();
-        workspace.write(DOCUMENT, document::with_discovery(old.as_deref(), &table)?)?;
+        workspace.write(DOCUMENT, section.with_table(old.as_deref(), table)?)?;
         eprintln!("bench: written to {DOCUMENT}");
     }
     Ok(Outcome::Passed)

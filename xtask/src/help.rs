@@ -32,6 +32,10 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --sizes LIST      trees to make (default 100,1000,10000,100000)
       --repeats N       timed rounds for each tree (default 15)
       --write           put the table into docs/performance.md
+  bench loading       measure loading a body and a section against reading, hashing and parsing
+      --repeats N       timed rounds (default 30)
+      --dev             with the dev profile, for a quick look
+      --write           put the table into docs/performance.md
   fuzz [TARGET]...    run the fuzz targets on stable Rust (needs a C++ compiler)
       --seconds N       time for each target (default 60)
   ci                  everything CI runs besides the tests, in order
@@ -43,6 +47,7 @@ Examples:
   cargo xtask gen && git diff docs
   cargo xtask bench discovery --sizes 1000,10000 --repeats 5
   cargo xtask bench discovery --write
+  cargo xtask bench loading
   cargo xtask fuzz frontmatter --seconds 300
   cargo xtask ci --skip deny
 ";

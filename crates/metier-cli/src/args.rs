@@ -31,9 +31,15 @@ Examples:
   metier list                       the skills an agent would see here
   metier check my-skill             what is wrong with a skill, line by line
   metier check --fix my-skill       mend what can be mended safely
+  metier doctor                     what is wrong with the skills here, and how to mend it
   metier search fill a pdf form     skills for a task
+  metier catalog                    what a model is shown of them
   metier inspect pdf                everything about one skill
   metier read pdf references/a.md   one file of a skill, or one section of it
+  metier exec profile-csv scripts/profile_csv.py -- data.csv
+                                    run a script of a skill in the sandbox
+  metier new my-skill               a skill to start from
+  metier disable pdf                keep a skill from being used
 
 Exit codes: 0 done, 1 failed or findings, 2 usage, 3 denied, 4 budget spent, 130 interrupted.";
 
@@ -84,7 +90,21 @@ pub(crate) enum Command {
     Read(commands::read::ReadArgs),
     Files(commands::files::FilesArgs),
     Search(commands::search::SearchArgs),
+    Catalog(commands::catalog::CatalogArgs),
     Check(commands::check::CheckArgs),
+    New(commands::new::NewArgs),
+    Open(commands::open::OpenArgs),
+    Enable(commands::enable::EnableArgs),
+    Disable(commands::disable::DisableArgs),
+    Delete(commands::delete::DeleteArgs),
+    Restore(commands::restore::RestoreArgs),
+    Exec(commands::exec::ExecArgs),
+    Tools(commands::tools::ToolsArgs),
+    Doctor(commands::doctor::DoctorArgs),
+    Explain(commands::explain::ExplainArgs),
+    Permissions(commands::permissions::PermissionsArgs),
+    Trust(commands::trust::TrustArgs),
+    Untrust(commands::untrust::UntrustArgs),
     Roots(commands::roots::RootsArgs),
     Refresh(commands::refresh::RefreshArgs),
     Config(commands::config::ConfigArgs),

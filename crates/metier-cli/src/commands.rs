@@ -2,19 +2,34 @@
 //!
 //! A command reads its world through `Context` and never prints: it gives an `Output`.
 
+pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod content;
+pub(crate) mod delete;
+pub(crate) mod disable;
+pub(crate) mod doctor;
+pub(crate) mod enable;
+pub(crate) mod exec;
+pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod new;
+pub(crate) mod open;
+pub(crate) mod permissions;
 pub(crate) mod read;
 pub(crate) mod refresh;
+pub(crate) mod restore;
 pub(crate) mod roots;
 pub(crate) mod search;
+pub(crate) mod switch;
+pub(crate) mod tools;
+pub(crate) mod trust;
+pub(crate) mod untrust;
 
 use crate::args::{Cli, Command};
 use crate::context::Context;
@@ -31,7 +46,21 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Read(args) => read::run(args, &context()?),
         Command::Files(args) => files::run(args, &context()?),
         Command::Search(args) => Ok(search::run(args, &context()?)),
+        Command::Catalog(args) => catalog::run(args, &context()?),
         Command::Check(args) => check::run(args, &context()?),
+        Command::New(args) => new::run(args, &context()?, cli.global.json),
+        Command::Open(args) => open::run(args, &context()?, cli.global.json),
+        Command::Enable(args) => enable::run(args, &cli.global),
+        Command::Disable(args) => disable::run(args, &cli.global),
+        Command::Delete(args) => delete::run(args, &context()?, cli.global.json),
+        Command::Restore(args) => restore::run(args, &context()?),
+        Command::Exec(args) => exec::run(args, &context()?, cli.global.json),
+        Command::Tools(args) => tools::run(args, &context()?),
+        Command::Doctor(args) => Ok(doctor::run(args, &context()?)),
+        Command::Explain(args) => explain::run(args, &context()?),
+        Command::Permissions(args) => permissions::run(args, &context()?),
+        Command::Trust(args) => trust::run(args, &cli.global),
+        Command::Untrust(args) => untrust::run(args, &context()?),
         Command::Roots(args) => Ok(roots::run(args, &context()?)),
         Command::Refresh(args) => refresh::run(args, &context()?),
         Command::Config(args) if args.is_schema() => Ok(config::schema()),

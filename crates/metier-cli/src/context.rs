@@ -2,23 +2,24 @@
 //!
 //! The only file that reads environment variables; commands and libraries get values.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use metier_config::{ConfigError, Layer, Scope, Settings};
+use metier_config::{ConfigError, Layer, OverLongBody, Scope, Settings};
 use metier_fs::{ReadError, UserFolders, read_bounded};
+use metier_loader::{BodyLimits, OverLimit};
 use metier_registry::roots::{Places, Root, project_dirs, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, scan};
 use metier_skill::{Limits, Profile};
 
 use crate::args::GlobalArgs;
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, Fault, Result};
 use crate::render::safe;
 
 /// The folder of the project's own configuration and skills.
-const AGENT_FOLDER: &str = ".agent";
-const CONFIG_FILE: &str = "config.json";
+pub(crate) const AGENT_FOLDER: &str = ".agent";
+pub(crate) const CONFIG_FILE: &str = "config.json";
 
 /// Options of every command that finds skills.
 #[derive(Debug, Clone, Default, Args)]
@@ -32,6 +33,24 @@ pub(crate) struct FindArgs {
     /// Neither read nor write the cache.
     #[arg(long, help_heading = "Finding skills")]
     pub(crate) no_cache: bool,
+}
+
+impl FindArgs {
+    /// The same flags, as they would be typed.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        for root in &self.roots {
+            words
+                .push(format!("--root {}", crate::commands::exec::quoted(&root.to_string_lossy())));
+        }
+        if let Some(profile) = self.profile {
+            words.push(format!("--profile {}", Profile::from(profile)));
+        }
+        if self.no_cache {
+            words.push("--no-cache".to_owned());
+        }
+        words
+    }
 }
 
 /// The profiles that find skills; the specification's own only judges them.
@@ -55,10 +74,14 @@ impl From<FindProfile> for Profile {
 /// What a command works with.
 pub(crate) struct Context {
     pub(crate) working_dir: PathBuf,
+    /// Whether `-C` moved it.
+    pub(crate) moved: bool,
     pub(crate) user: Option<UserFolders>,
     pub(crate) settings: Settings,
     /// The configuration files that were looked for, and whether they exist.
     pub(crate) config_files: Vec<ConfigFile>,
+    /// `VISUAL`, or else `EDITOR`.
+    pub(crate) editor: Option<OsString>,
     more_explicit: Vec<PathBuf>,
     more_user: Vec<PathBuf>,
 }
@@ -94,7 +117,9 @@ impl Context {
             more_user: path_list(variable("CLAUDE_SKILLS_DIR").as_deref()),
             settings: Settings::default(),
             config_files: Vec::new(),
+            editor: variable("VISUAL").or_else(|| variable("EDITOR")),
             working_dir,
+            moved: global.directory.is_some(),
             user,
         };
         context.load_settings()?;
@@ -144,7 +169,7 @@ impl Context {
         };
         let bytes = bytes.map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
-        metier_config::parse(&text, &shown, scope).map(Some).map_err(|errors| config_error(&errors))
+        metier_config::parse(&text, &shown, scope).map(Some).map_err(config_error)
     }
 
     /// The roots of a command, highest priority first.
@@ -199,6 +224,20 @@ impl Context {
         }
     }
 
+    /// How much of a body a model is given, and what happens to a longer one.
+    pub(crate) fn body_limits(&self) -> BodyLimits {
+        let security = &self.settings.security;
+        BodyLimits {
+            lines: security.max_skill_body_lines,
+            chars: security.max_skill_body_chars,
+            over: match security.over_long_body {
+                OverLongBody::Trim => OverLimit::Trim,
+                OverLongBody::Refuse => OverLimit::Refuse,
+            },
+            ..BodyLimits::default()
+        }
+    }
+
     pub(crate) fn profile(&self, find: &FindArgs) -> Profile {
         find.profile.map_or_else(|| self.default_profile(), Profile::from)
     }
@@ -240,6 +279,25 @@ impl Context {
     }
 }
 
+/// The value of an environment variable that a script was promised.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+pub(crate) fn promised_variable(name: &str) -> Option<String> {
+    std::env::var_os(name)?.into_string().ok()
+}
+
+/// Where the user's programs are.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+pub(crate) fn program_dirs() -> Vec<PathBuf> {
+    path_list(std::env::var_os("PATH").as_deref())
+}
+
+/// This program, which is also the helper of the sandbox.
+pub(crate) fn own_binary() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| {
+        CommandError::failed("no-helper", format!("this program cannot find itself: {error}"))
+    })
+}
+
 fn enter(directory: &Path) -> Result<PathBuf> {
     let shown = safe(&directory.to_string_lossy()).into_owned();
     let real = metier_fs::canonical(directory)
@@ -255,15 +313,16 @@ fn path_list(value: Option<&OsStr>) -> Vec<PathBuf> {
     paths.filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-fn config_error(errors: &[ConfigError]) -> CommandError {
-    let Some((first, rest)) = errors.split_first() else {
-        return CommandError::failed("config-syntax", "the configuration cannot be read");
+pub(crate) fn config_error(errors: Vec<ConfigError>) -> CommandError {
+    let fault = |error: ConfigError| Fault {
+        code: error.code(),
+        file: error.file,
+        line: error.line,
+        column: error.column,
+        message: error.message,
+        help: Some(error.help).filter(|help| !help.is_empty()),
     };
-    let mut message = first.to_string();
-    for error in rest {
-        message.push_str(&format!("\n       {error} ({})", error.help));
-    }
-    let mut error = CommandError::failed(first.code(), message);
-    error.help = Some(first.help.clone()).filter(|help| !help.is_empty());
-    error
+    CommandError::faulty(errors.into_iter().map(fault).collect()).unwrap_or_else(|| {
+        CommandError::failed("config-syntax", "the configuration cannot be read")
+    })
 }

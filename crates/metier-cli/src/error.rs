@@ -1,6 +1,9 @@
 //! Errors for people: what happened, where, and what to do next; and the exit code that follows.
 //!
-//! An error's kind gives the exit code, its help the advice.
+//! An error's kind gives the exit code, its help the advice. Where one file has several faults, the
+//! error is the first of them and carries all, each with its place.
+
+use std::fmt;
 
 use serde::Serialize;
 
@@ -10,6 +13,7 @@ pub(crate) enum Exit {
     Done,
     Findings,
     Usage,
+    Denied,
 }
 
 impl Exit {
@@ -18,6 +22,7 @@ impl Exit {
             Self::Done => 0,
             Self::Findings => 1,
             Self::Usage => 2,
+            Self::Denied => 3,
         }
     }
 }
@@ -29,17 +34,61 @@ pub(crate) struct CommandError {
     pub(crate) message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) help: Option<String>,
+    /// Every fault of the file that the error is about, the first one too.
+    #[serde(rename = "errors", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) faults: Vec<Fault>,
     #[serde(skip)]
     pub(crate) exit: Exit,
 }
 
+/// One fault in a file, with its place.
+#[derive(Debug, Serialize)]
+pub(crate) struct Fault {
+    pub(crate) code: &'static str,
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) help: Option<String>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, message, .. } = self;
+        write!(f, "{file}:{line}:{column}: {message}")
+    }
+}
+
 impl CommandError {
     pub(crate) fn failed(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: None, exit: Exit::Findings }
+        Self::new(code, message.into(), Exit::Findings)
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { code: "usage", message: message.into(), help: None, exit: Exit::Usage }
+        Self::new("usage", message.into(), Exit::Usage)
+    }
+
+    /// The error of a file with faults: the first of them says what happened.
+    pub(crate) fn faulty(faults: Vec<Fault>) -> Option<Self> {
+        let first = faults.first()?;
+        let error = Self::failed(first.code, first.to_string());
+        Some(Self { help: first.help.clone(), faults, ..error })
+    }
+
+    fn new(code: &'static str, message: String, exit: Exit) -> Self {
+        Self { code, message, help: None, faults: Vec::new(), exit }
+    }
+
+    /// Something that is done only when a person says yes, and nobody was there to be asked.
+    pub(crate) fn needs_approval(message: impl Into<String>) -> Self {
+        Self {
+            code: "needs-approval",
+            message: message.into(),
+            help: None,
+            exit: Exit::Denied,
+            faults: Vec::new(),
+        }
     }
 
     /// Adds what to do next.

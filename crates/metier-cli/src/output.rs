@@ -18,6 +18,10 @@ pub(crate) trait Output {
     fn json(&self, out: &mut dyn Write) -> io::Result<()>;
     /// The same for people; may be styled, colour is removed where it is not wanted.
     fn human(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// Whether the form for people is bytes that must arrive as they are, such as a file's.
+    fn is_raw(&self) -> bool {
+        false
+    }
     /// How the command ends.
     fn exit(&self) -> Exit {
         Exit::Done
@@ -42,6 +46,7 @@ pub(crate) fn finish(result: Result<Box<dyn Output>, CommandError>, wants_json: 
     };
     let printed = match &result {
         Ok(output) if wants_json => print_json(|out| output.json(out)),
+        Ok(output) if output.is_raw() => print_raw(|out| output.human(out)),
         Ok(output) => print(|out| output.human(out)),
         Err(error) if wants_json => {
             print_json(|out| write_json(&serde_json::json!({ "error": error }), out))
@@ -62,9 +67,16 @@ pub(crate) fn finish(result: Result<Box<dyn Output>, CommandError>, wants_json: 
 
 /// JSON holds no styles, so nothing has to be removed from it.
 fn print_json(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    print_raw(|out| {
+        write(out)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Past `anstream`, which takes escapes for styles: out of a file or a path they must not go.
+fn print_raw(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
     write(&mut out)?;
-    out.write_all(b"\n")?;
     out.flush()
 }
 
@@ -91,6 +103,10 @@ impl OrDetected for anstream::ColorChoice {
 fn complain(error: &CommandError) -> io::Result<()> {
     let mut out = anstream::stderr();
     writeln!(out, "{}: {}", paint(RED, "error"), error.message)?;
+    for fault in error.faults.iter().skip(1) {
+        let help = fault.help.as_ref().map_or_else(String::new, |help| format!(" ({help})"));
+        writeln!(out, "       {fault}{help}")?;
+    }
     if let Some(help) = &error.help {
         writeln!(out, "{}: {help}", paint(CYAN, "help"))?;
     }

@@ -32,6 +32,9 @@ pub struct Config {
     /// Rules on what may be done. In one file the last matching rule wins; between files the strictest answer wins.
     #[schemars(length(max = 1000))]
     pub permissions: Vec<PermissionRule>,
+    /// Requests with the answers that this file's rules should give; a wrong one is an error.
+    #[schemars(length(max = 1000))]
+    pub permission_examples: Vec<PermissionExample>,
     /// Skills switched on or off, by id (`source:name`) or name.
     pub skills: BTreeMap<String, SkillConfig>,
     /// What a run may spend. A project can lower a budget, never raise it.
@@ -170,6 +173,8 @@ pub struct SecurityConfig {
     pub max_skill_body_lines: Option<NonZeroU32>,
     /// Characters of a skill's body that are loaded.
     pub max_skill_body_chars: Option<NonZeroU32>,
+    /// What happens to a body that is longer. A project can only choose `refuse`.
+    pub over_long_body: Option<OverLongBody>,
     /// Whether `<` and `>` in a field that a model sees keep a skill out.
     pub block_angle_brackets_in_frontmatter: Option<bool>,
     /// Whether the search for skills follows links to directories.
@@ -188,6 +193,16 @@ pub struct SecurityConfig {
     pub max_walk_entries: Option<NonZeroU32>,
 }
 
+/// What happens to a body over its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OverLongBody {
+    /// It is trimmed, and what is left out is named.
+    Trim,
+    /// It is refused, with advice to its author.
+    Refuse,
+}
+
 /// One rule on what may be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -200,6 +215,17 @@ pub struct PermissionRule {
     pub pattern: String,
     /// What happens then.
     pub effect: Effect,
+}
+
+/// A request and the answer that the rules of its file should give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PermissionExample {
+    /// The request, such as `run_command git push` or `read_file src/a.rs`.
+    #[schemars(length(min = 1))]
+    pub request: String,
+    /// What should come out.
+    pub expect: Effect,
 }
 
 /// What happens when a rule matches.
@@ -247,7 +273,7 @@ pub struct BudgetsConfig {
 pub struct CatalogConfig {
     /// How the list is written.
     pub format: Option<CatalogFormat>,
-    /// Tokens that the list may take; without it, a share of the model's window.
+    /// Tokens that the list may take; without it, 4000.
     pub budget_tokens: Option<NonZeroU32>,
 }
 

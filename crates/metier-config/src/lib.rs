@@ -8,6 +8,7 @@
 //! | one file's text is checked | [`parse`], [`Scope`], [`Layer`] | `layer.rs`, `syntax.rs`, `check.rs` |
 //! | every problem, with its place | [`ConfigError`], [`ErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
 //! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `resolve.rs` |
+//! | one setting is changed in a file's text | [`set_skill_enabled`] | `edit.rs` |
 //! | "did you mean" | [`nearest()`] | `nearest.rs` |
 //!
 //! The JSON Schema made from [`Config`] is the single truth about keys, types, limits and which
@@ -45,6 +46,7 @@
 
 mod check;
 mod config;
+mod edit;
 mod error;
 mod key_path;
 mod layer;
@@ -59,8 +61,10 @@ mod wording;
 
 pub use config::{
     ApprovalTarget, BudgetsConfig, CatalogConfig, CatalogFormat, Config, Effect, ExecutionConfig,
-    MinTier, ModelConfig, PermissionRule, Profile, Provider, SecurityConfig, SkillConfig,
+    MinTier, ModelConfig, OverLongBody, PermissionExample, PermissionRule, Profile, Provider,
+    SecurityConfig, SkillConfig,
 };
+pub use edit::set_skill_enabled;
 pub use error::{ConfigError, ErrorKind};
 pub use layer::{Layer, Scope, parse};
 pub use nearest::nearest;
@@ -68,6 +72,6 @@ pub use resolve::{Explained, Overruled};
 pub use schema::json_schema;
 pub use settings::{
     BudgetSettings, CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings,
-    PermissionLayer, PlacedRule, SecuritySettings, Settings,
+    PermissionLayer, PlacedExample, PlacedRule, SecuritySettings, Settings,
 };
 pub use syntax::{MAX_CONFIG_BYTES, MAX_NESTING};

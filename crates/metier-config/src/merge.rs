@@ -4,13 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{CatalogFormat, MinTier, Profile, Provider};
+use metier_skill::Source;
+
+use crate::config::{CatalogFormat, MinTier, OverLongBody, Profile, Provider};
 use crate::key_path::{Segment, render};
 use crate::layer::{Layer, Scope};
 use crate::resolve::Resolver;
 use crate::settings::{
     BudgetSettings, CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings,
-    PermissionLayer, PlacedRule, SecuritySettings, Settings,
+    PermissionLayer, PlacedExample, PlacedRule, SecuritySettings, Settings,
 };
 
 impl Settings {
@@ -18,9 +20,9 @@ impl Settings {
     /// [`Scope::Project`]).
     ///
     /// A project's word counts for preferences; limits, budgets, `profile` and the switches under
-    /// `security` it can tighten but not loosen. Lists and maps are joined: `skill_roots`
-    /// (project's first), `require_approval_for`, `model.params` and `skills` (project's entry
-    /// wins), `permissions` (kept apart).
+    /// `security` it can tighten but not loosen, and a skill it can switch off but not on. Lists
+    /// and maps are joined: `skill_roots` (project's first), `require_approval_for`, `model.params`
+    /// (project's entry wins), `skills`, `permissions` (kept apart).
     pub fn merge(user: Option<&Layer>, project: Option<&Layer>) -> Self {
         debug_assert!(user.is_none_or(|layer| layer.scope == Scope::User));
         debug_assert!(project.is_none_or(|layer| layer.scope == Scope::Project));
@@ -138,6 +140,12 @@ fn security(r: &mut Resolver<'_>) -> SecuritySettings {
             .size("security.max_skill_body_lines", 500, |c| c.security.max_skill_body_lines),
         max_skill_body_chars: r
             .size("security.max_skill_body_chars", 40_000, |c| c.security.max_skill_body_chars),
+        over_long_body: r.guard(
+            "security.over_long_body",
+            OverLongBody::Trim,
+            |asked, kept| (asked, kept) == (&OverLongBody::Refuse, &OverLongBody::Trim),
+            |c| c.security.over_long_body,
+        ),
         block_angle_brackets_in_frontmatter: r.guard(
             "security.block_angle_brackets_in_frontmatter",
             true,
@@ -171,33 +179,75 @@ fn permissions(r: &mut Resolver<'_>) -> Vec<PermissionLayer> {
             let line = layer.line_of(&key).unwrap_or(1);
             rules.push(PlacedRule { rule: rule.clone(), line });
         }
-        if !rules.is_empty() {
+        let mut examples = Vec::new();
+        for (i, example) in layer.config.permission_examples.iter().enumerate() {
+            let key = format!("permission_examples[{i}]");
+            r.record(&key, example, Some(layer));
+            let line = layer.line_of(&key).unwrap_or(1);
+            examples.push(PlacedExample { example: example.clone(), line });
+        }
+        if !rules.is_empty() || !examples.is_empty() {
             layers.push(PermissionLayer {
                 origin: layer.origin.clone(),
                 scope: layer.scope,
                 rules,
+                examples,
             });
         }
     }
-    if layers.is_empty() {
+    if layers.iter().all(|layer| layer.rules.is_empty()) {
         r.record("permissions", &[(); 0], None);
+    }
+    if layers.iter().all(|layer| layer.examples.is_empty()) {
+        r.record("permission_examples", &[(); 0], None);
     }
     layers
 }
 
-fn skills(r: &mut Resolver<'_>) -> BTreeMap<String, bool> {
-    let mut entries = BTreeMap::new();
-    for layer in [r.user, r.project].into_iter().flatten() {
-        for (id, skill) in &layer.config.skills {
-            entries.insert(id.clone(), (skill.enabled, layer));
-        }
+/// What one file says about a skill: under its id, or else under its name alone.
+struct Word<'l> {
+    enabled: bool,
+    layer: &'l Layer,
+    key: &'l str,
+}
+
+impl<'l> Word<'l> {
+    fn about(id: &str, layer: Option<&'l Layer>) -> Option<Self> {
+        let layer = layer?;
+        let named = id.split_once(':').filter(|(source, _)| source.parse::<Source>().is_ok());
+        let keys = [Some(id), named.map(|(_, name)| name)];
+        let (key, skill) =
+            keys.into_iter().flatten().find_map(|key| layer.config.skills.get_key_value(key))?;
+        Some(Self { enabled: skill.enabled, layer, key })
     }
-    for (id, (enabled, layer)) in &entries {
-        let key = render(&[Segment::Key("skills"), Segment::Key(id), Segment::Key("enabled")]);
-        r.record(&key, enabled, Some(layer));
+}
+
+fn skill_key(id: &str) -> String {
+    render(&[Segment::Key("skills"), Segment::Key(id), Segment::Key("enabled")])
+}
+
+/// A skill is off when either file says so. Without this a clone could switch on what the user
+/// switched off, by the same key or by a more precise one.
+fn skills(r: &mut Resolver<'_>) -> BTreeMap<String, bool> {
+    let layers = [r.user, r.project];
+    let ids: BTreeSet<&String> =
+        layers.into_iter().flatten().flat_map(|layer| layer.config.skills.keys()).collect();
+    let mut entries = BTreeMap::new();
+    for id in ids {
+        let words = layers.map(|layer| Word::about(id, layer));
+        let [user, project] = &words;
+        // The user's word first: where both say off, it is the user's that cannot be undone here.
+        let off = words.iter().flatten().find(|word| !word.enabled);
+        let Some(counts) = off.or(project.as_ref()).or(user.as_ref()) else { continue };
+        r.record_at(&skill_key(id), &skill_key(counts.key), &counts.enabled, Some(counts.layer));
+        let asked = project.as_ref().filter(|word| word.key == id.as_str() && word.enabled);
+        if let Some(asked) = asked.filter(|_| !counts.enabled) {
+            r.overrule(&asked.enabled, asked.layer);
+        }
+        entries.insert(id.clone(), counts.enabled);
     }
     if entries.is_empty() {
         r.record("skills", &serde_json::Map::new(), None);
     }
-    entries.into_iter().map(|(id, (enabled, _))| (id, enabled)).collect()
+    entries
 }

@@ -159,7 +159,7 @@ impl Resolver<'_> {
     }
 
     /// Adds to the last note what the project asked for instead.
-    fn overrule(&mut self, asked: &impl Serialize, project: &Layer) {
+    pub(crate) fn overrule(&mut self, asked: &impl Serialize, project: &Layer) {
         if let Some(row) = self.rows.last_mut() {
             row.overruled = Some(Overruled {
                 value: json_of(asked),

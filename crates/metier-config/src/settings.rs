@@ -2,7 +2,10 @@
 //!
 //! [`Settings::merge`] (in `merge.rs`) makes them from the layers and holds the defaults.
 
-use crate::config::{ApprovalTarget, CatalogFormat, MinTier, PermissionRule, Profile, Provider};
+use crate::config::{
+    ApprovalTarget, CatalogFormat, MinTier, OverLongBody, PermissionExample, PermissionRule,
+    Profile, Provider,
+};
 use crate::layer::Scope;
 use crate::resolve::Explained;
 use std::collections::BTreeMap;
@@ -22,7 +25,7 @@ pub struct Settings {
     pub security: SecuritySettings,
     /// Each file's rules, kept apart: the policy joins their answers by the strictest.
     pub permissions: Vec<PermissionLayer>,
-    /// Skills switched on or off, by id.
+    /// Skills switched on or off, by id or by name; an id is more precise.
     pub skills: BTreeMap<String, bool>,
     /// What a run may spend.
     pub budgets: BudgetSettings,
@@ -37,6 +40,16 @@ impl Settings {
     /// Every value with the file it came from, in the order of the documentation.
     pub fn explain(&self) -> &[Explained] {
         &self.explained
+    }
+
+    /// Whether the skill with this id (`source:name`) is switched on: by its id, else by its name,
+    /// else it is. A name that is spelt like an id is no name here: `user:pdf` means the user's
+    /// `pdf`.
+    pub fn is_skill_enabled(&self, id: &str) -> bool {
+        let name = id.split_once(':').map(|(_, name)| name);
+        let name = name.filter(|name| name.parse::<metier_skill::SkillId>().is_err());
+        let mut keys = [Some(id), name].into_iter().flatten();
+        keys.find_map(|key| self.skills.get(key)).copied().unwrap_or(true)
     }
 }
 
@@ -94,6 +107,8 @@ pub struct SecuritySettings {
     pub max_skill_body_lines: usize,
     /// Characters of a skill's body that are loaded.
     pub max_skill_body_chars: usize,
+    /// What happens to a body that is longer.
+    pub over_long_body: OverLongBody,
     /// Whether `<` and `>` in a field that a model sees keep a skill out.
     pub block_angle_brackets_in_frontmatter: bool,
     /// Whether the search for skills follows links to directories.
@@ -127,6 +142,8 @@ pub struct PermissionLayer {
     pub scope: Scope,
     /// Its rules.
     pub rules: Vec<PlacedRule>,
+    /// What they should come to.
+    pub examples: Vec<PlacedExample>,
 }
 
 /// A rule and where it stands, for `metier explain`.
@@ -134,6 +151,15 @@ pub struct PermissionLayer {
 pub struct PlacedRule {
     /// The rule.
     pub rule: PermissionRule,
+    /// Its line in the file.
+    pub line: usize,
+}
+
+/// An example and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedExample {
+    /// The example.
+    pub example: PermissionExample,
     /// Its line in the file.
     pub line: usize,
 }
@@ -164,6 +190,6 @@ impl Default for BudgetSettings {
 pub struct CatalogSettings {
     /// How the list is written.
     pub format: CatalogFormat,
-    /// Tokens that the list may take, if not a share of the model's window.
+    /// Tokens that the list may take, if not the usual number.
     pub budget_tokens: Option<u32>,
 }

@@ -39,6 +39,11 @@ impl Dir {
         Ok(Self { fd })
     }
 
+    /// The directory behind a descriptor that may be read.
+    pub(crate) fn from_fd(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
     /// Opens the directory `relative` below this one.
     pub fn open_below(&self, relative: &Path, links: Links) -> io::Result<Self> {
         let flags = READ | OFlags::DIRECTORY | no_follow(links);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::dir::Dir;
+use crate::head::EntryKind;
 use crate::stamp::FileId;
 
 /// Why a file could not be read whole.
@@ -115,18 +116,42 @@ impl PiecewiseFile {
 }
 
 /// Writes `bytes` to `path` by way of a temporary file beside it. A link at `path` stays a link:
-/// its target is written. Existing permissions stay. Missing directories are made.
+/// its target is written. Existing permissions stay; a new file is its owner's alone. Missing
+/// directories are made.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    replace(&target, bytes, NewFiles::ForOwner)
+}
+
+/// Who may read a file that was not there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NewFiles {
+    /// Its owner: caches and state.
+    ForOwner,
+    /// Whom the user's mask allows: files that are shared, such as a project's.
+    ForAll,
+}
+
+/// Replaces the file at `target`, which is no link, whole.
+pub(crate) fn replace(target: &Path, bytes: &[u8], new: NewFiles) -> io::Result<()> {
     let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;
-    let mut file = tempfile::Builder::new().prefix(".metier-").tempfile_in(parent)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".metier-");
+    #[cfg(unix)]
+    if new == NewFiles::ForAll {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    #[cfg(not(unix))]
+    let _ = new;
+    let mut file = builder.tempfile_in(parent)?;
     file.write_all(bytes)?;
-    if let Ok(data) = fs::metadata(&target) {
+    if let Ok(data) = fs::metadata(target) {
         file.as_file().set_permissions(data.permissions())?;
     }
     file.as_file().sync_data()?;
-    file.persist(&target).map_err(|error| error.error)?;
+    file.persist(target).map_err(|error| error.error)?;
     Ok(())
 }
 
@@ -158,6 +183,31 @@ pub fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink())
 }
 
+/// What stands at `path`, a link as itself; `None` where nothing does.
+pub fn entry_kind(path: &Path) -> Option<EntryKind> {
+    let kind = fs::symlink_metadata(path).ok()?.file_type();
+    Some(if kind.is_symlink() {
+        EntryKind::Link
+    } else if kind.is_dir() {
+        EntryKind::Directory
+    } else if kind.is_file() {
+        EntryKind::File
+    } else {
+        EntryKind::Special
+    })
+}
+
+/// Where the link at `path` leads, one step; `None` where no link stands.
+pub fn link_target(path: &Path) -> Option<PathBuf> {
+    let target = fs::read_link(path).ok()?;
+    Some(path.parent().map_or_else(|| target.clone(), |dir| dir.join(&target)))
+}
+
+/// Where the link at `path` leads, as it is written; `None` when no link stands there.
+pub fn link_text(path: &Path) -> Option<PathBuf> {
+    fs::read_link(path).ok()
+}
+
 /// Which directory stands at `path`; links are followed.
 pub fn directory_id(path: &Path) -> Option<FileId> {
     Dir::open(path).and_then(|dir| dir.id()).ok()
@@ -165,7 +215,23 @@ pub fn directory_id(path: &Path) -> Option<FileId> {
 
 /// The path without links, where it exists.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
-    fs::canonicalize(path)
+    let real = fs::canonicalize(path)?;
+    #[cfg(windows)]
+    if let Some(usual) = real.to_str().and_then(usual_form) {
+        return Ok(usual.into());
+    }
+    Ok(real)
+}
+
+/// `C:\x` for `\\?\C:\x`, which Windows gives for a real path and which equals no path that anybody
+/// else names. `None` for what the usual form cannot express.
+#[cfg(any(windows, test))]
+fn usual_form(text: &str) -> Option<&str> {
+    const LONGEST: usize = 259;
+    let usual = text.strip_prefix(r"\\?\")?;
+    let is_drive = usual.as_bytes().get(1..3) == Some(br":\");
+    let kept = |name: &str| !name.ends_with(['.', ' ']);
+    (is_drive && usual.len() <= LONGEST && usual.split('\\').all(kept)).then_some(usual)
 }
 
 /// When `path` was last modified.
@@ -183,6 +249,11 @@ pub fn read_dir_names(path: &Path) -> io::Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// Removes a file and tells whether it was there: of several who try, one takes it.
+pub fn take_file(path: &Path) -> bool {
+    fs::remove_file(path).is_ok()
 }
 
 /// Removes a file; one that is not there is fine.
@@ -213,6 +284,16 @@ mod tests {
             assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
             assert_eq!(read_bounded(&path, 10).expect("reads"), b"three");
         }
+    }
+
+    #[test]
+    fn a_real_path_of_windows_is_told_in_its_usual_form() {
+        assert_eq!(usual_form(r"\\?\C:\Users\x"), Some(r"C:\Users\x"));
+        assert_eq!(usual_form(r"\\?\C:\"), Some(r"C:\"));
+        for other in [r"C:\x", r"\\?\UNC\server\share", r"\\?\C:\odd.", r"\\?\Volume{1}\x", "/x"] {
+            assert_eq!(usual_form(other), None, "{other}");
+        }
+        assert_eq!(usual_form(&format!(r"\\?\C:\{}", "a".repeat(300))), None);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
+use crate::file::canonical;
+
 /// Where the user's things are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserFolders {
@@ -33,7 +35,7 @@ impl UserFolders {
         }
         let base = etcetera::base_strategy::choose_native_strategy().ok();
         // The strategy reads XDG variables; it counts only for the home it was made for.
-        let base = base.filter(|base| base.home_dir() == home);
+        let base = base.filter(|base| is_same(base.home_dir(), home));
         let (cache, state) = match base {
             Some(base) => (base.cache_dir(), base.state_dir().unwrap_or_else(|| base.data_dir())),
             None => (home.join(".cache"), home.join(".local/state")),
@@ -50,6 +52,11 @@ impl UserFolders {
     pub fn home_of_process() -> Option<PathBuf> {
         etcetera::home_dir().ok()
     }
+}
+
+/// Whether two paths lead to one place: the caller may know the home directory without links.
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || canonical(a).is_ok_and(|a| canonical(b).is_ok_and(|b| a == b))
 }
 
 #[cfg(test)]

@@ -10,7 +10,12 @@
 //! | `dir` | an open directory, below which heads of files are read by relative path ([`Dir`]) |
 //! | `stamp` | what a file looked like when it was read ([`Stamp`], [`FileId`]) |
 //! | `file` | whole files, bounded: [`read_bounded`], [`write_atomic`] |
+//! | `update` | changing a file that others may change at once: [`update_file`] |
+//! | `whole_dir` | directories that appear, move and go whole: [`create_dir_whole`], [`move_whole`] |
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
+//! | `work_root` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
+//! | `beneath` | what both open files with: a directory's descriptor and the kernel |
+//! | `private` | what only its owner can read; the copy of a skill for a run ([`copy_skill`]) |
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
 //! | `folders` | the user's folders ([`UserFolders`]) |
 //!
@@ -20,23 +25,39 @@
     reason = "this is the one home of the functions that are banned elsewhere"
 )]
 
+#[cfg(unix)]
+mod beneath;
 #[cfg_attr(unix, path = "dir_unix.rs")]
 #[cfg_attr(not(unix), path = "dir_portable.rs")]
 mod dir;
 mod file;
 mod folders;
 mod head;
+mod private;
 mod skill_root;
 mod stamp;
 mod tree;
+mod update;
+mod whole_dir;
+mod work_error;
+mod work_root;
 
 pub use dir::Dir;
 pub use file::{
-    PiecewiseFile, ReadError, canonical, directory_id, exists, is_dir, is_link, is_link_loop,
-    modified, read_bounded, read_dir_names, remove_file, write_atomic,
+    PiecewiseFile, ReadError, canonical, directory_id, entry_kind, exists, is_dir, is_link,
+    is_link_loop, link_target, link_text, modified, read_bounded, read_dir_names, remove_file,
+    take_file, write_atomic,
 };
 pub use folders::UserFolders;
 pub use head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name};
+pub use private::{
+    Copied, CopyError, CopyLimits, content_of, copy_skill, create_private_dir, create_private_file,
+    hash_skill,
+};
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
+pub use update::{UpdateError, update_file};
+pub use whole_dir::{Moved, NewFile, create_dir_whole, make_dir_for, move_whole, remove_tree};
+pub use work_error::WorkError;
+pub use work_root::{WorkEntry, WorkList, WorkRoot, Written};

@@ -7,17 +7,22 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use metier_skill::RelPath;
 
+#[cfg(unix)]
 use crate::stamp::FileId;
 
 /// A skill's directory, held open.
 #[derive(Debug)]
 pub struct SkillRoot {
-    path: PathBuf,
+    /// As it was named.
+    named: PathBuf,
+    /// Without links, once somebody asked.
+    real: OnceLock<PathBuf>,
     #[cfg(unix)]
-    dir: std::os::fd::OwnedFd,
+    dir: crate::beneath::Beneath,
 }
 
 /// Why a file of a skill could not be read.
@@ -59,16 +64,13 @@ impl SkillRoot {
     /// Opens a skill's directory. The directory itself may be reached through links; the file
     /// system's root is never a skill.
     pub fn open(path: &Path) -> Result<Self, RootError> {
-        let real = std::fs::canonicalize(path).map_err(refused)?;
-        if real.parent().is_none() {
-            return Err(RootError::NotRegular);
-        }
-        Self::open_real(real)
+        let root = Self::open_dir(path)?;
+        if root.is_file_systems_root() { Err(RootError::NotRegular) } else { Ok(root) }
     }
 
-    /// Where the directory was when it was opened, without links.
+    /// Where the directory is, without links.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.real.get_or_init(|| self.real_path().unwrap_or_else(|| self.named.clone()))
     }
 
     /// The bytes of the file at `path`, if it has at most `limit`.
@@ -86,47 +88,38 @@ impl SkillRoot {
     }
 }
 
-fn refused(error: io::Error) -> RootError {
-    match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => RootError::Missing,
-        _ => RootError::Io(error),
-    }
-}
-
 #[cfg(unix)]
 mod unix {
-    use std::fs::File;
-    use std::os::fd::{AsFd, OwnedFd};
+    use std::fs::{self, File};
+    use std::os::fd::OwnedFd;
 
-    use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
+    use rustix::fs::{FileType, fstat};
     use rustix::io::Errno;
 
-    use super::{FileId, PathBuf, RelPath, RootError, SkillRoot, io};
-
-    const FILE: OFlags = OFlags::RDONLY
-        .union(OFlags::CLOEXEC)
-        .union(OFlags::NONBLOCK)
-        .union(OFlags::NOCTTY)
-        .union(OFlags::NOFOLLOW);
-    const DIRECTORY: OFlags =
-        OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
+    use super::{FileId, OnceLock, Path, PathBuf, RelPath, RootError, SkillRoot, io};
+    use crate::beneath::{Beneath, FILE, Mounts};
 
     impl SkillRoot {
-        pub(super) fn open_real(path: PathBuf) -> Result<Self, RootError> {
-            let dir = openat(rustix::fs::CWD, &path, DIRECTORY, Mode::empty()).map_err(errno)?;
-            Ok(Self { path, dir })
+        pub(super) fn open_dir(path: &Path) -> Result<Self, RootError> {
+            let dir = Beneath::open(path).map_err(errno)?;
+            Ok(Self { named: path.to_owned(), real: OnceLock::new(), dir })
+        }
+
+        pub(super) fn is_file_systems_root(&self) -> bool {
+            self.dir.is_file_systems_root()
+        }
+
+        pub(super) fn real_path(&self) -> Option<PathBuf> {
+            #[cfg(target_os = "linux")]
+            if let Some(path) = crate::beneath::path_of(std::os::fd::AsFd::as_fd(&self.dir.dir)) {
+                return Some(path);
+            }
+            fs::canonicalize(&self.named).ok()
         }
 
         /// Which directory is held open.
         pub fn id(&self) -> io::Result<FileId> {
-            let stat = fstat(&self.dir)?;
-            #[allow(
-                clippy::unnecessary_cast,
-                clippy::cast_lossless,
-                clippy::cast_sign_loss,
-                reason = "the types differ between Unix systems"
-            )]
-            Ok(FileId { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
+            self.dir.id()
         }
 
         pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, u64), RootError> {
@@ -141,43 +134,8 @@ mod unix {
             Ok((File::from(fd), u64::try_from(stat.st_size).unwrap_or(0)))
         }
 
-        /// The kernel resolves the whole path in one step where it can.
-        #[cfg(target_os = "linux")]
         fn open_beneath(&self, path: &RelPath) -> Result<OwnedFd, RootError> {
-            use rustix::fs::{ResolveFlags, openat2};
-            let resolve = ResolveFlags::BENEATH
-                | ResolveFlags::NO_SYMLINKS
-                | ResolveFlags::NO_MAGICLINKS
-                | ResolveFlags::NO_XDEV;
-            // An answer of EAGAIN means that something in the path was renamed meanwhile.
-            for _ in 0..16 {
-                match openat2(&self.dir, path.as_str(), FILE, Mode::empty(), resolve) {
-                    Err(Errno::AGAIN) => {}
-                    Err(Errno::NOSYS | Errno::PERM) => return self.open_stepwise(path),
-                    other => return other.map_err(errno),
-                }
-            }
-            Err(RootError::Escapes)
-        }
-
-        #[cfg(not(target_os = "linux"))]
-        fn open_beneath(&self, path: &RelPath) -> Result<OwnedFd, RootError> {
-            self.open_stepwise(path)
-        }
-
-        /// One directory at a time, none of them through a link. A checked path has no `..`, so
-        /// every step goes down.
-        fn open_stepwise(&self, path: &RelPath) -> Result<OwnedFd, RootError> {
-            let mut names: Vec<&str> = path.names().collect();
-            let Some(last) = names.pop() else { return Err(RootError::Missing) };
-            let mut held: Option<OwnedFd> = None;
-            for name in names {
-                let dir = held.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
-                let next = openat(dir, name, DIRECTORY, Mode::empty()).map_err(errno)?;
-                held = Some(next);
-            }
-            let dir = held.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
-            openat(dir, last, FILE, Mode::empty()).map_err(errno)
+            self.dir.open_strict(path.as_str(), FILE, Mounts::Refuse).map_err(errno)
         }
     }
 
@@ -199,18 +157,18 @@ mod unix {
         fn both_ways_of_opening_refuse_links_and_agree() {
             let tmp = tempfile::tempdir().expect("dir");
             let skill = tmp.path().join("skill");
-            std::fs::create_dir_all(skill.join("a/b")).expect("dirs");
-            std::fs::write(skill.join("a/b/f.md"), "text").expect("writes");
-            std::fs::write(tmp.path().join("secret"), "secret").expect("writes");
+            fs::create_dir_all(skill.join("a/b")).expect("dirs");
+            fs::write(skill.join("a/b/f.md"), "text").expect("writes");
+            fs::write(tmp.path().join("secret"), "secret").expect("writes");
             std::os::unix::fs::symlink("../../secret", skill.join("a/out")).expect("link");
             std::os::unix::fs::symlink("b", skill.join("a/inside")).expect("link");
             std::os::unix::fs::symlink(tmp.path(), skill.join("up")).expect("link");
             let root = SkillRoot::open(&skill).expect("opens");
             let path = |text: &str| RelPath::new(text).expect("a checked path");
-            assert!(root.open_stepwise(&path("a/b/f.md")).is_ok());
+            assert!(root.dir.open_stepwise("a/b/f.md", FILE).is_ok());
             assert!(root.open_beneath(&path("a/b/f.md")).is_ok());
             for bad in ["a/out", "a/inside/f.md", "up/secret"] {
-                assert!(root.open_stepwise(&path(bad)).is_err(), "{bad}");
+                assert!(root.dir.open_stepwise(bad, FILE).is_err(), "{bad}");
                 assert!(matches!(root.open_beneath(&path(bad)), Err(RootError::Escapes)), "{bad}");
             }
         }
@@ -221,17 +179,34 @@ mod unix {
 mod portable {
     use std::fs::{self, File};
 
-    use super::{PathBuf, RelPath, RootError, SkillRoot, refused};
+    use super::{OnceLock, Path, PathBuf, RelPath, RootError, SkillRoot, io};
+
+    fn refused(error: io::Error) -> RootError {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => RootError::Missing,
+            _ => RootError::Io(error),
+        }
+    }
 
     impl SkillRoot {
-        pub(super) fn open_real(path: PathBuf) -> Result<Self, RootError> {
-            if path.is_dir() { Ok(Self { path }) } else { Err(RootError::Missing) }
+        pub(super) fn open_dir(path: &Path) -> Result<Self, RootError> {
+            let named = fs::canonicalize(path).map_err(refused)?;
+            let real = OnceLock::from(named.clone());
+            if named.is_dir() { Ok(Self { named, real }) } else { Err(RootError::Missing) }
+        }
+
+        pub(super) fn is_file_systems_root(&self) -> bool {
+            self.named.parent().is_none()
+        }
+
+        pub(super) fn real_path(&self) -> Option<PathBuf> {
+            Some(self.named.clone())
         }
 
         /// By path, with each part checked for links first: weaker than a descriptor against a
         /// part that is swapped between the check and the opening.
         pub(super) fn open_file(&self, path: &RelPath) -> Result<(File, u64), RootError> {
-            let mut at = self.path.clone();
+            let mut at = self.named.clone();
             for name in path.names() {
                 at.push(name);
                 let data = fs::symlink_metadata(&at).map_err(refused)?;

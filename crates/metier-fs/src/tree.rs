@@ -50,7 +50,8 @@ pub fn list_files(dir: &Path, limits: TreeLimits) -> io::Result<(Vec<TreeFile>, 
     let mut open: Vec<(PathBuf, String, usize)> = vec![(dir.to_owned(), String::new(), 0)];
     while let Some((path, prefix, depth)) = open.pop() {
         let entries = match fs::read_dir(&path) {
-            // What cannot be listed below the directory itself is missing from the list.
+            // What went away meanwhile is not there; what cannot be listed is missing from the list.
+            Err(error) if depth > 0 && error.kind() == io::ErrorKind::NotFound => continue,
             Err(_) if depth > 0 => {
                 truncated = true;
                 continue;
@@ -65,7 +66,10 @@ pub fn list_files(dir: &Path, limits: TreeLimits) -> io::Result<(Vec<TreeFile>, 
                 break;
             }
             let name = entry.file_name().to_string_lossy().into_owned();
-            let data = entry.metadata()?;
+            let data = match entry.metadata() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
             let relative = format!("{prefix}{name}");
             if data.is_dir() {
                 if matches!(name.as_str(), ".git" | "node_modules" | "__pycache__") {
@@ -92,13 +96,13 @@ pub fn list_files(dir: &Path, limits: TreeLimits) -> io::Result<(Vec<TreeFile>, 
 }
 
 #[cfg(unix)]
-fn is_executable(data: &fs::Metadata) -> bool {
+pub(crate) fn is_executable(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     data.permissions().mode() & 0o100 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
+pub(crate) fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 

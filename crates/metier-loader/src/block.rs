@@ -6,6 +6,7 @@
 
 use metier_skill::{Digest, Source};
 
+use crate::normal::normalize;
 use crate::report::Loaded;
 
 /// The block for a loaded text: identity, report, the fenced text, and the names of the skill's
@@ -51,11 +52,12 @@ fn mark(text: &str) -> String {
     }
 }
 
-/// For the bracketed lines: no line breaks, no closing bracket.
+/// For the bracketed lines: nothing hidden, no line breaks, no closing bracket.
 fn one_line(text: &str) -> String {
-    text.chars()
+    normalize(text)
+        .chars()
         .map(|ch| {
-            if ch.is_control() {
+            if ch.is_control() || matches!(ch, '\u{2028}' | '\u{2029}') {
                 ' '
             } else if ch == ']' {
                 ')'

@@ -8,8 +8,9 @@ use metier_skill::fence::{Complete, Fence, find};
 
 use crate::error::LoadError;
 use crate::files::SkillFiles;
-use crate::normal::normalize;
+use crate::normal::{count_lines, normalize};
 use crate::report::{LoadReport, Loaded};
+use crate::resource::text_of;
 use crate::trim::trim;
 
 /// How much of a body is given.
@@ -50,10 +51,10 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
         let message = "SKILL.md has no closed frontmatter, so its body has no beginning";
         return Err(LoadError::InvalidFrontmatter(message.to_owned()));
     };
-    let text = std::str::from_utf8(&bytes[found.body..])
-        .map_err(|_| LoadError::NotText("the body of SKILL.md is not UTF-8".to_owned()))?;
-    let body = normalize(text.trim_start_matches(['\n', '\r']));
-    let (lines, chars) = (body.lines().count(), body.chars().count());
+    let text = text_of(SKILL_FILE, &bytes)?;
+    let raw = text[found.body..].trim_start_matches(['\n', '\r']);
+    let body = normalize(raw);
+    let (lines, chars) = (count_lines(&body), body.chars().count());
     let mut report = LoadReport::of(SKILL_FILE, &bytes, lines);
     report.chars_returned = chars;
     report.lines = (usize::from(lines > 0), lines);
@@ -67,7 +68,9 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
             limits.lines, limits.chars
         )));
     }
-    let trimmed = trim(&body, limits.lines, limits.chars);
+    let before = normalize(&text[..text.len() - raw.len()]);
+    let first_line = 1 + before.matches('\n').count();
+    let trimmed = trim(&body, limits.lines, limits.chars, first_line);
     report.truncated = true;
     report.chars_returned = trimmed.text.chars().count();
     report.omitted = trimmed.omitted;

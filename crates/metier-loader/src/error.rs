@@ -28,6 +28,8 @@ pub enum LoadError {
     NotText(String),
     /// The file may not be read, whoever asks.
     NotAllowed(String),
+    /// The skill of this name is not for people to invoke.
+    NotInvocable(String),
 }
 
 impl LoadError {
@@ -40,7 +42,7 @@ impl LoadError {
             Self::FileTooLarge(_) => "FileTooLarge",
             Self::IoError(_) => "IoError",
             Self::NotText(_) => "NotText",
-            Self::NotAllowed(_) => "NotAllowed",
+            Self::NotAllowed(_) | Self::NotInvocable(_) => "NotAllowed",
         }
     }
 
@@ -60,6 +62,7 @@ impl LoadError {
             Self::NotAllowed(_) => {
                 "hidden files, links and special files of a skill are never read"
             }
+            Self::NotInvocable(_) => "ask for the task in words: a model may load the skill",
         }
     }
 
@@ -89,6 +92,9 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SkillNotFound => f.write_str("the skill has no readable SKILL.md any more"),
+            Self::NotInvocable(name) => {
+                write!(f, "`{name}` is not for people to invoke (`user-invocable: false`)")
+            }
             Self::InvalidFrontmatter(told)
             | Self::PathTraversalBlocked(told)
             | Self::FileTooLarge(told)

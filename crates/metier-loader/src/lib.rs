@@ -12,6 +12,8 @@
 //! | [`mod@resource`] | [`load_resource`]: a section or some lines of one file |
 //! | `normal` | text as a model may see it: line ends, marks, invisible characters (pure) |
 //! | `block` | the injected block that a body cannot close (pure) |
+//! | [`tool`] | the skill tool: description, schema, one call, "already loaded" |
+//! | [`mod@invoke`] | `/name arguments`: a person's own call |
 //! | `files` | where a skill's files are: a directory or the program itself |
 //! | `error` | why something could not be read, with stable codes |
 //! | `report` | what was read |
@@ -24,15 +26,18 @@ mod block;
 pub mod body;
 mod error;
 mod files;
+pub mod invoke;
 mod normal;
 mod report;
 pub mod resource;
+pub mod tool;
 mod trim;
 
 pub use block::inject;
 pub use body::{BodyLimits, OverLimit, load_body};
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};
+pub use invoke::{Invocation, invoke};
 pub use normal::normalize;
-pub use report::{LoadReport, Loaded, Next, Omitted};
-pub use resource::{Lines, ResourceLimits, ResourceQuery, load_resource};
+pub use report::{LoadReport, Loaded, Next, Omitted, Part};
+pub use resource::{Lines, ResourceLimits, ResourceQuery, load_raw, load_resource};

@@ -10,6 +10,10 @@ use metier_skill::hidden::{cannot_hide, without_hidden};
 
 /// `text` as a model may see it; borrowed when there is nothing to change.
 pub fn normalize(text: &str) -> Cow<'_, str> {
+    // Most of most texts: there is nothing to decode, hide or escape.
+    if is_plain(text.as_bytes()) {
+        return Cow::Borrowed(text);
+    }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut out = Cow::Borrowed(text);
     if out.contains('\r') {
@@ -20,7 +24,7 @@ pub fn normalize(text: &str) -> Cow<'_, str> {
     {
         out = Cow::Owned(clean);
     }
-    if out.chars().any(is_shown_escaped) {
+    if has_escaped(&out) {
         let mut shown = String::with_capacity(out.len());
         for ch in out.chars() {
             if is_shown_escaped(ch) {
@@ -32,6 +36,43 @@ pub fn normalize(text: &str) -> Cow<'_, str> {
         out = Cow::Owned(shown);
     }
     out
+}
+
+/// Whether all bytes are printable ASCII, line feeds or tabs.
+fn is_plain(bytes: &[u8]) -> bool {
+    !has_any(bytes, |byte| is_odd_control(byte) || byte > b'~')
+}
+
+fn is_odd_control(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\n' && byte != b'\t') || byte == 0x7f
+}
+
+/// Whether a byte passes `test`. The loop has no early way out inside a piece: that is what lets the
+/// compiler look at many bytes at a time.
+fn has_any(bytes: &[u8], test: impl Fn(u8) -> bool) -> bool {
+    bytes.chunks(256).any(|piece| piece.iter().fold(false, |any, byte| any | test(*byte)))
+}
+
+/// Whether a character of `text` is shown escaped. Outside ASCII only two bytes can start one.
+fn has_escaped(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    has_any(bytes, is_odd_control)
+        || memchr::memchr2_iter(0xc2, 0xe2, bytes).any(|at| starts_with_escaped(&bytes[at..]))
+}
+
+/// The UTF-8 of every character for which [`is_shown_escaped`] answers; a test holds them together.
+fn starts_with_escaped(bytes: &[u8]) -> bool {
+    match bytes {
+        [0xc2, 0x80..=0x9f, ..] | [0xe2, 0x80, 0xa8..=0xa9, ..] => true,
+        [first, ..] => is_odd_control(*first),
+        [] => false,
+    }
+}
+
+/// How many lines `text` has: as many as `lines()` gives, counted without making them.
+pub(crate) fn count_lines(text: &str) -> usize {
+    let ended = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
 fn is_shown_escaped(ch: char) -> bool {
@@ -53,10 +94,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_character_is_escaped_by_its_bytes_as_by_itself() {
+        for ch in '\0'..=char::MAX {
+            let mut buffer = [0; 4];
+            let bytes = ch.encode_utf8(&mut buffer).as_bytes();
+            assert_eq!(starts_with_escaped(bytes), is_shown_escaped(ch), "{ch:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn twice_is_once_and_nothing_hidden_is_left(text in "[\\PC\r\n\t\u{1b}\u{200b}\u{202e}\u{e0041}\u{feff}]{0,40}") {
             let once = normalize(&text).into_owned();
+            prop_assert_eq!(count_lines(&text), text.lines().count());
+            prop_assert_eq!(has_escaped(&text), text.chars().any(is_shown_escaped));
             prop_assert!(metier_skill::hidden::find_hidden(&once).is_empty());
             let escape = '\u{1b}';
             prop_assert!(!once.contains('\r') && !once.contains(escape));

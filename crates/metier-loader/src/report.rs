@@ -43,7 +43,7 @@ pub struct LoadReport {
     /// The file's headings, when they help to ask again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headings: Vec<String>,
-    /// Sections that were left out of a body, each loadable by its heading.
+    /// Sections that were left out of a body, each with what loads it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<Omitted>,
     /// What to ask for to go on.
@@ -85,8 +85,29 @@ pub enum Next {
 /// A section that was left out of a body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Omitted {
-    /// Its heading, as it loads it: `## Examples`.
+    /// Its heading: `## Examples`.
     pub heading: String,
-    /// Its lines.
+    /// How many lines it has.
     pub lines: usize,
+    /// What to ask of `SKILL.md` to read it.
+    pub load: Part,
+}
+
+/// A part of a file, as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The section below this heading.
+    Section(String),
+    /// These lines, such as `12-40`: where the heading stands twice, or there is none.
+    Lines(String),
+}
+
+impl std::fmt::Display for Part {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Section(heading) => write!(f, "section \"{heading}\""),
+            Self::Lines(lines) => write!(f, "lines {lines}"),
+        }
+    }
 }

@@ -13,7 +13,7 @@ use metier_skill::{Heading, RelPath, find_section, outline};
 use crate::body::{SKILL_FILE, read_skill_file};
 use crate::error::LoadError;
 use crate::files::SkillFiles;
-use crate::normal::normalize;
+use crate::normal::{count_lines, normalize};
 use crate::report::{LoadReport, Loaded, Next};
 
 /// How much of a file is read and given.
@@ -85,25 +85,41 @@ pub fn load_resource(
     query: &ResourceQuery<'_>,
     limits: &ResourceLimits,
 ) -> Result<Loaded, LoadError> {
-    let path = RelPath::new(path).map_err(|fault| LoadError::path(path, fault))?;
-    let bytes = match files.read(&path, limits.file_bytes) {
-        // The skill's own file has two spellings that are read.
-        Err(RootError::Missing) if path.as_str() == SKILL_FILE => {
-            read_skill_file(files, limits.file_bytes)?
-        }
-        other => other.map_err(|error| LoadError::about(path.as_str(), &error))?,
-    };
-    let text = text_of(&path, &bytes)?;
+    let path = checked(path)?;
+    let bytes = read_file(files, &path, limits.file_bytes)?;
+    let text = text_of(path.as_str(), &bytes)?;
     let text = normalize(text);
-    let mut report = LoadReport::of(path.as_str(), &bytes, text.lines().count());
+    let mut report = LoadReport::of(path.as_str(), &bytes, count_lines(&text));
     let part = part(&text, query, &mut report);
     let text = excerpt(&text, &part, query.skip_chars, limits.excerpt_chars, &mut report);
     Ok(Loaded { text, report })
 }
 
-fn text_of<'b>(path: &RelPath, bytes: &'b [u8]) -> Result<&'b str, LoadError> {
+/// The bytes of the file at `path` of a skill as they are: whole, and of any kind.
+pub fn load_raw(
+    files: &dyn SkillFiles,
+    path: &str,
+    limits: &ResourceLimits,
+) -> Result<Vec<u8>, LoadError> {
+    read_file(files, &checked(path)?, limits.file_bytes)
+}
+
+fn checked(path: &str) -> Result<RelPath, LoadError> {
+    RelPath::new(path).map_err(|fault| LoadError::path(path, fault))
+}
+
+fn read_file(files: &dyn SkillFiles, path: &RelPath, limit: u64) -> Result<Vec<u8>, LoadError> {
+    match files.read(path, limit) {
+        // The skill's own file has two spellings that are read.
+        Err(RootError::Missing) if path.as_str() == SKILL_FILE => read_skill_file(files, limit),
+        other => other.map_err(|error| LoadError::about(path.as_str(), &error)),
+    }
+}
+
+/// The text in `bytes`; a file with a NUL in it is binary, whatever else it is.
+pub(crate) fn text_of<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, LoadError> {
     let not_text = |why: &str| LoadError::NotText(format!("{path} {why}"));
-    if bytes.contains(&0) {
+    if memchr::memchr(0, bytes).is_some() {
         return Err(not_text("is binary"));
     }
     std::str::from_utf8(bytes).map_err(|_| not_text("is not UTF-8"))
@@ -136,7 +152,8 @@ fn part(text: &str, query: &ResourceQuery<'_>, report: &mut LoadReport) -> Part 
         if let Some(heading) = find_section(&headings, hint) {
             part.start = heading.section.start;
             part.end = heading.section.end;
-            part.first_line = 1 + text[..part.start].matches('\n').count();
+            part.first_line =
+                1 + memchr::memchr_iter(b'\n', &text.as_bytes()[..part.start]).count();
             report.section = Some(heading.marked());
         } else {
             report.section_not_found = Some(hint.to_owned());

@@ -2,13 +2,17 @@
 //!
 //! The opening, every heading, and the sections on when to use the skill, its steps, checks and
 //! resources stay first; then other sections in their order while there is room. Each section left
-//! out is named with its heading, which loads it, so that nothing is out of reach.
+//! out is named with what loads it (its heading, or its lines where the heading stands twice), so
+//! that nothing is out of reach. Where the names alone would fill the room, neighbours that go are
+//! named together: the limits hold whatever the text is.
 
 use std::ops::Range;
 
-use metier_skill::{Heading, outline};
+use metier_skill::{Heading, found_by_heading, outline};
 
-use crate::report::Omitted;
+use crate::normal::count_lines;
+use crate::report::{Omitted, Part};
+use crate::resource::Lines;
 
 /// Words in a heading that make its section one of those a reader cannot do without.
 #[rustfmt::skip]
@@ -29,58 +33,136 @@ struct Piece<'a> {
     heading: Option<&'a Heading>,
     range: Range<usize>,
     key: bool,
+    lines: usize,
+    chars: usize,
+    /// Where it stands in its file.
+    at: Lines,
+    load: Part,
 }
 
-/// `body` within `max_lines` and `max_chars`, as far as its headings alone allow.
-pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize) -> Trimmed {
+/// What a note about pieces that are left out takes at most.
+const NOTE_CHARS: usize = 160;
+const NOTE_LINES: usize = 3;
+/// Characters of a heading that are repeated where its section is left out.
+const HEADING_CHARS: usize = 100;
+
+/// `body` within `max_lines` and `max_chars` (given room for one note at least). In its file the
+/// body starts at line `first_line`.
+pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: usize) -> Trimmed {
     let headings = outline(body);
-    let pieces = pieces(body, &headings);
+    let pieces = pieces(body, &headings, first_line);
     // A placeholder stands for each piece that goes; room for all of them is set aside first.
-    let set_aside = |piece: &Piece<'_>| placeholder(piece, body).chars().count();
-    let mut chars_left = max_chars.saturating_sub(pieces.iter().map(set_aside).sum());
-    let mut lines_left = max_lines.saturating_sub(pieces.len() * 3);
+    let names: usize = pieces.iter().map(|piece| placeholder(piece).chars().count()).sum();
+    let crowded = names > max_chars / 2 || pieces.len() * NOTE_LINES > max_lines / 2;
+    let mut room = if crowded {
+        // Each piece that stays may part two runs of pieces that go, and a run needs a note.
+        let (chars, lines) = (NOTE_CHARS, NOTE_LINES);
+        Room {
+            chars: max_chars.saturating_sub(chars),
+            lines: max_lines.saturating_sub(lines),
+            each: (chars, lines),
+        }
+    } else {
+        let lines = max_lines.saturating_sub(pieces.len() * NOTE_LINES);
+        Room { chars: max_chars.saturating_sub(names), lines, each: (0, 0) }
+    };
     let mut kept = vec![false; pieces.len()];
-    let first = |at: usize| at == 0;
     for wanted in [0, 1, 2] {
         for (at, piece) in pieces.iter().enumerate() {
             let turn = match wanted {
-                0 => first(at),
+                0 => at == 0,
                 1 => piece.key,
                 _ => true,
             };
-            let text = &body[piece.range.clone()];
-            let (chars, lines) = (text.chars().count(), text.lines().count());
-            if turn && !kept[at] && chars <= chars_left && lines <= lines_left {
-                kept[at] = true;
-                chars_left -= chars;
-                lines_left -= lines;
-            }
+            kept[at] = kept[at] || turn && room.take(piece);
         }
     }
     let mut out = Trimmed { text: String::new(), omitted: Vec::new() };
-    for (piece, kept) in pieces.iter().zip(kept) {
-        if kept {
-            out.text.push_str(&body[piece.range.clone()]);
-        } else {
-            out.text.push_str(&placeholder(piece, body));
-            let heading = piece.heading.map_or_else(|| "the opening".to_owned(), Heading::marked);
-            out.omitted.push(Omitted { heading, lines: body[piece.range.clone()].lines().count() });
+    let mut at = 0;
+    while at < pieces.len() {
+        let run = kept[at..].iter().take_while(|kept| !**kept).count();
+        match run {
+            0 => out.text.push_str(&body[pieces[at].range.clone()]),
+            _ if crowded && run > 1 => out.leave_out_together(&pieces[at..at + run]),
+            _ => pieces[at..at + run].iter().for_each(|piece| out.leave_out(piece)),
         }
+        at += run.max(1);
     }
     out
 }
 
-fn pieces<'a>(body: &str, headings: &'a [Heading]) -> Vec<Piece<'a>> {
+/// The room that is left, and what each piece that stays takes besides itself.
+struct Room {
+    chars: usize,
+    lines: usize,
+    each: (usize, usize),
+}
+
+impl Room {
+    fn take(&mut self, piece: &Piece<'_>) -> bool {
+        let (chars, lines) = (piece.chars + self.each.0, piece.lines + self.each.1);
+        let fits = chars <= self.chars && lines <= self.lines;
+        if fits {
+            self.chars -= chars;
+            self.lines -= lines;
+        }
+        fits
+    }
+}
+
+impl Trimmed {
+    fn leave_out(&mut self, piece: &Piece<'_>) {
+        self.text.push_str(&placeholder(piece));
+        let heading = piece.heading.map_or_else(|| "the opening".to_owned(), shown);
+        self.omitted.push(Omitted { heading, lines: piece.lines, load: piece.load.clone() });
+    }
+
+    fn leave_out_together(&mut self, run: &[Piece<'_>]) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { return };
+        let lines = Lines { first: first.at.first, last: last.at.last };
+        let count = lines.last + 1 - lines.first;
+        let load = Part::Lines(lines.to_string());
+        self.text.push_str(&format!(
+            "[{} sections ({count} lines) left out. Load SKILL.md, {load}, to read them.]\n\n",
+            run.len()
+        ));
+        let heading = format!("{} sections", run.len());
+        self.omitted.push(Omitted { heading, lines: count, load });
+    }
+}
+
+/// A heading as it is repeated: cut where it is very long.
+fn shown(heading: &Heading) -> String {
+    let marked = heading.marked();
+    match marked.char_indices().nth(HEADING_CHARS) {
+        Some((end, _)) => format!("{}\u{2026}", &marked[..end]),
+        None => marked,
+    }
+}
+
+fn pieces<'a>(body: &str, headings: &'a [Heading], first_line: usize) -> Vec<Piece<'a>> {
     let mut pieces = Vec::with_capacity(headings.len() + 1);
+    let mut line = first_line;
+    let found = found_by_heading(headings);
+    let mut add = |heading: Option<&'a Heading>, found: bool, range: Range<usize>, key: bool| {
+        let text = &body[range.clone()];
+        let (lines, chars) = (count_lines(text), text.chars().count());
+        let by_lines = Lines { first: line, last: line + lines.saturating_sub(1) };
+        line += memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        let short = |heading: &&Heading| heading.text.len() <= HEADING_CHARS;
+        let marked = heading.filter(|_| found).filter(short).map(Heading::marked);
+        let load = marked.map_or_else(|| Part::Lines(by_lines.to_string()), Part::Section);
+        pieces.push(Piece { heading, range, key, lines, chars, at: by_lines, load });
+    };
     let first = headings.first().map_or(body.len(), |heading| heading.section.start);
     if first > 0 {
-        pieces.push(Piece { heading: None, range: 0..first, key: true });
+        add(None, false, 0..first, true);
     }
     for (at, heading) in headings.iter().enumerate() {
         let end = headings.get(at + 1).map_or(body.len(), |next| next.section.start);
         let lower = heading.text.to_lowercase();
         let key = KEY_WORDS.iter().any(|word| lower.contains(word)) || is_key_cjk(&heading.text);
-        pieces.push(Piece { heading: Some(heading), range: heading.section.start..end, key });
+        add(Some(heading), found[at], heading.section.start..end, key);
     }
     pieces
 }
@@ -102,24 +184,25 @@ fn is_key_cjk(heading: &str) -> bool {
     WORDS.iter().any(|word| heading.contains(word))
 }
 
-fn placeholder(piece: &Piece<'_>, body: &str) -> String {
-    let lines = body[piece.range.clone()].lines().count();
-    match piece.heading {
-        None => format!(
-            "[The opening ({lines} lines) is left out. Load lines of SKILL.md to read it.]\n\n"
-        ),
-        Some(heading) => {
-            let marked = heading.marked();
+fn placeholder(piece: &Piece<'_>) -> String {
+    let Piece { heading, lines, load, .. } = piece;
+    match heading {
+        None => {
             format!(
-                "{marked}\n[{lines} lines left out. Load SKILL.md, section \"{marked}\", to read them.]\n\n"
+                "[The opening ({lines} lines) is left out. Load SKILL.md, {load}, to read it.]\n\n"
             )
         }
+        Some(heading) => format!(
+            "{}\n[{lines} lines left out. Load SKILL.md, {load}, to read them.]\n\n",
+            shown(heading)
+        ),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn body() -> String {
         let mut text = "Opening words.\n\n# Title\nIntro.\n".to_owned();
@@ -133,7 +216,7 @@ mod tests {
     #[test]
     fn what_a_reader_cannot_do_without_stays_and_the_rest_is_named() {
         let body = body();
-        let trimmed = trim(&body, 180, 40_000);
+        let trimmed = trim(&body, 180, 40_000, 5);
         assert!(trimmed.text.starts_with("Opening words.\n\n# Title\nIntro.\n"));
         assert!(
             trimmed.text.contains("Line about Steps.")
@@ -146,9 +229,41 @@ mod tests {
     }
 
     #[test]
+    fn a_crowd_of_headings_does_not_outgrow_the_limits() {
+        let mut many = String::new();
+        for n in 0..9000 {
+            many.push_str(&format!("# h{n}\n\nx\n"));
+        }
+        for body in ["# a\n".repeat(40_000), many] {
+            let trimmed = trim(&body, 500, 40_000, 5);
+            assert!(trimmed.text.chars().count() <= 40_000, "{}", trimmed.text.len());
+            assert!(trimmed.text.lines().count() <= 500);
+            assert!(trimmed.omitted.len() <= 200, "{}", trimmed.omitted.len());
+        }
+        let long = trim(&format!("# {}\n\ntext\n", "x".repeat(100_000)), 500, 40_000, 5);
+        assert!(long.text.chars().count() < 400, "{}", long.text.len());
+        assert_eq!(long.omitted[0].load, Part::Lines("5-7".to_owned()));
+    }
+
+    proptest! {
+        /// Whatever the body: the limits hold, and what stays stands in the body.
+        #[test]
+        fn the_limits_hold(
+            pieces in proptest::collection::vec("((#{1,4} [a-z ]{0,12}|[a-z ]{0,40}|> # q|---|```)\n){1,6}", 0..60),
+            lines in 10usize..200,
+            chars in 500usize..4000,
+        ) {
+            let body = pieces.concat();
+            let trimmed = trim(&body, lines, chars, 5);
+            prop_assert!(trimmed.text.chars().count() <= chars, "{}", trimmed.text);
+            prop_assert!(trimmed.text.lines().count() <= lines, "{}", trimmed.text);
+        }
+    }
+
+    #[test]
     fn a_body_without_headings_is_named_whole() {
-        let trimmed = trim(&"word\n".repeat(1000), 100, 1000);
+        let trimmed = trim(&"word\n".repeat(1000), 100, 1000, 5);
         assert_eq!(trimmed.omitted.len(), 1);
-        assert!(trimmed.text.contains("left out"));
+        assert!(trimmed.text.contains("Load SKILL.md, lines 5-1004"), "{}", trimmed.text);
     }
 }

@@ -7,8 +7,9 @@
 //! always right. A file that is short, foreign or damaged is no cache. Writers replace the file
 //! whole; two processes may use it at once, and anybody may delete it.
 //!
-//! Layout: a header, a table with one row a skill (loaded whole), then directories and heads (read
-//! one at a time, so that a large cache is not held in memory beside what is made of it).
+//! Layout: a header, a table with one row a skill (loaded whole), then for each its digest, directory
+//! and head (read a stretch at a time, so that a large cache is not held in memory beside what is
+//! made of it).
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -21,13 +22,15 @@ use metier_fs::{FileId, PiecewiseFile, Stamp, write_atomic};
 use metier_skill::Digest;
 
 /// Changes when the format does; an older file is then no cache.
-const MAGIC: &[u8; 8] = b"metierc2";
+const MAGIC: &[u8; 8] = b"metierc3";
 /// A root with fewer skills is read as fast as its cache.
 const WORTHWHILE: usize = 256;
 /// The magic, the checksum of the table, the number of rows.
 const HEADER: usize = 8 + 8 + 8;
 /// Nine numbers of eight bytes: see [`Row`].
 const ROW: usize = 9 * 8;
+/// The length of a digest.
+const DIGEST: usize = 32;
 /// A table with more rows is not loaded.
 const MOST_ROWS: u64 = 10_000_000;
 
@@ -76,7 +79,9 @@ impl Cache {
         {
             if !known.contains(directory) {
                 let hit = self.view().get(directory, &mut ahead);
-                fresh.extend(hit.map(|(stamp, head)| Record::new(directory, &stamp, head)));
+                fresh.extend(
+                    hit.map(|hit| Record::new(directory, &hit.stamp, hit.digest, hit.head)),
+                );
             }
         }
         store(&self.file, &fresh, now);
@@ -87,14 +92,24 @@ impl Cache {
 #[derive(Debug)]
 pub(crate) struct Record {
     stamp: Stamp,
+    digest: Digest,
     directory: Box<OsStr>,
     head: Box<[u8]>,
 }
 
 impl Record {
-    pub(crate) fn new(directory: &OsStr, stamp: &Stamp, head: &[u8]) -> Self {
-        Self { stamp: *stamp, directory: directory.into(), head: head.into() }
+    pub(crate) fn new(directory: &OsStr, stamp: &Stamp, digest: Digest, head: &[u8]) -> Self {
+        Self { stamp: *stamp, digest, directory: directory.into(), head: head.into() }
     }
+}
+
+/// A head that is remembered.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Hit<'a> {
+    pub(crate) stamp: Stamp,
+    /// The digest of the frontmatter.
+    pub(crate) digest: Digest,
+    pub(crate) head: &'a [u8],
 }
 
 /// The table of a cache, and the file for the rest.
@@ -137,11 +152,11 @@ struct Row {
     /// The hash of the directory's name.
     key: u64,
     stamp: Stamp,
-    /// Where the directory and, after it, the head stand in the file.
+    /// Where the digest, the directory and the head stand in the file, one after another.
     offset: u64,
     directory_len: u32,
     head_len: u32,
-    /// The checksum of both.
+    /// The checksum of all three.
     sum: u32,
 }
 
@@ -230,20 +245,18 @@ impl CacheView {
         self.row(directory).map(|row| row.stamp)
     }
 
-    /// The stamp and the remembered head. Heads stand in the order of the walk that stored them,
+    /// The remembered head. Heads stand in the order of the walk that stored them,
     /// so `ahead` is filled with many at once.
-    pub(crate) fn get<'b>(
-        &self,
-        directory: &OsStr,
-        ahead: &'b mut ReadAhead,
-    ) -> Option<(Stamp, &'b [u8])> {
+    pub(crate) fn get<'b>(&self, directory: &OsStr, ahead: &'b mut ReadAhead) -> Option<Hit<'b>> {
         let row = self.row(directory)?;
         let directory_len = usize::try_from(row.directory_len).ok()?;
-        let len = directory_len.checked_add(usize::try_from(row.head_len).ok()?)?;
-        let bytes = ahead.bytes(self.file.as_ref()?, row.offset, len)?;
+        let names = directory_len.checked_add(usize::try_from(row.head_len).ok()?)?;
+        let bytes = ahead.bytes(self.file.as_ref()?, row.offset, DIGEST.checked_add(names)?)?;
+        let (digest, rest) = bytes.split_first_chunk::<DIGEST>()?;
         let sound = short_checksum(bytes) == row.sum
-            && &bytes[..directory_len] == directory.as_encoded_bytes();
-        sound.then_some((row.stamp, &bytes[directory_len..]))
+            && &rest[..directory_len] == directory.as_encoded_bytes();
+        let (digest, head) = (Digest::from_bytes(*digest), &rest[directory_len..]);
+        sound.then_some(Hit { stamp: row.stamp, digest, head })
     }
 
     /// How many heads are remembered.
@@ -259,13 +272,15 @@ fn store(file: &Path, records: &[Record], now: SystemTime) {
     if sound.is_empty() {
         return;
     }
-    let data: usize = sound.iter().map(|record| record.directory.len() + record.head.len()).sum();
+    let len = |record: &&Record| DIGEST + record.directory.len() + record.head.len();
+    let data: usize = sound.iter().map(len).sum();
     let table_end = HEADER + sound.len() * ROW;
     let mut bytes = Vec::with_capacity(table_end + data);
     bytes.resize(table_end, 0);
     for (at, record) in sound.iter().enumerate() {
         let offset = bytes.len();
         let directory = record.directory.as_encoded_bytes();
+        bytes.extend_from_slice(record.digest.as_bytes());
         bytes.extend_from_slice(directory);
         bytes.extend_from_slice(&record.head);
         let row = Row {
@@ -355,15 +370,23 @@ mod tests {
         metier_fs::read_bounded(&file, 1 << 20).expect("stored")
     }
 
-    fn sample() -> Vec<u8> {
-        let one = Record::new(OsStr::new("a/b"), &stamp(1), b"---\nx\n---\n");
-        let two = Record::new(OsStr::new("c"), &stamp(2), b"---\n---\n");
-        encoded(&[one, two])
+    fn record(directory: &str, stamp: &Stamp, head: &[u8]) -> Record {
+        Record::new(OsStr::new(directory), stamp, Digest::of(head), head)
     }
 
+    fn sample() -> Vec<u8> {
+        encoded(&[
+            record("a/b", &stamp(1), b"---\nx\n---\n"),
+            record("c", &stamp(2), b"---\n---\n"),
+        ])
+    }
+
+    /// The stamp and the head; the digest must be the one that was stored with it.
     fn get(view: &CacheView, directory: &str) -> Option<(Stamp, Vec<u8>)> {
         let mut ahead = ReadAhead::default();
-        view.get(OsStr::new(directory), &mut ahead).map(|(stamp, head)| (stamp, head.to_vec()))
+        let hit = view.get(OsStr::new(directory), &mut ahead)?;
+        assert_eq!(hit.digest, Digest::of(hit.head));
+        Some((hit.stamp, hit.head.to_vec()))
     }
 
     #[test]
@@ -382,10 +405,7 @@ mod tests {
         let moment = now.checked_sub(Duration::from_millis(1)).expect("before");
         let young = moment.duration_since(SystemTime::UNIX_EPOCH).expect("after");
         let young = Stamp { modified: i64::try_from(young.as_nanos()).expect("fits"), ..stamp(3) };
-        let records = [
-            Record::new(OsStr::new("old"), &stamp(1), b"x"),
-            Record::new(OsStr::new("young"), &young, b"y"),
-        ];
+        let records = [record("old", &stamp(1), b"x"), record("young", &young, b"y")];
         let view = view(&encoded(&records));
         assert!(get(&view, "old").is_some() && get(&view, "young").is_none());
     }

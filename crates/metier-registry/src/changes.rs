@@ -25,13 +25,15 @@ pub struct Change {
 pub enum ChangeKind {
     /// It was not there before.
     Added,
-    /// Its frontmatter, its place or its standing is another.
+    /// Its frontmatter, its place or its standing is another; its id is the same.
     Changed,
     /// It is not there any more.
     Removed,
 }
 
-/// What changed from `before` to `after`, in the order of names.
+/// What changed from `before` to `after`, in the order of names. A skill is its id: where one source's
+/// skill gives way to another's of the same name, the first is removed and the second added, so that
+/// who follows one source is told of both.
 pub fn changes(before: &Index, after: &Index) -> Vec<Change> {
     let (mut old, mut new) =
         (before.entries().iter().peekable(), after.entries().iter().peekable());
@@ -51,9 +53,11 @@ pub fn changes(before: &Index, after: &Index) -> Vec<Change> {
                 out.extend(new.next().map(|entry| change(ChangeKind::Added, entry)));
             }
             std::cmp::Ordering::Equal => {
-                if let (Some(a), Some(b)) = (old.next(), new.next())
-                    && !same(a, b)
-                {
+                let (Some(a), Some(b)) = (old.next(), new.next()) else { continue };
+                if a.source != b.source {
+                    out.push(change(ChangeKind::Removed, a));
+                    out.push(change(ChangeKind::Added, b));
+                } else if !same(a, b) {
                     out.push(change(ChangeKind::Changed, b));
                 }
             }
@@ -61,11 +65,10 @@ pub fn changes(before: &Index, after: &Index) -> Vec<Change> {
     }
 }
 
-/// The same to anybody who uses the skill. A new body shows as a new modification time.
+/// Of one id, the same to anybody who uses the skill. A new body shows as a new modification time.
 fn same(a: &Entry, b: &Entry) -> bool {
     a.digest == b.digest
         && a.path == b.path
-        && a.source == b.source
         && a.enabled == b.enabled
         && a.modified == b.modified
         && a.copies == b.copies

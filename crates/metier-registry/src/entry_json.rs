@@ -54,7 +54,11 @@ impl Entry {
         out.extend_from_slice(b",\"digest\":\"");
         out.extend_from_slice(&self.digest.to_text());
         out.extend_from_slice(b"\",\"diagnostics\":");
-        value(out, &self.diagnostics);
+        if self.diagnostics.is_empty() {
+            out.extend_from_slice(b"[]");
+        } else {
+            value(out, &self.diagnostics);
+        }
         out.push(b'}');
     }
 
@@ -105,7 +109,10 @@ fn switch(out: &mut Vec<u8>, on: bool) {
 }
 
 fn path(out: &mut Vec<u8>, path: &std::path::Path) {
-    text(out, &path.to_string_lossy());
+    match path.to_str() {
+        Some(path) => text(out, path),
+        None => text(out, &path.to_string_lossy()),
+    }
 }
 
 fn text(out: &mut Vec<u8>, content: &str) {

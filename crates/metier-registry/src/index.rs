@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use metier_skill::{Diagnostic, Digest, Parsed, Skill, SkillId, SkillName, Source, Value};
+use metier_skill::{Code, Diagnostic, Digest, Parsed, Skill, SkillId, SkillName, Source, Value};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
@@ -68,7 +68,10 @@ impl Entry {
             return;
         }
         let id = self.id().to_string();
-        for wanted in [self.skill.name.as_str(), &id] {
+        let name = self.skill.name.as_str();
+        // A skill called `user:pdf` is not what a line about the user's `pdf` means.
+        let name = Some(name).filter(|name| name.parse::<SkillId>().is_err());
+        for wanted in name.into_iter().chain([id.as_str()]) {
             if let Some((_, on)) = enabled.iter().rev().find(|(known, _)| known == wanted) {
                 self.enabled = *on;
             }
@@ -85,9 +88,11 @@ impl Entry {
         &self.skill.name
     }
 
-    /// Its `SKILL.md`.
+    /// Its `SKILL.md`, or `skill.md` where it is called so.
     pub fn file(&self) -> PathBuf {
-        self.path.join("SKILL.md")
+        // The walk says so in every profile that finds skills; nothing else has to be remembered.
+        let lower = self.diagnostics.iter().any(|found| found.code == Code::FileNameCase);
+        self.path.join(if lower { "skill.md" } else { "SKILL.md" })
     }
 
     /// What a model can see and what is enforced, as one digest.
@@ -195,11 +200,17 @@ impl Index {
         Some(&self.entries[at])
     }
 
+    /// A rank comes before a name that ends in one: of two skills in one source the second must
+    /// stay reachable, whatever a third calls itself.
     fn find_id(&self, query: &str) -> Option<&Entry> {
-        let (query, rank) = match query.rsplit_once('#') {
-            Some((id, rank)) => (id, rank.parse::<usize>().ok()?.checked_sub(1)?),
-            None => (query, 0),
-        };
+        let ranked = query.rsplit_once('#').and_then(|(id, rank)| {
+            let rank = rank.parse::<usize>().ok()?.checked_sub(1)?;
+            self.find_rank(id, rank)
+        });
+        ranked.or_else(|| self.find_rank(query, 0))
+    }
+
+    fn find_rank(&self, query: &str, rank: usize) -> Option<&Entry> {
         let id: SkillId = query.parse().ok()?;
         let here = |entry: &Entry| {
             entry.source == id.source || entry.copies.iter().any(|copy| copy.source == id.source)

@@ -19,17 +19,22 @@
 //! | `changes` | the difference between two indexes |
 //! | [`watch`] | changes as they happen |
 //! | [`search`] | skills ranked for a request |
+//! | [`catalog`] | the list a model is shown, within a budget |
+//! | [`manage`] | making a skill, deleting one with a backup, bringing it back |
 //! | `builtin` | the skills compiled into the program |
 //!
 //! Files on disk: reads `SKILL.md` below the roots up to the closing fence and no further (two
 //! skills of one name in two roots are compared byte for byte, to tell a copy from a rival); writes
-//! one file a root in the user's cache folder, which may be deleted at any time.
+//! one file a root in the user's cache folder, which may be deleted at any time. [`manage`] makes and
+//! moves folders of skills, and keeps backups in the user's state folder.
 
 mod builtin;
 mod cache;
+pub mod catalog;
 mod changes;
 mod entry_json;
 mod index;
+pub mod manage;
 mod precedence;
 mod report;
 pub mod roots;

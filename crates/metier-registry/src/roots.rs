@@ -15,10 +15,13 @@ struct AgentFolders {
     user: &'static [&'static str],
 }
 
+/// Where Metier itself keeps a project's skills.
+const OWN_FOLDER: &str = ".agent/skills";
+
 /// Every agent whose folders are read, in the order of precedence.
 #[rustfmt::skip]
 const AGENTS: &[AgentFolders] = &[
-    AgentFolders { project: &[".agent/skills"], user: &[] }, // our own; the user's is `UserFolders::agent`
+    AgentFolders { project: &[OWN_FOLDER], user: &[] }, // our own; the user's is `UserFolders::agent`
     AgentFolders { project: &[".agents/skills"], user: &[".agents/skills", ".config/agents/skills"] },
     AgentFolders { project: &[".claude/skills"], user: &[".claude/skills"] },
     AgentFolders { project: &[".codex/skills"], user: &[".codex/skills"] },
@@ -122,9 +125,7 @@ pub fn resolve(places: &Places) -> Vec<Root> {
     }
     let home = places.user.as_ref().map(|user| user.home.as_path());
     for dir in project_dirs(&places.working_dir, home) {
-        for folder in AGENTS.iter().flat_map(|agent| agent.project) {
-            add(Root::usual(Source::Project, dir.join(folder)));
-        }
+        project_roots(&dir).for_each(&mut add);
     }
     for path in &places.configured_user {
         add(named(Source::User, path));
@@ -144,6 +145,12 @@ pub fn resolve(places: &Places) -> Vec<Root> {
     roots
 }
 
+/// The folders of all agents in one directory of a project, whether they exist or not.
+pub fn project_roots(dir: &Path) -> impl Iterator<Item = Root> {
+    let folders = AGENTS.iter().flat_map(|agent| agent.project);
+    folders.map(move |folder| Root::usual(Source::Project, dir.join(folder)))
+}
+
 /// The directories whose folders count as the project's: from the working directory up to the
 /// repository's top, or to the file system's where there is none. The home directory's folders are
 /// the user's, never a project's.
@@ -158,6 +165,18 @@ pub fn project_dirs(working_dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         }
     }
     dirs
+}
+
+/// The top of the repository that holds `working_dir`, if it is in one; a home directory that is a
+/// repository is no project.
+pub fn repository_top(working_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let is_top = |dir: &&Path| REPOSITORY_MARKS.iter().any(|mark| exists(&dir.join(mark)));
+    working_dir.ancestors().find(is_top).filter(|top| home != Some(*top)).map(Path::to_owned)
+}
+
+/// Metier's own folder of skills in a project's directory.
+pub fn own_skills(dir: &Path) -> PathBuf {
+    dir.join(OWN_FOLDER)
 }
 
 /// The skill folders of the newest version of each plugin, in the order of their names.

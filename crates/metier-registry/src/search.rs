@@ -140,6 +140,22 @@ impl SearchIndex {
     /// others, then those the query calls as a command (`/name`). A smaller limit gives the
     /// beginning of the same list.
     pub fn rank(&self, query: &str, limit: usize) -> Vec<Hit> {
+        let (ranking, scores) = self.order(query, limit);
+        let hit = |entry: Scored| Hit {
+            document: entry.document as usize,
+            score: entry.score,
+            matched: explain::matched(self.all_words(entry.document), &self.dictionary, &scores),
+        };
+        ranking.into_iter().map(hit).collect()
+    }
+
+    /// As [`SearchIndex::rank`], without the words that matched: documents and scores.
+    pub fn rank_scores(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
+        let (ranking, _) = self.order(query, limit);
+        ranking.into_iter().map(|entry| (entry.document as usize, entry.score)).collect()
+    }
+
+    fn order(&self, query: &str, limit: usize) -> (Vec<Scored>, Scores) {
         let request = Request::read(query, &self.tuning);
         let plan = Plan::new(&request, &self.dictionary, &self.tuning);
         let scores = Scores::add_up(&plan, &self.postings, self.len(), self.dictionary.len());
@@ -149,12 +165,7 @@ impl SearchIndex {
         score::raise(&mut ranking, &self.names.called(query, &request.called));
         ranking.sort_unstable_by(|a, b| a.best_first(*b));
         ranking.truncate(limit);
-        let hit = |entry: Scored| Hit {
-            document: entry.document as usize,
-            score: entry.score,
-            matched: explain::matched(self.all_words(entry.document), &self.dictionary, &scores),
-        };
-        ranking.into_iter().map(hit).collect()
+        (ranking, scores)
     }
 
     fn words_of(&self, document: u32) -> Words<'_> {

@@ -5,18 +5,21 @@
 //! scan, the scan tells what changed, and a slow poll catches what no event told. Where the system
 //! refuses to watch (too many directories, a network file system), polling alone remains, and says so.
 
+mod places;
+
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use metier_fs::is_dir;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::changes::Change;
 use crate::scan::Registry;
+use places::Places;
 
 /// How long nothing must happen before a scan; editors write in bursts.
 const QUIET: Duration = Duration::from_millis(80);
@@ -46,7 +49,7 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
     let mut ready = false;
     loop {
         // What is not watched yet may have changed while it was not.
-        while eyes.follow(registry.snapshot().watched()) {
+        while eyes.follow(Places::of(&registry.snapshot())) {
             let (_, changed) = registry.refresh();
             if !changed.is_empty() && on(WatchEvent::Changed(&changed)).is_break() {
                 return;
@@ -75,53 +78,63 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
 /// What an event of the system was about.
 struct Glimpse {
     paths: Vec<PathBuf>,
-    /// Whether a path may be another file now, or none.
-    replaced: bool,
-    /// Whether the system lost track of what happened.
-    lost: bool,
+    what: Happened,
+}
+
+/// What happened to a path, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Happened {
+    /// It may be another file now, or none.
+    Replaced,
+    /// Something was written to it, or to what is known about it.
+    Written,
+    /// Something else.
+    Other,
+    /// The system lost track of what happened.
+    Lost,
+}
+
+impl Glimpse {
+    /// What an event tells; `None` for reads, which change nothing.
+    fn of(event: notify::Result<Event>) -> Option<Self> {
+        let Ok(event) = event else {
+            return Some(Self { paths: Vec::new(), what: Happened::Lost });
+        };
+        let what = match event.kind {
+            _ if event.need_rescan() => Happened::Lost,
+            EventKind::Remove(_)
+            | EventKind::Modify(ModifyKind::Name(_))
+            | EventKind::Create(_) => Happened::Replaced,
+            EventKind::Access(AccessKind::Close(AccessMode::Write))
+            | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => Happened::Written,
+            EventKind::Access(_) => return None,
+            _ => Happened::Other,
+        };
+        Some(Self { paths: event.paths, what })
+    }
 }
 
 /// The system's watcher and what it watches.
 struct Eyes {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
-    /// Directories that a scan looks at.
-    wanted: BTreeSet<PathBuf>,
-    /// Folders that do not exist yet; the nearest one above each is watched for its making.
-    absent: Vec<PathBuf>,
+    places: Places,
     blind: Option<String>,
 }
 
 impl Eyes {
     fn open(sender: Sender<Glimpse>) -> Self {
         let handler = move |event: notify::Result<Event>| {
-            // The receiver is gone only when the watch has ended.
-            let _ = sender.send(match event {
-                Ok(event) if is_silent(&event) => return,
-                Ok(event) => Glimpse {
-                    replaced: matches!(
-                        event.kind,
-                        EventKind::Remove(_)
-                            | EventKind::Modify(ModifyKind::Name(_))
-                            | EventKind::Create(_)
-                    ),
-                    lost: event.need_rescan(),
-                    paths: event.paths,
-                },
-                Err(_) => Glimpse { paths: Vec::new(), replaced: false, lost: true },
-            });
+            if let Some(glimpse) = Glimpse::of(event) {
+                // The receiver is gone only when the watch has ended.
+                let _ = sender.send(glimpse);
+            }
         };
         let (watcher, blind) = match notify::recommended_watcher(handler) {
             Ok(watcher) => (Some(watcher), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        Self {
-            watcher,
-            watched: BTreeSet::new(),
-            wanted: BTreeSet::new(),
-            absent: Vec::new(),
-            blind,
-        }
+        Self { watcher, watched: BTreeSet::new(), places: Places::default(), blind }
     }
 
     /// Waits for an event that can change what a scan finds, and for the quiet after it; or until
@@ -152,7 +165,7 @@ impl Eyes {
     /// Whether an event can change what a scan finds. A directory that was removed, or made again
     /// under the same name, is forgotten: its watch went with it.
     fn take(&mut self, glimpse: &Glimpse) -> bool {
-        if glimpse.replaced
+        if glimpse.what == Happened::Replaced
             && let Some(watcher) = &mut self.watcher
         {
             for path in &glimpse.paths {
@@ -164,23 +177,21 @@ impl Eyes {
                 }
             }
         }
-        // A directory watched only for a folder that may be made below it is busy with other things.
-        let concerns = |path: &PathBuf| {
-            self.wanted.contains(path)
-                || path.parent().is_some_and(|dir| self.wanted.contains(dir))
-                || self.absent.iter().any(|dir| dir.starts_with(path))
-        };
-        glimpse.lost || glimpse.paths.is_empty() || glimpse.paths.iter().any(concerns)
+        // A directory that is watched for a single path in it is busy with other things.
+        match glimpse.what {
+            Happened::Lost => true,
+            Happened::Written => glimpse.paths.iter().any(|path| self.places.concern_content(path)),
+            Happened::Replaced | Happened::Other => {
+                glimpse.paths.is_empty()
+                    || glimpse.paths.iter().any(|path| self.places.concern(path))
+            }
+        }
     }
 
-    /// Watches these directories, and no others. Gives whether something new is watched.
-    fn follow<'a>(&mut self, directories: impl Iterator<Item = &'a Path>) -> bool {
+    /// Watches these places, and no others. Gives whether something new is watched.
+    fn follow(&mut self, places: Places) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
-        let (present, absent): (Vec<&Path>, Vec<&Path>) = directories.partition(|dir| is_dir(dir));
-        self.absent = absent.into_iter().map(Path::to_owned).collect();
-        self.wanted = present.into_iter().map(Path::to_owned).collect();
-        let mut all = self.wanted.clone();
-        all.extend(self.absent.iter().filter_map(|dir| nearest(dir)));
+        let all = places.directories();
         for gone in self.watched.difference(&all) {
             let _ = watcher.unwatch(gone);
         }
@@ -192,8 +203,12 @@ impl Eyes {
                     grown = true;
                     kept.insert(new.clone());
                 }
-                // A directory that went away is no reason to give up watching.
+                // A directory that went away is no reason to give up watching, nor is one that a
+                // link leads to and that may not be listed: the poll looks there.
                 Err(_) if !is_dir(new) => {}
+                Err(error)
+                    if !places.looked_into(new)
+                        && !matches!(error.kind, ErrorKind::MaxFilesWatch) => {}
                 Err(error) => {
                     self.blind = Some(error.to_string());
                     break;
@@ -201,27 +216,7 @@ impl Eyes {
             }
         }
         self.watched = kept;
+        self.places = places;
         grown
-    }
-}
-
-/// The nearest directory above `dir` that exists: where its making would show.
-fn nearest(dir: &Path) -> Option<PathBuf> {
-    dir.ancestors().find(|dir| is_dir(dir)).map(Path::to_owned)
-}
-
-/// Events that change nothing a scan looks at: reads, and writes to other files of a skill.
-fn is_silent(event: &Event) -> bool {
-    let skill_file = || {
-        let named = |path: &PathBuf| {
-            path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"))
-        };
-        event.paths.iter().any(named)
-    };
-    match event.kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write))
-        | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => !skill_file(),
-        EventKind::Access(_) => true,
-        _ => false,
     }
 }

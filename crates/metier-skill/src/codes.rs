@@ -351,6 +351,11 @@ codes! {
         "`run-mode` is neither `inline` nor `subagent`.",
         "The skill runs inline.",
         "Write `inline` or `subagent`.";
+    PathsGlobInvalid "paths-glob-invalid" [W W O] []
+        "An entry of `paths` is no valid glob.",
+        "It matches no file, so the skill is not shown for the files it was meant for; if no other \
+         entry matches, it is never shown.",
+        "Close every `[` and `{`, and put the smaller end of a range first.";
     FieldMisspelt "field-misspelt" [W W O] [REF, QUICK, PLUGINS]
         "A field has a name that is nearly a known one.",
         "It is kept but has no effect under this spelling.",
@@ -372,6 +377,27 @@ codes! {
         "The body has more lines than the limit.",
         "A long body crowds the context; a loader trims it.",
         "Move details into files under `references/` and say when to read each.";
+    ReferenceMissing "reference-missing" [W W O] []
+        "The body speaks of a file of the skill that is not there.",
+        "A model that follows the body asks for the file, gets an error, and goes on without it.",
+        "Add the file, correct the path, or take the mention out.";
+    ReferenceCase "reference-case" [W W O] []
+        "The body spells a file of the skill with other capitals than its name has.",
+        "It works where the file system ignores case and fails everywhere else.",
+        "Spell the path as the file is spelt, or rename the file.";
+    // Several skills together. `metier doctor` tells these.
+    SkillShadowed "skill-shadowed" [W W W] []
+        "Another skill of the same name counts instead of this one.",
+        "Whoever uses the name gets the other one; two versions drift apart unnoticed.",
+        "Keep one of them, or rename one. `source:name` reaches the one that is shadowed.";
+    SkillCopied "skill-copied" [N N N] []
+        "The same skill, byte for byte, stands in several folders.",
+        "It counts once. A change in one of the folders makes rivals of the copies.",
+        "Leave it, or keep one and put links to it into the other folders.";
+    SkillUnloadable "skill-unloadable" [E E E] []
+        "The skill is listed, but its body cannot be loaded.",
+        "A model sees the skill, chooses it, and gets an error.",
+        "Make `SKILL.md` a regular text file of its own, within the size limit.";
     // The walk. These stand in the scan's report.
     RootMissing "root-missing" [E E E] []
         "The root does not exist.",

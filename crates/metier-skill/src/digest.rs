@@ -27,6 +27,17 @@ impl std::error::Error for NotADigest {}
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
+/// The two digits of each byte: a hundred thousand digests are printed by one `metier list --json`.
+const PAIRS: [[u8; 2]; 256] = {
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [HEX[byte >> 4], HEX[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
+
 impl Digest {
     /// The digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
@@ -68,8 +79,7 @@ impl Digest {
     pub fn to_text(&self) -> [u8; 71] {
         let mut out = *b"sha256:0000000000000000000000000000000000000000000000000000000000000000";
         for (pair, byte) in out[7..].chunks_exact_mut(2).zip(self.0) {
-            pair[0] = HEX[usize::from(byte >> 4)];
-            pair[1] = HEX[usize::from(byte & 15)];
+            pair.copy_from_slice(&PAIRS[usize::from(byte)]);
         }
         out
     }

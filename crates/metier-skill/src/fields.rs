@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 mod controls;
-mod misspelt;
+pub(crate) mod misspelt;
 mod shown;
 
 pub(crate) use shown::hidden_message;

@@ -19,9 +19,12 @@
 //! | `plain` | the fast path for the frontmatter most skills have |
 //! | `repair` | broken YAML that everybody writes |
 //! | `fields` | node tree to typed fields |
+//! | `glob` | whether a glob of `paths` can be read |
 //! | [`codes`] | every diagnostic code: what, why, how to mend, who else rejects it |
 //! | `rel_path` | a path to a file of a skill, checked as text |
+//! | `work_path` | a path below a workspace, checked as text |
 //! | `outline` | headings and sections of Markdown |
+//! | `references` | the files of its own that a body speaks of, and which of them are not there |
 //! | [`hidden`] | text a model would read and a person would not see |
 //!
 //! Files on disk: none. Discovery is `metier-registry`'s, reading is `metier-fs`'s.
@@ -41,6 +44,7 @@ mod diagnostic;
 mod digest;
 pub mod fence;
 mod fields;
+mod glob;
 pub mod hidden;
 mod ids;
 mod limits;
@@ -48,6 +52,7 @@ mod name;
 mod outline;
 pub mod parse;
 mod plain;
+mod references;
 mod rel_path;
 mod repair;
 mod skill;
@@ -56,18 +61,23 @@ mod text_edit;
 mod tokens;
 mod tools;
 mod value;
+mod work_path;
 pub mod yaml;
 
 pub use codes::Code;
 pub use diagnostic::{Diagnostic, DiagnosticAt, Severity};
 pub use digest::Digest;
+pub use glob::{GlobFault, glob_fault};
 pub use ids::{SkillId, Source, UnknownSource};
 pub use limits::{Limits, Profile};
-pub use name::{NameFault, SkillName, name_faults};
-pub use outline::{Heading, find_section, outline};
-pub use parse::{ParseOptions, Parsed, check, parse};
+pub use name::{NameFault, SkillName, name_faults, suggested_name};
+pub use outline::{Heading, find_section, found_by_heading, outline};
+pub use parse::{ParseOptions, Parsed, check, parse, parse_again};
+pub use references::broken::{BrokenReference, FileNames, broken_references, check_references};
+pub use references::{Reference, ReferenceKind, references};
 pub use rel_path::{PathFault, RelPath};
 pub use skill::{Controls, Details, KNOWN_FIELDS, RunMode, Skill};
 pub use text_edit::{TextEdit, apply_edits};
 pub use tokens::estimate_tokens;
 pub use value::Value;
+pub use work_path::WorkPath;

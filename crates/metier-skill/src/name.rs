@@ -162,6 +162,37 @@ fn charset_holds(name: &str, profile: Profile) -> bool {
     !name.chars().any(|ch| !ch.to_lowercase().eq([ch]))
 }
 
+/// The name without faults that is nearest to `text`, if any of it can stay: `PDF Tools` gives
+/// `pdf-tools`.
+pub fn suggested_name(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = 0;
+    let mut gap = false;
+    let mut after_small = false;
+    for ch in text.nfkc() {
+        let capital = ch.is_uppercase();
+        for small in ch.to_lowercase() {
+            let fits = charset_holds(small.encode_utf8(&mut [0; 4]), Profile::Spec) && small != '-';
+            if !fits {
+                gap = true;
+                continue;
+            }
+            let hyphen = (gap || (capital && after_small)) && !out.is_empty();
+            if chars + usize::from(hyphen) + 1 > NAME_CHARS {
+                return Some(out);
+            }
+            if hyphen {
+                out.push('-');
+            }
+            out.push(small);
+            chars += usize::from(hyphen) + 1;
+            gap = false;
+        }
+        after_small = !gap && !capital;
+    }
+    (!out.is_empty()).then_some(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,5 +246,32 @@ mod tests {
         assert_eq!(SkillName::new("a\u{1b}[2J"), Err(UnusableName::Control));
         assert_eq!(SkillName::new(&"é".repeat(257)), Err(UnusableName::TooLong));
         assert!(SkillName::new(&"é".repeat(256)).is_ok());
+    }
+
+    #[test]
+    fn a_suggestion_keeps_what_it_can_and_has_no_faults() {
+        let long = "Very ".repeat(40);
+        for (text, expected) in [
+            ("PDF Tools", Some("pdf-tools")),
+            ("PdfTools", Some("pdf-tools")),
+            ("--a__b--", Some("a-b")),
+            ("../../etc/passwd", Some("etc-passwd")),
+            ("a.b@c", Some("a-b-c")),
+            ("\u{ff21}BC", Some("abc")),
+            ("\u{130}x", Some("i-x")),
+            ("技能 一", Some("技能-一")),
+            ("!?", None),
+            ("", None),
+        ] {
+            assert_eq!(suggested_name(text).as_deref(), expected, "{text}");
+        }
+        let cut = suggested_name(&long).expect("some");
+        assert_eq!(cut, format!("{}very", "very-".repeat(12)));
+        for name in [cut, suggested_name("ẞ--É/x").expect("some")] {
+            assert!(
+                faults(&name, Profile::Spec).iter().all(|fault| *fault == NameFault::NotAscii),
+                "{name}"
+            );
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! The headings of a Markdown text and the sections below them.
 //!
 //! Headings are found by a Markdown parser, not by looking for `#`: a `#` inside a code fence is no
-//! heading, and a line underlined with `===` is one. A section runs from its heading to the next
+//! heading, a line underlined with `===` is one, and a heading inside a quote or a list belongs to
+//! that, not to the text. A section runs from its heading to the next
 //! heading of the same or a higher level.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -33,11 +35,13 @@ impl Heading {
 pub fn outline(text: &str) -> Vec<Heading> {
     let mut headings: Vec<Heading> = Vec::new();
     let mut open: Option<(u8, usize, String)> = None;
+    // How many quotes, lists and the like are open around what is read.
+    let mut depth = 0usize;
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
-            Event::Start(Tag::Heading { level, .. }) => {
+            Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
                 open = Some((level as u8, range.start, String::new()));
             }
             Event::End(TagEnd::Heading(_)) => {
@@ -56,11 +60,19 @@ pub fn outline(text: &str) -> Vec<Heading> {
                     title.push(' ');
                 }
             }
+            Event::Start(tag) if holds_blocks(&tag) => depth += 1,
+            Event::End(
+                TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item | TagEnd::FootnoteDefinition,
+            ) => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
     close_sections(&mut headings, text.len());
     headings
+}
+
+fn holds_blocks(tag: &Tag<'_>) -> bool {
+    matches!(tag, Tag::BlockQuote(_) | Tag::List(_) | Tag::Item | Tag::FootnoteDefinition(_))
 }
 
 /// Ends each section at the next heading of the same or a higher level.
@@ -80,8 +92,8 @@ fn close_sections(headings: &mut [Heading], end: usize) {
     }
 }
 
-/// The heading that `hint` means: by its text, with or without `#` (then of that level), any case;
-/// else by its anchor (`#getting-started`); else the only one that contains the words.
+/// The heading that `hint` means: by its text, with or without `#` (then of that level) and markup,
+/// any case; else by its anchor (`#getting-started`); else the only one that contains the words.
 pub fn find_section<'h>(headings: &'h [Heading], hint: &str) -> Option<&'h Heading> {
     let trimmed = hint.trim();
     let bare = trimmed.trim_start_matches('#');
@@ -95,11 +107,29 @@ pub fn find_section<'h>(headings: &'h [Heading], hint: &str) -> Option<&'h Headi
     if let Some(found) = named().find(of_level).or_else(|| named().next()) {
         return Some(found);
     }
+    if bare.contains(['[', '*', '_', '`', '<', '\\', '&'])
+        && let [written] = &outline(&format!("# {}", bare.trim()))[..]
+        && written.text != bare.trim()
+        && let Some(found) = headings.iter().find(|heading| heading.text == written.text)
+    {
+        return Some(found);
+    }
     if let Some(found) = headings.iter().find(|heading| anchor(&heading.text) == anchor(bare)) {
         return Some(found);
     }
     let mut containing = headings.iter().filter(|heading| fold(&heading.text).contains(&wanted));
     containing.next().filter(|_| containing.next().is_none())
+}
+
+/// For each heading whether [`find_section`] finds it by [`Heading::marked`]: the first of its words
+/// and level, if it has words at all.
+pub fn found_by_heading(headings: &[Heading]) -> Vec<bool> {
+    let mut seen = HashSet::new();
+    let first = |heading: &Heading| {
+        let words = fold(&heading.text);
+        !words.is_empty() && seen.insert((heading.level, words))
+    };
+    headings.iter().map(first).collect()
 }
 
 /// For comparison: compatibility forms and case folded, white space single, trailing `#` and colons
@@ -156,7 +186,33 @@ mod tests {
         assert_eq!(section(text, "##"), None);
     }
 
+    #[test]
+    fn a_heading_in_a_quote_or_a_list_ends_no_section() {
+        let text = "## A\nintro\n\n> # Example\n> text\n\n- # item\n\nstill A\n\n## B\nx\n";
+        let found: Vec<String> = outline(text).iter().map(Heading::marked).collect();
+        assert_eq!(found, ["## A", "## B"]);
+        assert_eq!(section(text, "A"), text.find("## B").map(|end| &text[..end]));
+    }
+
+    #[test]
+    fn a_hint_may_have_the_markup_of_its_line() {
+        let text = "# One\n## Link [x](y) and `code`\nhere\n";
+        assert_eq!(
+            section(text, "## Link [x](y) and `code`"),
+            Some("## Link [x](y) and `code`\nhere\n")
+        );
+    }
+
     proptest! {
+        #[test]
+        fn what_is_found_by_its_heading_is_what_find_section_finds(text in "((#{1,3} [ab#:]{0,2}|a\n===|b)\n){0,12}") {
+            let headings = outline(&text);
+            for (heading, found) in headings.iter().zip(found_by_heading(&headings)) {
+                let answer = find_section(&headings, &heading.marked());
+                prop_assert_eq!(found, answer == Some(heading), "{:?} {:?}", heading, answer);
+            }
+        }
+
         #[test]
         fn sections_nest_and_stay_in_the_text(text in "((#{1,4} [a-c ]{0,4}|[ab ]{0,5}|```|---|===|> # q|- # l)\n){0,20}") {
             let headings = outline(&text);

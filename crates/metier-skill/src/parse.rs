@@ -102,6 +102,16 @@ impl Judge<'_> {
 /// Judges the frontmatter of a `SKILL.md`, given the file's first bytes: all of it, or at least as
 /// much as [`fence::find`] needs to answer.
 pub fn parse(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
+    judge_head(bytes, options, None)
+}
+
+/// As [`parse()`], for a caller who has kept the digest that an earlier parse of the same bytes
+/// gave: hashing is a good part of the cost of a short frontmatter.
+pub fn parse_again(bytes: &[u8], options: &ParseOptions<'_>, digest: Digest) -> Parsed {
+    judge_head(bytes, options, Some(digest))
+}
+
+fn judge_head(bytes: &[u8], options: &ParseOptions<'_>, known: Option<Digest>) -> Parsed {
     let mut judge = Judge { bytes, offset: 0, options, diagnostics: Vec::new() };
     let limit = options.limits.frontmatter_bytes;
     // At the limit the bytes are a cut, not an end: `---` there may be the start of another line.
@@ -119,7 +129,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
             return stay_out(judge, fault);
         }
     };
-    let digest = Digest::of(&bytes[found.yaml.clone()]);
+    let digest = known.unwrap_or_else(|| Digest::of(&bytes[found.yaml.clone()]));
     let bom = fence::bom_len(bytes);
     if bom > 0 {
         judge.report(Code::FileBom, &(0..bom), "the file starts with a byte order mark");

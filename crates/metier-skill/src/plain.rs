@@ -367,10 +367,7 @@ fn scalar(value: &str, start: usize) -> Option<Node<'_>> {
     let (text, style) = match *bytes.first()? {
         b'"' => {
             let inner = value.strip_prefix('"')?.strip_suffix('"')?;
-            if inner.bytes().any(|b| b == b'"' || b == b'\\') {
-                return None;
-            }
-            (Cow::Borrowed(inner), Style::Quoted)
+            (unescaped(inner)?, Style::Quoted)
         }
         b'\'' => {
             let inner = value.strip_prefix('\'')?.strip_suffix('\'')?;
@@ -393,6 +390,29 @@ fn scalar(value: &str, start: usize) -> Option<Node<'_>> {
         }
     };
     Some(Node { kind: NodeKind::Scalar { text, style }, span })
+}
+
+/// The text between double quotes, if it has no escapes but the ones everybody writes.
+fn unescaped(inner: &str) -> Option<Cow<'_, str>> {
+    if memchr::memchr2(b'"', b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = memchr::memchr2(b'"', b'\\', rest.as_bytes()) {
+        let escaped = rest[at..].strip_prefix('\\')?;
+        let meant = match escaped.as_bytes().first()? {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'n' => '\n',
+            _ => return None,
+        };
+        text.push_str(&rest[..at]);
+        text.push(meant);
+        rest = &escaped[1..];
+    }
+    text.push_str(rest);
+    Some(Cow::Owned(text))
 }
 
 /// No `: `, no ` #`, no colon at the end.
@@ -433,6 +453,7 @@ mod tests {
             "name: a\ndescription: >-\n  one\n  two\n\n  three\nmetadata:\n  author: me\n  deep:\n    x: 1\n",
             "name: a\ndescription: |\n  one\n    two\n\nallowed-tools:\n  - Read\n  - \"Bash(git:*)\"\n",
             "name: a\ntags:\n- one\n- two\nallowed-tools: [Read, \"Write\", Bash]\nempty: []\n",
+            "name: a\ndescription: \"Say \\\"yes\\\": a\\\\b\\nc\"\n",
             "name: 技能\ndescription: 生成电子表格。\n",
             "name: a\ndescription: 'one\n  two''s\n\n  three '\nb: \"x\n  y\"\n",
             "name: a\ndescription: one\n  two\n\n  three\n\nb: c\n",
@@ -454,7 +475,9 @@ mod tests {
             "name: a\n  continued # c\n",
             "name: \"a\nb\"\n",
             "name: 'a\n  b' c\n",
-            "name: \"a\\n\"\n",
+            "name: \"a\\t\"\n",
+            "name: \"a\\\"\n",
+            "name: \"a\"b\"\n",
             "name: \"a\" b\n",
             "name: |+\n  a\n",
             "name: a\nname: b\n",
@@ -484,7 +507,7 @@ mod tests {
         #[test]
         fn where_the_fast_path_answers_the_full_parser_agrees(
             lines in proptest::collection::vec(
-                (0usize..5, "(name|description|a|b|c|- |-|#|\\? )?(: |:|:  )?([a-zA-Z0-9 ,.'\"#:>|<\\[\\]{}()*&!%@`~é技-]{0,12}|\\||>|>-|\\|-|\\[a, b\\]|'x'|\"y\")"),
+                (0usize..5, "(name|description|a|b|c|- |-|#|\\? )?(: |:|:  )?([a-zA-Z0-9 ,.'\"\\\\#:>|<\\[\\]{}()*&!%@`~é技-]{0,12}|\\||>|>-|\\|-|\\[a, b\\]|'x'|\"y\"|\"[a\\\\\"n:]{0,8}\")"),
                 0..8,
             )
         ) {

@@ -47,6 +47,8 @@ pub enum PathFault {
     Reserved,
     /// A part starts with a dot: settings, secrets and version control stay closed.
     Dotfile,
+    /// Version control's own files, or ours: read, never written.
+    Guarded,
     /// Too long, or too many parts.
     TooLong,
 }
@@ -64,6 +66,7 @@ impl PathFault {
             Self::Blank => "path-blank",
             Self::Reserved => "path-reserved",
             Self::Dotfile => "path-dotfile",
+            Self::Guarded => "path-guarded",
             Self::TooLong => "path-too-long",
         }
     }
@@ -81,6 +84,7 @@ impl fmt::Display for PathFault {
             Self::Blank => "a part of the path starts or ends with a blank, or ends with a dot",
             Self::Reserved => "a part of the path is a reserved name on some system",
             Self::Dotfile => "files whose names start with a dot are not read",
+            Self::Guarded => "version control's files and Metier's own are not changed by tools",
             Self::TooLong => "the path is too long",
         })
     }
@@ -91,33 +95,7 @@ impl std::error::Error for PathFault {}
 impl RelPath {
     /// The path in `text`. A leading `./` is dropped; nothing else is changed.
     pub fn new(text: &str) -> Result<Self, PathFault> {
-        if text.len() > LONGEST {
-            return Err(PathFault::TooLong);
-        }
-        if text.chars().any(char::is_control)
-            || (!cannot_hide(text.as_bytes()) && !find_hidden(text).is_empty())
-        {
-            return Err(PathFault::Hidden);
-        }
-        if is_absolute(text) {
-            return Err(PathFault::Absolute);
-        }
-        let text = text.strip_prefix("./").unwrap_or(text);
-        if text.is_empty() || text == "." {
-            return Err(PathFault::Empty);
-        }
-        if text.contains(is_separator_like) {
-            return Err(PathFault::Separator);
-        }
-        let mut names = 0;
-        for name in text.split('/') {
-            check_name(name)?;
-            names += 1;
-        }
-        if names > DEEPEST {
-            return Err(PathFault::TooLong);
-        }
-        Ok(Self(text.into()))
+        check_path(text, Dotfiles::Closed, DEEPEST).map(|text| Self(text.into()))
     }
 
     /// The path as text.
@@ -129,6 +107,50 @@ impl RelPath {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }
+}
+
+/// Whether names may start with a dot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dotfiles {
+    /// No: in a skill they are settings, secrets and version control.
+    Closed,
+    /// Yes: in a workspace they are ordinary files.
+    Open,
+}
+
+/// The relative path in `text`, without a leading `./`, of at most `deepest` names.
+pub(crate) fn check_path(
+    text: &str,
+    dotfiles: Dotfiles,
+    deepest: usize,
+) -> Result<&str, PathFault> {
+    if text.len() > LONGEST {
+        return Err(PathFault::TooLong);
+    }
+    if text.chars().any(char::is_control)
+        || (!cannot_hide(text.as_bytes()) && !find_hidden(text).is_empty())
+    {
+        return Err(PathFault::Hidden);
+    }
+    if is_absolute(text) {
+        return Err(PathFault::Absolute);
+    }
+    let text = text.strip_prefix("./").unwrap_or(text);
+    if text.is_empty() || text == "." {
+        return Err(PathFault::Empty);
+    }
+    if text.contains(is_separator_like) {
+        return Err(PathFault::Separator);
+    }
+    let mut names = 0;
+    for name in text.split('/') {
+        check_name(name, dotfiles)?;
+        names += 1;
+    }
+    if names > deepest {
+        return Err(PathFault::TooLong);
+    }
+    Ok(text)
 }
 
 fn is_absolute(text: &str) -> bool {
@@ -154,7 +176,7 @@ fn is_separator_like(ch: char) -> bool {
     )
 }
 
-fn check_name(name: &str) -> Result<(), PathFault> {
+fn check_name(name: &str, dotfiles: Dotfiles) -> Result<(), PathFault> {
     if name == ".." {
         return Err(PathFault::Parent);
     }
@@ -174,7 +196,7 @@ fn check_name(name: &str) -> Result<(), PathFault> {
             return Err(PathFault::Separator);
         }
     }
-    if name.starts_with('.') {
+    if dotfiles == Dotfiles::Closed && name.starts_with('.') {
         return Err(PathFault::Dotfile);
     }
     if name.starts_with(char::is_whitespace)

@@ -12,6 +12,10 @@
 
 mod corpus;
 mod home;
+#[cfg(unix)]
+mod unprivileged;
 
 pub use corpus::{CorpusText, corpus_dir, corpus_skills, corpus_texts, research_file};
 pub use home::{Output, TestHome, skill_text};
+#[cfg(unix)]
+pub use unprivileged::ran_unprivileged;

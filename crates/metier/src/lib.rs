@@ -2,7 +2,9 @@
 //!
 //! This crate holds no code of its own. It names the parts an agent uses first and re-exports the
 //! rest as modules: [`skill`] (what a skill is), [`registry`] (finding skills), [`config`]
-//! (settings), [`loader`] (reading one body or one part of one file) and [`fs`] (files and folders).
+//! (settings), [`loader`] (reading one body or one part of one file), [`policy`] (who may do what),
+//! [`tools`] (what an agent does, skills included), [`sandbox`] (running scripts) and [`fs`] (files and
+//! folders).
 //!
 //! # Skills in ten lines
 //!
@@ -49,6 +51,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Showing skills to a model
+//!
+//! ```
+//! use metier::catalog::{CatalogRequest, Cataloger, Format};
+//! use metier::loader::tool::AllowAll;
+//! use metier::{BodyLimits, SkillShelf, skill_tool};
+//! # let found = metier::scan(&[], &metier::ScanOptions::default());
+//!
+//! let cataloger = Cataloger::new(&found.index, &|_| None);
+//! let wanted = CatalogRequest {
+//!     format: Format::Tool,
+//!     budget: Some(2000),
+//!     request: Some("is this csv clean?"),
+//!     ..CatalogRequest::default()
+//! };
+//! // Nothing is registered when there is nothing to show.
+//! if let Some((mut tool, _)) = skill_tool(&found.index, &cataloger, &wanted, BodyLimits::default()) {
+//!     println!("{} {}", tool.description(), tool.schema());
+//!     let call = serde_json::json!({"name": "profile-csv"});
+//!     let loaded = tool.execute(&call, &SkillShelf::new(&found.index), &AllowAll)?;
+//!     println!("{}\n{}", loaded.title, loaded.output);
+//!     # assert!(loaded.output.contains("Profile a CSV file"));
+//! }
+//! # Ok::<(), metier::loader::tool::ToolError>(())
+//! ```
+//!
 //! # Judging one skill
 //!
 //! ```
@@ -61,15 +89,20 @@
 pub use metier_config as config;
 pub use metier_fs as fs;
 pub use metier_loader as loader;
+pub use metier_policy as policy;
 pub use metier_registry as registry;
+pub use metier_sandbox as sandbox;
 pub use metier_skill as skill;
+pub use metier_tools as tools;
 
 pub use metier_fs::{SkillRoot, UserFolders};
 pub use metier_loader::{
     BodyLimits, LoadError, Loaded, ResourceLimits, ResourceQuery, load_body, load_resource,
 };
+pub use metier_registry::catalog;
 pub use metier_registry::roots::resolve;
 pub use metier_registry::{Entry, Index, Places, Registry, Report, Root, Scan, ScanOptions, scan};
 pub use metier_skill::{
     Code, Diagnostic, ParseOptions, Parsed, Profile, Severity, Skill, SkillName, check, parse,
 };
+pub use metier_tools::{SkillShelf, skill_tool};

@@ -4,14 +4,20 @@
 
 use anyhow::{Result, bail};
 
-const START: &str = "<!-- bench:discovery:start -->";
-const END: &str = "<!-- bench:discovery:end -->";
+/// A part of the document that a bench writes: the name in its markers, and its title.
+pub(crate) struct Section {
+    name: &'static str,
+    title: &'static str,
+}
+
+pub(crate) const DISCOVERY: Section = Section { name: "discovery", title: "Discovery" };
+pub(crate) const LOADING: Section = Section { name: "loading", title: "Loading" };
 
 const INTRODUCTION: &str = "\
 # Performance
 
-Numbers on this page come from `cargo xtask bench discovery --write`; nothing between the markers is
-written by hand, and a missed target stays in the table.
+Numbers on this page come from `cargo xtask bench discovery --write` and `bench loading --write`;
+nothing between the markers is written by hand, and a missed target stays in the table.
 
 How it is measured: the bench makes trees of skills in the shapes that public skills have (60 %
 plain `key: value` frontmatter, 15 % double-quoted, 10 % with a block description, 15 % with
@@ -31,24 +37,50 @@ cargo xtask bench discovery --sizes 1000,10000 --repeats 5  # a quick look
 ```
 ";
 
-/// The document with `table` between the discovery markers.
-pub(crate) fn with_discovery(old: Option<&str>, table: &str) -> Result<String> {
-    let block = format!("{START}\n{}\n{END}", table.trim_end());
-    let Some(old) = old else {
-        return Ok(format!("{INTRODUCTION}\n## Discovery\n\n{block}\n"));
-    };
-    match (old.find(START), old.find(END)) {
-        (Some(start), Some(end)) if start < end => {
-            Ok(format!("{}{block}{}", &old[..start], &old[end + END.len()..]))
+impl Section {
+    fn marker(&self, which: &str) -> String {
+        format!("<!-- bench:{}:{which} -->", self.name)
+    }
+
+    /// The document with `table` between the markers of this section.
+    pub(crate) fn with_table(&self, old: Option<&str>, table: &str) -> Result<String> {
+        let (start, end) = (self.marker("start"), self.marker("end"));
+        let block = format!("{start}\n{}\n{end}", table.trim_end());
+        let title = self.title;
+        let Some(old) = old else {
+            return Ok(format!("{INTRODUCTION}\n## {title}\n\n{block}\n"));
+        };
+        match (old.find(&start), old.find(&end)) {
+            (Some(from), Some(to)) if from < to => {
+                Ok(format!("{}{block}{}", &old[..from], &old[to + end.len()..]))
+            }
+            (None, None) => Ok(format!("{}\n\n## {title}\n\n{block}\n", old.trim_end())),
+            _ => {
+                bail!("docs/performance.md has one of `{start}` and `{end}`, or in the wrong order")
+            }
         }
-        (None, None) => Ok(format!("{}\n\n## Discovery\n\n{block}\n", old.trim_end())),
-        _ => bail!("docs/performance.md has one of `{START}` and `{END}`, or in the wrong order"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const START: &str = "<!-- bench:discovery:start -->";
+    const END: &str = "<!-- bench:discovery:end -->";
+
+    fn with_discovery(old: Option<&str>, table: &str) -> Result<String> {
+        DISCOVERY.with_table(old, table)
+    }
+
+    #[test]
+    fn sections_do_not_touch_each_other() {
+        let first = with_discovery(None, "| a |").unwrap();
+        let both = LOADING.with_table(Some(&first), "| b |").unwrap();
+        assert!(both.starts_with(first.trim_end()) && both.contains("## Loading"));
+        let again = with_discovery(Some(&both), "| c |").unwrap();
+        assert_eq!(again, both.replace("| a |", "| c |"));
+    }
 
     #[test]
     fn a_new_document_has_an_introduction_and_the_table() {

@@ -1,34 +1,37 @@
 //! `metier check`: what is wrong with skills, line by line; and the safe mends.
 //!
-//! The judgement is `metier-skill`'s; this file chooses the files, draws, and writes fixes.
+//! The judgement is `metier-skill`'s, the choice of files `targets`'; this file draws and writes
+//! fixes.
+
+mod targets;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use metier_fs::{PiecewiseFile, ReadError, is_dir, read_bounded, write_atomic};
-use metier_registry::{Root, ScanOptions, scan};
+use metier_fs::{PiecewiseFile, ReadError, read_bounded, write_atomic};
 use metier_skill::{
-    Code, Diagnostic, DiagnosticAt, ParseOptions, Profile, Severity, Source, TextEdit, apply_edits,
+    Code, Diagnostic, DiagnosticAt, ParseOptions, Profile, Severity, TextEdit, apply_edits,
 };
 use serde::Serialize;
 
-use crate::commands::content::{judge, skill_file};
-use crate::commands::list::path_text;
+use crate::commands::content::{Files, judge};
 use crate::context::{Context, FindArgs};
-use crate::error::{CommandError, Exit, Result};
+use crate::error::{Exit, Result};
 use crate::output::{Output, write_json};
 use crate::render::diagnostic::draw;
 use crate::render::style::{DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, diff, safe, sarif};
+use targets::{Target, targets};
 
 /// The largest `SKILL.md` that is checked.
 const LARGEST: u64 = 16 << 20;
 
 /// Check skills and draw each fault under its source line.
 ///
-/// PATH is a skill's folder, its SKILL.md, or a folder of skills. Without PATH: the skill or the
-/// skills in the current directory, else the project's skills.
+/// PATH is a skill's folder, its SKILL.md, a folder of skills, or a project, in which the folders of
+/// all known agents are checked too. Without PATH: the skill or the skills in the current directory,
+/// else the project's skills.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -117,142 +120,10 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> Result<Box<dyn Output>
         deny_warnings: args.deny_warnings,
         fixed: 0,
     };
-    for target in targets(args, context)? {
+    for target in targets(&args.paths, context)? {
         checked.add(&target, profile, args, context);
     }
     Ok(Box::new(checked))
-}
-
-/// A `SKILL.md` to check, or something in its place that cannot be one.
-struct Target {
-    file: PathBuf,
-    problem: Option<Diagnostic>,
-}
-
-impl Target {
-    fn skill(directory: &Path) -> Self {
-        Self { file: skill_file(directory), problem: None }
-    }
-
-    fn problem(
-        file: PathBuf,
-        code: Code,
-        severity: Severity,
-        message: impl Into<Box<str>>,
-    ) -> Self {
-        Self { file, problem: Some(Diagnostic::about_file(code, severity, message)) }
-    }
-
-    fn directory(&self) -> &Path {
-        self.file.parent().unwrap_or(Path::new(""))
-    }
-}
-
-fn targets(args: &CheckArgs, context: &Context) -> Result<Vec<Target>> {
-    if args.paths.is_empty() {
-        return default_targets(context);
-    }
-    let mut targets = Vec::new();
-    for path in &args.paths {
-        let path = without_dots(&context.working_dir.join(path));
-        let shown = path_text(&path);
-        if !metier_fs::exists(&path) {
-            return Err(CommandError::usage(format!("{shown} does not exist"))
-                .help("name a skill's folder, its SKILL.md, or a folder of skills"));
-        }
-        let names_file = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
-        if is_dir(&path) && (!names_file || metier_fs::exists(&path.join("SKILL.md"))) {
-            let found = below(&path, context);
-            if found.is_empty() {
-                let message = "there is no `SKILL.md` in this directory or below it";
-                targets.push(Target::problem(
-                    path.join("SKILL.md"),
-                    Code::FileMissing,
-                    Severity::Error,
-                    message,
-                ));
-            }
-            targets.extend(found);
-        } else if names_file {
-            targets.push(Target { file: path, problem: None });
-        } else {
-            return Err(CommandError::usage(format!(
-                "{shown} is not a skill: it is neither a directory nor a file called SKILL.md"
-            )));
-        }
-    }
-    targets.sort_by(|a, b| a.file.cmp(&b.file));
-    targets.dedup_by(|a, b| a.file == b.file);
-    Ok(targets)
-}
-
-/// The path without `.` and `..`, so that what is shown leads there from anywhere.
-fn without_dots(path: &Path) -> PathBuf {
-    let parent = path.components().any(|part| part == std::path::Component::ParentDir);
-    let plain = || path.components().collect();
-    if parent { metier_fs::canonical(path).unwrap_or_else(|_| plain()) } else { plain() }
-}
-
-fn default_targets(context: &Context) -> Result<Vec<Target>> {
-    let here = below(&context.working_dir, context);
-    if !here.is_empty() {
-        return Ok(here);
-    }
-    let roots = context.roots(&FindArgs::default());
-    let project = roots.into_iter().filter(|root| root.source == Source::Project);
-    let found: Vec<Target> = project.flat_map(|root| below(&root.path, context)).collect();
-    if found.is_empty() {
-        return Err(CommandError::usage(
-            "there is no skill in this directory or in the project's skill folders",
-        )
-        .help("name a skill's folder: metier check PATH"));
-    }
-    Ok(found)
-}
-
-/// Every `SKILL.md` at or below `path`, valid or not, and what could not be looked at.
-fn below(path: &Path, context: &Context) -> Vec<Target> {
-    let root =
-        Root { source: Source::Explicit, path: path.to_owned(), plugin: None, required: false };
-    let options = ScanOptions {
-        builtin: false,
-        cache_folder: None,
-        ..context.scan_options(&FindArgs::default())
-    };
-    let scan = scan(&[root], &options);
-    let mut targets = Vec::new();
-    for line in &scan.report.ignored {
-        let odd =
-            matches!(line.code, Code::FileNotRegular | Code::FileUnreadable | Code::FileChanging);
-        targets.push(if odd {
-            Target::problem(
-                line.path.join("SKILL.md"),
-                line.code,
-                Severity::Error,
-                line.message.clone(),
-            )
-        } else {
-            Target::skill(&line.path)
-        });
-    }
-    for line in &scan.report.notes {
-        // A directory that was only walked once is no fault of its skills.
-        if let Some(severity) =
-            line.code.severity(Profile::Strict).filter(|it| *it > Severity::Note)
-        {
-            targets.push(Target::problem(
-                line.path.clone(),
-                line.code,
-                severity,
-                line.message.clone(),
-            ));
-        }
-    }
-    // A skill that links lead to is checked once, where it really is.
-    let entries = scan.index.entries().iter().chain(scan.index.shadowed());
-    targets.extend(entries.map(|entry| Target::skill(&entry.path)));
-    targets.sort_by(|a, b| a.file.cmp(&b.file));
-    targets
 }
 
 impl Checked {
@@ -278,7 +149,10 @@ impl Checked {
             limits: context.limits(),
             directory: name_of(directory).or_else(|| name_of(&real)),
         };
-        let mut diagnostics = judge(&source, &path, &options);
+        // Where the folder cannot be listed, nothing is said about its files.
+        let unknown = Files { rows: Vec::new(), truncated: true };
+        let files = Files::below(directory).unwrap_or(unknown).names();
+        let mut diagnostics = judge(&source, &path, &options, &files);
         let mut shown_diff = None;
         let edits: Vec<TextEdit> =
             diagnostics.iter().filter_map(|d| d.fix.as_deref().cloned()).collect();
@@ -295,7 +169,7 @@ impl Checked {
             if args.fix && shown_diff.is_some() {
                 self.fixed += edits.len();
                 source = mended;
-                diagnostics = judge(&source, &path, &options);
+                diagnostics = judge(&source, &path, &options, &files);
             }
         }
         if args.quiet {

@@ -6,10 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use metier_config::nearest;
-use metier_fs::{ReadError, SkillRoot, TreeFile, TreeLimits, list_files, read_bounded};
-use metier_loader::{MemoryFiles, SkillFiles};
-use metier_registry::{Entry, Scan, builtin_files};
-use metier_skill::{Code, Diagnostic, ParseOptions, Source, check};
+use metier_fs::{ReadError, TreeFile, TreeLimits, list_files, read_bounded};
+use metier_loader::SkillFiles;
+use metier_registry::{Entry, Scan};
+use metier_skill::{
+    Code, Diagnostic, FileNames, ParseOptions, Source, check, check_references, estimate_tokens,
+};
+use metier_tools::shelf::{compiled_in, open_files};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -26,23 +29,11 @@ pub(crate) fn find<'s>(name: &str, scan: &'s Scan) -> Result<&'s Entry> {
 
 /// The files of a skill as the loader reads them.
 pub(crate) fn files_of(entry: &Entry) -> Result<Box<dyn SkillFiles>> {
-    if entry.source == Source::Builtin {
-        let own = builtin_files().iter().filter(|file| is_of(file.skill, entry));
-        let files = own.map(|file| (file.path.to_owned(), file.bytes.to_vec())).collect();
-        return Ok(Box::new(MemoryFiles(files)));
-    }
-    let root = SkillRoot::open(&entry.path).map_err(|error| {
-        CommandError::failed(
-            "SkillNotFound",
-            format!("{} cannot be opened: {error}", path_text(&entry.path)),
-        )
-        .help("it was there a moment ago; run the command again")
-    })?;
-    Ok(Box::new(root))
-}
-
-fn is_of(skill: &str, entry: &Entry) -> bool {
-    entry.path.to_str().and_then(|path| path.strip_prefix("builtin:")) == Some(skill)
+    open_files(entry).map_err(|error| {
+        let message = format!("{} cannot be opened", path_text(&entry.path));
+        CommandError::failed(error.code(), message)
+            .help("it was there a moment ago; run the command again")
+    })
 }
 
 #[derive(Serialize)]
@@ -78,49 +69,84 @@ impl FileKind {
 /// A skill's files, from disk or from the binary.
 pub(crate) struct Content {
     pub(crate) skill_md: Vec<u8>,
-    pub(crate) files: Vec<FileRow>,
+    pub(crate) files: Files,
+}
+
+/// The list of a skill's files, and whether there are more.
+pub(crate) struct Files {
+    pub(crate) rows: Vec<FileRow>,
     pub(crate) truncated: bool,
 }
 
 impl Content {
     pub(crate) fn read(entry: &Entry) -> Result<Self> {
+        let files = Files::list(entry)?;
         if entry.source == Source::Builtin {
-            return Ok(Self::builtin(entry));
+            let own = compiled_in(entry).find(|(path, _)| *path == "SKILL.md");
+            return Ok(Self {
+                skill_md: own.map_or(Vec::new(), |(_, bytes)| bytes.to_vec()),
+                files,
+            });
         }
         let file = skill_file(&entry.path);
-        let unreadable = |path: &Path, reason: String| {
-            CommandError::failed(
-                "file-unreadable",
-                format!("{} cannot be read: {reason}", path_text(path)),
-            )
-            .help("it was there a moment ago; run the command again")
-        };
         let skill_md = match read_bounded(&file, LARGEST_BODY) {
             // A body that large is not read for its cost; the loader would refuse it anyway.
             Err(ReadError::TooLarge(_)) => Vec::new(),
-            other => other.map_err(|error| unreadable(&file, error.to_string()))?,
+            other => other.map_err(|error| unreadable(&file, &error.to_string()))?,
         };
-        let (files, truncated) = list_files(&entry.path, TreeLimits::default())
-            .map_err(|error| unreadable(&entry.path, error.to_string()))?;
-        Ok(Self { skill_md, files: files.into_iter().map(row).collect(), truncated })
+        Ok(Self { skill_md, files })
+    }
+}
+
+impl Files {
+    /// Lists the files of a skill and reads none of them.
+    pub(crate) fn list(entry: &Entry) -> Result<Self> {
+        if entry.source == Source::Builtin {
+            let rows = compiled_in(entry).map(|(path, bytes)| {
+                row(TreeFile {
+                    path: path.to_owned(),
+                    size: bytes.len() as u64,
+                    executable: path.starts_with("scripts/"),
+                    link: false,
+                    special: false,
+                })
+            });
+            return Ok(Self { rows: rows.collect(), truncated: false });
+        }
+        Self::below(&entry.path).map_err(|error| unreadable(&entry.path, &error.to_string()))
     }
 
-    fn builtin(entry: &Entry) -> Self {
-        let own = || builtin_files().iter().filter(|file| is_of(file.skill, entry));
-        let files = own().map(|file| {
-            row(TreeFile {
-                path: file.path.to_owned(),
-                size: file.bytes.len() as u64,
-                executable: file.path.starts_with("scripts/"),
-                link: false,
-                special: false,
-            })
-        });
-        let skill_md = own()
-            .find(|file| file.path == "SKILL.md")
-            .map_or(Vec::new(), |file| file.bytes.to_vec());
-        Self { skill_md, files: files.collect(), truncated: false }
+    /// The files below a directory.
+    pub(crate) fn below(directory: &Path) -> std::io::Result<Self> {
+        let (files, truncated) = list_files(directory, TreeLimits::default())?;
+        Ok(Self { rows: files.into_iter().map(row).collect(), truncated })
     }
+
+    /// Their names, to judge references by.
+    pub(crate) fn names(&self) -> FileNames {
+        let mut names = FileNames::new(self.rows.iter().map(|file| file.path.as_str()));
+        for file in self.rows.iter().filter(|file| file.link) {
+            names.link(&file.path);
+        }
+        if self.truncated {
+            names.cut();
+        }
+        names
+    }
+}
+
+fn unreadable(path: &Path, reason: &str) -> CommandError {
+    let message = format!("{} cannot be read: {reason}", path_text(path));
+    CommandError::failed("file-unreadable", message)
+        .help("it was there a moment ago; run the command again")
+}
+
+/// What listing a skill in a catalog costs a model, as an estimate.
+pub(crate) fn listed_tokens(entry: &Entry) -> usize {
+    let Entry { skill, source, .. } = entry;
+    let line =
+        format!("- name={} | source={source} | description={}\n", skill.name, skill.description);
+    estimate_tokens(&line)
 }
 
 /// The skill's file: `SKILL.md`, or the lower-case spelling that is read too.
@@ -192,9 +218,19 @@ fn not_found(name: &str, scan: &Scan) -> CommandError {
     CommandError::failed("skill-not-found", format!("there is no skill `{shown}` here")).help(help)
 }
 
-/// Everything worth saying about the file at `path`, its name included.
-pub(crate) fn judge(source: &[u8], path: &Path, options: &ParseOptions<'_>) -> Vec<Diagnostic> {
-    let mut diagnostics = check(source, options).diagnostics;
+/// Everything worth saying about the file at `path`: its name, its content, and what its body says
+/// about the other `files` of the skill.
+pub(crate) fn judge(
+    source: &[u8],
+    path: &Path,
+    options: &ParseOptions<'_>,
+    files: &FileNames,
+) -> Vec<Diagnostic> {
+    let parsed = check(source, options);
+    let mut diagnostics = parsed.diagnostics;
+    if let Some(start) = parsed.body {
+        diagnostics.extend(check_references(source, start, options.profile, files));
+    }
     let lower = path.file_name().is_some_and(|name| name == "skill.md");
     if let Some(severity) = Code::FileNameCase.severity(options.profile).filter(|_| lower) {
         let message = "the file is called `skill.md`, not `SKILL.md`";

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use clap::Args;
 use serde::Serialize;
 
-use crate::commands::content::{Content, FileRow, find};
+use crate::commands::content::{self, FileRow, find};
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
 use crate::output::{Output, remark, write_json};
@@ -39,12 +39,12 @@ struct Files {
 pub(crate) fn run(args: &FilesArgs, context: &Context) -> Result<Box<dyn Output>> {
     let scan = context.scan(&args.find);
     let entry = find(&args.name, &scan)?;
-    let content = Content::read(entry)?;
+    let list = content::Files::list(entry)?;
     Ok(Box::new(Files {
         skill: entry.id().to_string(),
         path: entry.path.to_string_lossy().into_owned(),
-        files: content.files,
-        truncated: content.truncated,
+        files: list.rows,
+        truncated: list.truncated,
     }))
 }
 

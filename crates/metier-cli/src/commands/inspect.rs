@@ -10,7 +10,9 @@ use metier_skill::{Diagnostic, ParseOptions, estimate_tokens, parse};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::commands::content::{Content, FileKind, FileRow, find, judge, skill_file};
+use crate::commands::content::{
+    Content, FileKind, FileRow, find, judge, listed_tokens, skill_file,
+};
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
@@ -75,14 +77,9 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
             .map(|name| name.trim_start_matches("builtin:")),
     };
     let parsed = parse(&content.skill_md, &options);
-    let diagnostics = judge(&content.skill_md, &skill_file(&entry.path), &options);
+    let names = content.files.names();
+    let diagnostics = judge(&content.skill_md, &skill_file(&entry.path), &options, &names);
     let body = String::from_utf8_lossy(&content.skill_md[parsed.body.unwrap_or(0)..]).into_owned();
-    let line = format!(
-        "- name={} | source={} | description={}\n",
-        entry.name(),
-        entry.source,
-        entry.skill.description
-    );
     let mut entry_json = serde_json::to_value(entry)
         .map_err(|error| CommandError::failed("internal", error.to_string()))?;
     entry_json["diagnostics"] = serde_json::to_value(&diagnostics).unwrap_or_default();
@@ -93,9 +90,9 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
     let root = scan.report.roots.iter().find(|root| root.priority == entry.priority);
     Ok(Box::new(Inspection {
         entry: entry_json,
-        files: content.files,
-        files_truncated: content.truncated,
-        tokens: Tokens { catalog: estimate_tokens(&line), body: estimate_tokens(&body) },
+        files: content.files.rows,
+        files_truncated: content.files.truncated,
+        tokens: Tokens { catalog: listed_tokens(entry), body: estimate_tokens(&body) },
         body_lines: body.lines().count(),
         root: root.map(|root| root.path.to_string_lossy().into_owned()),
         conflict: conflict.cloned(),

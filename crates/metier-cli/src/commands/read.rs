@@ -2,19 +2,20 @@
 //!
 //! Reading is `metier-loader`'s, with its limits and its checks; `--raw` shows a file as it is.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
 use metier_loader::{
-    BodyLimits, Lines, LoadError, Loaded, Next, ResourceLimits, ResourceQuery, load_body,
-    load_resource,
+    Lines, LoadError, Loaded, Next, Part, ResourceLimits, ResourceQuery, inject, invoke, load_body,
+    load_raw, load_resource,
 };
-use metier_skill::RelPath;
+use metier_tools::shelf::file_names;
 
 use crate::commands::content::{files_of, find};
 use crate::context::{Context, FindArgs};
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, remark, write_json};
+use crate::render::safe;
 use crate::render::style::{DIM, YELLOW, paint};
 
 /// Print a skill's body, or one part of one of its files, within the limits a model gets.
@@ -28,7 +29,9 @@ Examples:
   metier read write-skill
   metier read write-skill references/descriptions.md
   metier read write-skill SKILL.md --section Steps
-  metier read pdf references/api.md --lines 200-400")]
+  metier read pdf references/api.md --lines 200-400
+  metier read fix-issue --arguments '123 high'     # what `/fix-issue 123 high` gives
+  metier read write-skill --block                  # as it is injected")]
 pub(crate) struct ReadArgs {
     /// The skill.
     name: String,
@@ -43,6 +46,12 @@ pub(crate) struct ReadArgs {
     /// Leave out the first N characters of what is chosen (for lines longer than an excerpt).
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     skip_chars: usize,
+    /// As if a person had typed `/NAME TEXT`: the body with its placeholders filled.
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["path", "section", "lines", "skip_chars", "raw"])]
+    arguments: Option<String>,
+    /// The text in the block in which it reaches a model, with the names of the skill's files.
+    #[arg(long, conflicts_with = "raw")]
+    block: bool,
     /// The file as it is: whole, with its frontmatter, not normalised.
     #[arg(long, conflicts_with_all = ["section", "lines", "skip_chars"])]
     raw: bool,
@@ -58,28 +67,20 @@ pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>>
     let scan = context.scan(&args.find);
     let entry = find(&args.name, &scan)?;
     let files = files_of(entry)?;
-    let security = &context.settings.security;
     let path = args.path.as_deref();
     if args.raw {
-        let path = RelPath::new(path.unwrap_or("SKILL.md"))
-            .map_err(|fault| CommandError::failed("PathTraversalBlocked", fault.to_string()))?;
-        let limit = ResourceLimits::default().file_bytes;
-        let bytes = files.read(&path, limit).map_err(|error| {
-            CommandError::failed("IoError", format!("{path}: {error}"))
-                .help("`metier files NAME` lists the skill's files")
-        })?;
-        return Ok(Box::new(Raw(bytes)));
+        let path = path.unwrap_or("SKILL.md");
+        let bytes = load_raw(&*files, path, &ResourceLimits::default());
+        return Ok(Box::new(Raw(bytes.map_err(|error| refused(&error))?)));
     }
     let asks_part = args.section.is_some() || args.lines.is_some() || args.skip_chars > 0;
+    let limits = context.body_limits();
     let loaded = match path {
-        None if !asks_part => {
-            let limits = BodyLimits {
-                lines: security.max_skill_body_lines,
-                chars: security.max_skill_body_chars,
-                ..BodyLimits::default()
-            };
-            load_body(&*files, &limits)
+        None if args.arguments.is_some() => {
+            let arguments = args.arguments.as_deref().unwrap_or_default();
+            invoke(&*files, &entry.skill, arguments, &limits)
         }
+        None if !asks_part => load_body(&*files, &limits),
         path => {
             let query = ResourceQuery {
                 section: args.section.as_deref(),
@@ -89,11 +90,22 @@ pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>>
             load_resource(&*files, path.unwrap_or("SKILL.md"), &query, &ResourceLimits::default())
         }
     };
-    Ok(Box::new(Text(loaded.map_err(|error| refused(&error))?)))
+    let mut loaded = loaded.map_err(|error| refused(&error))?;
+    if args.block {
+        let mut names = file_names(entry);
+        names.retain(|name| !name.eq_ignore_ascii_case(&loaded.report.path));
+        let path = entry.path.to_string_lossy();
+        loaded.text = inject(entry.name().as_str(), entry.source, &path, &loaded, &names);
+    }
+    Ok(Box::new(Text(loaded)))
 }
 
 fn refused(error: &LoadError) -> CommandError {
-    CommandError::failed(error.code(), error.to_string()).help(error.help())
+    let mut told = CommandError::failed(error.code(), error.to_string()).help(error.help());
+    if matches!(error, LoadError::NotInvocable(_)) {
+        told.exit = Exit::Denied;
+    }
+    told
 }
 
 impl Output for Text {
@@ -104,7 +116,9 @@ impl Output for Text {
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let Loaded { text, report } = &self.0;
         out.write_all(text.as_bytes())?;
-        if !text.is_empty() && !text.ends_with('\n') {
+        // For the prompt that follows. Into a pipe go the bytes alone, so that pages put together
+        // give the file.
+        if !text.is_empty() && !text.ends_with('\n') && io::stdout().is_terminal() {
             writeln!(out)?;
         }
         out.flush()?;
@@ -112,20 +126,18 @@ impl Output for Text {
             remark(&format!(
                 "{}: there is no section `{}`; this is the start of the file",
                 paint(YELLOW, "warning"),
-                crate::render::safe(wanted)
+                safe(wanted)
             ));
-            remark(&paint(
-                DIM,
-                format!("sections: {}", crate::render::safe(&report.headings.join(", "))),
-            ));
+            remark(&paint(DIM, format!("sections: {}", safe(&report.headings.join(", ")))));
         }
         for omitted in &report.omitted {
             remark(&paint(
                 DIM,
                 format!(
-                    "left out: {} ({} lines); --section reads it",
-                    crate::render::safe(&omitted.heading),
-                    omitted.lines
+                    "left out: {} ({} lines): {}",
+                    safe(&omitted.heading),
+                    omitted.lines,
+                    option(&omitted.load)
                 ),
             ));
         }
@@ -142,6 +154,16 @@ impl Output for Text {
     }
 }
 
+/// The option that reads a part, ready for a shell.
+fn option(part: &Part) -> String {
+    match part {
+        Part::Section(heading) => {
+            format!("--section '{}'", safe(heading).replace('\'', "'\\''"))
+        }
+        Part::Lines(lines) => format!("--lines {lines}"),
+    }
+}
+
 impl Output for Raw {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(
@@ -153,5 +175,9 @@ impl Output for Raw {
     /// Raw means raw: what the file holds reaches the terminal as it is.
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.0)
+    }
+
+    fn is_raw(&self) -> bool {
+        true
     }
 }

@@ -1,5 +1,5 @@
-//! `metier check`: what is checked when a path, a file, a folder or nothing is named; what a path
-//! that is no skill gives; profiles, and how the verdict becomes an exit code.
+//! `metier check`: a skill, its file or a folder by name; what a path that is no skill gives;
+//! profiles, and how the verdict becomes an exit code.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -110,65 +110,6 @@ fn a_folder_of_skills_is_checked_in_the_order_of_paths() {
 
     ---- stderr
     "#);
-}
-
-#[test]
-fn without_a_path_inside_a_skill_that_skill_is_checked() {
-    let home = TestHome::new();
-    home.write("project/.agents/skills/colon/SKILL.md", COLON);
-    home.write("project/.agents/skills/tags/SKILL.md", TAGS);
-    let inside = run_in(&home, "project/.agents/skills/colon", &["check"]);
-    insta::assert_snapshot!(shown(&home, &inside), @r#"
-    exit: 0
-    ---- stdout
-    warning[yaml-unquoted-colon]: read as `description: "Use when: asked"`
-     --> SKILL.md:3:14
-      |
-    3 | description: Use when: asked
-      |              ^^^^^^^^^^^^^^^
-      |
-      = help: Put the value in double quotes (`metier check --fix` does it).
-      = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
-
-    1 skill checked: 1 warning; 1 can be mended by `metier check --fix`
-
-    ---- stderr
-    "#);
-    assert_eq!(run_in(&home, "project/.agents/skills/colon", &["check", "."]), inside);
-    assert_eq!(run_in(&home, "project/.agents/skills/colon", &["check", "SKILL.md"]), inside);
-}
-
-#[test]
-fn without_a_path_in_a_project_its_skills_are_checked_and_not_the_users() {
-    let home = TestHome::new();
-    home.write("project/.agents/skills/colon/SKILL.md", COLON);
-    home.write("project/.claude/skills/tags/SKILL.md", TAGS);
-    home.write("home/.agents/skills/tags/SKILL.md", TAGS);
-    std::fs::create_dir_all(home.project().join("src")).expect("directories");
-    for dir in ["project", "project/src"] {
-        let output = run_in(&home, dir, &["check"]);
-        assert_eq!(output.code, 1);
-        assert!(output.stdout.contains("warning[yaml-unquoted-colon]"), "{output:?}");
-        assert!(
-            output.stdout.ends_with(
-                "2 skills checked: 1 error, 1 warning; 1 can be mended by `metier check --fix`\n"
-            ),
-            "{output:?}"
-        );
-    }
-}
-
-#[test]
-fn without_a_path_and_without_a_skill_there_is_advice() {
-    let home = TestHome::new();
-    insta::assert_snapshot!(shown(&home, &run(&home, &["check"])), @"
-    exit: 2
-    ---- stdout
-
-    ---- stderr
-    error: there is no skill in this directory or in the project's skill folders
-    help: name a skill's folder: metier check PATH
-    ");
 }
 
 #[test]
@@ -355,4 +296,29 @@ fn limits_come_from_the_configuration() {
     assert_eq!(codes(&home, &["long"]), [""; 0]);
     home.write("project/.agent/config.json", r#"{"security": {"max_skill_body_lines": 2}}"#);
     assert_eq!(codes(&home, &["long"]), ["body-too-long"]);
+}
+
+#[test]
+fn a_glob_that_no_file_can_match_is_told_under_its_line() {
+    let home = TestHome::new();
+    let text = "---\nname: x\ndescription: d\npaths:\n- \"*.csv\"\n- \"[abc\"\n---\n# X\n";
+    home.write("project/x/SKILL.md", text);
+    insta::assert_snapshot!(shown(&home, &run(&home, &["check", "x"])), @r#"
+    exit: 0
+    ---- stdout
+    warning[paths-glob-invalid]: `[abc` in `paths` is no valid glob: a `[` is not closed
+     --> x/SKILL.md:6:3
+      |
+    6 | - "[abc"
+      |   ^^^^^^
+      |
+      = help: Close every `[` and `{`, and put the smaller end of a range first.
+
+    1 skill checked: 1 warning
+
+    ---- stderr
+    "#);
+    assert!(!run(&home, &["check", "--spec", "x"]).stdout.contains("paths-glob-invalid"));
+    home.write("project/x/SKILL.md", text.replace("[abc", "[abc]*.{ts,tsx}"));
+    assert_eq!(run(&home, &["check", "x"]).stdout, "1 skill checked: no faults\n");
 }

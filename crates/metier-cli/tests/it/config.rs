@@ -36,6 +36,7 @@ fn the_defaults() {
     execution.min_tier                            "medium"  default
     security.max_skill_body_lines                 500       default
     security.max_skill_body_chars                 40000     default
+    security.over_long_body                       "trim"    default
     security.block_angle_brackets_in_frontmatter  true      default
     security.follow_symlinks                      true      default
     security.max_frontmatter_lines                200       default
@@ -45,6 +46,7 @@ fn the_defaults() {
     security.max_walk_depth                       6         default
     security.max_walk_entries                     1000000   default
     permissions                                   []        default
+    permission_examples                           []        default
     skills                                        {}        default
     budgets.turns                                 12        default
     budgets.tool_calls                            30        default
@@ -154,6 +156,14 @@ fn a_broken_file_is_named_with_line_and_nearest_key() {
             "code": "config-unknown-key",
             "message": "[T]/project/.agent/config.json:3:5: there is no key `security.follow_symlink`",
             "help": "did you mean `follow_symlinks`?",
+            "errors": [{
+                "code": "config-unknown-key",
+                "file": "[T]/project/.agent/config.json",
+                "line": 3,
+                "column": 5,
+                "message": "there is no key `security.follow_symlink`",
+                "help": "did you mean `follow_symlinks`?",
+            }],
         }})
     );
 }
@@ -174,6 +184,33 @@ fn several_faults_are_told_at_once() {
            [T]/home/.agent/config.json:3:34: `security.max_walk_depth` must be a whole number, but it is the string "six" (it means: How many levels below a root skills are looked for.)
     help: did you mean `profile`?
     "#);
+    let file = "[T]/home/.agent/config.json";
+    assert_eq!(
+        document(&home, &run(&home, &["config", "--json"]), 1),
+        json!({ "error": {
+            "code": "config-unknown-key",
+            "message": "[T]/home/.agent/config.json:2:3: there is no key `profil`",
+            "help": "did you mean `profile`?",
+            "errors": [
+                {
+                    "code": "config-unknown-key",
+                    "file": file,
+                    "line": 2,
+                    "column": 3,
+                    "message": "there is no key `profil`",
+                    "help": "did you mean `profile`?",
+                },
+                {
+                    "code": "config-wrong-type",
+                    "file": file,
+                    "line": 3,
+                    "column": 34,
+                    "message": "`security.max_walk_depth` must be a whole number, but it is the string \"six\"",
+                    "help": "it means: How many levels below a root skills are looked for.",
+                },
+            ],
+        }})
+    );
 }
 
 #[test]
@@ -194,7 +231,8 @@ fn every_kind_of_broken_file_has_its_code() {
         home.write("project/.agent/config.json", text);
         let error = document(&home, &run(&home, &["config", "--json"]), 1);
         assert_eq!(error["error"]["code"], code, "{text}: {error}");
-        assert_eq!(keys(&error["error"]), ["code", "help", "message"], "{text}");
+        assert_eq!(keys(&error["error"]), ["code", "errors", "help", "message"], "{text}");
+        assert_eq!(error["error"]["errors"][0]["code"], code, "{text}: {error}");
     }
 }
 
@@ -205,6 +243,7 @@ fn a_file_that_cannot_be_read_is_not_taken_for_a_missing_one() {
         home.write("home/.agent/config.json", unreadable);
         let error = document(&home, &run(&home, &["list", "--json"]), 1);
         assert_eq!(error["error"]["code"], "config-unreadable", "{error}");
+        assert_eq!(error["error"].get("errors"), None, "{error}");
     }
     let home = TestHome::new();
     std::fs::create_dir_all(home.home().join(".agent/config.json")).expect("directories");
@@ -226,6 +265,12 @@ fn a_broken_file_stops_every_command_that_would_act_on_it_and_no_other() {
         &["refresh"],
         &["config"],
         &["config", "show"],
+        &["new", "csv", "-d", "Report."],
+        &["disable", "pdf"],
+        &["enable", "pdf"],
+        &["delete", "--yes", "pdf"],
+        &["restore", "pdf"],
+        &["open", "--print", "pdf"],
     ] {
         let output = run(&home, args);
         assert_eq!((output.code, &*output.stdout), (1, ""), "{args:?}");
@@ -259,6 +304,7 @@ fn the_schema_is_json_with_a_property_for_every_key() {
             "catalog",
             "execution",
             "model",
+            "permission_examples",
             "permissions",
             "profile",
             "security",

@@ -45,7 +45,7 @@ fn everything_about_a_skill() {
       arguments       FILE
       metadata        team
       unknown fields  colour
-      cost            about 18 tokens listed, 6 loaded (3 lines)
+      cost            about 16 tokens listed, 7 loaded (3 lines)
       digest          sha256:445ba7dc39a26e8e7fdcdf8619ee1ba816b7192363b9f3aec224c24c71f92432
 
     Files (7 files, 2.1 KB)
@@ -123,7 +123,7 @@ fn the_document_is_the_entry_with_files_cost_root_and_diagnostics() {
                 file("tool", "script", 10, true),
             ],
             "files_truncated": false,
-            "tokens": { "catalog": 18, "body": 6 },
+            "tokens": { "catalog": 16, "body": 7 },
             "body_lines": 3,
         })
     );
@@ -160,7 +160,7 @@ fn a_shadowed_skill_is_reached_by_both_spellings_of_its_id() {
       started by      a model or a person
       run mode        inline
       allowed tools   no limit of its own
-      cost            about 18 tokens listed, 6 loaded (4 lines)
+      cost            about 17 tokens listed, 8 loaded (4 lines)
       digest          sha256:f166711f8321db61e02232f4d1c4a310621d52d001185e36c92f602fbe9fd759
 
     Files (1 file, 61 B)
@@ -185,7 +185,7 @@ fn a_shadowed_skill_is_reached_by_both_spellings_of_its_id() {
       started by      a model or a person
       run mode        inline
       allowed tools   no limit of its own
-      cost            about 17 tokens listed, 6 loaded (4 lines)
+      cost            about 17 tokens listed, 8 loaded (4 lines)
       digest          sha256:498025eb40fe75c65d8ffdfa95696c5c38444eade2f37e58ccc1d1548d0a8924
 
     Files (1 file, 58 B)

@@ -90,14 +90,20 @@ fn without_metier_home_cache_and_state_are_where_xdg_says() {
     let home = TestHome::new();
     many_skills(&home, "project/.agents/skills", 400);
     std::thread::sleep(std::time::Duration::from_millis(150));
-    let variables =
-        [("XDG_CACHE_HOME", at(&home, "xdg/cache")), ("XDG_STATE_HOME", at(&home, "xdg/state"))];
-    assert_eq!(with(&home, &variables, &["refresh"]).code, 0);
-    let written = files_below(&home.path().join("xdg"));
-    assert_eq!(written.len(), 2, "{written:?}");
-    assert!(written[0].starts_with("cache/metier/heads-"), "{written:?}");
-    assert!(written[1].starts_with("state/metier/refresh-"), "{written:?}");
-    assert_eq!(files_below(&home.home()), [""; 0]);
+    std::os::unix::fs::symlink(home.home(), home.path().join("link")).expect("a link");
+    for own in ["home", "link"] {
+        let variables = [
+            ("HOME", at(&home, own)),
+            ("XDG_CACHE_HOME", at(&home, &format!("xdg-{own}/cache"))),
+            ("XDG_STATE_HOME", at(&home, &format!("xdg-{own}/state"))),
+        ];
+        assert_eq!(with(&home, &variables, &["refresh"]).code, 0);
+        let written = files_below(&home.path().join(format!("xdg-{own}")));
+        assert_eq!(written.len(), 2, "{written:?}");
+        assert!(written[0].starts_with("cache/metier/heads-"), "{written:?}");
+        assert!(written[1].starts_with("state/metier/refresh-"), "{written:?}");
+        assert_eq!(files_below(&home.home()), [""; 0], "HOME={own}");
+    }
 }
 
 #[test]
@@ -200,4 +206,50 @@ fn roots_of_the_configuration_belong_to_whose_file_names_them() {
     let output = run_in(&home, "project/deep", &["list", "--json"]);
     let listing = document(&home, &output, 0);
     assert_eq!(own_ids(&listing), ["project:pdf", "user:sheet", "user:slides"]);
+}
+
+/// The home directory is nobody's project, whatever way leads there: its file is the user's alone.
+#[test]
+fn in_the_home_directory_the_users_file_is_not_also_the_projects() {
+    let home = TestHome::new();
+    home.skill("home/.agent/skills/mine", "mine", "In the home directory.");
+    home.write("home/.agent/config.json", r#"{"profile": "lenient", "trusted_keys": []}"#);
+    std::os::unix::fs::symlink(home.home(), home.path().join("link")).expect("a link");
+    let by_link = || {
+        let mut command = home.command(METIER);
+        command.env("HOME", home.path().join("link")).current_dir(home.path().join("link"));
+        command
+    };
+    let runs = |args: &[&str]| {
+        [
+            run_in(&home, "home", args),
+            run_in(&home, "link", args),
+            run(&home, &[&["-C", "../home"], args].concat()),
+            run(&home, &[&["-C", "../link"], args].concat()),
+            TestHome::finish(by_link().args(args)),
+        ]
+    };
+    for repository in [false, true] {
+        if repository {
+            std::fs::create_dir_all(home.home().join(".git")).expect("directories");
+        }
+        for output in runs(&["config", "--json"]) {
+            let shown = document(&home, &output, 0);
+            let files = shown["files"].as_array().expect("a list");
+            let users: Vec<&Value> =
+                files.iter().filter(|file| file["path"] != "[T]/.agent/config.json").collect();
+            assert_eq!(users.len(), 1, "one file is one layer: {files:?}");
+            assert_eq!((&users[0]["scope"], &users[0]["exists"]), (&json!("user"), &json!(true)));
+            let settings = shown["settings"].as_array().expect("a list");
+            let profile = settings.iter().find(|row| row["key_path"] == "profile");
+            let profile = profile.expect("a profile");
+            assert_eq!(
+                (&profile["value"], &profile["overruled"]),
+                (&json!("lenient"), &json!(null))
+            );
+        }
+        for output in runs(&["list", "--json"]) {
+            assert_eq!(own_ids(&document(&home, &output, 0)), ["user:mine"]);
+        }
+    }
 }

@@ -113,6 +113,7 @@ fn a_word_after_two_dashes_asks_for_nothing() {
 #[test]
 fn exit_codes_are_the_contract() {
     let home = TestHome::new();
+    home.skill("home/.agent/skills/mine", "mine", "The user's.");
     home.write("project/bad/SKILL.md", "no frontmatter\n");
     for (args, code) in [
         (&["list"][..], 0),
@@ -128,6 +129,15 @@ fn exit_codes_are_the_contract() {
         (&["config"], 0),
         (&["completions", "tcsh"], 2),
         (&["-C", "not-there", "list"], 2),
+        (&["new", "csv"], 2),
+        (&["new", "CSV", "-d", "x"], 2),
+        (&["disable", "profile-csv"], 0),
+        (&["enable", "nobody"], 1),
+        (&["delete", "profile-csv"], 1),
+        (&["delete", "mine"], 3),
+        (&["restore"], 0),
+        (&["restore", "mine"], 1),
+        (&["open", "profile-csv"], 1),
     ] {
         assert_eq!(run(&home, args).code, code, "{args:?}");
         assert_eq!(run(&home, &[args, &["--json"]].concat()).code, code, "{args:?} --json");
@@ -196,6 +206,10 @@ fn a_closed_standard_output_ends_every_command_quietly() {
         &["refresh", "--json"],
         &["config"],
         &["config", "schema"],
+        &["new", "csv", "-d", "Report."],
+        &["disable", "profile-csv"],
+        &["restore", "--json"],
+        &["open", "--print", "csv"],
         &["completions", "bash"],
         &["man"],
         &["--help"],

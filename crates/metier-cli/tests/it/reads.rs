@@ -1,5 +1,5 @@
-//! The proof that no `SKILL.md` is read past its closing fence: the system calls of a whole run,
-//! watched from outside by `strace`. Without `strace`, or where it may not trace, this says so
+//! The proof that no `SKILL.md` is read past its closing fence, and that loading one skill opens
+//! nothing of another: the system calls of a whole run, watched from outside by `strace`. Without `strace`, or where it may not trace, this says so
 //! loudly and passes.
 
 use std::collections::BTreeMap;
@@ -221,4 +221,84 @@ fn with_a_warm_cache_no_skill_is_read_at_all() {
     let (warm, listing) = trace(&home, &args);
     assert_eq!(listing["report"]["found"], 302);
     assert_eq!(warm.opened_below(&root), [""; 0]);
+}
+
+/// Two skills with long bodies and resources; one of them is wanted.
+fn two_skills(home: &TestHome) -> PathBuf {
+    let body = "A line of the body that is wanted.\n".repeat(600);
+    let text = format!("---\nname: wanted\ndescription: Wanted.\n---\n{body}");
+    home.write("root/wanted/SKILL.md", text);
+    long_skill(home, "root", "other", 300);
+    for name in ["wanted", "other"] {
+        home.write(&format!("root/{name}/references/a.md"), "# A\n\nText of a resource.\n");
+        home.write(&format!("root/{name}/references/b.md"), "# B\n");
+        home.write(&format!("root/{name}/scripts/run.sh"), "true\n");
+    }
+    home.path().canonicalize().expect("there").join("root")
+}
+
+/// The trace of a command on the two skills; whatever it does, nothing is mapped or spliced.
+fn watched(home: &TestHome, root: &Path, command: &[&str]) -> Trace {
+    let root_arg = at(home, "root");
+    let args = [command, &["--json", "--no-cache", "--root", &root_arg]].concat();
+    let (trace, _) = trace(home, &args);
+    let inside = |path: &&String| Path::new(path.as_str()).starts_with(root);
+    assert_eq!(trace.mapped.iter().find(inside), None, "nothing is mapped");
+    assert_eq!(trace.other, [""; 0], "bytes come by read alone");
+    let other = trace.bytes_of(&root.join("other/SKILL.md"));
+    assert!((1..=4096).contains(&other), "{command:?}: {other} bytes of another skill, its head");
+    trace
+}
+
+#[test]
+fn loading_a_body_opens_no_other_body_and_no_resource() {
+    if !can_trace() {
+        return;
+    }
+    let home = TestHome::new();
+    let root = two_skills(&home);
+    let trace = watched(&home, &root, &["read", "wanted"]);
+    assert_eq!(trace.opened_below(&root), ["other/SKILL.md", "wanted/SKILL.md"]);
+    let file = root.join("wanted/SKILL.md");
+    let size = std::fs::metadata(&file).expect("there").len();
+    let read = trace.bytes_of(&file);
+    assert!(
+        (size..=size + 4096).contains(&read),
+        "the head once and the file once: {read} of {size}"
+    );
+}
+
+#[test]
+fn loading_a_resource_opens_that_resource_alone() {
+    if !can_trace() {
+        return;
+    }
+    let home = TestHome::new();
+    let root = two_skills(&home);
+    for more in [
+        &["references/a.md"][..],
+        &["references/a.md", "--section", "A"],
+        &["references/a.md", "--raw"],
+    ] {
+        let trace = watched(&home, &root, &[&["read", "wanted"], more].concat());
+        assert_eq!(
+            trace.opened_below(&root),
+            ["other/SKILL.md", "wanted/SKILL.md", "wanted/references/a.md"],
+            "{more:?}"
+        );
+        let head = trace.bytes_of(&root.join("wanted/SKILL.md"));
+        assert!((1..=4096).contains(&head), "{more:?}: {head} bytes of its body, only the head");
+    }
+}
+
+#[test]
+fn listing_files_reads_none_of_them() {
+    if !can_trace() {
+        return;
+    }
+    let home = TestHome::new();
+    let root = two_skills(&home);
+    let trace = watched(&home, &root, &["files", "wanted"]);
+    assert_eq!(trace.opened_below(&root), ["other/SKILL.md", "wanted/SKILL.md"]);
+    assert!((1..=4096).contains(&trace.bytes_of(&root.join("wanted/SKILL.md"))));
 }

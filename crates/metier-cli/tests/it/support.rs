@@ -1,7 +1,7 @@
 //! How these tests run the binary and what they compare: output and exit code as one text, JSON
 //! without times, and a process that is followed line by line while it runs.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,28 @@ pub(crate) fn run_unprivileged(home: &TestHome, args: &[&str]) -> Option<Output>
     Some(TestHome::finish(command.uid(65534).gid(65534).args(args)))
 }
 
+/// Runs the binary on a terminal of its own, where somebody types `typed`. Both streams are one.
+pub(crate) fn run_on_terminal(home: &TestHome, args: &[&str], typed: &str) -> Option<Output> {
+    let quoted = |arg: &&str| format!("'{}'", arg.replace('\'', "'\\''"));
+    let line: Vec<String> = std::iter::once(&METIER).chain(args).map(quoted).collect();
+    let mut command = home.command("script");
+    command.args(["-qec", &line.join(" "), "/dev/null"]).env("SHELL", "/bin/sh");
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = piped.spawn() else {
+        eprintln!("NOT TESTED: there is no `script` to make a terminal");
+        return None;
+    };
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(typed.as_bytes()).expect("types");
+    let output = child.wait_with_output().expect("ends");
+    drop(stdin);
+    Some(Output {
+        stdout: String::from_utf8_lossy(&output.stdout).replace('\r', ""),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        code: output.status.code().unwrap_or(-1),
+    })
+}
+
 /// Exit code and both streams, without this machine's paths, for a snapshot.
 pub(crate) fn shown(home: &TestHome, output: &Output) -> String {
     let Output { stdout, stderr, code } = output;
@@ -77,8 +99,8 @@ pub(crate) fn document(home: &TestHome, output: &Output, code: i32) -> Value {
     assert_eq!((output.code, output.stderr.as_str()), (code, ""), "{output:?}");
     assert_eq!(output.stdout.matches('\n').count(), 1, "one line: {output:?}");
     let mut value: Value = serde_json::from_str(&home.scrub(&output.stdout)).expect("JSON");
-    if let Some(report) = value.get_mut("report") {
-        let elapsed = report["elapsed_ms"].take();
+    if let Some(elapsed) = value.get_mut("report").and_then(|it| it.get_mut("elapsed_ms")) {
+        let elapsed = elapsed.take();
         assert!(elapsed.as_f64().is_some_and(|ms| ms >= 0.0), "{elapsed}");
     }
     value

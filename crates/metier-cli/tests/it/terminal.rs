@@ -85,6 +85,20 @@ fn runs(home: &TestHome, color: &str) -> Vec<Output> {
         &["check", SUBTLE],
         &["config"],
         &["-C", EVIL, "list"],
+        &["new", EVIL, "-d", "x"],
+        &["new", "fine", "-d", "x", "--root", &evil_root],
+        &["new", "fine", "-d", SUBTLE],
+        &["disable", "good0"],
+        &["disable", SUBTLE],
+        &["enable", "good0"],
+        &["delete", "good0"],
+        &["delete", "user:good1"],
+        &["delete", "--yes", "user:good0"],
+        &["restore"],
+        &["restore", EVIL],
+        &["restore", "good0"],
+        &["open", EVIL],
+        &["open", "--folder", "good0"],
     ];
     // For `refresh` to have something to tell.
     run(home, &["refresh"]);

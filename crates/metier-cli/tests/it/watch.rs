@@ -76,7 +76,27 @@ fn a_skill_that_breaks_is_removed_and_its_rival_comes_back() {
     replace(&home, "project/.agents/skills/sheet", "no frontmatter");
     assert!(live.line().starts_with("- removed project:sheet"));
     replace(&home, "project/.agents/skills/pdf", "no frontmatter");
-    assert_eq!(home.scrub(&live.line()), "~ changed user:pdf  [T]/home/.agents/skills/pdf");
+    assert_eq!(home.scrub(&live.line()), "- removed project:pdf  [T]/project/.agents/skills/pdf");
+    assert_eq!(home.scrub(&live.line()), "+ added   user:pdf  [T]/home/.agents/skills/pdf");
+    assert_eq!(live.end(), [""; 0]);
+}
+
+/// Each watcher follows one source and is told of its own half, once and no more.
+#[test]
+fn a_removal_that_uncovers_a_rival_is_told_to_both_sources() {
+    let home = TestHome::new();
+    home.skill("project/.agents/skills/pdf", "pdf", "The project's.");
+    home.skill("home/.agents/skills/pdf", "pdf", "The user's.");
+    let project = watching(&home, &["--source", "project"]);
+    let user = watching(&home, &["--source", "user"]);
+    let pdf = "project/.agents/skills/pdf";
+    remove(&home, pdf);
+    assert_eq!(home.scrub(&project.line()), format!("- removed project:pdf  [T]/{pdf}"));
+    assert_eq!(home.scrub(&user.line()), "+ added   user:pdf  [T]/home/.agents/skills/pdf");
+    std::fs::rename(home.path().join("staged/gone"), home.path().join(pdf)).expect("renames");
+    assert_eq!(home.scrub(&project.line()), format!("+ added   project:pdf  [T]/{pdf}"));
+    assert_eq!(home.scrub(&user.line()), "- removed user:pdf  [T]/home/.agents/skills/pdf");
+    assert_eq!((project.end(), user.end()), (vec![], vec![]), "and nothing else");
 }
 
 #[test]

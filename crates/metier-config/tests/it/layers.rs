@@ -37,6 +37,7 @@ fn without_files_the_defaults_of_the_design_count() {
     execution.min_tier = "medium" (default)
     security.max_skill_body_lines = 500 (default)
     security.max_skill_body_chars = 40000 (default)
+    security.over_long_body = "trim" (default)
     security.block_angle_brackets_in_frontmatter = true (default)
     security.follow_symlinks = true (default)
     security.max_frontmatter_lines = 200 (default)
@@ -46,6 +47,7 @@ fn without_files_the_defaults_of_the_design_count() {
     security.max_walk_depth = 6 (default)
     security.max_walk_entries = 1000000 (default)
     permissions = [] (default)
+    permission_examples = [] (default)
     skills = {} (default)
     budgets.turns = 12 (default)
     budgets.tool_calls = 30 (default)
@@ -137,15 +139,46 @@ fn roots_are_the_projects_then_the_users() {
 }
 
 #[test]
-fn a_projects_entry_for_a_skill_wins() {
+fn a_project_switches_skills_off_and_never_on() {
     let settings = merged(
         &user(r#"{ "skills": { "user:pdf": { "enabled": false }, "a.b": { "enabled": true } } }"#),
-        &project("{ \"skills\": {\n \"user:pdf\": { \"enabled\": true } } }"),
+        &project(
+            "{ \"skills\": {\n \"user:pdf\": { \"enabled\": true },\n \"a.b\": { \"enabled\": false } } }",
+        ),
     );
-    assert_eq!(settings.skills, [("a.b".to_owned(), true), ("user:pdf".to_owned(), true)].into());
+    assert_eq!(settings.skills, [("a.b".to_owned(), false), ("user:pdf".to_owned(), false)].into());
     let pdf = row(&settings, "skills.user:pdf.enabled");
-    assert_eq!((pdf.origin.as_str(), pdf.line), (".agent/config.json", Some(2)));
-    assert_eq!(row(&settings, "skills.\"a.b\".enabled").line, Some(1));
+    assert_eq!((pdf.origin.as_str(), pdf.line), ("~/.agent/config.json", Some(1)));
+    let overruled = pdf.overruled.as_ref().unwrap();
+    assert_eq!((&overruled.value, overruled.line), (&json!(true), Some(2)));
+    let off = row(&settings, "skills.\"a.b\".enabled");
+    assert_eq!((off.origin.as_str(), off.line), (".agent/config.json", Some(3)));
+    assert_eq!(off.overruled, None);
+}
+
+/// An id is more precise than a name, but only inside one file.
+#[test]
+fn what_the_user_switched_off_by_name_no_project_switches_on_by_id() {
+    let by_name = user(r#"{ "skills": { "pdf": { "enabled": false } } }"#);
+    let by_id = project(
+        r#"{ "skills": { "user:pdf": { "enabled": true }, "docs:pdf": { "enabled": true } } }"#,
+    );
+    let settings = merged(&by_name, &by_id);
+    assert!(!settings.skills["user:pdf"]);
+    assert!(settings.skills["docs:pdf"], "a plugin's name is no id of `pdf`");
+    let pdf = row(&settings, "skills.user:pdf.enabled");
+    assert_eq!((pdf.origin.as_str(), pdf.line), ("~/.agent/config.json", Some(1)));
+    assert_eq!(pdf.overruled.as_ref().unwrap().value, json!(true));
+    // The user's own exception from the user's own rule stands.
+    let own =
+        user(r#"{ "skills": { "pdf": { "enabled": false }, "user:pdf": { "enabled": true } } }"#);
+    assert!(merged(&own, &by_id).skills["user:pdf"]);
+    // And what a project switches off by name is off for the user's ids too.
+    let settings = merged(
+        &user(r#"{ "skills": { "user:pdf": { "enabled": true } } }"#),
+        &project(r#"{ "skills": { "pdf": { "enabled": false } } }"#),
+    );
+    assert_eq!(settings.skills, [("pdf".to_owned(), false), ("user:pdf".to_owned(), false)].into());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy allows it in tests, but not in their helpers")]
 
+mod edit;
 mod errors;
 mod layers;
 mod nearest;

@@ -1,7 +1,7 @@
 //! Laws: reading never panics, errors stand inside the text, what the schema accepts serde reads,
 //! and no project loosens a guard.
 
-use metier_config::{ErrorKind, Layer, Profile, Scope, Settings, parse};
+use metier_config::{ErrorKind, Layer, OverLongBody, Profile, Scope, Settings, parse};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -10,11 +10,12 @@ const VALID: &str = r#"// A configuration with every key.
   "$schema": "x", "skill_roots": ["a", "~/b"], "profile": "strict",
   "model": { "provider": "openai", "name": "模型", "params": { "t": 0.5, "deep": [{ "a": [null, -1e3] }] } },
   "execution": { "require_approval_for": ["grep", "network"], "timeout_s": 5, "max_output_chars": 7 },
-  "security": { "max_skill_body_lines": 1, "max_skill_body_chars": 2, "follow_symlinks": false,
+  "security": { "max_skill_body_lines": 1, "max_skill_body_chars": 2, "over_long_body": "refuse", "follow_symlinks": false,
     "block_angle_brackets_in_frontmatter": true, "max_frontmatter_lines": 3, /* x */
     "max_frontmatter_line_chars": 4, "max_frontmatter_bytes": 5, "max_description_chars": 6,
     "max_walk_depth": 7, "max_walk_entries": 8 },
   "permissions": [{ "permission": "*", "pattern": "a \"b\" \u00e9", "effect": "deny" }],
+  "permission_examples": [{ "request": "grep .", "expect": "allow" }],
   "skills": { "user:pdf": { "enabled": true } },
   "budgets": { "turns": 1, "tool_calls": 0, "script_runs": 0, "wall_s": 1, "tokens": 1 },
   "catalog": { "format": "awareness", "budget_tokens": 9 },
@@ -96,7 +97,7 @@ proptest! {
         from in any::<Index>(), to in any::<Index>(),
     ) {
         let values = ["0", "-0", "1", "1.0", "\"\"", "\"a\"", "true", "null", "[]", "{}", "[\"a\"]", "[0]", "\"strict\"", "4294967295", "4294967296", "{\"enabled\":true}", "1e2"];
-        let keys = ["$schema", "skill_roots", "profile", "model", "execution", "security", "permissions", "skills", "budgets", "catalog", "trusted_keys"];
+        let keys = ["$schema", "skill_roots", "profile", "model", "execution", "security", "permissions", "permission_examples", "skills", "budgets", "catalog", "trusted_keys"];
         let value = values[from.index(values.len())];
         check(&format!(r#"{{ "{}": {value} }}"#, keys[to.index(keys.len())]))?;
         let inner = ["provider", "name", "params", "timeout_s", "env", "min_tier", "turns", "tool_calls", "format", "follow_symlinks"];
@@ -116,13 +117,29 @@ proptest! {
         let default = Settings::merge(None, Some(&project));
         prop_assert!(is_as_strict(&default, &Settings::default()));
     }
+
+    #[test]
+    fn a_skill_is_off_when_either_file_says_so(user in switches(), project in switches()) {
+        let user = parse(&user, "user", Scope::User).unwrap();
+        let project = parse(&project, "project", Scope::Project).unwrap();
+        let users = Settings::merge(Some(&user), None);
+        let projects = Settings::merge(None, Some(&project));
+        let both = Settings::merge(Some(&user), Some(&project));
+        for id in ["user:pdf", "project:pdf", "plugin:docs:pdf", "builtin:other"] {
+            prop_assert_eq!(
+                both.is_skill_enabled(id),
+                users.is_skill_enabled(id) && projects.is_skill_enabled(id),
+                "{}", id
+            );
+        }
+    }
 }
 
 fn guards() -> impl Strategy<Value = String> {
     let number = || proptest::option::of(1_u32..2_000_000);
     let switch = || proptest::option::of(any::<bool>());
-    (number(), number(), number(), switch(), switch(), switch()).prop_map(
-        |(lines, turns, tokens, block, follow, strict)| {
+    (number(), number(), number(), switch(), switch(), switch(), switch()).prop_map(
+        |(lines, turns, tokens, block, follow, strict, refuse)| {
             let mut security = serde_json::Map::new();
             let mut budgets = serde_json::Map::new();
             let mut config = serde_json::Map::new();
@@ -134,6 +151,9 @@ fn guards() -> impl Strategy<Value = String> {
             strict.map(|s| {
                 config.insert("profile".into(), if s { "strict" } else { "lenient" }.into())
             });
+            refuse.map(|r| {
+                security.insert("over_long_body".into(), if r { "refuse" } else { "trim" }.into())
+            });
             config.insert("security".into(), security.into());
             config.insert("budgets".into(), budgets.into());
             serde_json::Value::Object(config).to_string()
@@ -141,11 +161,25 @@ fn guards() -> impl Strategy<Value = String> {
     )
 }
 
+/// Switches for one skill by its name and by two ids, and for a name that only looks like an id.
+fn switches() -> impl Strategy<Value = String> {
+    let keys = vec!["pdf", "user:pdf", "project:pdf", "docs:pdf"];
+    let chosen = proptest::sample::subsequence(keys, 0..=4);
+    (chosen, proptest::collection::vec(any::<bool>(), 4)).prop_map(|(keys, on)| {
+        let entry =
+            |(key, on): (&str, bool)| (key.to_owned(), serde_json::json!({ "enabled": on }));
+        let skills: serde_json::Map<_, _> = keys.into_iter().zip(on).map(entry).collect();
+        serde_json::json!({ "skills": skills }).to_string()
+    })
+}
+
 fn is_as_strict(settings: &Settings, than: &Settings) -> bool {
     let (ours, theirs) = (&settings.security, &than.security);
     ours.max_skill_body_lines <= theirs.max_skill_body_lines
         && ours.block_angle_brackets_in_frontmatter >= theirs.block_angle_brackets_in_frontmatter
         && ours.follow_symlinks <= theirs.follow_symlinks
+        && (ours.over_long_body == OverLongBody::Refuse
+            || theirs.over_long_body == OverLongBody::Trim)
         && settings.budgets.turns <= than.budgets.turns
         && settings.budgets.tokens.unwrap_or(u64::MAX) <= than.budgets.tokens.unwrap_or(u64::MAX)
         && (settings.profile == Profile::Strict || than.profile == Profile::Lenient)

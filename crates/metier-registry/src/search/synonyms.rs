@@ -30,6 +30,14 @@ review, audit, critique, inspect, 审查, 审核
 bug, debug, troubleshoot, fix, 调试, 修复
 error, failure, crash, exception, 错误, 报错, 故障
 test, testing, qa, 测试
+unit test, tdd, jest, pytest, vitest, junit, coverage, 单元测试
+end to end, e2e, cypress, playwright, selenium
+lint, linter, eslint, prettier, clippy, ruff
+type check, typecheck, mypy, types
+benchmark, profile, profiler, profiling, flamegraph
+regression, flaky, bisect
+log, logs, logging, trace, stacktrace, 日志
+incident, outage, postmortem, oncall, pager, 事故
 refactor, cleanup, clean up, simplify, 重构
 website, webpage, web page, site, homepage, 网站, 网页
 browser, chrome, chromium, playwright, puppeteer, 浏览器
@@ -48,8 +56,33 @@ crypto, cryptocurrency, blockchain, 加密货币, 区块链
 invoice, bill, billing, 发票, 账单
 contract, agreement, 合同, 协议
 price, pricing, 价格, 定价
+finance, financial, accounting, bookkeeping, ledger, budget, 财务, 会计
+tax, taxes, vat, 税
+bank, banking, transaction, payment, 银行, 支付
+expense, receipt, reimbursement, 报销
+invest, investment, portfolio, trading, trader, 投资, 交易
+wallet, token, nft, defi, ethereum, solana, bitcoin
+hiring, recruit, recruiting, candidate, hr, 招聘
+employee, staff, onboarding, people, 员工
+project management, jira, linear, asana, trello, kanban, sprint, 项目管理
+estimate, estimation, effort, 估算
+requirement, requirements, spec, specification, prd, user story, 需求
+strategy, positioning, competitor, competitive, market, 策略, 竞品
+pitch, investor, fundraising, startup, 融资
+event, conference, webinar, 活动
+speech, talk, keynote
 marketing, promotion, promote, campaign, 营销, 推广
-copywriting, slogan, 文案
+copywriting, slogan, copy, headline, 文案
+advertising, advertisement, ads, ad, ppc, paid search, paid social, adwords, 广告
+seo, search engine, serp, keywords, backlinks, 搜索引擎
+landing page, homepage, sales page, 落地页
+newsletter, mailing list, subscribers, 简报
+social media, twitter, linkedin, instagram, facebook, tiktok, 社交媒体, 小红书
+brand, branding, identity, 品牌
+customer, client, crm, lead, prospect, salesforce, hubspot, 客户
+sales, revenue, deal, quota, 销售
+support, helpdesk, zendesk, faq, 客服
+survey, questionnaire, poll, feedback, 问卷
 write, writing, draft, compose, 写作, 撰写, 起草
 article, blog, post, 文章, 博客
 report, 报告
@@ -60,12 +93,40 @@ chart, graph, plot, diagram, visualization, visualize, 图表, 可视化
 diagram, flowchart, mermaid, 流程图
 design, ui, ux, interface, 设计, 界面
 frontend, react, css, html, 前端
-css, stylesheet, style, 样式
+css, stylesheet, style, tailwind, sass, scss, bootstrap, theme, dark mode, 样式
+html, markup, dom
+color, colour, palette, hex, rgb, 颜色, 配色
+font, typography, typeface, 字体
+layout, responsive, flexbox, grid, 布局
+component, widget, storybook, 组件
+icon, logo, svg, favicon, 图标
+animation, motion, transition, 动画
 backend, server, 后端, 服务器
+framework, react, vue, svelte, angular, nextjs, next
+mobile, ios, android, swift, kotlin, flutter, app, 移动
+desktop, electron, tauri, windows, macos, 桌面
+migration, migrate, upgrade, port, 迁移, 升级
+dependency, dependencies, package, npm, pip, cargo, library, 依赖
+architecture, system design, adr, 架构
+schema, model, erd, table, 模式
+query, sql, select, join
+cache, redis, memcached, 缓存
+queue, kafka, rabbitmq, pubsub, event, 队列
+cloud, aws, azure, gcp, lambda, s3, 云
+infrastructure, terraform, iac, ansible, pulumi, 基础设施
+webhook, callback, integration, zapier, n8n, 集成
+secret, credential, password, token, key, 密钥, 密码
+encrypt, encryption, tls, certificate, ssl, 加密
+permission, access, role, rbac, policy, 权限
+privacy, gdpr, compliance, pii, 隐私, 合规
+legal, law, lawyer, clause, nda, 法律
+license, licence, licensing, 许可
 deploy, deployment, release, ship, 部署, 发布
 release notes, changelog, 发布说明, 更新日志
 pull request, pr, merge request, 合并请求
 commit, git, 提交
+branch, merge, rebase, conflict, worktree, 分支
+diff, patch, changeset, change, 差异
 repository, repo, github, 仓库
 issue, ticket, 工单
 ci, pipeline, continuous integration, 流水线
@@ -85,10 +146,39 @@ upload, 上传
 convert, conversion, transform, export, 转换, 转成, 导出
 generate, create, 生成, 创建
 memory, remember, recall, 记忆, 记住
-note, notes, notebook, 笔记
+note, notes, notebook, obsidian, notion, 笔记
+knowledge base, wiki, confluence, 知识库
+bookmark, read later, rss, feed, 书签, 订阅
+file, folder, directory, rename, organize, 文件夹
+backup, sync, archive, restore, 备份
+home, smart home, light, thermostat, homeassistant, 智能家居
+device, sensor, iot, hardware, firmware, 设备
+camera, webcam, stream, streaming, rtsp, 摄像头
+phone, call, sms, text message, whatsapp, telegram, 电话, 短信
+slack, discord, teams, channel
+movie, film, tv, show, 电影
+food, restaurant, meal, diet, nutrition, 餐厅, 饮食
+sleep, habit, mood, meditation, 睡眠, 习惯
+car, vehicle, ev, charging, 汽车
+transit, train, bus, route, 公交, 火车
+date, time, timezone, 时间, 时区
+unit, units, currency, exchange, 单位, 汇率
 learn, teach, tutor, tutorial, lesson, explain, 学习, 教学, 讲解, 辅导
 homework, exercise, 题目, 习题
 math, mathematics, 数学
+proof, prove, theorem, lemma, 证明
+equation, algebra, calculus, geometry, 方程
+statistics, statistical, regression, hypothesis, 统计
+machine learning, ml, training, neural, pytorch, 机器学习
+llm, gpt, claude, model, openai, anthropic, 大模型
+prompt, prompting, system prompt, 提示词
+agent, subagent, assistant, bot, 智能体
+embedding, vector, rag, retrieval, semantic, 向量
+fine tune, finetune, finetuning, lora, 微调
+eval, evals, evaluation, evaluate, judge, 评测
+experiment, ab test, hypothesis, 实验
+science, scientific, lab, biology, chemistry, physics, 科学
+medical, clinical, patient, doctor, disease, 医疗
 music, song, playlist, 音乐, 歌曲
 game, gaming, 游戏
 travel, trip, flight, hotel, 旅行, 旅游, 航班, 酒店

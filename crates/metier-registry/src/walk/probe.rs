@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
 use metier_skill::fence::{self, Complete, Fence};
-use metier_skill::{Code, ParseOptions, Parsed, parse};
+use metier_skill::{Code, Digest, ParseOptions, Parsed, parse, parse_again};
 use rayon::prelude::*;
 
 use super::{Found, Walk, Walkable};
@@ -82,9 +82,9 @@ impl Walk<'_> {
                 .is_some_and(|known| root.stamp_below(file).is_ok_and(|now| now == known));
             let hit =
                 if unchanged { view.get(&probe.directory, &mut scratch.remembered) } else { None };
-            if let Some((stamp, head)) = hit {
-                let parsed = self.judge(&probe.directory, head);
-                return Outcome::Skill(self.found(probe, parsed, Some(stamp)), None);
+            if let Some(hit) = hit {
+                let parsed = self.judge(&probe.directory, hit.head, Some(hit.digest));
+                return Outcome::Skill(self.found(probe, parsed, Some(hit.stamp)), None);
             }
         }
         self.read(root, probe, scratch, "SKILL.md")
@@ -103,10 +103,11 @@ impl Walk<'_> {
         let limit = self.options.limits.frontmatter_bytes;
         match root.read_head(path, self.options.links, limit, buffer, enough) {
             Ok(stamp) => {
-                let parsed = self.judge(&probe.directory, buffer.bytes());
+                let parsed = self.judge(&probe.directory, buffer.bytes(), None);
                 let head = &buffer.bytes()[..parsed.body.unwrap_or(0)];
                 let wanted = self.cache.is_some() && !head.is_empty();
-                let record = wanted.then(|| Record::new(&probe.directory, &stamp, head));
+                let record =
+                    wanted.then(|| Record::new(&probe.directory, &stamp, parsed.digest, head));
                 Outcome::Skill(self.found(probe, parsed, Some(stamp)), record)
             }
             Err(HeadError::Missing) => Outcome::Group,
@@ -198,7 +199,7 @@ impl Walk<'_> {
         )
     }
 
-    fn judge(&self, directory: &OsStr, head: &[u8]) -> Parsed {
+    fn judge(&self, directory: &OsStr, head: &[u8], known: Option<Digest>) -> Parsed {
         let name = if directory.is_empty() {
             self.root.file_name()
         } else {
@@ -209,7 +210,10 @@ impl Walk<'_> {
             limits: self.options.limits,
             directory: name.and_then(OsStr::to_str),
         };
-        parse(head, &options)
+        match known {
+            Some(digest) => parse_again(head, &options, digest),
+            None => parse(head, &options),
+        }
     }
 }
 

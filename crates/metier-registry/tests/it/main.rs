@@ -14,8 +14,10 @@
 
 mod bad_input;
 mod cache;
+mod catalog;
 mod churn;
 mod corpus;
+mod globs;
 mod identity;
 mod support;
 mod watching;

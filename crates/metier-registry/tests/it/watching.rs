@@ -3,7 +3,10 @@
 //! Waiting is bounded by a generous limit that only a failure reaches.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc::channel;
+use std::os::unix::fs::symlink;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use metier_registry::watch::{WatchEvent, watch};
@@ -15,14 +18,33 @@ use crate::support::{options, root};
 /// Shorter than the watcher's own poll, so that only its events can pass the test.
 const WAIT: Duration = Duration::from_secs(20);
 
-#[test]
-fn skills_that_are_added_changed_and_removed_are_told() {
-    let home = TestHome::new();
-    home.skill("root/group/old", "old", "Was there.");
-    // A root that does not exist yet is watched for its making.
-    let roots = vec![root(&home.path().join("root")), root(&home.path().join("later/skills"))];
-    let registry = Registry::open(move || roots.clone(), options());
-    let pinned = registry.snapshot();
+/// What a watcher told, as it comes.
+struct Told(Receiver<Vec<(ChangeKind, String)>>);
+
+impl Told {
+    /// Waits until this is told, and nothing about any other skill. A file that is written in two
+    /// steps, or made again, may be seen in between: gone and added is a change too.
+    fn expect(&self, kind: ChangeKind, name: &str) {
+        let mut gone = false;
+        loop {
+            let told = self.0.recv_timeout(WAIT).expect("a change is told");
+            for (seen, of) in told {
+                assert_eq!(of, name, "unexpected {seen:?} of {of} instead of {kind:?} {name}");
+                let again = gone && kind == ChangeKind::Changed && seen == ChangeKind::Added;
+                if seen == kind || again {
+                    return;
+                }
+                gone = seen == ChangeKind::Removed;
+            }
+        }
+    }
+}
+
+/// Watches `roots` below the home's place while `test` makes its changes. A skill called `stop`
+/// in the first root ends it.
+fn while_watching(home: &TestHome, roots: &[&str], test: impl FnOnce(&Registry, &Told)) {
+    let paths: Vec<PathBuf> = roots.iter().map(|path| home.path().join(path)).collect();
+    let registry = Registry::open(move || paths.iter().map(|path| root(path)).collect(), options());
     let (sender, events) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -39,41 +61,113 @@ fn skills_that_are_added_changed_and_removed_are_told() {
                 if stop || gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         });
-        let expect = |kind: ChangeKind, name: &str| {
-            loop {
-                let told = events.recv_timeout(WAIT).expect("a change is told");
-                if told.contains(&(kind, name.to_owned())) {
-                    return;
-                }
-                assert!(told.is_empty(), "unexpected {told:?} instead of {kind:?} {name}");
-            }
-        };
-        assert_eq!(events.recv_timeout(WAIT), Ok(Vec::new()), "ready");
+        let told = Told(events);
+        assert_eq!(told.0.recv_timeout(WAIT), Ok(Vec::new()), "ready");
+        // A failure must end the watcher too, or the scope would wait for it for ever.
+        let tested = catch_unwind(AssertUnwindSafe(|| test(&registry, &told)));
+        home.skill(&format!("{}/stop", roots[0]), "stop", "Ends the test.");
+        match tested {
+            Ok(()) => told.expect(ChangeKind::Added, "stop"),
+            Err(failure) => resume_unwind(failure),
+        }
+    });
+}
+
+/// Writes a file elsewhere and moves it into place, as careful editors do.
+fn replace(home: &TestHome, path: &str, text: &str) {
+    let made = home.write("staged", text);
+    std::fs::rename(made, home.path().join(path)).expect("renames");
+}
+
+#[test]
+fn skills_that_are_added_changed_and_removed_are_told() {
+    let home = TestHome::new();
+    home.skill("root/group/old", "old", "Was there.");
+    // A root that does not exist yet is watched for its making.
+    while_watching(&home, &["root", "later/skills"], |registry, told| {
+        let pinned = registry.snapshot();
         home.skill("root/new", "new", "Was not there.");
-        expect(ChangeKind::Added, "new");
+        told.expect(ChangeKind::Added, "new");
         home.write("root/new/SKILL.md", skill_text("new", "Says something else."));
-        expect(ChangeKind::Changed, "new");
+        told.expect(ChangeKind::Changed, "new");
         home.write("root/group/old/SKILL.md", skill_text("old", "In a group."));
-        expect(ChangeKind::Changed, "old");
+        told.expect(ChangeKind::Changed, "old");
         // Made again under the same name: the old watch went with the old directory.
         std::fs::remove_dir_all(home.path().join("root/new")).expect("removes");
         home.skill("root/new", "new", "Made again.");
-        expect(ChangeKind::Changed, "new");
+        told.expect(ChangeKind::Changed, "new");
         home.write("root/new/SKILL.md", skill_text("new", "And edited again."));
-        expect(ChangeKind::Changed, "new");
+        told.expect(ChangeKind::Changed, "new");
         // An ignored skill is watched too.
         home.write("root/broken/SKILL.md", "no frontmatter yet");
         home.skill("root/marker", "marker", "Shows that the broken one was seen.");
-        expect(ChangeKind::Added, "marker");
+        told.expect(ChangeKind::Added, "marker");
         home.write("root/broken/SKILL.md", skill_text("broken", "Mended."));
-        expect(ChangeKind::Added, "broken");
+        told.expect(ChangeKind::Added, "broken");
         std::fs::remove_dir_all(home.path().join("root/group")).expect("removes");
-        expect(ChangeKind::Removed, "old");
+        told.expect(ChangeKind::Removed, "old");
         home.skill("later/skills/late", "late", "In a root made later.");
-        expect(ChangeKind::Added, "late");
-        home.skill("root/stop", "stop", "Ends the test.");
-        expect(ChangeKind::Added, "stop");
+        told.expect(ChangeKind::Added, "late");
+        assert_eq!(pinned.index.entries().len(), 1, "a pinned snapshot never changes");
+        assert_eq!(pinned.index.entries()[0].name().as_str(), "old");
     });
-    assert_eq!(pinned.index.entries().len(), 1, "a pinned snapshot never changes");
-    assert_eq!(pinned.index.entries()[0].name().as_str(), "old");
+}
+
+#[test]
+fn what_a_linked_file_leads_to_is_watched_outside_the_root() {
+    let home = TestHome::new();
+    home.write("outside/texts/pdf.md", skill_text("pdf", "As it was."));
+    std::fs::create_dir_all(home.path().join("root/pdf")).expect("directories");
+    std::fs::create_dir_all(home.path().join("root/late")).expect("directories");
+    // By way of another link, and one that leads nowhere yet.
+    symlink("texts/pdf.md", home.path().join("outside/current.md")).expect("a link");
+    symlink("../../outside/current.md", home.path().join("root/pdf/SKILL.md")).expect("a link");
+    symlink("../../outside/new/late.md", home.path().join("root/late/SKILL.md")).expect("a link");
+    while_watching(&home, &["root"], |_, told| {
+        home.write("outside/texts/pdf.md", skill_text("pdf", "Written anew."));
+        told.expect(ChangeKind::Changed, "pdf");
+        replace(&home, "outside/texts/pdf.md", &skill_text("pdf", "Replaced as a whole."));
+        told.expect(ChangeKind::Changed, "pdf");
+        home.write("outside/other/pdf.md", skill_text("pdf", "Another target."));
+        symlink("other/pdf.md", home.path().join("staged")).expect("a link");
+        std::fs::rename(home.path().join("staged"), home.path().join("outside/current.md"))
+            .expect("renames");
+        told.expect(ChangeKind::Changed, "pdf");
+        replace(&home, "outside/other/pdf.md", &skill_text("pdf", "Edited where it is now."));
+        told.expect(ChangeKind::Changed, "pdf");
+        std::fs::remove_file(home.path().join("outside/current.md")).expect("removes");
+        told.expect(ChangeKind::Removed, "pdf");
+        replace_dir(&home, "outside/new", "late.md", &skill_text("late", "There at last."));
+        told.expect(ChangeKind::Added, "late");
+    });
+}
+
+/// Makes a directory with one file elsewhere and moves it into place.
+fn replace_dir(home: &TestHome, path: &str, file: &str, text: &str) {
+    home.write(&format!("staged/{file}"), text);
+    std::fs::rename(home.path().join("staged"), home.path().join(path)).expect("renames");
+}
+
+#[test]
+fn a_linked_folder_is_watched_where_it_really_is() {
+    let home = TestHome::new();
+    home.skill("outside/pdf", "pdf", "As it was.");
+    home.skill("root/group/real", "real", "As it was.");
+    symlink("../outside/pdf", home.path().join("root/pdf")).expect("a link");
+    symlink("group/real", home.path().join("root/again")).expect("a link");
+    while_watching(&home, &["root"], |_, told| {
+        home.write("outside/pdf/SKILL.md", skill_text("pdf", "Written anew."));
+        told.expect(ChangeKind::Changed, "pdf");
+        std::fs::remove_dir_all(home.path().join("outside/pdf")).expect("removes");
+        told.expect(ChangeKind::Removed, "pdf");
+        replace_dir(&home, "outside/pdf", "SKILL.md", &skill_text("pdf", "Made again."));
+        told.expect(ChangeKind::Added, "pdf");
+        replace(&home, "outside/pdf/SKILL.md", &skill_text("pdf", "And edited."));
+        told.expect(ChangeKind::Changed, "pdf");
+        // One directory under two names: losing one name does not blind us to the other.
+        std::fs::remove_file(home.path().join("root/again")).expect("removes");
+        told.expect(ChangeKind::Changed, "real");
+        replace(&home, "root/group/real/SKILL.md", &skill_text("real", "Written anew."));
+        told.expect(ChangeKind::Changed, "real");
+    });
 }

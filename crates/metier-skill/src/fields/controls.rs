@@ -5,6 +5,7 @@
 
 use super::Fields;
 use crate::codes::Code;
+use crate::glob::glob_fault;
 use crate::skill::RunMode;
 use crate::tools::split_tools;
 use crate::yaml::{Node, NodeKind};
@@ -105,10 +106,12 @@ impl Fields<'_, '_, '_> {
     }
 
     pub(super) fn paths(&mut self, value: &Node<'_>) -> Vec<Box<str>> {
-        let texts: Option<Vec<&str>> = match &value.kind {
+        let texts: Option<Vec<(&str, &Node<'_>)>> = match &value.kind {
             NodeKind::Scalar { .. } if value.is_null() => Some(Vec::new()),
-            NodeKind::Scalar { text, .. } => Some(split_globs(text)),
-            NodeKind::List(items) => items.iter().map(Node::text).collect(),
+            NodeKind::Scalar { text, .. } => {
+                Some(split_globs(text).into_iter().map(|glob| (glob, value)).collect())
+            }
+            NodeKind::List(items) => items.iter().map(|item| Some((item.text()?, item))).collect(),
             NodeKind::Map(_) => None,
         };
         let Some(texts) = texts else {
@@ -116,7 +119,18 @@ impl Fields<'_, '_, '_> {
             self.judge.report(Code::ControlUnreadable, &value.span, message);
             return Vec::new();
         };
-        texts.into_iter().map(str::trim).filter(|text| !text.is_empty()).map(Into::into).collect()
+        let mut globs = Vec::with_capacity(texts.len());
+        for (text, node) in texts {
+            let glob = text.trim();
+            if let Some(fault) = glob_fault(glob) {
+                let message = format!("`{glob}` in `paths` is no valid glob: {fault}");
+                self.judge.report(Code::PathsGlobInvalid, &node.span, message);
+            }
+            if !glob.is_empty() {
+                globs.push(glob.into());
+            }
+        }
+        globs
     }
 }
 

@@ -3,7 +3,7 @@
 //! Such a field has no effect, which its author should hear about.
 
 /// Equal but for case, hyphens and underscores, or one letter apart.
-pub(super) fn nearly(known: &str, text: &str) -> bool {
+pub(crate) fn nearly(known: &str, text: &str) -> bool {
     let bare = |word: &str| -> Vec<u8> {
         word.bytes()
             .filter(|b| !matches!(b, b'-' | b'_' | b' '))

@@ -1,0 +1,224 @@
+//! `metier catalog`: the list of skills that a model is shown, and why it looks the way it does.
+//!
+//! The list is `metier-registry`'s; what two formats show besides metadata is read through
+//! `metier-tools`.
+
+use std::io::{self, Write};
+
+use clap::{Args, ValueEnum};
+use metier_config::CatalogFormat;
+use metier_policy::Invoker;
+use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Format, Placed, Shown};
+use metier_registry::roots::repository_top;
+use metier_tools::{LoadGate, SkillShelf};
+use serde_json::json;
+
+use crate::context::{Context, FindArgs};
+use crate::error::Result;
+use crate::output::{Output, remark, write_json};
+use crate::render::safe;
+use crate::render::style::{BOLD, CYAN, DIM, paint};
+use crate::render::table::Table;
+
+/// Tokens of a catalog when nobody says how many: two per cent of a window of 200,000.
+const DEFAULT_BUDGET: usize = 4000;
+
+/// Print the list of skills that a model is shown, within a budget of tokens.
+///
+/// When not every description fits, every name stays and descriptions go to the skills that fit
+/// the request best, plus a few by rotation. The first part of the text is the same for every
+/// request, so that a provider's prompt cache survives.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier catalog
+  metier catalog --request 'fill a pdf form' --budget 1000
+  metier catalog --request 'fill a pdf form' --explain
+  metier catalog --format xml --budget none")]
+pub(crate) struct CatalogArgs {
+    /// How the list is written [default: lines, or what the configuration says].
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<FormatArg>,
+    /// What the user wants: decides which descriptions are shown when not all fit.
+    #[arg(long, value_name = "TEXT")]
+    request: Option<String>,
+    /// Tokens the list may take, or `none` [default: 4000, or what the configuration says].
+    #[arg(long, value_name = "TOKENS", value_parser = budget)]
+    budget: Option<Budget>,
+    /// A file that is worked on, relative to the project (repeatable): skills with `paths` are
+    /// shown when one matches.
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+    /// Which turn of a session this is: moves the rotation on.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    turn: u64,
+    /// Say of every skill how it is shown and why, instead of printing the list.
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Budget(Option<usize>);
+
+fn budget(text: &str) -> std::result::Result<Budget, String> {
+    if text == "none" {
+        return Ok(Budget(None));
+    }
+    let tokens: usize =
+        text.replace('_', "").parse().map_err(|_| "a number of tokens, or `none`".to_owned())?;
+    Ok(Budget(Some(tokens)))
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatArg {
+    /// One line a skill.
+    Lines,
+    /// An `<available_skills>` element.
+    Xml,
+    /// For the description of the skill tool.
+    Tool,
+    /// With paths and file names, for a model that reads files itself.
+    Awareness,
+    /// With the opening of each body, for a model without tools.
+    Direct,
+    /// A JSON document.
+    Json,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Self {
+        match format {
+            FormatArg::Lines => Self::Lines,
+            FormatArg::Xml => Self::Xml,
+            FormatArg::Tool => Self::Tool,
+            FormatArg::Awareness => Self::Awareness,
+            FormatArg::Direct => Self::Direct,
+            FormatArg::Json => Self::Json,
+        }
+    }
+}
+
+fn configured(format: CatalogFormat) -> Format {
+    match format {
+        CatalogFormat::Lines => Format::Lines,
+        CatalogFormat::Xml => Format::Xml,
+        CatalogFormat::Tool => Format::Tool,
+        CatalogFormat::Awareness => Format::Awareness,
+        CatalogFormat::Direct => Format::Direct,
+        CatalogFormat::Json => Format::Json,
+    }
+}
+
+struct Listed {
+    catalog: Catalog,
+    budget: Option<usize>,
+    explain: bool,
+}
+
+pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let scan = context.scan(&args.find);
+    let settings = &context.settings.catalog;
+    let configured_budget = settings
+        .budget_tokens
+        .map_or(DEFAULT_BUDGET, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
+    let budget = args.budget.map_or(Some(configured_budget), |budget| budget.0);
+    // `paths` of skills are relative to the project: where one works, and the repository's top.
+    let mut bases = vec![context.working_dir.clone()];
+    let home = context.user.as_ref().map(|user| user.home.as_path());
+    bases.extend(repository_top(&context.working_dir, home));
+    let wanted = CatalogRequest {
+        format: args.format.map_or_else(|| configured(settings.format), Format::from),
+        budget,
+        request: args.request.as_deref(),
+        files: &args.files,
+        bases: &bases,
+        turn: args.turn,
+    };
+    let guard = context.guard(&args.find, &scan)?;
+    let gate = LoadGate {
+        policy: &guard.policy,
+        answers: &guard.answers,
+        trusted: &guard.trusted,
+        now: guard.now,
+        invoker: Invoker::Model,
+        index: &scan.index,
+    };
+    let cataloger = Cataloger::new(&scan.index, &|entry| gate.denied(entry));
+    let catalog = cataloger.catalog(&wanted, &SkillShelf::new(&scan.index));
+    Ok(Box::new(Listed { catalog, budget, explain: args.explain }))
+}
+
+impl Listed {
+    fn list(&self, how: Shown) -> Vec<&Placed> {
+        self.catalog.shown(how).collect()
+    }
+
+    fn totals(&self) -> String {
+        let budget = match self.budget {
+            Some(budget) => format!("of {budget} tokens"),
+            None => "tokens, no limit".to_owned(),
+        };
+        format!(
+            "{} {budget}: {} in full, {} by name, {} left out",
+            self.catalog.tokens,
+            self.list(Shown::Full).len(),
+            self.list(Shown::Named).len(),
+            self.list(Shown::Omitted).len()
+        )
+    }
+}
+
+impl Output for Listed {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let document = json!({
+            "text": self.catalog.text(),
+            "tokens": self.catalog.tokens,
+            "budget": self.budget,
+            "prefix_bytes": self.catalog.prefix.len(),
+            "shown": self.list(Shown::Full),
+            "named": self.list(Shown::Named),
+            "omitted": self.list(Shown::Omitted),
+        });
+        write_json(&document, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.explain {
+            // No control character is in it: names and descriptions are checked, the rest is folded.
+            out.write_all(self.catalog.text().as_bytes())?;
+            out.flush()?;
+            if self.catalog.placed.is_empty() {
+                remark("no skills were found; `metier roots` says where they were looked for");
+            } else {
+                remark(&paint(
+                    DIM,
+                    format!("{} (metier catalog --explain says why)", self.totals()),
+                ));
+            }
+            return Ok(());
+        }
+        let mut table = Table::new(&[
+            ("NAME", BOLD),
+            ("SHOWN", CYAN),
+            ("TOKENS", DIM),
+            ("WHY", anstyle::Style::new()),
+        ]);
+        for placed in &self.catalog.placed {
+            let how = match placed.shown {
+                Shown::Full => "in full",
+                Shown::Named => "by name",
+                Shown::Omitted => "left out",
+            };
+            table.row(vec![
+                safe(&placed.name).into_owned(),
+                how.to_owned(),
+                placed.tokens.map_or_else(String::new, |tokens| tokens.to_string()),
+                safe(&placed.message).into_owned(),
+            ]);
+        }
+        table.write(out)?;
+        writeln!(out, "{}", paint(DIM, self.totals()))
+    }
+}

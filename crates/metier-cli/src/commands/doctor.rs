@@ -1,0 +1,192 @@
+//! `metier doctor`: one page about the skills here, with what is wrong with them and how to mend it.
+//!
+//! `examine` looks at each skill, `findings` at the scan and at several skills together, `page` is
+//! the form for people. Judging is the libraries'; this file puts the document together.
+
+mod examine;
+mod findings;
+mod page;
+
+use std::io::{self, Write};
+
+use clap::Args;
+use metier_registry::RootReport;
+use metier_sandbox::{Probe, Tier};
+use metier_skill::Severity;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use self::examine::{Examined, SkillRow, Tokens};
+use self::findings::Finding;
+use crate::commands::exec::least_tier;
+use crate::context::{Context, FindArgs, own_binary};
+use crate::error::Exit;
+use crate::output::{Output, write_json};
+use crate::progress::Progress;
+
+/// Say what is wrong with the skills here, what they cost, and how to mend each finding.
+///
+/// One page: the roots, how many skills there are, what they cost a model in tokens, skills that are
+/// ignored, cannot be loaded or are shadowed, copies in several agents' folders, files that a body
+/// speaks of and that are not there, and how firmly this machine can hold a script. Bodies are read
+/// for it; nothing is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier doctor
+  metier doctor --all              every skill's cost and every finding
+  metier doctor --root ./skills    a folder of skills
+  metier doctor --json
+
+Exit code 0 means that every skill works, though there may be warnings and notes; 1 that a skill is
+ignored or cannot be loaded, or that a root cannot be searched (with --deny-warnings: or that there
+is a warning).")]
+pub(crate) struct DoctorArgs {
+    /// Show every skill's cost and every finding, not only the first of each kind.
+    #[arg(long, short)]
+    all: bool,
+    /// Count warnings as errors.
+    #[arg(long)]
+    deny_warnings: bool,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+/// The document.
+#[derive(Serialize)]
+struct Doctor {
+    roots: Vec<RootReport>,
+    /// The dearest first.
+    skills: Vec<SkillRow>,
+    /// The worst first.
+    findings: Vec<Finding>,
+    totals: Totals,
+    sandbox: Sandbox,
+    #[serde(skip)]
+    all: bool,
+    #[serde(skip)]
+    deny_warnings: bool,
+    /// Usual folders that do not exist.
+    #[serde(skip)]
+    absent: usize,
+}
+
+/// What holds scripts on this machine.
+#[derive(Serialize)]
+struct Sandbox {
+    /// The least tier that a script may run in here.
+    least: Tier,
+    #[serde(flatten)]
+    probe: Option<Probe>,
+    /// Why it could not be tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+impl Sandbox {
+    fn of(context: &Context) -> Self {
+        let least = least_tier(context);
+        let probe = own_binary().map_err(|error| error.message).and_then(|helper| {
+            let user = context.user_folders().map_err(|error| error.message)?;
+            Probe::run(&helper, &user.state.join("exec")).map_err(|error| error.to_string())
+        });
+        match probe {
+            Ok(probe) => Self { least, probe: Some(probe), fault: None },
+            Err(fault) => Self { least, probe: None, fault: Some(fault) },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Totals {
+    /// `SKILL.md` files reached.
+    found: usize,
+    skills: usize,
+    enabled: usize,
+    /// Those that a model sees in every request.
+    listed: usize,
+    /// Those that a model sees while one of their files is worked on.
+    conditional: usize,
+    ignored: usize,
+    shadowed: usize,
+    copies: usize,
+    /// Of listed skills, and of all bodies.
+    tokens: Tokens,
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+}
+
+pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
+    let scan = context.scan(&args.find);
+    let index = &scan.index;
+    // The shadowed ones too: they can be reached, and so can be broken.
+    let entries: Vec<_> = index.entries().iter().chain(index.shadowed()).collect();
+    let progress = Progress::new("reading skills", entries.len());
+    let examined: Vec<Examined> = entries
+        .par_iter()
+        .map(|entry| {
+            let examined = examine::examine(entry, context);
+            progress.step();
+            examined
+        })
+        .collect();
+    drop(progress);
+    let mut findings = findings::of_scan(&scan);
+    let mut skills = Vec::with_capacity(index.entries().len());
+    for (at, examined) in examined.into_iter().enumerate() {
+        findings.extend(examined.findings);
+        if at < index.entries().len() {
+            skills.push(examined.row);
+        }
+    }
+    skills.sort_by(|a, b| b.tokens.sum().cmp(&a.tokens.sum()).then_with(|| a.id.cmp(&b.id)));
+    // Stable: inside a severity and a code the order of the scan stays.
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+    let report = scan.report;
+    let known = |path| report.roots.iter().any(|root| &root.path == path);
+    let absent = context.roots(&args.find).iter().filter(|root| !known(&root.path)).count();
+    let number = |severity| findings.iter().filter(|it| it.severity == severity).count();
+    let totals = Totals {
+        found: report.found,
+        skills: skills.len(),
+        enabled: skills.iter().filter(|skill| skill.enabled).count(),
+        listed: skills.iter().filter(|skill| skill.listed).count(),
+        conditional: skills.iter().filter(|skill| skill.conditional).count(),
+        ignored: report.ignored.len(),
+        shadowed: index.shadowed().len(),
+        copies: index.entries().iter().map(|entry| entry.copies.len()).sum(),
+        tokens: Tokens {
+            catalog: skills.iter().filter(|it| it.listed).map(|it| it.tokens.catalog).sum(),
+            body: skills.iter().map(|it| it.tokens.body).sum(),
+        },
+        errors: number(Severity::Error),
+        warnings: number(Severity::Warning),
+        notes: number(Severity::Note),
+    };
+    Box::new(Doctor {
+        roots: report.roots,
+        skills,
+        findings,
+        totals,
+        sandbox: Sandbox::of(context),
+        all: args.all,
+        deny_warnings: args.deny_warnings,
+        absent,
+    })
+}
+
+impl Output for Doctor {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_page(out)
+    }
+
+    fn exit(&self) -> Exit {
+        let bad = self.totals.errors > 0 || (self.deny_warnings && self.totals.warnings > 0);
+        if bad { Exit::Findings } else { Exit::Done }
+    }
+}

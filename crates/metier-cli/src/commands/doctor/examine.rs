@@ -1,0 +1,122 @@
+//! One skill, looked at as a model would load it: what it costs, whether its body can be loaded,
+//! and whether the files that the body speaks of are there.
+//!
+//! Called for many skills at once, on any thread.
+
+use metier_loader::{MemoryFiles, ResourceLimits, load_body, load_raw};
+use metier_registry::Entry;
+use metier_skill::fence::{Complete, Fence, find};
+use metier_skill::{Code, Profile, Severity, Source, check_references, estimate_tokens};
+use serde::Serialize;
+
+use super::findings::Finding;
+use crate::commands::content::{Files, files_of, listed_tokens};
+use crate::context::Context;
+
+/// What a skill is and costs.
+#[derive(Serialize)]
+pub(super) struct SkillRow {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) source: Source,
+    pub(super) path: String,
+    pub(super) enabled: bool,
+    /// Whether a model sees it in every request.
+    pub(super) listed: bool,
+    /// Whether a model sees it while one of its files is worked on.
+    #[serde(skip)]
+    pub(super) conditional: bool,
+    pub(super) tokens: Tokens,
+    pub(super) body_lines: usize,
+}
+
+/// What is paid when a skill is listed, and when its body is loaded; estimates.
+#[derive(Clone, Copy, Default, Serialize)]
+pub(super) struct Tokens {
+    pub(super) catalog: usize,
+    pub(super) body: usize,
+}
+
+impl Tokens {
+    pub(super) fn sum(self) -> usize {
+        self.catalog + self.body
+    }
+}
+
+pub(super) struct Examined {
+    pub(super) row: SkillRow,
+    pub(super) findings: Vec<Finding>,
+}
+
+pub(super) fn examine(entry: &Entry, context: &Context) -> Examined {
+    let seen = entry.enabled && !entry.skill.controls.disable_model_invocation;
+    let for_files = !entry.skill.details().paths.is_empty();
+    let mut row = SkillRow {
+        id: entry.id().to_string(),
+        name: entry.name().to_string(),
+        source: entry.source,
+        path: entry.path.to_string_lossy().into_owned(),
+        enabled: entry.enabled,
+        listed: seen && !for_files,
+        conditional: seen && for_files,
+        tokens: Tokens { catalog: listed_tokens(entry), body: 0 },
+        body_lines: 0,
+    };
+    let mut findings = Vec::new();
+    match skill_md(entry) {
+        Ok(bytes) => look(entry, context, bytes, &mut row, &mut findings),
+        Err(message) => findings.push(unloadable(entry, message)),
+    }
+    Examined { row, findings }
+}
+
+/// The whole file, by the way that a model's request would take; or why not.
+fn skill_md(entry: &Entry) -> Result<Vec<u8>, String> {
+    let files = files_of(entry).map_err(|error| error.message)?;
+    load_raw(&*files, "SKILL.md", &ResourceLimits::default()).map_err(|error| error.to_string())
+}
+
+fn look(
+    entry: &Entry,
+    context: &Context,
+    bytes: Vec<u8>,
+    row: &mut SkillRow,
+    findings: &mut Vec<Finding>,
+) {
+    let mut chars = 0;
+    if let Fence::Closed(found) = find(&bytes, Complete::Yes) {
+        let body = String::from_utf8_lossy(&bytes[found.body..]);
+        row.tokens.body = estimate_tokens(&body);
+        row.body_lines = body.lines().count();
+        chars = body.trim_start_matches(['\n', '\r']).chars().count();
+        // Copies below other folders are the same files, so one look is enough.
+        if let Ok(files) = Files::list(entry) {
+            let broken = check_references(&bytes, found.body, Profile::Strict, &files.names());
+            for it in broken {
+                let mut finding = Finding::about(entry, it.code, it.severity, it.message);
+                (finding.line, finding.column) = (Some(it.line), Some(it.column));
+                findings.push(finding);
+            }
+        }
+    }
+    let memory = MemoryFiles(vec![("SKILL.md".to_owned(), bytes)]);
+    let limits = context.body_limits();
+    match load_body(&memory, &limits) {
+        Ok(loaded) if loaded.report.truncated => {
+            let message = format!(
+                "the body has {} lines and {chars} characters; a loader gives {} and {} and names \
+                 the rest",
+                row.body_lines, limits.lines, limits.chars
+            );
+            findings.push(Finding::about(entry, Code::BodyTooLong, Severity::Warning, message));
+        }
+        Ok(_) => {}
+        Err(error) => findings.push(unloadable(entry, error.to_string())),
+    }
+}
+
+fn unloadable(entry: &Entry, message: String) -> Finding {
+    let mut finding = Finding::about(entry, Code::SkillUnloadable, Severity::Error, message);
+    finding.help.push_str(" `metier read ID` shows the error.");
+    finding
+}

@@ -1,0 +1,150 @@
+//! What the scan says about skills that did not make it, that stand in each other's way, or that
+//! are there several times; each with what to do about it.
+//!
+//! A finding's code is one of the table that `docs/diagnostics.md` is made from.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use metier_registry::{Conflict, Entry, Ignored, Index, Scan, Shadowed};
+use metier_skill::{Code, Digest, Profile, Severity};
+use serde::Serialize;
+
+/// Something worth knowing, and what to do about it. Keys of the JSON form are a contract.
+#[derive(Serialize)]
+pub(super) struct Finding {
+    pub(super) code: Code,
+    pub(super) severity: Severity,
+    /// The id of the skill, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) skill: Option<String>,
+    /// The directory it is about.
+    pub(super) path: String,
+    /// Where in its `SKILL.md`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) column: Option<u32>,
+    pub(super) message: String,
+    pub(super) help: String,
+    /// Other directories it is about: copies, or the skill that counts instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) others: Vec<String>,
+}
+
+impl Finding {
+    fn new(code: Code, severity: Severity, path: &Path, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity,
+            skill: None,
+            path: text(path),
+            line: None,
+            column: None,
+            message: message.into(),
+            help: code.info().mend.to_owned(),
+            others: Vec::new(),
+        }
+    }
+
+    /// A finding about a skill that is listed.
+    pub(super) fn about(
+        entry: &Entry,
+        code: Code,
+        severity: Severity,
+        message: impl Into<String>,
+    ) -> Self {
+        let skill = Some(entry.id().to_string());
+        Self { skill, ..Self::new(code, severity, &entry.path, message) }
+    }
+}
+
+/// The digests of the frontmatter of skills, by their directories.
+type Digests<'s> = HashMap<&'s Path, Digest>;
+
+/// Everything that the scan itself tells.
+pub(super) fn of_scan(scan: &Scan) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = scan.report.ignored.iter().map(ignored).collect();
+    findings.extend(scan.report.notes.iter().map(not_searched));
+    let all = scan.index.entries().iter().chain(scan.index.shadowed());
+    let digests: Digests<'_> = all.map(|entry| (entry.path.as_path(), entry.digest)).collect();
+    for conflict in &scan.report.conflicts {
+        let told = |loser| shadowed(conflict, loser, &scan.index, &digests);
+        findings.extend(conflict.shadowed.iter().map(told));
+    }
+    findings.extend(scan.index.entries().iter().filter_map(|entry| copied(entry)));
+    findings
+}
+
+fn ignored(line: &Ignored) -> Finding {
+    let mut finding = Finding::new(line.code, Severity::Error, &line.path, &*line.message);
+    (finding.line, finding.column) = (line.line, line.column);
+    finding.help.push_str(" `metier check PATH` shows the line.");
+    finding
+}
+
+fn not_searched(line: &Ignored) -> Finding {
+    let severity = line.code.severity(Profile::Strict).unwrap_or(Severity::Note);
+    Finding::new(line.code, severity, &line.path, &*line.message)
+}
+
+/// That a project's skill counts instead of the user's is what precedence is for; two of one source
+/// are more often a mistake.
+fn shadowed(
+    conflict: &Conflict,
+    loser: &Shadowed,
+    index: &Index,
+    digests: &Digests<'_>,
+) -> Finding {
+    let severity = if loser.source == conflict.source { Severity::Warning } else { Severity::Note };
+    let digest = |path: &PathBuf| digests.get(path.as_path());
+    let differs = if digest(&loser.path) == digest(&conflict.winner) {
+        "their frontmatter is the same, the body or other files differ"
+    } else {
+        "their frontmatter differs"
+    };
+    let message = format!(
+        "{}:{} at {} counts instead: {}; {differs}",
+        conflict.source,
+        conflict.name,
+        text(&conflict.winner),
+        loser.reason.as_sentence()
+    );
+    let mut finding = Finding::new(Code::SkillShadowed, severity, &loser.path, message);
+    finding.skill = reached_as(conflict, loser, index);
+    finding.others = vec![text(&conflict.winner)];
+    finding
+}
+
+/// The id that means this very skill: the second of one source has a rank.
+fn reached_as(conflict: &Conflict, loser: &Shadowed, index: &Index) -> Option<String> {
+    const RANKS: usize = 32;
+    let id = format!("{}:{}", loser.source, conflict.name);
+    let ranked = (2..RANKS).map(|rank| format!("{id}#{rank}"));
+    let means = |id: &String| index.find(id).is_some_and(|entry| entry.path == loser.path);
+    std::iter::once(id.clone()).chain(ranked).find(means)
+}
+
+/// A link to the skill is no copy that could drift apart.
+fn copied(entry: &Entry) -> Option<Finding> {
+    let real = |path: &Path| metier_fs::canonical(path).unwrap_or_else(|_| path.to_owned());
+    let own: PathBuf = real(&entry.path);
+    let others: Vec<String> = entry
+        .copies
+        .iter()
+        .filter(|copy| real(&copy.path) != own)
+        .map(|copy| text(&copy.path))
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    let message = format!("the same skill stands in {} folders and counts once", others.len() + 1);
+    let severity = Code::SkillCopied.severity(Profile::Strict)?;
+    let mut finding = Finding::about(entry, Code::SkillCopied, severity, message);
+    finding.others = others;
+    Some(finding)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,35 @@
+//! `metier enable`: a skill is switched on, for the user or for a project.
+//!
+//! What is done is in `switch.rs`; this file is the command line.
+
+use clap::Args;
+
+use crate::args::GlobalArgs;
+use crate::commands::switch::{self, Wanted};
+use crate::context::FindArgs;
+use crate::error::Result;
+use crate::output::Output;
+use crate::targets::ScopeArgs;
+
+/// Switch a skill on again.
+///
+/// A skill is on unless your configuration or the project's switches it off; a project cannot switch
+/// on what you switched off.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier enable pdf
+  metier enable --project pdf     in the project's configuration, for everybody who works in it
+  metier enable user:pdf          the user's skill, although the project has one of that name")]
+pub(crate) struct EnableArgs {
+    /// The skill: its name, or `source:name`.
+    name: String,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+pub(crate) fn run(args: &EnableArgs, global: &GlobalArgs) -> Result<Box<dyn Output>> {
+    switch::run(&args.name, Wanted::On, args.scope, &args.find, global)
+}

@@ -1,0 +1,120 @@
+//! Whether a script may start: the decision, an approval that was given beforehand, or a person.
+//!
+//! Without a terminal an open question ends here, with the command that lets exactly this request
+//! pass, once.
+
+use std::path::PathBuf;
+
+use metier_policy::{Approvals, Decision, Effect, Lifetime, Remembered, Request, Scope};
+use metier_skill::Digest;
+
+use super::ExecArgs;
+use crate::commands::list::path_text;
+use crate::context::Context;
+use crate::error::{CommandError, Exit, Result};
+use crate::guard::{not_kept, now};
+use crate::output::remark;
+use crate::prompt;
+use crate::render::safe;
+use crate::render::style::{BOLD, DIM, paint};
+
+/// Nothing, or why not. Gives who answered, if somebody had to.
+pub(super) fn allowed(
+    args: &ExecArgs,
+    context: &Context,
+    request: &Request,
+    decision: &Decision,
+    json: bool,
+) -> Result<Option<&'static str>> {
+    let because = || decision.sentences().join("; ");
+    match decision.effect {
+        Effect::Allow => return Ok(None),
+        Effect::Deny => {
+            let message = format!("the script may not run: {}", safe(&because()));
+            let mut error = CommandError::failed("denied", message);
+            error.exit = Exit::Denied;
+            return Err(error.help(decision.help().unwrap_or(
+                "`metier explain run_script SCRIPT --skill NAME` names the rule and its file",
+            )));
+        }
+        Effect::Ask => {}
+    }
+    let pending = pending_file(context, request)?;
+    // Good for one use: what was printed once lets one run pass.
+    if Approvals::new(args.approve).take(request) && metier_fs::take_file(&pending) {
+        return Ok(Some("approve"));
+    }
+    if args.yes {
+        return Ok(Some("yes"));
+    }
+    if !prompt::can_ask(json) {
+        let digest = request.digest();
+        let command = again(args, context, &digest);
+        metier_fs::write_atomic(&pending, b"").map_err(|error| {
+            let message = format!("{} cannot be written: {error}", path_text(&pending));
+            CommandError::failed("state-unwritable", message)
+        })?;
+        let message = format!("the script needs approval: {}", safe(&because()));
+        return Err(CommandError::needs_approval(message)
+            .help(format!("this lets exactly this request pass, once: {}", safe(&command))));
+    }
+    let line =
+        [&[args.script.as_str()], &*args.args.iter().map(String::as_str).collect::<Vec<_>>()];
+    let line = line.concat().join(" ");
+    remark(&format!("{} wants to run {}", paint(BOLD, safe(&args.name)), paint(BOLD, safe(&line))));
+    remark(&paint(DIM, safe(&because())));
+    let answer = prompt::ask(
+        "Run it? [y]es once, [a]lways and everywhere for this content of the skill, [N]o",
+    );
+    match answer.as_deref().map(str::to_lowercase).as_deref() {
+        Some("y" | "yes") => Ok(Some("once")),
+        Some("a" | "always") => {
+            let scope = Scope::Everywhere;
+            let kept = Remembered::of(request, scope, now(), Lifetime::Unlimited);
+            context
+                .kept()?
+                .change_answers(|answers| answers.remember(kept))
+                .map_err(|error| not_kept(&error))?;
+            Ok(Some("always"))
+        }
+        _ => {
+            let mut error = CommandError::failed("rejected", "you said no");
+            error.exit = Exit::Denied;
+            Err(error)
+        }
+    }
+}
+
+/// Where it is noted that a request waits for its approval.
+fn pending_file(context: &Context, request: &Request) -> Result<PathBuf> {
+    let name = request.digest().to_string().replace(':', "-");
+    Ok(context.user_folders()?.state.join("pending").join(name))
+}
+
+/// The same command line with the approval in it.
+fn again(args: &ExecArgs, context: &Context, digest: &Digest) -> String {
+    let mut words = vec!["metier".to_owned()];
+    if context.moved {
+        words.push(format!("-C {}", quoted(&context.working_dir.to_string_lossy())));
+    }
+    words.extend(["exec".to_owned(), format!("--approve {digest}")]);
+    if let Some(seconds) = args.timeout {
+        words.push(format!("--timeout {seconds}"));
+    }
+    words.extend(args.find.words());
+    words.extend([quoted(&args.name), quoted(&args.script)]);
+    if !args.args.is_empty() {
+        words.push("--".to_owned());
+        words.extend(args.args.iter().map(|word| quoted(word)));
+    }
+    words.join(" ")
+}
+
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

@@ -1,0 +1,206 @@
+//! `metier new`: a skill to start from, in the project or in the user's folder.
+//!
+//! Making it is `metier-registry`'s; this file asks for what is missing and tells what came of it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use metier_registry::manage::{Created, Draft, Script, create, judge_name};
+use metier_registry::{Entry, Scan};
+use metier_skill::{Diagnostic, Severity, Source};
+use serde::Serialize;
+
+use crate::commands::list::path_text;
+use crate::context::{Context, FindArgs};
+use crate::error::{CommandError, Result};
+use crate::output::{Output, remark, write_json};
+use crate::prompt;
+use crate::render::safe;
+use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
+use crate::targets::{ScopeArgs, refused};
+
+/// Make a new skill: a folder with a SKILL.md that has the recommended sections.
+///
+/// It goes into the project's .agent/skills inside a repository, and into ~/.agent/skills elsewhere.
+/// Nothing that is there is ever replaced. On a terminal you are asked for the description when
+/// there is none.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier new release-notes
+  metier new release-notes --user -d 'Write release notes. Use when a version is tagged.'
+  metier new csv-report --with-script --allowed-tools 'Read Bash(python3:*)'
+  metier new pdf --root .claude/skills -d 'Fill in PDF forms.'")]
+pub(crate) struct NewArgs {
+    /// Its name: lower-case letters, digits and single hyphens.
+    name: String,
+    /// What it does and when to use it: all that a model sees before it loads the skill.
+    #[arg(long, short = 'd', value_name = "TEXT")]
+    description: Option<String>,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Make it in this folder of skills.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "project"])]
+    root: Option<PathBuf>,
+    /// Limit it to these tools, separated by blanks or commas.
+    #[arg(long, value_name = "TOOLS")]
+    allowed_tools: Option<String>,
+    /// Its licence.
+    #[arg(long, value_name = "TEXT")]
+    license: Option<String>,
+    /// With a script to start from.
+    #[arg(long)]
+    with_script: bool,
+}
+
+#[derive(Serialize)]
+struct New {
+    id: Option<String>,
+    name: String,
+    path: String,
+    files: Vec<&'static str>,
+    diagnostics: Vec<Diagnostic>,
+    shadowed_by: Option<Rival>,
+    shadows: Vec<Rival>,
+}
+
+/// Another skill of the same name.
+#[derive(Serialize)]
+struct Rival {
+    source: Source,
+    path: String,
+}
+
+impl Rival {
+    fn new(source: Source, path: &Path) -> Self {
+        Self { source, path: path.to_string_lossy().into_owned() }
+    }
+}
+
+pub(crate) fn run(args: &NewArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    // Before anybody is asked for a description that would be thrown away.
+    judge_name(&args.name).map_err(|error| refused(&error))?;
+    let folder = match &args.root {
+        Some(root) => context.working_dir.join(root),
+        None => context.skills_target(args.scope.chosen())?,
+    };
+    let description = description(args, json)?;
+    let draft = Draft {
+        name: &args.name,
+        description: &description,
+        allowed_tools: args.allowed_tools.as_deref(),
+        license: args.license.as_deref(),
+        script: if args.with_script { Script::Example } else { Script::None },
+    };
+    let created = create(&folder, &draft, &context.limits()).map_err(|error| refused(&error))?;
+    let scan = context.scan(&FindArgs::default());
+    Ok(Box::new(New::tell(created, &args.name, &scan)))
+}
+
+fn description(args: &NewArgs, json: bool) -> Result<String> {
+    if let Some(description) = &args.description {
+        return Ok(description.clone());
+    }
+    let missing = || {
+        CommandError::usage("a skill needs a description: what it does and when to use it")
+            .help("give it with --description TEXT")
+    };
+    if !prompt::can_ask(json) {
+        return Err(missing());
+    }
+    prompt::ask("What does it do, and when should it be used?").ok_or_else(missing)
+}
+
+impl New {
+    /// What a scan from here makes of the new skill.
+    fn tell(created: Created, name: &str, scan: &Scan) -> Self {
+        let Created { path, files, diagnostics, .. } = created;
+        let real = metier_fs::canonical(&path).unwrap_or_else(|_| path.clone());
+        let is_new = |other: &Path| metier_fs::canonical(other).is_ok_and(|other| other == real);
+        let index = &scan.index;
+        let mut all = index.entries().iter().chain(index.shadowed());
+        let entry: Option<&Entry> = all
+            .find(|entry| entry.name().as_str() == name && is_new(&entry.path))
+            .map(|entry| &**entry);
+        let conflict = scan.report.conflicts.iter().find(|conflict| &*conflict.name == name);
+        let mut new = Self {
+            id: entry.map(|entry| entry.id().to_string()),
+            name: name.to_owned(),
+            path: path.to_string_lossy().into_owned(),
+            files,
+            diagnostics,
+            shadowed_by: None,
+            shadows: Vec::new(),
+        };
+        if let (Some(conflict), Some(_)) = (conflict, entry) {
+            if is_new(&conflict.winner) {
+                let others = conflict.shadowed.iter();
+                new.shadows = others.map(|other| Rival::new(other.source, &other.path)).collect();
+            } else {
+                new.shadowed_by = Some(Rival::new(conflict.source, &conflict.winner));
+            }
+        }
+        new
+    }
+
+    /// How the new skill is named where its name alone means another, or nothing.
+    fn to_open(&self) -> String {
+        let folder = Path::new(&self.path).parent().unwrap_or(Path::new("."));
+        match &self.id {
+            Some(id) if self.shadowed_by.is_some() => safe(id).into_owned(),
+            Some(_) => self.name.clone(),
+            None => format!("--root {} {}", path_text(folder), self.name),
+        }
+    }
+
+    fn warn(&self) {
+        let warning = paint(YELLOW, "warning");
+        for found in self.diagnostics.iter().filter(|found| found.severity != Severity::Note) {
+            remark(&format!("{warning}: {} [{}]", safe(&found.message), found.code));
+        }
+        if let Some(rival) = &self.shadowed_by {
+            remark(&format!(
+                "{warning}: it is shadowed by the {} skill {}; name it `{}` to reach it",
+                rival.source,
+                safe(&rival.path),
+                safe(self.id.as_deref().unwrap_or_default()),
+            ));
+        }
+        for rival in &self.shadows {
+            remark(&format!(
+                "{warning}: it shadows the {} skill {}",
+                rival.source,
+                safe(&rival.path)
+            ));
+        }
+        if self.id.is_none() {
+            remark(&format!(
+                "{warning}: no skills are looked for in this folder; name it with --root, or in \
+                 `skill_roots`"
+            ));
+        }
+    }
+}
+
+impl Output for New {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let path = Path::new(&self.path);
+        writeln!(out, "{} {}", paint(GREEN, "made"), paint(BOLD, &self.name))?;
+        for file in &self.files {
+            writeln!(out, "  {}", path_text(&path.join(file)))?;
+        }
+        out.flush()?;
+        self.warn();
+        let (open, check) = (self.to_open(), path_text(path));
+        remark(&paint(
+            DIM,
+            format!("next: `metier open {open}` to write it, `metier check {check}` to judge it"),
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! `metier permissions`: the answers that are remembered, listed and forgotten.
+//!
+//! What an answer covers, and when it counts, is `metier-policy`'s.
+
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+use metier_policy::{Cover, Remembered, Scope, UnixTime};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::guard::{not_kept, now, time_text};
+use crate::output::{Output, remark, write_json};
+use crate::render::style::{BOLD, CYAN, DIM, GREEN, paint};
+use crate::render::table::Table;
+use crate::render::{count, safe};
+
+/// List the answers that are remembered ("always"), or forget one.
+///
+/// An answer holds for one content of one skill: a skill that changed asks again. It never opens what
+/// a rule refuses.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier permissions
+  metier permissions forget 1f0c2ab39d4e
+  metier permissions --json")]
+pub(crate) struct PermissionsArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the answers, oldest first.
+    List,
+    /// Forget an answer, so that it is asked again.
+    Forget {
+        /// The answer, by the id that the list shows.
+        id: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Listed {
+    answers: Vec<Answer>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    #[serde(flatten)]
+    answer: Remembered,
+    /// Whether it has not expired.
+    holds: bool,
+}
+
+#[derive(Serialize)]
+struct Forgotten {
+    forgotten: Remembered,
+}
+
+pub(crate) fn run(args: &PermissionsArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let kept = context.kept()?;
+    match &args.action {
+        Some(Action::Forget { id }) => {
+            let found = kept.change_answers(|answers| answers.forget(id));
+            match found.map_err(|error| not_kept(&error))? {
+                Some(forgotten) => Ok(Box::new(Forgotten { forgotten })),
+                None => Err(CommandError::failed(
+                    "answer-not-found",
+                    format!("no answer `{}` is remembered", safe(id)),
+                )
+                .help("`metier permissions` lists the answers with their ids")),
+            }
+        }
+        Some(Action::List) | None => {
+            let now: UnixTime = now();
+            let answers = kept.answers().map_err(|error| not_kept(&error))?;
+            let shown = answers
+                .iter()
+                .map(|answer| Answer { holds: answer.holds_at(now), answer: answer.clone() });
+            Ok(Box::new(Listed { answers: shown.collect() }))
+        }
+    }
+}
+
+/// What an answer is about, for people.
+fn about(answer: &Remembered) -> String {
+    let covers = answer.covers.iter().map(|cover| match cover {
+        Cover::Exact(subject) => subject.to_string(),
+        Cover::Pattern(pattern) => format!("all of `{pattern}`"),
+    });
+    safe(&covers.collect::<Vec<_>>().join(", ")).into_owned()
+}
+
+impl Output for Listed {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.answers.is_empty() {
+            let plain = anstyle::Style::new();
+            let mut table = Table::new(&[
+                ("ID", CYAN),
+                ("TOOL", BOLD),
+                ("SKILL", plain),
+                ("WHERE", plain),
+                ("GIVEN", DIM),
+                ("UNTIL", DIM),
+                ("WHAT", plain),
+            ]);
+            for Answer { answer, holds } in &self.answers {
+                let until = match answer.expires_at {
+                    Some(_) if !holds => "expired".to_owned(),
+                    Some(end) => time_text(end),
+                    None => "-".to_owned(),
+                };
+                let place = match &answer.scope {
+                    Scope::Workspace(folder) => safe(folder.as_str()).into_owned(),
+                    Scope::Everywhere => "everywhere".to_owned(),
+                };
+                let skill = answer.skill.as_ref().map(ToString::to_string);
+                table.row(vec![
+                    safe(&answer.id).into_owned(),
+                    safe(answer.permission.as_str()).into_owned(),
+                    safe(skill.as_deref().unwrap_or("-")).into_owned(),
+                    place,
+                    time_text(answer.granted_at),
+                    until,
+                    about(answer),
+                ]);
+            }
+            table.write(out)?;
+        }
+        out.flush()?;
+        let what = match self.answers.len() {
+            0 => "no answer is remembered".to_owned(),
+            number => {
+                format!("{}; metier permissions forget ID forgets one", count(number, "answer"))
+            }
+        };
+        remark(&paint(DIM, what));
+        Ok(())
+    }
+}
+
+impl Output for Forgotten {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Remembered { id, permission, .. } = &self.forgotten;
+        let (id, permission) = (paint(CYAN, safe(id)), safe(permission.as_str()));
+        writeln!(
+            out,
+            "{} {id}: `{permission}` of {} is asked again",
+            paint(GREEN, "forgotten"),
+            about(&self.forgotten)
+        )
+    }
+}

@@ -1,0 +1,159 @@
+//! `metier restore`: deleted skills, listed, and brought back to where they stood.
+//!
+//! What a backup is, and how it is moved, is `metier-registry`'s.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use metier_registry::manage::{Backup, ManageError};
+use serde::Serialize;
+
+use crate::commands::list::path_text;
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::output::{Output, remark, write_json};
+use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
+use crate::render::table::Table;
+use crate::render::{count, safe};
+use crate::targets::refused;
+
+/// Bring a deleted skill back to where it stood, or list what can be brought back.
+///
+/// NAME means the newest backup of that skill, NAME@2 the one before it; the id that `--list` shows
+/// works too. Nothing that stands there by now is replaced.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier restore --list
+  metier restore pdf
+  metier restore pdf@2")]
+pub(crate) struct RestoreArgs {
+    /// The skill, or the backup; without it the backups are listed.
+    name: Option<String>,
+    /// List the backups, newest first.
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    backups: Vec<Numbered>,
+    damaged: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Numbered {
+    /// Which one it is of those of its name, 1 the newest.
+    number: usize,
+    #[serde(flatten)]
+    backup: Backup,
+}
+
+#[derive(Serialize)]
+struct Back {
+    skill: String,
+    path: String,
+    backup: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<String>,
+}
+
+pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let backups = context.backups()?;
+    match &args.name {
+        Some(name) if !args.list => {
+            let backup = backups.find(name).map_err(|error| refused(&error))?;
+            let restored = backups.restore(&backup).map_err(|error| occupied(&error))?;
+            Ok(Box::new(Back {
+                skill: backup.skill.to_string(),
+                path: restored.path.to_string_lossy().into_owned(),
+                backup: backup.id,
+                left: restored.left.map(|left| left.to_string_lossy().into_owned()),
+            }))
+        }
+        name => {
+            let listing = backups.list().map_err(|error| refused(&error))?;
+            let mut listed = numbered(listing.backups);
+            if let Some(name) = name {
+                let bare = |it: &Numbered| {
+                    it.backup.skill.name.as_str() == name || it.backup.skill.to_string() == *name
+                };
+                listed.retain(bare);
+            }
+            let damaged = listing.damaged.iter();
+            let damaged = damaged.map(|path| path.to_string_lossy().into_owned()).collect();
+            Ok(Box::new(Listed { backups: listed, damaged }))
+        }
+    }
+}
+
+fn occupied(error: &ManageError) -> CommandError {
+    let shown = refused(error);
+    match error {
+        ManageError::Exists(_) => shown.help("move it away first; the backup stays as it is"),
+        ManageError::Io { .. } => {
+            shown.help("the backup stays as it is; check the permissions and the free space there")
+        }
+        _ => shown,
+    }
+}
+
+fn numbered(backups: Vec<Backup>) -> Vec<Numbered> {
+    let mut out: Vec<Numbered> = Vec::new();
+    for backup in backups {
+        let same = out.iter().filter(|other| other.backup.skill.name == backup.skill.name).count();
+        out.push(Numbered { number: same + 1, backup });
+    }
+    out
+}
+
+impl Output for Listed {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.backups.is_empty() {
+            let plain = anstyle::Style::new();
+            let mut table =
+                Table::new(&[("NAME", BOLD), ("DELETED", plain), ("ID", CYAN), ("PATH", DIM)]);
+            for Numbered { number, backup } in &self.backups {
+                let at = if *number == 1 { String::new() } else { format!("@{number}") };
+                table.row(vec![
+                    format!("{}{at}", safe(backup.skill.name.as_str())),
+                    backup.time.chars().take(19).collect::<String>().replace('T', " "),
+                    safe(&backup.id).into_owned(),
+                    path_text(backup.path.as_ref()),
+                ]);
+            }
+            table.write(out)?;
+        }
+        out.flush()?;
+        for path in &self.damaged {
+            let warning = paint(YELLOW, "warning");
+            remark(&format!("{warning}: {} is no backup that can be read", safe(path)));
+        }
+        let what = match self.backups.len() {
+            0 => "there is nothing to restore".to_owned(),
+            number => format!("{}; metier restore NAME brings one back", count(number, "backup")),
+        };
+        remark(&paint(DIM, what));
+        Ok(())
+    }
+}
+
+impl Output for Back {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let skill = paint(BOLD, safe(&self.skill));
+        writeln!(out, "{} {skill}  {}", paint(GREEN, "restored"), path_text(self.path.as_ref()))?;
+        out.flush()?;
+        if let Some(left) = &self.left {
+            remark(&format!("{}: {} could not be removed", paint(YELLOW, "warning"), safe(left)));
+        }
+        Ok(())
+    }
+}

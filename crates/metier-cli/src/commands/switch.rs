@@ -1,0 +1,173 @@
+//! Switching a skill on or off, for `metier enable` and `metier disable`: one entry in one
+//! configuration file, changed as text under a lock.
+//!
+//! What counts in the end is asked of the merged settings afterwards: the other file may disagree.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use metier_config::{Scope, set_skill_enabled};
+use metier_fs::{UpdateError, update_file};
+use metier_registry::Entry;
+use metier_skill::SkillId;
+use serde::Serialize;
+
+use crate::args::GlobalArgs;
+use crate::commands::content::find;
+use crate::commands::list::path_text;
+use crate::context::{Context, FindArgs, config_error};
+use crate::error::{CommandError, Result};
+use crate::output::{Output, remark, write_json};
+use crate::render::safe;
+use crate::render::style::{BOLD, DIM, YELLOW, paint};
+use crate::targets::ScopeArgs;
+
+/// What a skill should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    On,
+    Off,
+}
+
+#[derive(Serialize)]
+struct Switched {
+    id: String,
+    /// What this call asked for.
+    asked: bool,
+    /// What counts now.
+    enabled: bool,
+    scope: Scope,
+    file: String,
+    changed: bool,
+    /// The same skill of another source, which counts here instead.
+    #[serde(skip)]
+    counts: Option<String>,
+}
+
+pub(crate) fn run(
+    name: &str,
+    wanted: Wanted,
+    scope: ScopeArgs,
+    find_args: &FindArgs,
+    global: &GlobalArgs,
+) -> Result<Box<dyn Output>> {
+    let context = Context::new(global)?;
+    let scan = context.scan(find_args);
+    let entry = find(name, &scan)?;
+    let asked_for = asked_id(name, entry)?;
+    let counts = Some(entry.id()).filter(|id| *id != asked_for).map(|id| id.to_string());
+    let id = asked_for.to_string();
+    let scope = scope.chosen().unwrap_or(Scope::User);
+    let file = context.config_target(scope)?;
+    let asked = wanted == Wanted::On;
+    let changed = write(&file, scope, &id, asked)?;
+    // Another writer may have been at work too: what counts is what the files say now.
+    let enabled = Context::new(global)?.settings.is_skill_enabled(&id);
+    let file = file.to_string_lossy().into_owned();
+    Ok(Box::new(Switched { id, asked, enabled, scope, file, changed, counts }))
+}
+
+/// The id to write: the one that was asked for, although a byte-identical copy may answer to it; of a
+/// bare name the id of the skill that counts.
+fn asked_id(name: &str, entry: &Entry) -> Result<SkillId> {
+    let means_entry = |id: &SkillId| id.name == *entry.name();
+    let parse = |text: &str| text.parse::<SkillId>().ok().filter(means_entry);
+    if let Some(id) = parse(name) {
+        return Ok(id);
+    }
+    // As in a search: a rank only where what stands before it is an id.
+    let ranked = name.rsplit_once('#').filter(|(_, rank)| rank.parse::<usize>().is_ok());
+    if let Some(id) = ranked.and_then(|(id, _)| parse(id)) {
+        let shown = safe(&id.to_string()).into_owned();
+        let message = format!(
+            "one of several skills `{shown}` cannot be switched: an id switches all of that source \
+             and name"
+        );
+        let error = CommandError::usage(message).help(format!(
+            "`{shown}` without the number switches all of them; delete or rename the one you do not \
+             want"
+        ));
+        return Err(CommandError { code: "rank-not-switchable", ..error });
+    }
+    Ok(entry.id())
+}
+
+fn write(file: &Path, scope: Scope, id: &str, enabled: bool) -> Result<bool> {
+    let shown = path_text(file);
+    let unreadable = |reason: String| {
+        CommandError::failed(
+            "config-unreadable",
+            format!("the configuration {shown} cannot be read: {reason}"),
+        )
+        .help("mend the file or move it away; it was not changed")
+    };
+    let edit = |before: Option<Vec<u8>>| {
+        let is_new = before.is_none();
+        let before = String::from_utf8(before.unwrap_or_else(|| b"{}".to_vec()))
+            .map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
+        let mut after =
+            set_skill_enabled(&before, &shown, scope, id, enabled).map_err(config_error)?;
+        if is_new {
+            after.push('\n');
+        }
+        Ok(after.into_bytes())
+    };
+    let updated = update_file(file, metier_config::MAX_CONFIG_BYTES as u64, edit);
+    updated.map_err(|error| match error {
+        UpdateError::Refused(error) => error,
+        UpdateError::Read(error) => unreadable(error.to_string()),
+        UpdateError::Busy(lock) => CommandError::failed(
+            "config-busy",
+            format!("another process has been changing {shown} for too long"),
+        )
+        .help(format!("try again; the process holds {}", path_text(&lock))),
+        UpdateError::Write(error) => not_written(&shown, &error),
+        _ => CommandError::failed("internal", format!("{shown} was not changed")),
+    })
+}
+
+fn not_written(shown: &str, error: &io::Error) -> CommandError {
+    CommandError::failed("not-written", format!("{shown} cannot be written: {error}"))
+        .help("it is as it was; check the permissions and the free space there")
+}
+
+impl Output for Switched {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let word = |on: bool| if on { "on" } else { "off" };
+        let was = if self.changed { "is now" } else { "was already" };
+        let id = paint(BOLD, safe(&self.id));
+        writeln!(out, "{id} {was} {} in {}", word(self.asked), path_text(self.file.as_ref()))?;
+        out.flush()?;
+        if self.enabled != self.asked {
+            let (other, flag) = match self.scope {
+                Scope::User => ("the project's configuration switches it off", "--project"),
+                Scope::Project => ("your own configuration switches it off", "--user"),
+            };
+            remark(&format!(
+                "{}: it stays off: {other}; `metier enable {flag} {}` changes that",
+                paint(YELLOW, "warning"),
+                safe(&self.id),
+            ));
+        } else if !self.enabled {
+            let flag = match self.scope {
+                Scope::User => "",
+                Scope::Project => "--project ",
+            };
+            let advice = format!("`metier enable {flag}{}` switches it on again", safe(&self.id));
+            remark(&paint(DIM, advice));
+        }
+        if let Some(counts) = &self.counts {
+            let (counts, verb) = (safe(counts), if self.asked { "enable" } else { "disable" });
+            remark(&format!(
+                "{}: here {counts} counts, which is the same skill and is not switched by this; \
+                 `metier {verb} {counts}` does it",
+                paint(YELLOW, "warning"),
+            ));
+        }
+        Ok(())
+    }
+}

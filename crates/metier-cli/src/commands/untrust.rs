@@ -1,0 +1,61 @@
+//! `metier untrust`: the trust in a project's skills is taken back.
+//!
+//! The folder need not exist any more; only the record in the user's state is touched.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use metier_tools::ground::{absolute, real_path};
+use serde::Serialize;
+
+use crate::commands::list::path_text;
+use crate::context::Context;
+use crate::error::Result;
+use crate::guard::{not_kept, unusable};
+use crate::output::{Output, write_json};
+use crate::render::style::{BOLD, paint};
+
+/// Take back the trust in a project's skills.
+///
+/// Loading them asks again, and their scripts do not run. Without DIR the project is meant that the
+/// working directory belongs to.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier untrust
+  metier untrust ~/src/shop")]
+pub(crate) struct UntrustArgs {
+    /// The folder, as `metier trust --list` shows it.
+    dir: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Untrusted {
+    folder: String,
+    /// Whether it was trusted before.
+    changed: bool,
+}
+
+pub(crate) fn run(args: &UntrustArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let folder = match &args.dir {
+        Some(dir) => real_path(&context.working_dir.join(dir)),
+        None => real_path(&context.project_top()?),
+    };
+    let key = absolute(&folder).map_err(|error| unusable(&error))?;
+    let taken = context.kept()?.change_trusted(|all| all.untrust(&key));
+    let changed = taken.map_err(|error| not_kept(&error))?.is_some();
+    Ok(Box::new(Untrusted { folder: folder.to_string_lossy().into_owned(), changed }))
+}
+
+impl Output for Untrusted {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let folder = paint(BOLD, path_text(self.folder.as_ref()));
+        let was = if self.changed { "is no longer trusted" } else { "was not trusted" };
+        writeln!(out, "{folder} {was}")
+    }
+}

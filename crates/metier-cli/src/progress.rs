@@ -1,0 +1,54 @@
+//! How far a long command is: one line on standard error that is written over, only on a terminal
+//! and only once the work has taken a while.
+//!
+//! Any thread may count; whoever passes at the right moment writes.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Nothing is shown before this many milliseconds, and nothing sooner after the last line.
+const PATIENCE: u64 = 500;
+const BETWEEN: u64 = 100;
+
+/// A count of things done, out of a known number.
+pub(crate) struct Progress {
+    what: &'static str,
+    total: usize,
+    done: AtomicUsize,
+    start: Instant,
+    /// Milliseconds after the start at which the next line is due; 0 when none is ever shown.
+    due: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn new(what: &'static str, total: usize) -> Self {
+        let due = if io::stderr().is_terminal() { PATIENCE } else { 0 };
+        let (done, start) = (AtomicUsize::new(0), Instant::now());
+        Self { what, total, done, start, due: AtomicU64::new(due) }
+    }
+
+    /// Counts one more.
+    pub(crate) fn step(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let due = self.due.load(Ordering::Relaxed);
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if due == 0 || now < due {
+            return;
+        }
+        let next =
+            self.due.compare_exchange(due, now + BETWEEN, Ordering::Relaxed, Ordering::Relaxed);
+        if next.is_ok() {
+            let _ = write!(io::stderr(), "\r{} {done}/{} ", self.what, self.total);
+        }
+    }
+}
+
+impl Drop for Progress {
+    /// Clears the line, if there is one.
+    fn drop(&mut self) {
+        if self.due.load(Ordering::Relaxed) > PATIENCE {
+            let _ = write!(io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Asking a person. Questions go to standard error, so that standard output stays data.
+//!
+//! Where nobody can answer nobody is asked: a command then says which flag would have answered.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use crate::render::style::{BOLD, paint};
+
+/// Whether there is a person to ask: both ends are a terminal, and no program waits for JSON.
+pub(crate) fn can_ask(json: bool) -> bool {
+    !json && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// The answer to a question, without blanks around it; `None` when there was none.
+pub(crate) fn ask(question: &str) -> Option<String> {
+    let mut out = anstream::stderr();
+    write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush()).ok()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).ok()?;
+    let answer = line.trim();
+    (!answer.is_empty()).then(|| answer.to_owned())
+}
+
+/// Whether a person says yes; everything else is no.
+pub(crate) fn confirm(question: &str) -> bool {
+    let answer = ask(&format!("{question} [y/N]"));
+    answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes"))
+}

@@ -1,0 +1,113 @@
+//! What `metier check` checks without a path, and with the path of a whole project: the skills that
+//! lie there in plain sight, and those in the hidden folders of agents.
+
+use metier_testkit::TestHome;
+
+use crate::support::{run, run_in, shown, texts};
+
+/// A repairable description: a warning in the default profile.
+const COLON: &str = "---\nname: colon\ndescription: Use when: asked\n---\nDo it.\n";
+/// Kept out by the default profile.
+const TAGS: &str = "---\nname: tags\ndescription: A <b> tag\n---\nDo it.\n";
+
+#[test]
+fn without_a_path_inside_a_skill_that_skill_is_checked() {
+    let home = TestHome::new();
+    home.write("project/.agents/skills/colon/SKILL.md", COLON);
+    home.write("project/.agents/skills/tags/SKILL.md", TAGS);
+    let inside = run_in(&home, "project/.agents/skills/colon", &["check"]);
+    insta::assert_snapshot!(shown(&home, &inside), @r#"
+    exit: 0
+    ---- stdout
+    warning[yaml-unquoted-colon]: read as `description: "Use when: asked"`
+     --> SKILL.md:3:14
+      |
+    3 | description: Use when: asked
+      |              ^^^^^^^^^^^^^^^
+      |
+      = help: Put the value in double quotes (`metier check --fix` does it).
+      = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
+
+    1 skill checked: 1 warning; 1 can be mended by `metier check --fix`
+
+    ---- stderr
+    "#);
+    assert_eq!(run_in(&home, "project/.agents/skills/colon", &["check", "."]), inside);
+    assert_eq!(run_in(&home, "project/.agents/skills/colon", &["check", "SKILL.md"]), inside);
+}
+
+#[test]
+fn without_a_path_in_a_project_its_skills_are_checked_and_not_the_users() {
+    let home = TestHome::new();
+    home.write("project/.agents/skills/colon/SKILL.md", COLON);
+    home.write("project/.claude/skills/tags/SKILL.md", TAGS);
+    home.write("home/.agents/skills/tags/SKILL.md", TAGS);
+    std::fs::create_dir_all(home.project().join("src")).expect("directories");
+    for dir in ["project", "project/src"] {
+        let output = run_in(&home, dir, &["check"]);
+        assert_eq!(output.code, 1);
+        assert!(output.stdout.contains("warning[yaml-unquoted-colon]"), "{output:?}");
+        assert!(
+            output.stdout.ends_with(
+                "2 skills checked: 1 error, 1 warning; 1 can be mended by `metier check --fix`\n"
+            ),
+            "{output:?}"
+        );
+    }
+}
+
+/// Hidden folders are not walked, but in a project those of the agents are where the skills are.
+#[test]
+fn a_project_is_checked_with_its_agents_folders() {
+    let home = TestHome::new();
+    home.write("project/.agents/skills/colon/SKILL.md", COLON);
+    home.write("project/.claude/skills/tags/SKILL.md", TAGS);
+    home.write("project/.hidden/skills/tags/SKILL.md", TAGS);
+    let files = |dir: &str, args: &[&str]| -> Vec<String> {
+        let document = run_in(&home, dir, &[&["check", "--json"], args].concat()).json();
+        let mut files: Vec<String> =
+            texts(&document["diagnostics"], "file").into_iter().map(|f| home.scrub(f)).collect();
+        assert_eq!(document["summary"]["skills"], files.len(), "one fault a skill: {document}");
+        files.sort();
+        files
+    };
+    let hidden = [".agents/skills/colon/SKILL.md", ".claude/skills/tags/SKILL.md"];
+    assert_eq!(files("project", &[]), hidden);
+    assert_eq!(files("project", &["."]), hidden);
+    assert_eq!(files("home", &["../project"]), hidden.map(|file| format!("[T]/project/{file}")));
+
+    // With a folder of skills in plain sight, too.
+    home.write("project/skills/colon/SKILL.md", COLON);
+    let all = [hidden[0], hidden[1], "skills/colon/SKILL.md"];
+    assert_eq!(files("project", &[]), all);
+    assert_eq!(files("project", &["."]), all);
+    assert_eq!(files("project", &["skills"]), all[2..], "a folder of skills is no project");
+
+    // A link from an agent's folder to that one makes no second skill of it.
+    std::fs::create_dir_all(home.project().join(".codex")).expect("directories");
+    let link = home.project().join(".codex/skills");
+    std::os::unix::fs::symlink("../skills", link).expect("a link");
+    assert_eq!(files("project", &["."]), all);
+    assert_eq!(files("project", &[".", ".codex/skills"]), all);
+}
+
+#[test]
+fn inside_a_skill_no_agents_folder_is_looked_for() {
+    let home = TestHome::new();
+    home.skill("project/good", "good", "Fine.");
+    home.write("project/good/.claude/skills/tags/SKILL.md", TAGS);
+    assert_eq!(run(&home, &["check", "good"]).stdout, "1 skill checked: no faults\n");
+}
+
+#[test]
+fn without_a_path_and_without_a_skill_there_is_advice() {
+    let home = TestHome::new();
+    insta::assert_snapshot!(shown(&home, &run(&home, &["check"])), @"
+    exit: 2
+    ---- stdout
+
+    ---- stderr
+    error: there is no skill in this directory or in the project's skill folders
+    help: name a skill's folder: metier check PATH
+    ");
+}

@@ -1,0 +1,344 @@
+//! `metier exec` and `metier tools`: what may run, what runs, and what is told, with real scripts in
+//! the real sandbox. Every escape is tried with `metier-sandbox`.
+
+use metier_testkit::{Output, TestHome};
+use serde_json::Value;
+
+use crate::support::{METIER, document, json, keys, run, shown};
+
+const SKILL: &str = "home/.agents/skills/work";
+
+/// A user's skill whose script is `text`.
+fn skill(home: &TestHome, more: &str, script: &str, text: &str) {
+    home.write(
+        &format!("{SKILL}/SKILL.md"),
+        format!("---\nname: work\ndescription: Works.\n{more}---\n# Work\n"),
+    );
+    home.write(&format!("{SKILL}/{script}"), text);
+}
+
+/// Whether this machine holds scripts at all; says so where it does not.
+fn holds(home: &TestHome) -> bool {
+    let best = json(home, &["doctor", "--json"])["sandbox"]["best"].clone();
+    if best == "strong" || best == "medium" {
+        return true;
+    }
+    eprintln!("NOT TESTED: this machine holds no script (sandbox {best})");
+    false
+}
+
+fn exec(home: &TestHome, args: &[&str]) -> Value {
+    let output = run(home, &[&["exec", "--json", "--yes", "work"], args].concat());
+    serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+#[test]
+fn a_script_runs_confined_and_its_output_is_given() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    let script = "#!/bin/sh\necho \"$1\" \"$(cat \"$2\")\"\necho problem >&2\npwd\n\
+                  echo kept > outputs/result.txt\nexit 4\n";
+    skill(&home, "", "scripts/run.sh", script);
+    home.write("project/note.txt", "words");
+    let document = exec(&home, &["scripts/run.sh", "--", "hello", "note.txt"]);
+    assert_eq!(
+        keys(&document),
+        [
+            "answered",
+            "effect",
+            "exit_code",
+            "kept",
+            "left_out",
+            "outputs",
+            "report",
+            "request",
+            "skill",
+            "stderr",
+            "stdout",
+            "tier",
+            "timed_out"
+        ]
+    );
+    assert_eq!(document["exit_code"], 4);
+    let stdout = document["stdout"].as_str().expect("a text");
+    assert!(stdout.starts_with("hello words\n"), "{document}");
+    assert!(!stdout.contains("/project\n"), "it runs in a directory of its own: {document}");
+    assert_eq!(document["stderr"], "problem\n");
+    assert_eq!((&document["answered"], &document["effect"]), (&"yes".into(), &"ask".into()));
+    let kept = document["outputs"][0].as_str().expect("a file");
+    assert_eq!(std::fs::read_to_string(kept).expect("kept"), "kept\n");
+}
+
+#[test]
+fn the_built_in_script_gives_the_right_numbers() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    home.write("project/sales.csv", "region,amount\nnorth,10\nsouth,5\n");
+    let args = ["exec", "--yes", "profile-csv", "scripts/profile_csv.py", "--", "sales.csv"];
+    let output = run(&home, &args);
+    assert_eq!(output.code, 0, "{output:?}");
+    let profile: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert_eq!((&profile["rows"], &profile["columns"][1]["max"]), (&2.into(), &10.0.into()));
+}
+
+#[test]
+fn without_a_terminal_the_command_that_lets_it_pass_is_printed() {
+    let home = TestHome::new();
+    skill(&home, "", "scripts/run.sh", "echo ran \"$1\"\n");
+    let refused = run(&home, &["exec", "work", "scripts/run.sh", "--", "it's me"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (3, ""), "{refused:?}");
+    let command = refused.stderr.split("pass, once: ").nth(1).expect("a command").trim();
+    if !holds(&home) {
+        return;
+    }
+    let pasted = |command: &str| -> Output {
+        let line = command.replacen("metier", METIER, 1);
+        TestHome::finish(home.command("sh").args(["-c", &line]))
+    };
+    let passed = pasted(command);
+    assert_eq!((passed.code, passed.stdout.as_str()), (0, "ran it's me\n"), "{passed:?}");
+    assert_eq!(pasted(command).code, 3, "once is once");
+    // Nothing is remembered, and the approval is good for no other request.
+    assert_eq!(run(&home, &["exec", "work", "scripts/run.sh", "--", "it's me"]).code, 3);
+    assert_eq!(pasted(&command.replace("me'", "you'")).code, 3);
+    home.write(&format!("{SKILL}/scripts/run.sh"), "echo changed\n");
+    assert_eq!(pasted(command).code, 3, "a changed script was never approved");
+}
+
+#[test]
+fn allowed_tools_is_a_ceiling_that_yes_does_not_lift() {
+    let home = TestHome::new();
+    skill(&home, "allowed-tools: Read\n", "scripts/run.sh", "echo ran\n");
+    home.write(
+        "home/.agent/config.json",
+        r#"{"permissions": [{"permission": "*", "pattern": "*", "effect": "allow"}]}"#,
+    );
+    for args in [
+        &["exec", "--json", "work", "scripts/run.sh"][..],
+        &["exec", "--json", "--yes", "work", "scripts/run.sh"],
+    ] {
+        let error = document(&home, &run(&home, args), 3);
+        assert_eq!(error["error"]["code"], "denied");
+        let told = error["error"]["message"].as_str().expect("a text");
+        assert!(told.contains("allowed-tools"), "{told}");
+    }
+    let tools = json(&home, &["tools", "--json", "--skill", "work"]);
+    for tool in tools["tools"].as_array().expect("a list") {
+        let expected = match tool["name"].as_str().expect("a name") {
+            "load_skill" | "read_file" => "allow",
+            _ => "deny",
+        };
+        assert_eq!(tool["effect"], expected, "{tool}");
+    }
+}
+
+#[test]
+fn a_rule_about_an_argument_holds_as_it_was_typed_and_as_it_is_passed() {
+    let home = TestHome::new();
+    skill(&home, "", "scripts/cat.sh", "cat \"$@\"\n");
+    home.write("project/secret.txt", "words");
+    for pattern in ["work/scripts/cat.sh secret.txt", "work/scripts/cat.sh */secret.txt"] {
+        let rule =
+            serde_json::json!({"permission": "run_script", "pattern": pattern, "effect": "deny"});
+        let config = serde_json::json!({ "permissions": [rule] });
+        home.write("home/.agent/config.json", config.to_string());
+        let output = run(&home, &["exec", "--yes", "work", "scripts/cat.sh", "--", "secret.txt"]);
+        assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{pattern}: {output:?}");
+    }
+}
+
+#[test]
+fn what_was_approved_is_what_runs_though_the_file_is_swapped_and_swapped_back() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    skill(&home, "", "scripts/run.sh", "echo good\n");
+    for at in 0..200 {
+        home.write(&format!("{SKILL}/references/{at}.md"), "text\n");
+    }
+    let script = home.path().join(format!("{SKILL}/scripts/run.sh"));
+    let (good, evil) = (home.write("good", "echo good\n"), home.write("evil", "echo evil\n"));
+    let swap = |from: &std::path::Path| {
+        let staged = home.path().join("staged");
+        std::fs::copy(from, &staged).expect("copies");
+        std::fs::rename(&staged, &script).expect("renames");
+    };
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let digest =
+        json(&home, &["explain", "run_script", "scripts/run.sh", "--skill", "work", "--json"]);
+    assert_eq!(digest["effect"], "ask");
+    // An approval of the good content only: with `--yes` each content would be approved anew.
+    let refused = run(&home, &["exec", "work", "scripts/run.sh"]);
+    let command = refused.stderr.split("pass, once: ").nth(1).expect("a command").trim().to_owned();
+    let (mut ran, mut evil_ran) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                swap(&evil);
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                swap(&good);
+                std::thread::sleep(std::time::Duration::from_millis(12));
+            }
+        });
+        for _ in 0..25 {
+            // Each exit code 3 of the good content prepares the next approval.
+            run(&home, &["exec", "work", "scripts/run.sh"]);
+            let line = command.replacen("metier", METIER, 1);
+            let output = TestHome::finish(home.command("sh").args(["-c", &line]));
+            ran += usize::from(output.stdout.contains("good"));
+            evil_ran += usize::from(output.stdout.contains("evil"));
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    println!("ran {ran} of 25 times");
+    assert_eq!(evil_ran, 0);
+}
+
+#[test]
+fn long_output_is_given_whole_and_links_are_no_outputs() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    let script =
+        "seq 1 60000\nln -s /etc/passwd outputs/link\nmkfifo outputs/pipe\necho x > outputs/real\n";
+    skill(&home, "", "scripts/run.sh", script);
+    let output = run(&home, &["exec", "--yes", "work", "scripts/run.sh"]);
+    let mut expected = String::new();
+    for number in 1..=60000 {
+        expected.push_str(&format!("{number}\n"));
+    }
+    assert_eq!(output.stdout.len(), expected.len(), "{}", output.stderr);
+    assert!(output.stdout == expected);
+    let document = exec(&home, &["scripts/run.sh"]);
+    let outputs = document["outputs"].as_array().expect("a list");
+    assert_eq!(outputs.len(), 1, "{document}");
+}
+
+#[test]
+fn what_a_killed_run_left_is_swept_up_and_what_was_kept_stays() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    skill(&home, "", "scripts/run.sh", "echo ran\n");
+    let exec = "home/.local/state/metier/exec";
+    home.write(&format!("{exec}/1-4194304/stage/skill/SKILL.md"), "left");
+    let kept = home.write(&format!("{exec}/1-4194303/stage/work/outputs/file"), "kept");
+    let output = run(&home, &["exec", "--yes", "work", "scripts/run.sh"]);
+    assert_eq!(output.stdout, "ran\n", "{output:?}");
+    assert!(!home.path().join(format!("{exec}/1-4194304")).exists());
+    assert!(kept.exists());
+}
+
+#[test]
+fn a_workspace_that_would_show_keys_is_not_shown() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    skill(&home, "", "scripts/cat.sh", "cat \"$@\" || echo unreadable\n");
+    home.write("home/.ssh/id_ed25519", "PRIVATE-KEY-BYTES");
+    let args = ["exec", "--yes", "work", "scripts/cat.sh", "--", "id_ed25519"];
+    let output = crate::support::run_in(&home, "home/.ssh", &args);
+    assert!(output.stdout.ends_with("unreadable\n"), "{output:?}");
+    assert!(output.stderr.contains("does not see"), "{output:?}");
+}
+
+#[test]
+fn a_project_is_trusted_by_its_content() {
+    let home = TestHome::new();
+    let dir = "project/.agents/skills/theirs";
+    home.skill(dir, "theirs", "Came with a clone.");
+    home.write(&format!("{dir}/scripts/run.sh"), "echo ran\n");
+    let exec =
+        |args: &[&str]| run(&home, &[&["exec"], args, &["theirs", "scripts/run.sh"]].concat());
+    assert_eq!(exec(&["--yes"]).code, 3, "an untrusted project's scripts do not run");
+    assert_eq!(run(&home, &["trust"]).code, 0);
+    assert_eq!(exec(&[]).code, 3, "trusted, it still asks");
+    if holds(&home) {
+        assert_eq!(exec(&["--yes"]).stdout, "ran\n");
+    }
+    home.write(&format!("{dir}/scripts/run.sh"), "echo changed\n");
+    assert_eq!(exec(&["--yes"]).code, 3, "a change of content takes the trust away");
+}
+
+#[test]
+fn a_script_that_does_not_end_is_stopped() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    skill(&home, "", "scripts/run.sh", "trap '' TERM\necho started\nsleep 600\n");
+    let output =
+        run(&home, &["exec", "--json", "--yes", "--timeout", "1", "work", "scripts/run.sh"]);
+    let document: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert_eq!((output.code, &document["timed_out"]), (1, &true.into()), "{document}");
+    assert_eq!(document["stdout"], "started\n");
+}
+
+#[test]
+fn a_script_sees_only_the_variables_that_it_was_promised_and_shows_no_secret() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    skill(&home, "", "scripts/run.sh", "env\ncat \"$1\" || echo unreadable\n");
+    home.write("home/.ssh/id_ed25519", "PRIVATE-KEY-BYTES");
+    home.write("home/.agent/config.json", r#"{"execution": {"env": ["SHOP_TOKEN", "SHOP_NAME"]}}"#);
+    let secret = home.path().join("home/.ssh/id_ed25519");
+    let output = TestHome::finish(
+        home.command(METIER)
+            .env("SHOP_TOKEN", "tok-4711-very-secret")
+            .env("SHOP_NAME", "corner shop")
+            .env("CANARY", "canary-in-the-mine")
+            .args(["exec", "--yes", "work", "scripts/run.sh", "--"])
+            .arg(secret),
+    );
+    let all = format!("{}{}", output.stdout, output.stderr);
+    assert!(all.contains("SHOP_NAME=corner shop"), "{all}");
+    assert!(all.contains("SHOP_TOKEN="), "{all}");
+    assert!(all.contains("unreadable"), "{all}");
+    for hidden in ["tok-4711", "canary-in-the-mine", "PRIVATE-KEY-BYTES"] {
+        assert!(!all.contains(hidden), "{hidden} in {all}");
+    }
+}
+
+#[test]
+fn what_a_skill_needs_is_checked_first() {
+    let home = TestHome::new();
+    let needs = "metadata:\n  requires:\n    bins: [sh, no-such-program-here]\n    env: NO_SUCH_VARIABLE\n    \
+                 skills: [profile-csv, no-such-skill]\n";
+    skill(&home, needs, "scripts/run.sh", "echo ran\n");
+    let output = run(&home, &["exec", "--json", "--yes", "work", "scripts/run.sh"]);
+    let error = document(&home, &output, 1);
+    assert_eq!(error["error"]["code"], "requirement-missing");
+    assert_eq!(
+        error["error"]["message"],
+        "the skill needs the program `no-such-program-here`, the variable `NO_SUCH_VARIABLE`, the \
+         skill `no-such-skill`"
+    );
+}
+
+#[test]
+fn mistakes_are_told() {
+    let home = TestHome::new();
+    skill(&home, "", "scripts/run.sh", "echo ran\n");
+    for (args, code) in [
+        (["work", "../../x.sh"], 2),
+        (["work", "scripts/none.sh"], 1),
+        (["nobody", "scripts/run.sh"], 1),
+    ] {
+        let output = run(&home, &[&["exec", "--json", "--yes"][..], &args].concat());
+        let error = document(&home, &output, code);
+        assert!(error["error"]["message"].as_str().is_some_and(|told| !told.is_empty()));
+    }
+    home.write(&format!("{SKILL}/scripts/odd"), "no first line, no suffix\n");
+    let output = run(&home, &["exec", "--yes", "work", "scripts/odd"]);
+    assert!(output.stderr.contains("nothing says what runs"), "{}", shown(&home, &output));
+}

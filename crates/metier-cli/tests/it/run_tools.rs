@@ -1,0 +1,167 @@
+//! The tools `run_script` and `run_command` of the library, with this binary as the sandbox's helper:
+//! planned, decided by the real policy, and run for real.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use metier_policy::{Invoker, Memory, Policy, TrustedFolders, UnixTime};
+use metier_registry::{Entry, Root, ScanOptions, scan};
+use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
+use metier_skill::Source;
+use metier_testkit::TestHome;
+use metier_tools::ground::{acting_skill, loaded_skill, places_of};
+use metier_tools::rules::layers_of;
+use metier_tools::{
+    Answer, Cancel, FailureCode, Machine, RunCommand, RunScript, ToolGate, Toolbox, Verdict, wait,
+};
+use serde_json::{Value, json};
+
+use crate::support::METIER;
+
+struct Session {
+    home: TestHome,
+    toolbox: Toolbox,
+    gate: ToolGate,
+}
+
+/// A session that has loaded a skill with `frontmatter`, whose script is `script`, under the user's
+/// `rules`. Nothing where this machine holds no scripts.
+fn session(frontmatter: &str, script: &str, rules: &str) -> Option<Session> {
+    let home = TestHome::new();
+    let dir = home.path().canonicalize().expect("a directory");
+    home.write(
+        "home/.agents/skills/work/SKILL.md",
+        format!("---\nname: work\ndescription: Works.\n{frontmatter}---\n# Work\n"),
+    );
+    home.write("home/.agents/skills/work/scripts/run.sh", script);
+    home.write("project/note.txt", "words of the workspace\n");
+    let probe = Probe::run(METIER.as_ref(), &dir.join("probe")).expect("a probe");
+    let Ok(tier) = probe.tier_for(Tier::Medium) else {
+        eprintln!("NOT TESTED: this machine holds no script (sandbox {})", probe.best);
+        return None;
+    };
+    let root = Root {
+        source: Source::User,
+        path: dir.join("home/.agents/skills"),
+        plugin: None,
+        required: true,
+    };
+    let roots = [root];
+    let found = scan(&roots, &ScanOptions { builtin: false, ..ScanOptions::default() });
+    let entry: Arc<Entry> = Arc::clone(&found.index.entries()[0]);
+    let text = format!(r#"{{"permissions": {rules}}}"#);
+    let layer = metier_config::parse(&text, "config.json", metier_config::Scope::User);
+    let settings = metier_config::Settings::merge(Some(&layer.expect("rules")), None);
+    let places = places_of(&found.index, &roots, &dir.join("project"), None).expect("places");
+    let layers = layers_of(&settings).expect("rules");
+    let policy = layers.into_iter().fold(Policy::new(places), Policy::with_layer);
+    let machine = Arc::new(Machine {
+        helper: METIER.into(),
+        tier,
+        search: SearchPath {
+            dirs: ["/usr/local/bin", "/usr/bin", "/bin"].map(PathBuf::from).to_vec(),
+            home: None,
+            untrusted: vec![dir.join("project")],
+        },
+        runs: dir.join("runs"),
+        data: dir.join("data"),
+        workspace: Some(dir.join("project")),
+        variables: BTreeMap::new(),
+        secrets: Arc::new(Secrets::new(["planted-secret-value"])),
+        timeout: Duration::from_mins(1),
+        count: AtomicU64::new(0),
+    });
+    let toolbox = Toolbox::new()
+        .with(RunScript::new(Arc::clone(&machine), [Arc::clone(&entry)]))
+        .with(RunCommand::new(machine));
+    let gate = ToolGate {
+        policy: Arc::new(policy),
+        answers: Arc::new(Memory::default()),
+        loaded: [loaded_skill(&entry)].into(),
+        now: UnixTime(0),
+        invoker: Invoker::Model,
+        skill: acting_skill(&entry, &TrustedFolders::default()).ok(),
+    };
+    Some(Session { home, toolbox, gate })
+}
+
+impl Session {
+    fn call(&self, tool: &'static str, arguments: Value, cancel: &Cancel) -> Answer {
+        let planned = self.toolbox.plan(tool, arguments)?;
+        let verdict = Verdict::from(&self.gate.decision(&planned)?);
+        wait(planned.decided(verdict, self.gate.screen(tool))?.call(cancel))
+    }
+
+    fn script(&self, args: &[&str]) -> Answer {
+        let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": args});
+        self.call("run_script", arguments, &Cancel::new())
+    }
+}
+
+const ALL: &str = r#"[{"permission": "*", "pattern": "*", "effect": "allow"}]"#;
+
+#[test]
+fn an_allowed_script_runs_and_its_secrets_are_masked() {
+    let script = "cat \"$WORKSPACE_DIR/note.txt\"\necho \"$1\" planted-secret-value\n\
+                  touch \"$WORKSPACE_DIR/made\" || true\nexit 3\n";
+    let Some(session) = session("", script, ALL) else { return };
+    let result = session.script(&["a b"]).expect("runs");
+    assert!(result.text.starts_with("[exit code 3, sandbox "), "{}", result.text);
+    assert!(result.text.contains("words of the workspace\na b "), "{}", result.text);
+    assert!(!result.text.contains("planted-secret-value"), "{}", result.text);
+    assert_eq!(result.data["exit_code"], 3);
+    assert!(!session.home.path().join("project/made").exists(), "the workspace is read-only");
+}
+
+#[test]
+fn an_ask_and_a_ceiling_keep_a_script_from_running() {
+    if let Some(session) = session("", "echo ran\n", "[]") {
+        let failure = session.script(&[]).expect_err("asks");
+        assert_eq!(failure.code, FailureCode::NeedsApproval);
+    }
+    if let Some(session) = session("allowed-tools: Read\n", "echo ran\n", ALL) {
+        let failure = session.script(&[]).expect_err("denied");
+        assert_eq!(failure.code, FailureCode::NotAllowed);
+        assert!(failure.message.contains("allowed-tools"), "{}", failure.message);
+        let command = json!({"command": ["echo", "hi"]});
+        let failure = session.call("run_command", command, &Cancel::new()).expect_err("denied");
+        assert_eq!(failure.code, FailureCode::NotAllowed);
+    }
+}
+
+#[test]
+fn a_script_that_changed_after_the_decision_does_not_run() {
+    let Some(session) = session("", "echo ran\n", ALL) else { return };
+    let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": null});
+    let planned = session.toolbox.plan("run_script", arguments).expect("a plan");
+    let permit =
+        planned.decided(Verdict::Allow, session.gate.screen("run_script")).expect("a permit");
+    session.home.write("home/.agents/skills/work/scripts/run.sh", "echo changed\n");
+    let failure = wait(permit.call(&Cancel::new())).expect_err("changed");
+    assert!(failure.message.contains("skill-changed"), "{}", failure.message);
+}
+
+#[test]
+fn a_command_runs_by_words_and_can_be_cancelled() {
+    let Some(session) = session("", "echo ran\n", ALL) else { return };
+    let call = |words: Value, cancel: &Cancel| {
+        session.call("run_command", json!({ "command": words }), cancel)
+    };
+    let result = call(json!(["echo", "$HOME; rm -rf /", "x"]), &Cancel::new()).expect("runs");
+    assert!(result.text.contains("$HOME; rm -rf / x\n"), "{}", result.text);
+    for bad in [json!([]), json!(["./evil"]), json!([""]), json!("echo")] {
+        let failure = call(bad, &Cancel::new()).expect_err("refused");
+        assert_eq!(failure.code, FailureCode::InvalidArguments);
+    }
+    let cancel = Cancel::new();
+    let failure = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| call(json!(["sleep", "600"]), &cancel));
+        std::thread::sleep(Duration::from_millis(300));
+        cancel.cancel();
+        waiting.join().expect("no panic").expect_err("cancelled")
+    });
+    assert_eq!(failure.code, FailureCode::Cancelled);
+}

@@ -1,0 +1,152 @@
+//! One request, one decision, on every way in: `explain`, `exec`, `tools`, the catalog, and the skill
+//! tool of the library, asked about the same skill under the same rules.
+
+use metier_config::{Scope, Settings, parse};
+use metier_loader::tool::{LoadDecision, LoadPolicy, OfferedSkill};
+use metier_policy::{Invoker, Memory, Policy, TrustedFolders, UnixTime};
+use metier_registry::{Root, ScanOptions, scan};
+use metier_skill::Source;
+use metier_testkit::TestHome;
+use metier_tools::LoadGate;
+use metier_tools::ground::places_of;
+use metier_tools::rules::layers_of;
+use serde_json::Value;
+
+use crate::support::{json, run, texts};
+
+/// Rules of the user's file, and what they mean for loading the skill and for its script.
+const CASES: &[(&str, &str, &str, &str)] = &[
+    ("no rules", "[]", "allow", "ask"),
+    (
+        "everything allowed",
+        r#"[{"permission": "*", "pattern": "*", "effect": "allow"}]"#,
+        "allow",
+        "allow",
+    ),
+    (
+        "loading denied",
+        r#"[{"permission": "load_skill", "pattern": "user:work", "effect": "deny"}]"#,
+        "deny",
+        "ask",
+    ),
+    (
+        "loading asks",
+        r#"[{"permission": "load_skill", "pattern": "wo*", "effect": "ask"}]"#,
+        "ask",
+        "ask",
+    ),
+    (
+        "the script allowed",
+        r#"[{"permission": "run_script", "pattern": "work/scripts/run.sh", "effect": "allow"}]"#,
+        "allow",
+        "allow",
+    ),
+    (
+        "scripts denied",
+        r#"[{"permission": "run_script", "pattern": "*", "effect": "deny"}]"#,
+        "allow",
+        "deny",
+    ),
+    (
+        "the last rule wins",
+        r#"[{"permission": "load_skill", "pattern": "*", "effect": "deny"}, {"permission": "load_skill", "pattern": "work", "effect": "allow"}]"#,
+        "allow",
+        "ask",
+    ),
+];
+
+fn home(rules: &str) -> TestHome {
+    let home = TestHome::new();
+    home.skill("home/.agents/skills/work", "work", "Works.");
+    home.write("home/.agents/skills/work/scripts/run.sh", "echo ran\n");
+    home.write("home/.agent/config.json", format!(r#"{{"permissions": {rules}}}"#));
+    home
+}
+
+fn effect(document: &Value) -> &str {
+    document["effect"].as_str().expect("an effect")
+}
+
+/// What the library's skill tool would be told.
+fn by_the_library(home: &TestHome, rules: &str) -> &'static str {
+    let text = format!(r#"{{"permissions": {rules}}}"#);
+    let layer = parse(&text, "config.json", Scope::User).expect("a configuration");
+    let settings = Settings::merge(Some(&layer), None);
+    let root = Root {
+        source: Source::User,
+        path: home.path().join("home/.agents/skills"),
+        plugin: None,
+        required: true,
+    };
+    let roots = [root];
+    let found = scan(&roots, &ScanOptions { builtin: false, ..ScanOptions::default() });
+    let places = places_of(&found.index, &roots, &home.project(), None).expect("places");
+    let layers = layers_of(&settings).expect("rules");
+    let policy = layers.into_iter().fold(Policy::new(places), Policy::with_layer);
+    let gate = LoadGate {
+        policy: &policy,
+        answers: &Memory::default(),
+        trusted: &TrustedFolders::default(),
+        now: UnixTime(0),
+        invoker: Invoker::Model,
+        index: &found.index,
+    };
+    let entry = found.index.find("work").expect("the skill");
+    let offered = OfferedSkill {
+        name: "work".to_owned(),
+        source: Source::User,
+        path: entry.path.to_string_lossy().into_owned(),
+        digest: entry.digest,
+    };
+    match gate.decide(&offered) {
+        LoadDecision::Allow => "allow",
+        LoadDecision::Ask(_) => "ask",
+        LoadDecision::Deny(_) => "deny",
+    }
+}
+
+#[test]
+fn every_way_in_gives_the_same_decision() {
+    for (case, rules, load, script) in CASES {
+        let home = home(rules);
+        let explained = json(&home, &["explain", "load_skill", "work", "--json"]);
+        assert_eq!(effect(&explained), *load, "{case}: explain load_skill");
+        assert_eq!(by_the_library(&home, rules), *load, "{case}: the skill tool");
+        let tools = json(&home, &["tools", "--skill", "work", "--json"]);
+        let rows = tools["tools"].as_array().expect("a list");
+        let row = rows.iter().find(|row| row["name"] == "load_skill").expect("a row");
+        assert_eq!(effect(row), *load, "{case}: tools");
+        let catalog = json(&home, &["catalog", "--json"]);
+        let shown = texts(&catalog["shown"], "name").contains(&"work");
+        assert_eq!(shown, *load != "deny", "{case}: the catalog");
+
+        let args = ["explain", "run_script", "scripts/run.sh", "--skill", "work", "--json"];
+        assert_eq!(effect(&json(&home, &args)), *script, "{case}: explain run_script");
+        let ran = run(&home, &["exec", "--json", "work", "scripts/run.sh"]);
+        let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let by_exec = match document["error"]["code"].as_str() {
+            Some("denied") => "deny",
+            Some("needs-approval") => "ask",
+            // It was allowed, and ran or could not be held here.
+            _ => "allow",
+        };
+        assert_eq!(by_exec, *script, "{case}: exec {document}");
+        assert_eq!(ran.code == 3, *script != "allow", "{case}: exec");
+    }
+}
+
+#[test]
+fn an_unreadable_configuration_starts_nothing() {
+    let home = home("[]");
+    home.write("home/.agent/config.json", r#"{"permissions": [{"permission": "run_script"#);
+    for args in [
+        &["exec", "--yes", "work", "scripts/run.sh"][..],
+        &["catalog"],
+        &["tools"],
+        &["explain", "load_skill", "work"],
+        &["trust"],
+    ] {
+        let output = run(&home, args);
+        assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{args:?} {output:?}");
+    }
+}

@@ -1,0 +1,246 @@
+//! Changing one setting in a file that a person wrote: the text goes in, the new text comes out.
+//!
+//! Everything else stays byte for byte: comments, order, indentation, trailing commas, line ends.
+//! A text that is not a valid configuration is refused, never rewritten. Callers read and write the
+//! file themselves; `metier enable` and `metier disable` do.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::{Object, Value as Node};
+use jsonc_parser::common::Ranged;
+
+use crate::error::{ConfigError, ErrorKind};
+use crate::layer::{Scope, parse};
+use crate::syntax::parse_tree;
+
+/// One level of indentation where the text shows none of its own.
+const INDENT: &str = "  ";
+
+/// `text` with `skills.<id>.enabled` set, and nothing else changed; a file that is not there yet is
+/// `{}`. Setting what is set already gives the same text.
+///
+/// ```
+/// use metier_config::{Scope, set_skill_enabled};
+///
+/// let text = "{\n  // quiet, please\n  \"profile\": \"strict\",\n}\n";
+/// let edited = set_skill_enabled(text, "config.json", Scope::User, "user:pdf", false).unwrap();
+/// assert_eq!(
+///     edited,
+///     "{\n  // quiet, please\n  \"profile\": \"strict\",\n  \"skills\": {\n    \
+///      \"user:pdf\": { \"enabled\": false },\n  },\n}\n"
+/// );
+/// ```
+///
+/// # Errors
+///
+/// The problems of a text that [`parse`] refuses, before the change or after it (a file at its
+/// limit of size can become too large). The caller must then leave the file alone.
+pub fn set_skill_enabled(
+    text: &str,
+    origin: &str,
+    scope: Scope,
+    id: &str,
+    enabled: bool,
+) -> Result<String, Vec<ConfigError>> {
+    parse(text, origin, scope)?;
+    let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let body = &text[mark..];
+    let edited = match parse_tree(body) {
+        Ok(Node::Object(root)) => edit(body, &root, id, enabled),
+        // `parse` has read the same text and found an object.
+        _ => return Err(vec![unexpected(origin)]),
+    };
+    let edited = format!("{}{edited}", &text[..mark]);
+    // The law of this file, held at run time too: what is written says what was asked for.
+    let says = parse(&edited, origin, scope)?.config().skills.get(id).map(|skill| skill.enabled);
+    if says == Some(enabled) { Ok(edited) } else { Err(vec![unexpected(origin)]) }
+}
+
+fn unexpected(origin: &str) -> ConfigError {
+    ConfigError {
+        file: origin.to_owned(),
+        line: 1,
+        column: 1,
+        key_path: "skills".to_owned(),
+        kind: ErrorKind::BadValue,
+        message: "the setting cannot be put into this file".to_owned(),
+        help: "this is a fault in Metier; please report it with the file".to_owned(),
+    }
+}
+
+fn edit(text: &str, root: &Object<'_>, id: &str, enabled: bool) -> String {
+    let value = if enabled { "true" } else { "false" };
+    let line = format!("{}: {{ \"enabled\": {value} }}", quoted(id));
+    let Some(skills) = object_in(root, "skills") else {
+        return add(text, root, |layout| layout.nested("skills", &line));
+    };
+    let Some(skill) = object_in(skills, id) else {
+        return add(text, skills, |_| line);
+    };
+    match skill.properties.iter().find(|prop| prop.name.as_str() == "enabled") {
+        Some(prop) => {
+            let Range { start, end } = prop.value.start()..prop.value.end();
+            format!("{}{value}{}", &text[..start], &text[end..])
+        }
+        None => add(text, skill, |_| format!("\"enabled\": {value}")),
+    }
+}
+
+fn object_in<'o, 'a>(object: &'o Object<'a>, key: &str) -> Option<&'o Object<'a>> {
+    match &object.properties.iter().find(|prop| prop.name.as_str() == key)?.value {
+        Node::Object(inner) => Some(inner),
+        _ => None,
+    }
+}
+
+fn quoted(key: &str) -> String {
+    serde_json::Value::from(key).to_string()
+}
+
+/// How the properties of an object stand in the text, so that a new one looks like the others.
+struct Layout {
+    /// `None` when properties share a line.
+    own_line: Option<OwnLine>,
+    trailing_comma: bool,
+}
+
+struct OwnLine {
+    line_end: &'static str,
+    indent: String,
+    /// What one more level adds.
+    step: String,
+}
+
+impl Layout {
+    /// A property `key` whose value is an object that holds `line`.
+    fn nested(&self, key: &str, line: &str) -> String {
+        match &self.own_line {
+            None => format!("\"{key}\": {{ {line} }}"),
+            Some(OwnLine { line_end, indent, step }) => {
+                let comma = if self.trailing_comma { "," } else { "" };
+                format!("\"{key}\": {{{line_end}{indent}{step}{line}{comma}{line_end}{indent}}}")
+            }
+        }
+    }
+
+    /// What stands before a new property.
+    fn before(&self) -> String {
+        match &self.own_line {
+            None => " ".to_owned(),
+            Some(own) => format!("{}{}", own.line_end, own.indent),
+        }
+    }
+}
+
+/// Adds a property at the end of `object`, after the last comment in it: a comment that stands
+/// behind a value on its line stays there.
+fn add(text: &str, object: &Object<'_>, property: impl FnOnce(&Layout) -> String) -> String {
+    let Some(last) = object.properties.last() else {
+        return fill(text, object, property);
+    };
+    let value_end = last.end();
+    let gap = Gap::read(text, value_end..object.end() - 1);
+    let first = object.properties.first().unwrap_or(last);
+    let shown = own_indent(text, first.start());
+    let layout = Layout {
+        own_line: (shown.is_some() || gap.ends_in_line_comment)
+            .then(|| own_line(text, object, shown)),
+        trailing_comma: gap.has_comma,
+    };
+    let (missing, trailing) = if gap.has_comma { ("", ",") } else { (",", "") };
+    let property = property(&layout);
+    let before = layout.before();
+    let (kept, rest) = (&text[value_end..gap.last_end], &text[gap.last_end..]);
+    format!("{}{missing}{kept}{before}{property}{trailing}{rest}", &text[..value_end])
+}
+
+/// Puts a first property into an object that holds nothing, or only comments.
+fn fill(text: &str, object: &Object<'_>, property: impl FnOnce(&Layout) -> String) -> String {
+    let close = object.end() - 1;
+    let gap = Gap::read(text, object.start() + 1..close);
+    // In a file of several lines, and in a file of nothing, a setting has a line of its own.
+    let is_root = !text[..object.start()].contains('{');
+    let lines = is_root || text[..close].contains(['\n', '\r']);
+    let layout =
+        Layout { own_line: lines.then(|| own_line(text, object, None)), trailing_comma: false };
+    let property = property(&layout);
+    let before = layout.before();
+    if text[gap.last_end..close].contains(['\n', '\r']) {
+        let (head, rest) = text.split_at(gap.last_end);
+        return format!("{head}{before}{property}{rest}");
+    }
+    let after = match &layout.own_line {
+        Some(own) => format!("{}{}", own.line_end, indent_of(text, object.start())),
+        None => " ".to_owned(),
+    };
+    format!("{}{before}{property}{after}{}", &text[..close], &text[close..])
+}
+
+/// What stands between the last value of an object (or its opening bracket) and its end.
+struct Gap {
+    has_comma: bool,
+    /// Where the last comma or comment ends, or else the start.
+    last_end: usize,
+    /// After a line comment nothing can go on in the same line.
+    ends_in_line_comment: bool,
+}
+
+impl Gap {
+    fn read(text: &str, range: Range<usize>) -> Self {
+        let mut gap = Self { has_comma: false, last_end: range.start, ends_in_line_comment: false };
+        let mut at = range.start;
+        while at < range.end {
+            let rest = &text.as_bytes()[at..range.end];
+            let length = if rest.starts_with(b"//") {
+                rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len())
+            } else if rest.starts_with(b"/*") {
+                let inner = rest[2..].windows(2).position(|pair| pair == b"*/");
+                inner.map_or(rest.len(), |inner| inner + 4)
+            } else if rest[0] == b',' {
+                1
+            } else {
+                at += 1;
+                continue;
+            };
+            gap.has_comma |= rest[0] == b',';
+            gap.ends_in_line_comment = rest.starts_with(b"//");
+            at += length;
+            gap.last_end = at;
+        }
+        gap
+    }
+}
+
+/// The lines of an object's properties: as the first one shows, or one step further in than the
+/// line on which the object opens.
+fn own_line(text: &str, object: &Object<'_>, shown: Option<&str>) -> OwnLine {
+    let outer = indent_of(text, object.start());
+    let own = shown.and_then(|indent| indent.strip_prefix(outer)).filter(|step| !step.is_empty());
+    let step = own.or_else(|| first_indent(text)).unwrap_or(INDENT);
+    let indent = shown.map_or_else(|| format!("{outer}{step}"), str::to_owned);
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    OwnLine { line_end, indent, step: step.to_owned() }
+}
+
+/// The first indentation in the file: it shows how its author indents.
+fn first_indent(text: &str) -> Option<&str> {
+    let mut indents = text.split(['\n', '\r']).map(|line| indent_of(line, line.len()));
+    indents.find(|indent| !indent.is_empty())
+}
+
+/// The blanks before `at`, when nothing else stands before it on its line.
+fn own_indent(text: &str, at: usize) -> Option<&str> {
+    let line = line_start(text, at);
+    let before = &text[line..at];
+    (line > 0 && before.trim_start_matches([' ', '\t']).is_empty()).then_some(before)
+}
+
+/// The blanks at the start of the line that holds `at`.
+fn indent_of(text: &str, at: usize) -> &str {
+    let line = &text[line_start(text, at)..at];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1)
+}

@@ -1,0 +1,321 @@
+//! Directories that appear, move and go whole: a reader sees all of one or nothing.
+//!
+//! What is new is built in a hidden directory beside its place and renamed into it; nothing that
+//! stands there is ever replaced. Where a rename cannot cross to another file system, a copy is made
+//! whole before the original goes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file of a directory that is to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct NewFile<'a> {
+    /// Its path below the directory, with `/` between names.
+    pub path: &'a str,
+    /// What it holds.
+    pub bytes: &'a [u8],
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+/// How a directory or link was moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Moved {
+    /// By one rename.
+    Renamed,
+    /// By a copy to another file system. What could not be removed of the original has this name.
+    Copied {
+        /// The rest of the original.
+        left: Option<PathBuf>,
+    },
+}
+
+/// Makes the directory `target` with `files`. Fails when anything stands there; then, and on any
+/// other failure, nothing is left behind.
+pub fn create_dir_whole(target: &Path, files: &[NewFile<'_>]) -> io::Result<()> {
+    if fs::symlink_metadata(target).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let made = make_parents(target)?;
+    build(target, files).inspect_err(|_| undo(&made))
+}
+
+fn build(target: &Path, files: &[NewFile<'_>]) -> io::Result<()> {
+    let staged = hidden_beside(target)?;
+    let dir = staged.path().join("new");
+    fs::create_dir(&dir)?;
+    for file in files {
+        let path = dir.join(file.path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            options.mode(if file.executable { 0o777 } else { 0o666 });
+        }
+        let mut out = options.open(&path)?;
+        out.write_all(file.bytes)?;
+        out.sync_all()?;
+    }
+    rename_new(&dir, target)
+}
+
+/// Makes a directory of its own in `folder`, whose name starts with `prefix`. Both are for their
+/// owner alone. The caller owns the new one.
+pub fn make_dir_for(folder: &Path, prefix: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(folder, PermissionsExt::from_mode(0o700))?;
+        }
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix).rand_bytes(4);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    Ok(builder.tempdir_in(folder)?.keep())
+}
+
+/// Moves a directory (or a link, as a link) to a place where nothing stands. On failure the
+/// original is where it was, and nothing is left at the new place.
+pub fn move_whole(from: &Path, to: &Path) -> io::Result<Moved> {
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let made = make_parents(to)?;
+    match rename_new(from, to) {
+        Ok(()) => Ok(Moved::Renamed),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            copy_then_remove(from, to).inspect_err(|_| undo(&made))
+        }
+        Err(error) => {
+            undo(&made);
+            Err(error)
+        }
+    }
+}
+
+/// Removes a directory with all that is below it, or a link; links are not followed. What is not
+/// there is fine.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn copy_then_remove(from: &Path, to: &Path) -> io::Result<Moved> {
+    let staged = hidden_beside(to)?;
+    let copy = staged.path().join("copy");
+    copy_tree(from, &copy)?;
+    rename_new(&copy, to)?;
+    // The original goes by one rename first, so that it is never seen half-removed.
+    let aside = hidden_beside(from).and_then(|dir| {
+        rename_new(from, &dir.path().join("old"))?;
+        Ok(dir)
+    });
+    let aside = match aside {
+        Ok(aside) => aside,
+        Err(error) => {
+            let _ = remove_tree(to);
+            return Err(error);
+        }
+    };
+    let rest = aside.path().to_owned();
+    let left = aside.close().is_err().then_some(rest);
+    Ok(Moved::Copied { left })
+}
+
+/// Copies a tree with permissions and times; links stay links. What is neither file, directory nor
+/// link cannot be copied.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    let mut dirs = Vec::new();
+    let mut open = vec![(from.to_owned(), to.to_owned())];
+    while let Some((from, to)) = open.pop() {
+        let data = fs::symlink_metadata(&from)?;
+        if data.is_symlink() {
+            copy_link(&from, &to)?;
+        } else if data.is_dir() {
+            fs::create_dir(&to)?;
+            for entry in fs::read_dir(&from)? {
+                let name = entry?.file_name();
+                open.push((from.join(&name), to.join(&name)));
+            }
+            dirs.push((to, data));
+        } else if data.is_file() {
+            fs::copy(&from, &to)?;
+            let copy = File::options().read(true).open(&to)?;
+            copy.set_modified(data.modified()?)?;
+            copy.sync_all()?;
+        } else {
+            let what = format!("{} is neither a file nor a directory", from.display());
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+    }
+    // Last, from the inside out: nothing can be put into a directory that is read-only.
+    for (dir, data) in dirs.into_iter().rev() {
+        fs::set_permissions(&dir, data.permissions())?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(fs::read_link(from)?, to)
+}
+
+#[cfg(not(unix))]
+fn copy_link(from: &Path, _: &Path) -> io::Result<()> {
+    let what = format!("{} is a link, which cannot be copied here", from.display());
+    Err(io::Error::new(io::ErrorKind::Unsupported, what))
+}
+
+/// A hidden directory beside `path`, which goes when it is dropped. A scan does not look into it.
+fn hidden_beside(path: &Path) -> io::Result<tempfile::TempDir> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::Builder::new().prefix(".metier-").tempdir_in(parent)
+}
+
+/// The directories above `path` that had to be made, outermost first.
+fn make_parents(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let missing = path
+        .ancestors()
+        .skip(1)
+        .take_while(|dir| !dir.as_os_str().is_empty() && fs::symlink_metadata(dir).is_err());
+    let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    let mut made = Vec::new();
+    for dir in missing.into_iter().rev() {
+        match fs::create_dir(&dir) {
+            Ok(()) => made.push(dir),
+            // Somebody else was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                undo(&made);
+                return Err(error);
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// Removes directories that were made in vain, unless somebody uses them by now.
+fn undo(made: &[PathBuf]) {
+    for dir in made.iter().rev() {
+        let _ = fs::remove_dir(dir);
+    }
+}
+
+/// Renames to a place where nothing stands. A plain rename would replace an empty directory.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            // This kernel or file system cannot promise it.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILES: &[NewFile<'_>] = &[
+        NewFile { path: "SKILL.md", bytes: b"text", executable: false },
+        NewFile { path: "scripts/main.py", bytes: b"#!", executable: true },
+    ];
+
+    fn names(dir: &Path) -> Vec<String> {
+        crate::read_dir_names(dir).expect("lists")
+    }
+
+    #[test]
+    fn a_directory_appears_whole_and_replaces_nothing() {
+        let dir = tempfile::tempdir().expect("dir");
+        let target = dir.path().join("a/b/skill");
+        create_dir_whole(&target, FILES).expect("makes it and what is above");
+        assert_eq!(names(&target), ["SKILL.md", "scripts"]);
+        assert_eq!(names(&dir.path().join("a/b")), ["skill"]);
+        let empty = dir.path().join("empty");
+        fs::create_dir(&empty).expect("dir");
+        for taken in [&target, &empty] {
+            let error = create_dir_whole(taken, FILES).expect_err("taken");
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(names(&empty).len(), 0);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &str| {
+                fs::metadata(target.join(path)).expect("there").permissions().mode() & 0o777
+            };
+            assert_eq!(mode("SKILL.md") & 0o111, 0);
+            assert_eq!(mode("scripts/main.py") & 0o100, 0o100);
+            assert_eq!(mode("") | 0o022, mode("scripts") | 0o022, "as the user's mask says");
+        }
+    }
+
+    #[test]
+    fn a_failure_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().expect("dir");
+        let bad = [NewFile { path: "a", bytes: b"", executable: false }; 2];
+        assert!(create_dir_whole(&dir.path().join("x/y/skill"), &bad).is_err());
+        assert_eq!(names(dir.path()).len(), 0);
+        assert!(move_whole(&dir.path().join("none"), &dir.path().join("x/y")).is_err());
+        assert_eq!(names(dir.path()).len(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_copy_keeps_links_permissions_and_times_and_the_original_goes() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let dir = tempfile::tempdir().expect("dir");
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        create_dir_whole(&from, FILES).expect("makes it");
+        symlink("../secret", from.join("link")).expect("link");
+        fs::set_permissions(from.join("scripts"), PermissionsExt::from_mode(0o555)).expect("chmod");
+        let before = fs::metadata(from.join("SKILL.md")).expect("there").modified().expect("time");
+        // What a rename across file systems falls back to.
+        assert_eq!(copy_then_remove(&from, &to).expect("moves"), Moved::Copied { left: None });
+        assert!(!from.exists());
+        assert_eq!(names(dir.path()), ["to"]);
+        assert_eq!(fs::read_link(to.join("link")).expect("a link"), Path::new("../secret"));
+        let data = fs::metadata(to.join("SKILL.md")).expect("there");
+        assert_eq!(data.modified().expect("time"), before);
+        let mode = fs::metadata(to.join("scripts")).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o555);
+        fs::set_permissions(to.join("scripts"), PermissionsExt::from_mode(0o755)).expect("chmod");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_be_copied_stays_where_it_is() {
+        let dir = tempfile::tempdir().expect("dir");
+        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+        create_dir_whole(&from, FILES).expect("makes it");
+        let _socket = std::os::unix::net::UnixListener::bind(from.join("socket")).expect("socket");
+        assert!(copy_then_remove(&from, &to).is_err());
+        assert_eq!(names(dir.path()), ["from"]);
+        assert_eq!(names(&from), ["SKILL.md", "scripts", "socket"]);
+    }
+}

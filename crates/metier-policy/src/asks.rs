@@ -1,0 +1,392 @@
+//! Open questions between the thread that waits and whoever can answer: terminal, web page, server.
+//!
+//! Every listener hears of every ask, and the first answer wins. A run never hangs on a question
+//! that nobody can hear: when the last listener goes, what is open ends as [`Outcome::NobodyListens`],
+//! and so does what is opened afterwards. Who wants to answer therefore listens, or at least holds a
+//! [`Listener`]. A [`Waiter`] waits as a thread does, or as a future on any runtime.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::decision::Decision;
+use crate::error::PolicyError;
+use crate::request::Request;
+
+/// The id of an ask, unique in its [`Asks`]: `ask-7`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskId(u64);
+
+/// A question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ask {
+    /// Its id.
+    pub id: AskId,
+    /// What is wanted.
+    pub request: Request,
+    /// Why it is a question.
+    pub decision: Decision,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Yes, this time.
+    Once,
+    /// Yes, and do not ask again; the one who waits remembers it.
+    Always,
+    /// No, with words for the model, which may be empty.
+    Reject(String),
+}
+
+/// What listeners hear.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AskEvent {
+    /// Somebody waits for an answer. Who starts to listen hears of what is open already.
+    Opened {
+        /// The question.
+        ask: Arc<Ask>,
+    },
+    /// It was answered.
+    Answered {
+        /// Which ask.
+        id: AskId,
+        /// The answer.
+        answer: Answer,
+        /// Who answered.
+        by: String,
+    },
+    /// Nobody waits any more: the run went on or ended, or the time was up.
+    Withdrawn {
+        /// Which ask.
+        id: AskId,
+    },
+}
+
+/// How waiting ended. Whatever is no yes is a no.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Somebody answered.
+    Answered {
+        /// The answer.
+        answer: Answer,
+        /// Who.
+        by: String,
+    },
+    /// The ask was withdrawn.
+    Withdrawn,
+    /// The time was up.
+    TimedOut,
+    /// There was nobody, or is nobody any more, who could answer.
+    NobodyListens,
+}
+
+impl Outcome {
+    /// Whether it may be done.
+    pub const fn permits(&self) -> bool {
+        matches!(self, Self::Answered { answer: Answer::Once | Answer::Always, .. })
+    }
+}
+
+/// The open questions of a program. A clone is the same list.
+#[derive(Clone, Default)]
+pub struct Asks {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    made: u64,
+    closed: bool,
+    asks: BTreeMap<AskId, Entry>,
+    listeners: BTreeMap<u64, Sender<AskEvent>>,
+}
+
+struct Entry {
+    ask: Arc<Ask>,
+    outcome: Option<Outcome>,
+    waker: Option<Waker>,
+}
+
+impl Entry {
+    fn end(&mut self, outcome: Outcome) {
+        self.outcome = Some(outcome);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl State {
+    fn tell(&self, event: &AskEvent) {
+        for listener in self.listeners.values() {
+            // One that is gone has been, or is about to be, taken off the list.
+            let _ = listener.send(event.clone());
+        }
+    }
+
+    fn open(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.asks.values_mut().filter(|entry| entry.outcome.is_none())
+    }
+}
+
+impl Shared {
+    /// A thread that panicked elsewhere leaves the list as true as it was.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Asks {
+    /// A list without questions and listeners.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks about a request, and gives what to wait with.
+    pub fn open(&self, request: Request, decision: Decision) -> Waiter {
+        let mut state = self.shared.lock();
+        state.made += 1;
+        let id = AskId(state.made);
+        let ask = Arc::new(Ask { id, request, decision });
+        let outcome = if state.closed {
+            Some(Outcome::Withdrawn)
+        } else if state.listeners.is_empty() {
+            Some(Outcome::NobodyListens)
+        } else {
+            state.tell(&AskEvent::Opened { ask: Arc::clone(&ask) });
+            None
+        };
+        state.asks.insert(id, Entry { ask, outcome, waker: None });
+        Waiter { id, shared: Arc::clone(&self.shared) }
+    }
+
+    /// Starts to listen. What is open is heard of at once.
+    pub fn subscribe(&self) -> Listener {
+        let (sender, receiver) = channel();
+        let mut state = self.shared.lock();
+        for entry in state.open() {
+            let _ = sender.send(AskEvent::Opened { ask: Arc::clone(&entry.ask) });
+        }
+        state.made += 1;
+        let key = state.made;
+        state.listeners.insert(key, sender);
+        Listener { key, receiver, shared: Arc::clone(&self.shared) }
+    }
+
+    /// Answers an ask. Of several answers the first counts; the others get an error.
+    ///
+    /// "Always" also lets pass what else is open and would be remembered in the same words.
+    pub fn answer(&self, id: AskId, answer: &Answer, by: &str) -> Result<(), PolicyError> {
+        let mut state = self.shared.lock();
+        let open = state.asks.get(&id).filter(|entry| entry.outcome.is_none());
+        let asked = Arc::clone(&open.ok_or_else(|| PolicyError::NotPending(id.to_string()))?.ask);
+        let covered = |other: &Ask| {
+            *answer == Answer::Always
+                && other.request.permission == asked.request.permission
+                && other.request.skill == asked.request.skill
+                && other.request.remember == asked.request.remember
+        };
+        let mut events = Vec::new();
+        for entry in state.open() {
+            let answer = match &*entry.ask {
+                ask if ask.id == id => answer.clone(),
+                ask if covered(ask) => Answer::Once,
+                _ => continue,
+            };
+            let by = by.to_owned();
+            let event =
+                AskEvent::Answered { id: entry.ask.id, answer: answer.clone(), by: by.clone() };
+            entry.end(Outcome::Answered { answer, by });
+            events.push(event);
+        }
+        for event in &events {
+            state.tell(event);
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+        Ok(())
+    }
+
+    /// Withdraws an ask, so that whoever waits goes on; for a run that is cancelled.
+    pub fn withdraw(&self, id: AskId) {
+        withdraw(&self.shared, id);
+    }
+
+    /// Withdraws all asks and takes no more; for a program that ends.
+    pub fn close(&self) {
+        let mut state = self.shared.lock();
+        state.closed = true;
+        let open: Vec<AskId> = state.open().map(|entry| entry.ask.id).collect();
+        drop(state);
+        for id in open {
+            self.withdraw(id);
+        }
+    }
+
+    /// What is open, oldest first.
+    pub fn pending(&self) -> Vec<Arc<Ask>> {
+        self.shared.lock().open().map(|entry| Arc::clone(&entry.ask)).collect()
+    }
+}
+
+fn withdraw(shared: &Shared, id: AskId) {
+    let mut state = shared.lock();
+    if let Some(entry) = state.asks.get_mut(&id).filter(|entry| entry.outcome.is_none()) {
+        entry.end(Outcome::Withdrawn);
+        state.tell(&AskEvent::Withdrawn { id });
+    }
+    drop(state);
+    shared.changed.notify_all();
+}
+
+/// Hears of asks. Dropping it is always safe.
+pub struct Listener {
+    key: u64,
+    receiver: Receiver<AskEvent>,
+    shared: Arc<Shared>,
+}
+
+impl Listener {
+    /// The next event, if there is one already.
+    pub fn try_next(&self) -> Option<AskEvent> {
+        self.receiver.try_recv().ok()
+    }
+
+    /// The next event within this time.
+    pub fn next_within(&self, time: Duration) -> Option<AskEvent> {
+        self.receiver.recv_timeout(time).ok()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.listeners.remove(&self.key);
+        if state.listeners.is_empty() {
+            state.open().for_each(|entry| entry.end(Outcome::NobodyListens));
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+}
+
+/// Waits for the answer to one ask. Dropping it withdraws the ask.
+pub struct Waiter {
+    id: AskId,
+    shared: Arc<Shared>,
+}
+
+impl Waiter {
+    /// The ask it waits for.
+    pub const fn id(&self) -> AskId {
+        self.id
+    }
+
+    /// How it ended, if it has.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.shared.lock().asks.get(&self.id).and_then(|entry| entry.outcome.clone())
+    }
+
+    /// Waits until it ends.
+    pub fn wait(self) -> Outcome {
+        let mut state = self.shared.lock();
+        while let Some(entry) = state.asks.get(&self.id) {
+            if let Some(outcome) = entry.outcome.clone() {
+                return outcome;
+            }
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        Outcome::Withdrawn
+    }
+
+    /// Waits no longer than this; then the ask is withdrawn.
+    pub fn wait_within(self, time: Duration) -> Outcome {
+        let is_open = |state: &mut State| {
+            state.asks.get(&self.id).is_some_and(|entry| entry.outcome.is_none())
+        };
+        let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), time, is_open);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let outcome = state.asks.get(&self.id).and_then(|entry| entry.outcome.clone());
+        drop(state);
+        outcome.unwrap_or(Outcome::TimedOut)
+    }
+}
+
+impl Future for Waiter {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        let mut state = self.shared.lock();
+        let Some(entry) = state.asks.get_mut(&self.id) else {
+            return Poll::Ready(Outcome::Withdrawn);
+        };
+        if let Some(outcome) = entry.outcome.clone() {
+            return Poll::Ready(outcome);
+        }
+        entry.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        withdraw(&self.shared, self.id);
+        self.shared.lock().asks.remove(&self.id);
+    }
+}
+
+impl fmt::Debug for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asks").field("pending", &self.pending()).finish()
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiter").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for AskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ask-{}", self.0)
+    }
+}
+
+impl FromStr for AskId {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let number = text.strip_prefix("ask-").and_then(|number| number.parse().ok());
+        number.map(Self).ok_or_else(|| PolicyError::NotPending(text.to_owned()))
+    }
+}
+
+impl Serialize for AskId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

@@ -1,0 +1,221 @@
+//! A decision and how it came about: data for programs, sentences for people.
+//!
+//! Every sentence shows foreign text escaped, so that it can go to a terminal or a model as it is.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::effect::Effect;
+use crate::error::shown;
+use crate::memory::UnixTime;
+use crate::permission::Permission;
+use crate::rule::{RuleAt, RuleSource};
+use crate::subject::Subject;
+
+/// Who has a say in a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LayerKind {
+    /// An administrator's rules.
+    Managed,
+    /// The user's rules.
+    User,
+    /// What holds where neither of them has a rule.
+    Default,
+    /// The list of tools that ask before each use.
+    Approval,
+    /// The project's rules.
+    Project,
+    /// A skill's `allowed-tools`.
+    Skill,
+    /// This run's rules.
+    Run,
+    /// Trust in the project's skills.
+    Trust,
+    /// What nothing lowers.
+    Floor,
+}
+
+impl LayerKind {
+    /// The word used in JSON and sentences.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Default => "default",
+            Self::Approval => "approval",
+            Self::Project => "project",
+            Self::Skill => "skill",
+            Self::Run => "run",
+            Self::Trust => "trust",
+            Self::Floor => "floor",
+        }
+    }
+}
+
+impl From<RuleSource> for LayerKind {
+    fn from(source: RuleSource) -> Self {
+        match source {
+            RuleSource::Managed => Self::Managed,
+            RuleSource::User => Self::User,
+            RuleSource::Approval => Self::Approval,
+            RuleSource::Project => Self::Project,
+            RuleSource::Run => Self::Run,
+        }
+    }
+}
+
+impl fmt::Display for LayerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What one layer said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// Which layer.
+    pub layer: LayerKind,
+    /// What it said.
+    pub effect: Effect,
+    /// Why, as the end of a sentence.
+    pub because: String,
+    /// The rule that won, where the layer has rules.
+    pub rule: Option<RuleAt>,
+    /// The rules that matched too and came earlier; only where they were asked for.
+    pub losers: Vec<RuleAt>,
+}
+
+/// Why an ask became an allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lifted {
+    /// Somebody answered "always" before.
+    Remembered {
+        /// The id of the answer.
+        id: String,
+        /// When it was given.
+        granted_at: UnixTime,
+    },
+    /// The skill's `allowed-tools` lists it, and the user lets trusted skills approve that way.
+    Preapproved {
+        /// The entry.
+        entry: String,
+    },
+}
+
+/// What was decided about a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// What happens.
+    pub effect: Effect,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// What the request wanted to do.
+    pub permission: Permission,
+    /// The subject that decided: of several, the one with the strictest answer.
+    pub subject: Subject,
+    /// What each layer said about that subject; a layer without an opinion is left out.
+    pub layers: Vec<Verdict>,
+    /// Why an ask became an allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifted: Option<Lifted>,
+}
+
+impl Decision {
+    pub(crate) fn new(
+        permission: &Permission,
+        subject: Subject,
+        layers: Vec<Verdict>,
+        lifted: Option<Lifted>,
+    ) -> Self {
+        let strictest = layers.iter().map(|verdict| verdict.effect).min().unwrap_or(Effect::Deny);
+        let effect = if lifted.is_some() { Effect::Allow } else { strictest };
+        let mut decision = Self {
+            effect,
+            reason: String::new(),
+            permission: permission.clone(),
+            subject,
+            layers,
+            lifted,
+        };
+        decision.reason = decision.sentence();
+        decision
+    }
+
+    /// The layer that decided: of those with the strictest answer the one hardest to change.
+    pub fn deciding(&self) -> Option<&Verdict> {
+        let strictest = self.layers.iter().map(|verdict| verdict.effect).min()?;
+        self.layers.iter().rev().find(|verdict| verdict.effect == strictest)
+    }
+
+    fn sentence(&self) -> String {
+        let outcome = match self.effect {
+            Effect::Deny => "is refused",
+            Effect::Ask => "needs an answer",
+            Effect::Allow => "is allowed",
+        };
+        let because = match (&self.lifted, self.deciding()) {
+            (Some(Lifted::Remembered { id, .. }), _) => {
+                format!("you answered \"always\" before (answer {id})")
+            }
+            (Some(Lifted::Preapproved { entry }), _) => {
+                format!("the skill lists {} and is trusted to", shown(entry))
+            }
+            (None, Some(verdict)) => verdict.because.clone(),
+            (None, None) => "nothing speaks for it".to_owned(),
+        };
+        format!("{}: {because}", self.headline(outcome))
+    }
+
+    fn headline(&self, outcome: &str) -> String {
+        let about = match &self.subject {
+            Subject::Text(text) if text.is_empty() => String::new(),
+            subject => format!(" of {subject}"),
+        };
+        format!("`{}`{about} {outcome}", self.permission)
+    }
+
+    /// What to do about a refusal or an ask.
+    pub fn help(&self) -> Option<&'static str> {
+        if self.effect == Effect::Allow {
+            return None;
+        }
+        Some(match (self.deciding()?.layer, self.effect) {
+            (LayerKind::Floor, _) => "no rule opens this; do it yourself, outside a run",
+            (LayerKind::Trust, Effect::Deny) => {
+                "read the skill, then trust its folder with `metier trust`"
+            }
+            (LayerKind::Skill, _) => "the skill's author decides what `allowed-tools` lists",
+            (LayerKind::Default, Effect::Deny) => {
+                "switch the tool on with a rule under `permissions` in ~/.agent/config.json"
+            }
+            (_, Effect::Deny) => "change the rule, if it is yours to change",
+            _ => "answer once, always or no",
+        })
+    }
+
+    /// The whole story, a sentence a line: the outcome, each layer, and the rules that lost.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut lines = vec![self.reason.clone()];
+        for verdict in &self.layers {
+            lines.push(format!("{}: {}, {}", verdict.layer, verdict.effect, verdict.because));
+            lines.extend(verdict.losers.iter().map(|rule| format!("  overruled: {rule}")));
+        }
+        lines
+    }
+}
+
+impl fmt::Display for RuleAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rule = &self.rule;
+        write!(f, "{} {} {}", rule.effect, shown(&rule.permission), shown(&rule.pattern))?;
+        let origin = shown(&self.origin);
+        let origin = origin.trim_matches('`');
+        match self.line {
+            Some(line) => write!(f, " ({origin}:{line})"),
+            None => write!(f, " ({origin})"),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What holds where neither an administrator nor the user has a rule: by risk and by place.
+//!
+//! | risk | tools | default |
+//! |---|---|---|
+//! | low | `load_skill` | allow |
+//! | low | `read_file`, `list_dir`, `grep` | allow in the workspace and in loaded skills, else ask |
+//! | medium | `run_script` | ask |
+//! | high | the rest, foreign tools too | deny until a rule of the user's is about the tool, then ask |
+//!
+//! What a running script asks for is never allowed by default.
+
+use crate::effect::Effect;
+use crate::permission::{Permission, Risk};
+use crate::request::Invoker;
+use crate::subject::Subject;
+
+/// What the default depends on, apart from the request.
+pub(crate) struct Surroundings<'a> {
+    /// Whether a path is in the workspace or in the directory of a loaded skill.
+    pub(crate) at_home: &'a dyn Fn(&Subject) -> bool,
+    /// Whether a rule of the user's or an administrator's is about this tool.
+    pub(crate) switched_on: &'a dyn Fn() -> bool,
+}
+
+/// The default and its reason.
+pub(crate) fn by_risk(
+    permission: &Permission,
+    subject: &Subject,
+    invoker: Invoker,
+    around: &Surroundings<'_>,
+) -> (Effect, String) {
+    let (effect, why) = match permission.risk() {
+        Risk::Low if *permission == Permission::LoadSkill => {
+            (Effect::Allow, "skills may be loaded".to_owned())
+        }
+        Risk::Low if (around.at_home)(subject) => {
+            (Effect::Allow, "it reads inside the workspace or a loaded skill".to_owned())
+        }
+        Risk::Low => (Effect::Ask, "it reads outside the workspace".to_owned()),
+        Risk::Medium => (Effect::Ask, "it runs what a skill brought".to_owned()),
+        Risk::High if (around.switched_on)() => {
+            (Effect::Ask, format!("no rule of yours says more about `{permission}`"))
+        }
+        Risk::High => {
+            (Effect::Deny, format!("`{permission}` is off until a rule of yours is about it"))
+        }
+    };
+    if invoker == Invoker::Script && effect == Effect::Allow {
+        return (Effect::Ask, "a running script wants it".to_owned());
+    }
+    (effect, why)
+}

@@ -1,0 +1,42 @@
+//! What happens to a request: refused, asked about, or done. The order is the whole algebra.
+//!
+//! Everything that joins answers in this crate takes the smaller one, so no joining can widen.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What happens to a request, strictest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// It is refused.
+    Deny,
+    /// Somebody is asked first.
+    Ask,
+    /// It is done.
+    Allow,
+}
+
+impl Effect {
+    /// The word used in files, JSON and sentences.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+
+    /// The stricter of the two.
+    #[must_use]
+    pub fn strictest(self, other: Self) -> Self {
+        self.min(other)
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}

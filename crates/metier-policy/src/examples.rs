@@ -1,0 +1,188 @@
+//! Examples in policy files: a request and the expected answer, checked when the file is loaded.
+//!
+//! An example is about its own file: it must not fail because of somebody else's rules. A user's or
+//! administrator's file is judged with the default behind it, any other file by its rules alone,
+//! where a request that none of them matches is not tightened and so counts as allowed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::command_line::parse_command_line;
+use crate::decision::{Decision, LayerKind};
+use crate::effect::Effect;
+use crate::error::{PolicyError, shown};
+use crate::memory::{Memory, UnixTime};
+use crate::permission::Permission;
+use crate::places::Places;
+use crate::policy::{Policy, Situation};
+use crate::request::{Invoker, Request};
+use crate::rule::{Layer, RuleSource};
+use crate::subject::{AbsolutePath, Subject};
+
+/// A request and the answer that its author expects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    /// The request, such as `run_command git push` or `read_file src/a.rs`.
+    pub request: String,
+    /// What should come out.
+    pub expect: Effect,
+}
+
+/// An example that does not come out as its author expects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExampleFault {
+    /// The file.
+    pub origin: String,
+    /// The line in it.
+    pub line: Option<usize>,
+    /// The example.
+    pub example: Example,
+    /// What came out instead.
+    pub found: Found,
+}
+
+/// What came out of an example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Another answer, for this reason.
+    Other(Effect, String),
+    /// The text is no request.
+    NoRequest(PolicyError),
+}
+
+impl ExampleFault {
+    /// What is wrong, without the place.
+    pub fn message(&self) -> String {
+        let Example { request, expect } = &self.example;
+        let request = shown(request);
+        match &self.found {
+            Found::Other(effect, reason) => format!(
+                "the example {request} should come out as {expect}, but comes out as {effect}: \
+                 {reason}"
+            ),
+            Found::NoRequest(error) => format!("the example {request} is no request: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for ExampleFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        write!(f, "{}{line}: {}", self.origin, self.message())
+    }
+}
+
+impl std::error::Error for ExampleFault {}
+
+/// The subject that `words` name for a permission, as a person writes it: paths may be relative to
+/// the workspace or start with `~/`, a skill is `source:name`.
+pub fn subject_of(
+    permission: &Permission,
+    words: &[String],
+    places: &Places,
+) -> Result<Subject, PolicyError> {
+    let joined = words.join(" ");
+    match permission {
+        Permission::RunCommand => match words {
+            // One word with blanks is a line that somebody typed; several are already apart.
+            [line] if line.contains(char::is_whitespace) => {
+                parse_command_line(line).map(Subject::Command)
+            }
+            words => Subject::command(words.iter().cloned()),
+        },
+        Permission::ReadFile
+        | Permission::ListDir
+        | Permission::Grep
+        | Permission::WriteFile
+        | Permission::DeleteFile => resolve(&joined, places).map(Subject::Path),
+        Permission::NetworkRequest => {
+            let host = joined.split_once("://").map_or(&*joined, |(_, rest)| rest);
+            Subject::host(host.split(['/', '?', '#']).next().unwrap_or(host))
+        }
+        Permission::LoadSkill => match joined.parse() {
+            Ok(id) => Ok(Subject::Skill(id)),
+            Err(_) => Subject::text(&joined),
+        },
+        Permission::RunScript => script_of(words).map_or_else(|| Subject::text(&joined), Ok),
+        Permission::Other(_) => Subject::text(&joined),
+    }
+}
+
+/// `source:name/path args...`; a plugin's name may have slashes of its own only before the path.
+fn script_of(words: &[String]) -> Option<Subject> {
+    let (script, args) = words.split_first()?;
+    let (skill, path) = script.split_once('/')?;
+    let path = metier_skill::RelPath::new(path).ok()?;
+    Subject::script(skill.parse().ok()?, path, args.to_vec()).ok()
+}
+
+/// A path as a person writes it, made absolute as text: `..` takes the part before it away.
+fn resolve(path: &str, places: &Places) -> Result<AbsolutePath, PolicyError> {
+    let bad = || PolicyError::BadPath(path.to_owned());
+    let from_home = if path == "~" { Some("") } else { path.strip_prefix("~/") };
+    let whole = if let Some(rest) = from_home {
+        format!("{}/{rest}", places.home().ok_or_else(bad)?.as_str())
+    } else if path.starts_with('/') || path.as_bytes().get(1..3) == Some(b":/") {
+        path.to_owned()
+    } else {
+        format!("{}/{path}", places.workspace().as_str())
+    };
+    let (root, rest) = whole.split_once('/').ok_or_else(bad)?;
+    let mut parts: Vec<&str> = Vec::new();
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    AbsolutePath::new(&format!("{root}/{}", parts.join("/")))
+}
+
+/// Checks the examples of one file against its rules; each comes with its line.
+pub fn check_examples(
+    layer: &Layer,
+    examples: &[(Example, Option<usize>)],
+    places: &Places,
+) -> Result<(), Vec<ExampleFault>> {
+    let policy = Policy::new(places.clone()).with_layer(layer.clone());
+    let check = |(example, line): &(Example, Option<usize>)| {
+        let found = match answer(&policy, layer.source(), &example.request) {
+            Ok((effect, _)) if effect == example.expect => return None,
+            Ok((effect, reason)) => Found::Other(effect, reason),
+            Err(error) => Found::NoRequest(error),
+        };
+        let origin = layer.origin().to_owned();
+        Some(ExampleFault { origin, line: *line, example: example.clone(), found })
+    };
+    let faults: Vec<ExampleFault> = examples.iter().filter_map(check).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn answer(
+    policy: &Policy,
+    source: RuleSource,
+    text: &str,
+) -> Result<(Effect, String), PolicyError> {
+    let (name, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    let permission = Permission::named(name)?;
+    let words: Vec<String> = match permission {
+        Permission::RunCommand => vec![rest.trim().to_owned()],
+        _ => rest.split_whitespace().map(str::to_owned).collect(),
+    };
+    let subject = subject_of(&permission, &words, policy.places())?;
+    let request = Request::new(permission, vec![subject]).by(Invoker::Model);
+    let memory = Memory::default();
+    let situation = Situation { loaded: &[], memory: &memory, now: UnixTime(0) };
+    let decision = policy.decide(&request, &situation);
+    let own = |decision: &Decision| {
+        let verdicts = decision.layers.iter().filter(|verdict| {
+            verdict.rule.is_some() || (source.grants() && verdict.layer == LayerKind::Default)
+        });
+        let strictest = verdicts.min_by_key(|verdict| verdict.effect);
+        strictest.map(|verdict| (verdict.effect, verdict.because.clone()))
+    };
+    Ok(own(&decision).unwrap_or((Effect::Allow, "none of its rules matches".to_owned())))
+}

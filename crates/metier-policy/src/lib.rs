@@ -1,0 +1,102 @@
+//! May it? Requests, rules, layers and decisions that explain themselves; asks as data.
+//!
+//! This crate is pure: no files, no clock, no runtime. Whoever acts makes a [`Request`], asks the
+//! [`Policy`], and does what the [`Decision`] says. The same request gets the same decision on every
+//! way in: a model's action, a slash command, the command line, a server.
+//!
+//! ```text
+//! who wants what, on what, for which skill        Request
+//!         |
+//!         v   rules of managed, user, approval, project, run      Layer      last match wins
+//!         |   what holds without a rule, by risk and place         defaults
+//!         |   a skill's allowed-tools                              Ceiling    only takes away
+//!         |   trust in a project's skills                          Standing   only takes away
+//!         |   keys, start-up files, our own files, other skills    floor      nothing lowers it
+//!         v   joined by the strictest: deny < ask < allow
+//!     Decision --ask--> remembered "always"?  Memory   else  Asks: once | always | reject
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | `permission` | what can be asked for, and its risk ([`Permission`], [`Risk`]) |
+//! | `subject`, `command_line` | what it is about ([`Subject`]), checked as text |
+//! | `request` | [`Request`], its digest, [`Approvals`] by digest |
+//! | `wildcard`, `words`, `pattern` | matching: text, commands word by word, both |
+//! | `rule` | [`Rule`]s in a [`Layer`] |
+//! | `defaults`, `floor`, `protected` | what holds without rules, and whatever they say |
+//! | `ceiling`, `tool_names` | `allowed-tools`, and other agents' names for tools |
+//! | `policy`, `decision` | [`Policy`], [`Decision`] and its sentences |
+//! | `memory`, `trust` | answers and trust that last, as data ([`Memory`], [`TrustedFolders`]) |
+//! | `asks` | open questions between threads ([`Asks`]) |
+//! | `examples` | expectations in policy files ([`check_examples`]) |
+//!
+//! Files on disk: none. Reading rules is `metier-config`'s, keeping memory and trust is the caller's.
+//! What a program does with what it may reach is the sandbox's business, not ours.
+//!
+//! ```
+//! use metier_policy::{
+//!     AbsolutePath, Effect, Layer, Memory, Permission, PlacedRule, Places, Policy, Request, Rule,
+//!     RuleSource, Situation, Subject, UnixTime,
+//! };
+//!
+//! # fn main() -> Result<(), metier_policy::PolicyError> {
+//! let rule = |pattern: &str, effect| PlacedRule {
+//!     rule: Rule { permission: "run_command".into(), pattern: pattern.into(), effect },
+//!     line: None,
+//! };
+//! let rules = [rule("git *", Effect::Allow), rule("git push", Effect::Ask)];
+//! let policy = Policy::new(Places::new(AbsolutePath::new("/home/me/project")?))
+//!     .with_layer(Layer::new(RuleSource::User, "config.json", rules)?);
+//!
+//! let memory = Memory::default();
+//! let situation = Situation { loaded: &[], memory: &memory, now: UnixTime(0) };
+//! let push = Subject::command(["git", "push", "--force"])?;
+//! let decision = policy.decide(&Request::new(Permission::RunCommand, vec![push]), &situation);
+//! assert_eq!(decision.effect, Effect::Ask);
+//! assert_eq!(
+//!     decision.reason,
+//!     "`run_command` of `git push --force` needs an answer: \
+//!      by the rule ask `run_command` `git push` (config.json)"
+//! );
+//! # Ok(())
+//! # }
+//! ```
+
+mod asks;
+mod ceiling;
+mod command_line;
+mod decision;
+mod defaults;
+mod effect;
+mod error;
+mod examples;
+mod floor;
+mod memory;
+mod pattern;
+mod permission;
+mod places;
+mod policy;
+mod protected;
+mod request;
+mod rule;
+mod subject;
+mod tool_names;
+mod trust;
+mod wildcard;
+mod words;
+
+pub use asks::{Answer, Ask, AskEvent, AskId, Asks, Listener, Outcome, Waiter};
+pub use ceiling::Ceiling;
+pub use command_line::parse_command_line;
+pub use decision::{Decision, LayerKind, Lifted, Verdict};
+pub use effect::Effect;
+pub use error::PolicyError;
+pub use examples::{Example, ExampleFault, Found, check_examples, subject_of};
+pub use memory::{Lifetime, Memory, Remembered, Scope, UnixTime};
+pub use permission::{ForeignName, Permission, Risk};
+pub use places::Places;
+pub use policy::{LoadedSkill, Policy, Preapproval, Situation};
+pub use request::{ActingSkill, Approvals, Cover, Invoker, Request};
+pub use rule::{Layer, PlacedRule, Rule, RuleAt, RuleSource};
+pub use subject::{AbsolutePath, Argv, Host, Subject};
+pub use trust::{Standing, TrustedFolder, TrustedFolders};

@@ -1,0 +1,120 @@
+//! One pattern of a rule, ready for whatever kind of subject it meets.
+//!
+//! A rule's author writes one text; whether it is read as a path, a host, an id or the words of a
+//! command depends on the request. What asks or refuses leans towards matching ([`Lean`]).
+
+use crate::permission::Permission;
+use crate::subject::{Spelled, Subject};
+use crate::wildcard::Wildcard;
+use crate::words::{Lean, Words};
+
+/// A compiled pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    text: Wildcard,
+    /// Everything below the path, for a refusal that names a folder. A pattern with an open end
+    /// means that already.
+    below: Option<Wildcard>,
+    /// For hosts, if the pattern has upper-case letters.
+    host: Option<Wildcard>,
+    words: Words,
+}
+
+impl Pattern {
+    pub(crate) fn new(pattern: &str) -> Self {
+        let text = pattern.strip_prefix("./").unwrap_or(pattern);
+        let stem = text.strip_suffix('/').filter(|stem| !stem.is_empty());
+        let text = stem.map_or_else(|| text.to_owned(), |stem| format!("{stem}/*"));
+        let lower = text.to_lowercase();
+        Self {
+            below: (!text.ends_with('*')).then(|| Wildcard::new(&format!("{text}/*"))),
+            host: (lower != text).then(|| Wildcard::new(&lower)),
+            text: Wildcard::new(&text),
+            words: Words::new(pattern),
+        }
+    }
+
+    pub(crate) fn matches(&self, spelled: &Spelled<'_>, lean: Lean) -> bool {
+        let any = |wildcard: &Wildcard| spelled.texts.iter().any(|text| wildcard.matches(text));
+        match spelled.subject {
+            Subject::Command(argv) => self.words.matches(argv.words(), lean),
+            Subject::Script { args, .. } => self.words.matches_script(&spelled.texts, args, lean),
+            Subject::Path(_) => {
+                any(&self.text) || (lean == Lean::Wide && self.below.as_ref().is_some_and(any))
+            }
+            Subject::Host(_) => any(self.host.as_ref().unwrap_or(&self.text)),
+            Subject::Skill(_) | Subject::Text(_) => any(&self.text),
+        }
+    }
+
+    /// Whether it matches one command, for a script that could be started by it.
+    pub(crate) fn matches_words(&self, argv: &[String]) -> bool {
+        self.words.matches(argv, Lean::Exact)
+    }
+}
+
+/// Which permissions a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PermissionPattern {
+    One(Permission),
+    Like(Wildcard),
+}
+
+impl PermissionPattern {
+    pub(crate) fn matches(&self, permission: &Permission) -> bool {
+        match self {
+            Self::One(one) => one == permission,
+            Self::Like(wildcard) => wildcard.matches(permission.as_str()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::places::Places;
+    use crate::subject::AbsolutePath;
+
+    fn matches(pattern: &str, subject: &Subject, lean: Lean) -> bool {
+        let path = |text| AbsolutePath::new(text).expect("a path");
+        let places = Places::new(path("/home/me/p")).with_home(path("/home/me"));
+        Pattern::new(pattern).matches(&Spelled::new(subject, &places), lean)
+    }
+
+    #[test]
+    fn a_path_can_be_written_in_three_ways() {
+        let subject = Subject::path("/home/me/p/src/a.rs").expect("a path");
+        for pattern in
+            ["/home/me/p/src/a.rs", "~/p/src/*", "src/a.rs", "./src/*", "src/", "*.rs", "*"]
+        {
+            assert!(matches(pattern, &subject, Lean::Exact), "{pattern}");
+        }
+        for pattern in ["src", "a.rs", "p/src/*", "/src/*", "SRC/*"] {
+            assert!(!matches(pattern, &subject, Lean::Exact), "{pattern}");
+        }
+        assert!(matches("src", &subject, Lean::Wide), "a refused folder is refused with its files");
+        assert!(!matches("sr", &subject, Lean::Wide));
+    }
+
+    #[test]
+    fn a_host_has_no_upper_case_and_any_port_unless_one_is_named() {
+        let subject = Subject::host("api.example.com:8443").expect("a host");
+        for pattern in ["API.example.com", "*.Example.com", "api.example.com:8443"] {
+            assert!(matches(pattern, &subject, Lean::Exact), "{pattern}");
+        }
+        assert!(!matches("api.example.com:80", &subject, Lean::Exact));
+        assert!(!matches("example.com", &subject, Lean::Exact));
+    }
+
+    #[test]
+    fn a_skill_goes_by_its_id_or_its_name() {
+        let pdf = Subject::Skill("user:pdf".parse().expect("an id"));
+        for pattern in ["pdf", "user:pdf", "user:*", "p*"] {
+            assert!(matches(pattern, &pdf, Lean::Exact), "{pattern}");
+        }
+        // A plugin called `user` is not the user.
+        let posing = Subject::Skill("plugin:user:pdf".parse().expect("an id"));
+        assert!(!matches("user:*", &posing, Lean::Exact));
+        assert!(matches("plugin:user:*", &posing, Lean::Exact));
+    }
+}

@@ -1,0 +1,190 @@
+//! What a request wants to do, by the name of the tool that does it, and how much harm that can do.
+//!
+//! The names are those of our tools. A name that is none of ours is kept as it is: another program
+//! may bring tools of its own, and they are judged as the most dangerous kind.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::PolicyError;
+
+/// Characters that the name of a permission may have.
+const MAX_NAME: usize = 200;
+
+/// What a request wants to do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
+pub enum Permission {
+    /// Reading the body or a file of a skill as instructions.
+    LoadSkill,
+    /// Reading a file.
+    ReadFile,
+    /// Listing a directory.
+    ListDir,
+    /// Searching in files.
+    Grep,
+    /// Running a script of a skill.
+    RunScript,
+    /// Running a command.
+    RunCommand,
+    /// Writing a file.
+    WriteFile,
+    /// Deleting a file.
+    DeleteFile,
+    /// Reaching the network.
+    NetworkRequest,
+    /// A tool that is not ours.
+    Other(ForeignName),
+}
+
+/// The name of a tool that is not ours. Only [`Permission::named`] makes one, so it never spells
+/// one of ours.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ForeignName(Box<str>);
+
+/// How much harm a tool can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// It reads.
+    Low,
+    /// It runs what a skill brought, in a sandbox.
+    Medium,
+    /// It changes, sends, or could do anything.
+    High,
+}
+
+/// How a tool touches a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+    Delete,
+}
+
+/// Our tools: the word for each, and other words that mean it.
+const WORDS: &[(Permission, &str, &[&str])] = &[
+    (Permission::LoadSkill, "load_skill", &["skill"]),
+    (Permission::ReadFile, "read_file", &[]),
+    (Permission::ListDir, "list_dir", &[]),
+    (Permission::Grep, "grep", &[]),
+    (Permission::RunScript, "run_script", &[]),
+    (Permission::RunCommand, "run_command", &[]),
+    (Permission::WriteFile, "write_file", &[]),
+    (Permission::DeleteFile, "delete_file", &[]),
+    (Permission::NetworkRequest, "network_request", &["network"]),
+];
+
+impl Permission {
+    /// Every permission of ours, in the order of the documentation.
+    pub fn ours() -> impl Iterator<Item = Self> {
+        WORDS.iter().map(|(permission, _, _)| permission.clone())
+    }
+
+    /// The permission called `name`.
+    pub fn named(name: &str) -> Result<Self, PolicyError> {
+        let ours = WORDS.iter().find(|(_, word, aliases)| *word == name || aliases.contains(&name));
+        if let Some((permission, _, _)) = ours {
+            return Ok(permission.clone());
+        }
+        let odd = |ch: char| ch.is_control() || ch.is_whitespace();
+        if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(odd) {
+            return Err(PolicyError::BadPermission(name.to_owned()));
+        }
+        Ok(Self::Other(ForeignName(name.into())))
+    }
+
+    /// The word used in rules, JSON and sentences.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::LoadSkill => "load_skill",
+            Self::ReadFile => "read_file",
+            Self::ListDir => "list_dir",
+            Self::Grep => "grep",
+            Self::RunScript => "run_script",
+            Self::RunCommand => "run_command",
+            Self::WriteFile => "write_file",
+            Self::DeleteFile => "delete_file",
+            Self::NetworkRequest => "network_request",
+            Self::Other(name) => &name.0,
+        }
+    }
+
+    /// How much harm it can do. What is not ours could do anything.
+    pub const fn risk(&self) -> Risk {
+        match self {
+            Self::LoadSkill | Self::ReadFile | Self::ListDir | Self::Grep => Risk::Low,
+            Self::RunScript => Risk::Medium,
+            Self::RunCommand
+            | Self::WriteFile
+            | Self::DeleteFile
+            | Self::NetworkRequest
+            | Self::Other(_) => Risk::High,
+        }
+    }
+
+    /// How it touches a file that it is about.
+    pub(crate) const fn access(&self) -> Access {
+        match self {
+            Self::LoadSkill | Self::ReadFile | Self::ListDir | Self::Grep => Access::Read,
+            Self::DeleteFile => Access::Delete,
+            _ => Access::Write,
+        }
+    }
+}
+
+impl fmt::Display for Permission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl fmt::Display for Risk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        })
+    }
+}
+
+impl TryFrom<String> for Permission {
+    type Error = PolicyError;
+
+    fn try_from(name: String) -> Result<Self, PolicyError> {
+        Self::named(&name)
+    }
+}
+
+impl From<Permission> for String {
+    fn from(permission: Permission) -> Self {
+        permission.as_str().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_permissions_agree() {
+        for (permission, word, aliases) in WORDS {
+            assert_eq!(permission.as_str(), *word);
+            for name in aliases.iter().chain([word]) {
+                assert_eq!(Permission::named(name).as_ref(), Ok(permission));
+            }
+        }
+    }
+
+    #[test]
+    fn a_foreign_name_is_high_risk_and_a_bad_one_is_none() {
+        let foreign = Permission::named("mcp__x__y").expect("a name");
+        assert_eq!(foreign.risk(), Risk::High);
+        for bad in ["", "a b", "a\u{7}", &"x".repeat(201)] {
+            assert_eq!(Permission::named(bad).map_err(|e| e.code()), Err("bad-permission"));
+        }
+    }
+}

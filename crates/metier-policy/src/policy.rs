@@ -1,0 +1,246 @@
+//! The engine: layers and places in, decisions out. Pure, and the same on every way in.
+//!
+//! ```text
+//! granted  = the strictest of managed and user, or the default where neither has a rule
+//! effect   = the strictest of granted, approval, project, skill, run, trust and floor
+//! an ask becomes an allow by a remembered answer (or, if the user wants it, by a trusted skill's
+//! `allowed-tools` where only the default asked); a deny stays
+//! ```
+//!
+//! So only an administrator or the user can say more than the default, and nothing else can say more
+//! than they did. With several subjects each is judged alone and the strictest answer counts.
+
+use metier_skill::SkillId;
+
+use crate::ceiling::Ceiling;
+use crate::decision::{Decision, LayerKind, Lifted, Verdict};
+use crate::defaults::{Surroundings, by_risk};
+use crate::effect::Effect;
+use crate::error::shown;
+use crate::floor::{Actor, refusal};
+use crate::memory::{Memory, UnixTime};
+use crate::permission::Permission;
+use crate::places::Places;
+use crate::request::{ActingSkill, Request};
+use crate::rule::{Layer, Losers};
+use crate::subject::{AbsolutePath, Spelled, Subject};
+use crate::trust::Standing;
+
+/// Whether a trusted skill's `allowed-tools` also answers asks, as the public format reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preapproval {
+    /// It is a ceiling and nothing else.
+    #[default]
+    Never,
+    /// It also turns an ask of the default into an allow, for trusted skills.
+    TrustedSkills,
+}
+
+/// A skill whose instructions a run has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedSkill {
+    /// Which skill.
+    pub id: SkillId,
+    /// Its directory; a compiled-in skill has none.
+    pub dir: Option<AbsolutePath>,
+    /// Its `allowed-tools`; without one it sets no ceiling.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// What changes from one request to the next.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    /// The skills that the run has loaded.
+    pub loaded: &'a [LoadedSkill],
+    /// The answers that are remembered.
+    pub memory: &'a Memory,
+    /// The time now.
+    pub now: UnixTime,
+}
+
+/// All rules of a run, and where things are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    layers: Vec<Layer>,
+    places: Places,
+    preapproval: Preapproval,
+}
+
+impl Policy {
+    /// A policy without rules: defaults, ceilings, trust and the floor.
+    pub const fn new(places: Places) -> Self {
+        Self { layers: Vec::new(), places, preapproval: Preapproval::Never }
+    }
+
+    /// Adds a layer. Their order does not matter.
+    #[must_use]
+    pub fn with_layer(mut self, layer: Layer) -> Self {
+        self.layers.push(layer);
+        self
+    }
+
+    /// Sets whether `allowed-tools` also approves.
+    #[must_use]
+    pub const fn with_preapproval(mut self, preapproval: Preapproval) -> Self {
+        self.preapproval = preapproval;
+        self
+    }
+
+    /// Where things are.
+    pub const fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The rules, a layer each.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// Decides about a request.
+    pub fn decide(&self, request: &Request, situation: &Situation<'_>) -> Decision {
+        self.judge(request, situation, Losers::Skipped)
+    }
+
+    /// Decides as [`Self::decide`] does, and names the rules that matched and lost.
+    pub fn explain(&self, request: &Request, situation: &Situation<'_>) -> Decision {
+        self.judge(request, situation, Losers::Named)
+    }
+
+    fn judge(&self, request: &Request, situation: &Situation<'_>, losers: Losers) -> Decision {
+        let subjects = request.judged();
+        let mut preapproved = Some(String::new());
+        let mut strictest: Option<(Effect, &Subject, Vec<Verdict>)> = None;
+        for subject in subjects.iter() {
+            let spelled = Spelled::new(subject, &self.places);
+            let verdicts = self.verdicts(request, &spelled, situation, losers);
+            let effect = verdicts.iter().map(|verdict| verdict.effect).min();
+            let effect = effect.unwrap_or(Effect::Deny);
+            if effect == Effect::Ask {
+                let entry = self.preapproving_entry(request, &spelled, &verdicts, situation);
+                preapproved = preapproved.and(entry.map(str::to_owned));
+            }
+            if strictest.as_ref().is_none_or(|(known, _, _)| effect < *known) {
+                strictest = Some((effect, subject, verdicts));
+            }
+        }
+        // `judged` gives at least one subject, so there is an answer.
+        let Some((effect, subject, verdicts)) = strictest else {
+            let nothing = Subject::Text(String::new());
+            return Decision::new(&request.permission, nothing, Vec::new(), None);
+        };
+        let lifted = if effect == Effect::Ask {
+            let answer = situation.memory.answer_to(request, &self.places, situation.now);
+            let remembered = answer.map(|answer| Lifted::Remembered {
+                id: answer.id.clone(),
+                granted_at: answer.granted_at,
+            });
+            remembered.or_else(|| preapproved.map(|entry| Lifted::Preapproved { entry }))
+        } else {
+            None
+        };
+        Decision::new(&request.permission, subject.clone(), verdicts, lifted)
+    }
+
+    /// What each layer says about one subject, in the order of [`LayerKind`].
+    fn verdicts(
+        &self,
+        request: &Request,
+        spelled: &Spelled<'_>,
+        situation: &Situation<'_>,
+        losers: Losers,
+    ) -> Vec<Verdict> {
+        let permission = &request.permission;
+        let answers = self.layers.iter().filter_map(|l| l.judge(permission, spelled, losers));
+        let mut granted = false;
+        let mut verdicts: Vec<Verdict> = answers
+            .map(|answer| {
+                granted |= answer.source().grants();
+                let rule = answer.winner();
+                Verdict {
+                    layer: answer.source().into(),
+                    effect: answer.effect(),
+                    because: format!("by the rule {rule}"),
+                    losers: answer.losers(),
+                    rule: Some(rule),
+                }
+            })
+            .collect();
+        if !granted {
+            let around = Surroundings {
+                at_home: &|subject| self.at_home(subject, situation.loaded),
+                switched_on: &|| self.layers.iter().any(|layer| layer.switches_on(permission)),
+            };
+            let (effect, because) = by_risk(permission, spelled.subject, request.invoker, &around);
+            verdicts.push(plain(LayerKind::Default, effect, because));
+        }
+        verdicts.extend(ceilings(request, spelled, situation.loaded));
+        verdicts.extend(trust(request));
+        let loaded = |id: &SkillId| situation.loaded.iter().any(|skill| skill.id == *id);
+        let actor = Actor { skill: request.skill.as_ref(), loaded: &loaded };
+        let floor = refusal(permission, spelled.subject, actor, &self.places);
+        verdicts.extend(floor.map(|because| plain(LayerKind::Floor, Effect::Deny, because)));
+        verdicts.sort_by_key(|verdict| (verdict.layer, verdict.effect));
+        verdicts
+    }
+
+    fn at_home(&self, subject: &Subject, loaded: &[LoadedSkill]) -> bool {
+        let Subject::Path(path) = subject else { return false };
+        let dirs = loaded.iter().filter_map(|skill| skill.dir.as_ref());
+        self.places.in_workspace(path) || dirs.into_iter().any(|dir| path.below(dir).is_some())
+    }
+
+    /// The entry of `allowed-tools` that approves, where the user wants that, the skill is trusted,
+    /// and nobody but the default asked.
+    fn preapproving_entry<'a>(
+        &self,
+        request: &Request,
+        spelled: &Spelled<'_>,
+        verdicts: &[Verdict],
+        situation: &Situation<'a>,
+    ) -> Option<&'a str> {
+        let acting = request.skill.as_ref()?;
+        let only_default = |verdict: &Verdict| {
+            verdict.effect == Effect::Allow || verdict.layer == LayerKind::Default
+        };
+        let may = self.preapproval == Preapproval::TrustedSkills
+            && acting.standing == Standing::Trusted
+            && verdicts.iter().all(only_default);
+        let skill = situation.loaded.iter().find(|skill| may && skill.id == acting.id)?;
+        skill.ceiling.as_ref()?.listing(&request.permission, spelled)
+    }
+}
+
+fn plain(layer: LayerKind, effect: Effect, because: String) -> Verdict {
+    Verdict { layer, effect, because, rule: None, losers: Vec::new() }
+}
+
+/// The ceilings that refuse. Acting for a skill, its own counts; for none, those of all loaded.
+/// Loading a skill is reading, not acting: otherwise no skill could follow one with a ceiling.
+fn ceilings(request: &Request, spelled: &Spelled<'_>, loaded: &[LoadedSkill]) -> Vec<Verdict> {
+    let deny = |because| plain(LayerKind::Skill, Effect::Deny, because);
+    if request.permission == Permission::LoadSkill {
+        return Vec::new();
+    }
+    let acting = request.skill.as_ref().map(|skill| &skill.id);
+    if let Some(id) = acting.filter(|id| !loaded.iter().any(|skill| skill.id == **id)) {
+        return vec![deny(format!("{id} is not loaded"))];
+    }
+    let counts = |skill: &&LoadedSkill| acting.is_none_or(|id| skill.id == *id);
+    let refuses = |skill: &LoadedSkill| {
+        let ceiling = skill.ceiling.as_ref()?;
+        if ceiling.listing(&request.permission, spelled).is_some() {
+            return None;
+        }
+        let listed = ceiling.written().join(", ");
+        let listed = if listed.is_empty() { "nothing".to_owned() } else { shown(&listed) };
+        Some(deny(format!("the allowed-tools of {} list only {listed}", skill.id)))
+    };
+    loaded.iter().filter(counts).filter_map(refuses).collect()
+}
+
+fn trust(request: &Request) -> Option<Verdict> {
+    let ActingSkill { id, standing, .. } = request.skill.as_ref()?;
+    let effect = standing.effect_on(&request.permission)?;
+    let because = format!("the skill {id} is not trusted: {}", standing.why());
+    Some(plain(LayerKind::Trust, effect, because))
+}

@@ -1,0 +1,213 @@
+//! A request: who wants to do what, on what, for which skill; and its digest.
+//!
+//! Every way in (a model's action, a slash command, the command line, a server) makes the same
+//! request for the same act, and so gets the same decision.
+
+use std::borrow::Cow;
+
+use metier_skill::{Digest, SkillId, Source};
+use serde::{Deserialize, Serialize};
+
+use crate::permission::Permission;
+use crate::subject::Subject;
+use crate::trust::Standing;
+
+/// Who wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Invoker {
+    /// A model, by an action.
+    Model,
+    /// A person, by a command.
+    User,
+    /// A running script.
+    Script,
+}
+
+/// The skill that a request acts for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ActingSkill {
+    /// Which skill.
+    pub id: SkillId,
+    /// The digest of the files that can be seen of it: an answer that is remembered holds for this content only.
+    pub digest: Digest,
+    /// Whether its folder is trusted.
+    pub standing: Standing,
+}
+
+impl ActingSkill {
+    /// A skill; a project's is not trusted until the caller says so ([`Self::standing`]).
+    pub fn new(id: SkillId, digest: Digest) -> Self {
+        let standing = Standing::by_source(id.source);
+        Self { id, digest, standing }
+    }
+
+    /// Sets what is known about the trust in its folder. Only a project's skill needs trust.
+    #[must_use]
+    pub fn with_standing(mut self, standing: Standing) -> Self {
+        if self.id.source == Source::Project {
+            self.standing = standing;
+        }
+        self
+    }
+}
+
+/// What "always" would cover.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cover {
+    /// This very thing. A name with a `*` in it is no pattern here.
+    Exact(Subject),
+    /// All that a pattern matches, in the language of rules.
+    Pattern(String),
+}
+
+/// A wish to do something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Request {
+    /// What it wants to do.
+    pub permission: Permission,
+    /// On what. With several, all of them must be allowed.
+    pub subjects: Vec<Subject>,
+    /// What "always" would remember.
+    pub remember: Vec<Cover>,
+    /// Who wants it.
+    pub invoker: Invoker,
+    /// The skill it acts for.
+    pub skill: Option<ActingSkill>,
+}
+
+impl Request {
+    /// A model's request about `subjects`, of which "always" remembers exactly these. Without a
+    /// subject it is about the tool as such.
+    pub fn new(permission: Permission, mut subjects: Vec<Subject>) -> Self {
+        if subjects.is_empty() {
+            subjects.push(Subject::Text(String::new()));
+        }
+        let remember = subjects.iter().cloned().map(Cover::Exact).collect();
+        Self { permission, subjects, remember, invoker: Invoker::Model, skill: None }
+    }
+
+    /// Sets who wants it.
+    #[must_use]
+    pub const fn by(mut self, invoker: Invoker) -> Self {
+        self.invoker = invoker;
+        self
+    }
+
+    /// Sets the skill it acts for.
+    #[must_use]
+    pub fn acting_for(mut self, skill: ActingSkill) -> Self {
+        self.skill = Some(skill);
+        self
+    }
+
+    /// Sets what "always" remembers.
+    #[must_use]
+    pub fn remembering(mut self, covers: Vec<Cover>) -> Self {
+        self.remember = covers;
+        self
+    }
+
+    /// The subjects, at least one: no request is so empty that nothing judges it.
+    pub(crate) fn judged(&self) -> Cow<'_, [Subject]> {
+        if self.subjects.is_empty() {
+            Cow::Owned(vec![Subject::Text(String::new())])
+        } else {
+            Cow::Borrowed(&self.subjects)
+        }
+    }
+
+    /// The digest that `--approve` names. Two requests share it only if they want the same, for the
+    /// same content of the same skill; what "always" would remember is no part of it.
+    pub fn digest(&self) -> Digest {
+        let mut subjects: Vec<Digest> =
+            self.subjects.iter().map(|subject| Digest::of_parts(subject.parts())).collect();
+        subjects.sort_unstable();
+        subjects.dedup();
+        let invoker: &[u8] = match self.invoker {
+            Invoker::Model => b"model",
+            Invoker::User => b"user",
+            Invoker::Script => b"script",
+        };
+        let skill = self.skill.as_ref().map(|skill| (skill.id.to_string(), skill.digest));
+        let (id, tree) = skill
+            .as_ref()
+            .map_or((&b""[..], &b""[..]), |(id, tree)| (id.as_bytes(), &tree.as_bytes()[..]));
+        Digest::of_parts([
+            b"metier request 1".as_slice(),
+            self.permission.as_str().as_bytes(),
+            invoker,
+            id,
+            tree,
+            Digest::of_all(&subjects).as_bytes(),
+        ])
+    }
+}
+
+/// Requests that were approved beforehand by their digest (`--approve`), each good for one use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Approvals(Vec<Digest>);
+
+impl Approvals {
+    /// One approval for each digest.
+    pub fn new(digests: impl IntoIterator<Item = Digest>) -> Self {
+        Self(digests.into_iter().collect())
+    }
+
+    /// Uses up the approval of `request`, if there is one. It answers an ask and never a deny: call
+    /// it only when the decision is to ask.
+    pub fn take(&mut self, request: &Request) -> bool {
+        let digest = request.digest();
+        let at = self.0.iter().position(|approved| *approved == digest);
+        at.map(|at| self.0.swap_remove(at)).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(words: &[&str]) -> Request {
+        let command = Subject::command(words.iter().copied()).expect("a command");
+        Request::new(Permission::RunCommand, vec![command])
+    }
+
+    #[test]
+    fn the_digest_tells_requests_apart() {
+        let skill = |content: &[u8]| {
+            ActingSkill::new("user:pdf".parse().expect("an id"), Digest::of(content))
+        };
+        let all = [
+            request(&["git", "log"]),
+            request(&["git log"]),
+            request(&["git", "log"]).by(Invoker::User),
+            request(&["git", "log"]).acting_for(skill(b"a")),
+            request(&["git", "log"]).acting_for(skill(b"b")),
+            Request::new(Permission::RunScript, request(&["git", "log"]).subjects),
+            Request::new(Permission::RunCommand, Vec::new()),
+        ];
+        for (i, one) in all.iter().enumerate() {
+            for (j, other) in all.iter().enumerate() {
+                assert_eq!(one.digest() == other.digest(), i == j, "{i} {j}");
+            }
+        }
+        let wider = request(&["git", "log"]).remembering(vec![Cover::Pattern("git *".into())]);
+        assert_eq!(wider.digest(), all[0].digest());
+    }
+
+    #[test]
+    fn the_digest_is_stable() {
+        // Computed by another program from the parts: a digest that was printed stays good.
+        let expected = "sha256:0d80c4c81b277eb58baecec89423076cf191b439ed5138a569ae931e641d6038";
+        assert_eq!(request(&["git", "log"]).digest().to_string(), expected);
+    }
+
+    #[test]
+    fn an_approval_is_good_for_one_use() {
+        let mut approvals = Approvals::new([request(&["git", "log"]).digest()]);
+        assert!(!approvals.take(&request(&["git", "push"])));
+        assert!(approvals.take(&request(&["git", "log"])));
+        assert!(!approvals.take(&request(&["git", "log"])));
+    }
+}

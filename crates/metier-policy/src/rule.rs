@@ -1,0 +1,211 @@
+//! Rules and layers: one file's rules in their order, of which the last that matches wins.
+//!
+//! A layer is compiled once and asked often. It says nothing about a request that none of its rules
+//! matches; what that means is the business of `policy`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::effect::Effect;
+use crate::error::PolicyError;
+use crate::pattern::{Pattern, PermissionPattern};
+use crate::permission::Permission;
+use crate::subject::Spelled;
+use crate::wildcard::Wildcard;
+use crate::words::Lean;
+
+/// Bytes that a pattern may have.
+const MAX_PATTERN: usize = 4096;
+
+/// One rule, as written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// What the rule is about, such as `run_script` or `*`.
+    pub permission: String,
+    /// What it applies to; `*` and `?` are wildcards.
+    pub pattern: String,
+    /// What happens then.
+    pub effect: Effect,
+}
+
+/// A rule and its line in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedRule {
+    /// The rule.
+    pub rule: Rule,
+    /// Its line, where there is a file.
+    pub line: Option<usize>,
+}
+
+/// A rule with its place, as a decision shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleAt {
+    /// The rule.
+    #[serde(flatten)]
+    pub rule: Rule,
+    /// The file or other origin.
+    pub origin: String,
+    /// The line in it.
+    pub line: Option<usize>,
+}
+
+/// Whose rules they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleSource {
+    /// An administrator's.
+    Managed,
+    /// The user's.
+    User,
+    /// The user's or a project's list of tools that ask before each use; it can only tighten.
+    Approval,
+    /// The project's; they can only tighten.
+    Project,
+    /// This run's; they can only tighten.
+    Run,
+}
+
+impl RuleSource {
+    /// Whether an answer of this layer stands in place of the built-in default.
+    pub const fn grants(self) -> bool {
+        matches!(self, Self::Managed | Self::User)
+    }
+}
+
+/// The rules of one origin, compiled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    source: RuleSource,
+    origin: String,
+    rules: Vec<CompiledRule>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct CompiledRule {
+    placed: PlacedRule,
+    permission: PermissionPattern,
+    pattern: Pattern,
+    lean: Lean,
+}
+
+/// The answer of a layer.
+pub(crate) struct Answer<'a> {
+    layer: &'a Layer,
+    winner: usize,
+    losers: Vec<usize>,
+}
+
+/// Whether the rules that matched and lost are wanted too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Losers {
+    Named,
+    Skipped,
+}
+
+impl Layer {
+    /// Compiles the rules of one origin, in their order.
+    pub fn new(
+        source: RuleSource,
+        origin: impl Into<String>,
+        rules: impl IntoIterator<Item = PlacedRule>,
+    ) -> Result<Self, PolicyError> {
+        let origin = origin.into();
+        let compile = |placed: PlacedRule| {
+            let line = placed.line;
+            CompiledRule::new(placed).map_err(|reason| PolicyError::BadRule {
+                origin: origin.clone(),
+                line,
+                reason: Box::new(reason),
+            })
+        };
+        let rules = rules.into_iter().map(compile).collect::<Result<_, _>>()?;
+        Ok(Self { source, origin, rules })
+    }
+
+    /// Whose rules they are.
+    pub const fn source(&self) -> RuleSource {
+        self.source
+    }
+
+    /// The file or other origin.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The rules about a tool that is not ours: a slip of the pen, or another program's tool.
+    pub fn foreign(&self) -> impl Iterator<Item = RuleAt> {
+        let foreign = |rule: &&CompiledRule| {
+            matches!(&rule.permission, PermissionPattern::One(Permission::Other(_)))
+        };
+        self.rules.iter().filter(foreign).map(|rule| self.at(rule))
+    }
+
+    fn at(&self, rule: &CompiledRule) -> RuleAt {
+        let PlacedRule { rule, line } = rule.placed.clone();
+        RuleAt { rule, origin: self.origin.clone(), line }
+    }
+
+    /// What the layer says, if any of its rules matches.
+    pub(crate) fn judge(
+        &self,
+        permission: &Permission,
+        spelled: &Spelled<'_>,
+        losers: Losers,
+    ) -> Option<Answer<'_>> {
+        let matching = |rule: &CompiledRule| {
+            rule.permission.matches(permission) && rule.pattern.matches(spelled, rule.lean)
+        };
+        let mut found = self
+            .rules
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, rule)| matching(rule))
+            .map(|(at, _)| at);
+        let winner = found.next()?;
+        let losers = if losers == Losers::Named { found.collect() } else { Vec::new() };
+        Some(Answer { layer: self, winner, losers })
+    }
+
+    /// Whether any rule that does not refuse is about this permission: it is switched on.
+    pub(crate) fn switches_on(&self, permission: &Permission) -> bool {
+        let on = |rule: &CompiledRule| {
+            rule.placed.rule.effect > Effect::Deny && rule.permission.matches(permission)
+        };
+        self.source.grants() && self.rules.iter().any(on)
+    }
+}
+
+impl CompiledRule {
+    fn new(placed: PlacedRule) -> Result<Self, PolicyError> {
+        let Rule { permission, pattern, effect } = &placed.rule;
+        if pattern.trim().is_empty() || pattern.len() > MAX_PATTERN {
+            return Err(PolicyError::BadPattern(pattern.clone()));
+        }
+        let permission = if permission.contains(['*', '?']) {
+            PermissionPattern::Like(Wildcard::new(permission))
+        } else {
+            PermissionPattern::One(Permission::named(permission)?)
+        };
+        let lean = if *effect == Effect::Allow { Lean::Exact } else { Lean::Wide };
+        Ok(Self { pattern: Pattern::new(pattern), permission, lean, placed })
+    }
+}
+
+impl Answer<'_> {
+    pub(crate) fn effect(&self) -> Effect {
+        self.layer.rules[self.winner].placed.rule.effect
+    }
+
+    pub(crate) fn source(&self) -> RuleSource {
+        self.layer.source
+    }
+
+    pub(crate) fn winner(&self) -> RuleAt {
+        self.layer.at(&self.layer.rules[self.winner])
+    }
+
+    /// The rules that matched too, the nearest to winning first.
+    pub(crate) fn losers(&self) -> Vec<RuleAt> {
+        self.losers.iter().map(|at| self.layer.at(&self.layer.rules[*at])).collect()
+    }
+}

@@ -1,0 +1,145 @@
+//! Trust in a project's skills, as data: which folders, and what their skills contained then.
+//!
+//! A project's skills come with a clone. Until its folder is trusted, loading one asks and its
+//! scripts do not run; a skill that changed or was added since is as if it had never been trusted.
+//! The records are kept in the user's state, by the caller; nothing inside a project can make one.
+
+use std::collections::BTreeMap;
+
+use metier_skill::{Digest, Source};
+use serde::{Deserialize, Serialize};
+
+use crate::effect::Effect;
+use crate::memory::UnixTime;
+use crate::permission::Permission;
+use crate::subject::AbsolutePath;
+
+/// What is known about the trust in a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It is the user's own, or its folder is trusted and it is as it was then.
+    Trusted,
+    /// It is a project's, and nobody has trusted it.
+    Untrusted,
+    /// It was trusted, and is not what it was.
+    Changed,
+}
+
+impl Standing {
+    /// The standing of a skill of this source that nobody said anything about.
+    pub const fn by_source(source: Source) -> Self {
+        match source {
+            Source::Project => Self::Untrusted,
+            Source::Explicit | Source::User | Source::Plugin | Source::Builtin => Self::Trusted,
+        }
+    }
+
+    /// What trust has to say about an act for such a skill; nothing where trust is not the question.
+    pub(crate) const fn effect_on(self, permission: &Permission) -> Option<Effect> {
+        match (self, permission) {
+            (Self::Trusted, _) => None,
+            (_, Permission::LoadSkill) => Some(Effect::Ask),
+            (_, Permission::RunScript) => Some(Effect::Deny),
+            _ => None,
+        }
+    }
+
+    /// Why, as the end of a sentence.
+    pub(crate) const fn why(self) -> &'static str {
+        match self {
+            Self::Trusted => "the folder is trusted",
+            Self::Untrusted => "it comes with the project, and the folder is not trusted",
+            Self::Changed => "it has changed since the folder was trusted",
+        }
+    }
+}
+
+/// A folder that the user trusts, with what its skills contained.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustedFolder {
+    /// The folder, with its links resolved.
+    pub folder: AbsolutePath,
+    /// Its skills, by their path below the folder, with the digest of each.
+    pub skills: BTreeMap<String, Digest>,
+    /// When it was trusted.
+    pub granted_at: UnixTime,
+}
+
+impl TrustedFolder {
+    /// One digest over all its skills, for people to compare.
+    pub fn digest(&self) -> Digest {
+        let parts = self
+            .skills
+            .iter()
+            .flat_map(|(path, digest)| [path.as_bytes(), digest.as_bytes().as_slice()]);
+        Digest::of_parts(std::iter::once(b"metier trust 1".as_slice()).chain(parts))
+    }
+}
+
+/// All folders that the user trusts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TrustedFolders(Vec<TrustedFolder>);
+
+impl TrustedFolders {
+    /// Trusts a folder as it is now, in place of what was known of it.
+    pub fn trust(&mut self, folder: TrustedFolder) {
+        self.0.retain(|known| known.folder != folder.folder);
+        self.0.push(folder);
+        self.0.sort_by(|a, b| a.folder.cmp(&b.folder));
+    }
+
+    /// Takes the trust in a folder back, and gives the record.
+    pub fn untrust(&mut self, folder: &AbsolutePath) -> Option<TrustedFolder> {
+        let at = self.0.iter().position(|known| known.folder == *folder)?;
+        Some(self.0.remove(at))
+    }
+
+    /// The record of a folder. Trust is not inherited: a folder below a trusted one has its own.
+    pub fn get(&self, folder: &AbsolutePath) -> Option<&TrustedFolder> {
+        self.0.iter().find(|known| known.folder == *folder)
+    }
+
+    /// The standing of the skill at `path` below `folder` with this content.
+    pub fn standing(&self, folder: &AbsolutePath, path: &str, digest: Digest) -> Standing {
+        match self.get(folder).and_then(|known| known.skills.get(path)) {
+            None => Standing::Untrusted,
+            Some(known) if *known == digest => Standing::Trusted,
+            Some(_) => Standing::Changed,
+        }
+    }
+
+    /// The records, sorted by folder.
+    pub fn iter(&self) -> impl Iterator<Item = &TrustedFolder> {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_holds_for_what_was_there() {
+        let path = |text: &str| AbsolutePath::new(text).expect("a path");
+        let (old, new) = (Digest::of(b"old"), Digest::of(b"new"));
+        let mut trusted = TrustedFolders::default();
+        let folder = |digest| TrustedFolder {
+            folder: path("/p"),
+            skills: BTreeMap::from([(".agent/skills/a".to_owned(), digest)]),
+            granted_at: UnixTime(1),
+        };
+        trusted.trust(folder(old));
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", old), Standing::Trusted);
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", new), Standing::Changed);
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/b", new), Standing::Untrusted);
+        assert_eq!(trusted.standing(&path("/p/q"), ".agent/skills/a", old), Standing::Untrusted);
+        trusted.trust(folder(new));
+        assert_eq!(trusted.iter().count(), 1);
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", new), Standing::Trusted);
+        assert_ne!(folder(old).digest(), folder(new).digest());
+        assert!(trusted.untrust(&path("/p")).is_some());
+        assert!(trusted.untrust(&path("/p")).is_none());
+    }
+}

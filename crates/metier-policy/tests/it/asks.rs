@@ -1,0 +1,205 @@
+//! Open questions between threads: the first answer wins, and nothing hangs.
+//! A test that hangs is the failure it looks for: whoever waits here has a limit.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake};
+use std::thread;
+use std::time::Duration;
+
+use metier_policy::{Answer, AskEvent, Asks, Outcome, Waiter};
+
+use crate::support::{decide, policy, request};
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn open(asks: &Asks, text: &str) -> Waiter {
+    let request = request(text);
+    let decision = decide(&policy(&[]), &request);
+    asks.open(request, decision)
+}
+
+fn answered(answer: Answer) -> Outcome {
+    Outcome::Answered { answer, by: "terminal".to_owned() }
+}
+
+#[test]
+fn every_listener_hears_and_the_first_answer_wins() {
+    let asks = Asks::new();
+    let listeners: Vec<_> = (0..8).map(|_| asks.subscribe()).collect();
+    let waiter = open(&asks, "run_script user:pdf/a.py");
+    let winners = Arc::new(AtomicUsize::new(0));
+    let threads: Vec<_> = listeners
+        .into_iter()
+        .map(|listener| {
+            let (asks, winners) = (asks.clone(), Arc::clone(&winners));
+            thread::spawn(move || {
+                let Some(AskEvent::Opened { ask }) = listener.next_within(SOON) else {
+                    panic!("heard nothing")
+                };
+                if asks.answer(ask.id, &Answer::Once, "terminal").is_ok() {
+                    winners.fetch_add(1, Ordering::SeqCst);
+                }
+                let told = listener.next_within(SOON);
+                assert!(matches!(told, Some(AskEvent::Answered { answer: Answer::Once, .. })));
+            })
+        })
+        .collect();
+    let outcome = waiter.wait();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert_eq!(outcome, answered(Answer::Once));
+    assert!(outcome.permits());
+    assert_eq!(winners.load(Ordering::SeqCst), 1);
+    assert!(asks.pending().is_empty());
+}
+
+#[test]
+fn a_question_that_nobody_hears_is_not_waited_for() {
+    let asks = Asks::new();
+    assert_eq!(open(&asks, "grep src").wait(), Outcome::NobodyListens);
+    let (first, second) = (asks.subscribe(), asks.subscribe());
+    let waiter = open(&asks, "grep src");
+    let waiting = thread::spawn(move || waiter.wait());
+    drop(first);
+    thread::sleep(Duration::from_millis(20));
+    assert!(!waiting.is_finished(), "one is still there");
+    drop(second);
+    assert_eq!(waiting.join().unwrap(), Outcome::NobodyListens);
+}
+
+#[test]
+fn a_listener_that_panics_does_not_hang_a_run() {
+    let asks = Asks::new();
+    let listener = asks.subscribe();
+    let waiter = open(&asks, "grep src");
+    let broken = thread::spawn(move || {
+        let _held = listener;
+        std::panic::resume_unwind(Box::new("a front end that fails"));
+    });
+    assert_eq!(waiter.wait(), Outcome::NobodyListens);
+    assert!(broken.join().is_err());
+}
+
+#[test]
+fn who_comes_late_hears_what_is_open() {
+    let asks = Asks::new();
+    let _first = asks.subscribe();
+    let waiter = open(&asks, "grep src");
+    let late = asks.subscribe();
+    let Some(AskEvent::Opened { ask }) = late.try_next() else { panic!("heard nothing") };
+    assert_eq!(ask.id, waiter.id());
+    assert_eq!(ask.id.to_string().parse(), Ok(ask.id));
+    assert_eq!(late.try_next(), None);
+}
+
+#[test]
+fn time_and_withdrawal_end_a_question() {
+    let asks = Asks::new();
+    let listener = asks.subscribe();
+    let waiter = open(&asks, "grep src");
+    let id = waiter.id();
+    assert_eq!(waiter.wait_within(Duration::from_millis(10)), Outcome::TimedOut);
+    let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).collect();
+    assert!(
+        matches!(events[..], [AskEvent::Opened { .. }, AskEvent::Withdrawn { id: told }] if told == id)
+    );
+    assert_eq!(
+        asks.answer(id, &Answer::Always, "late").map_err(|error| error.code()),
+        Err("not-pending")
+    );
+
+    let waiter = open(&asks, "grep src");
+    let id = waiter.id();
+    let waiting = thread::spawn(move || waiter.wait());
+    asks.withdraw(id);
+    assert_eq!(waiting.join().unwrap(), Outcome::Withdrawn);
+
+    let waiter = open(&asks, "grep src");
+    asks.close();
+    assert_eq!(waiter.wait(), Outcome::Withdrawn);
+    assert_eq!(open(&asks, "grep src").wait(), Outcome::Withdrawn, "it is closed");
+}
+
+#[test]
+fn a_no_carries_words_and_is_no_permit() {
+    let asks = Asks::new();
+    let _listener = asks.subscribe();
+    let waiter = open(&asks, "grep src");
+    let no = Answer::Reject("look in docs instead".to_owned());
+    asks.answer(waiter.id(), &no, "terminal").unwrap();
+    let outcome = waiter.wait_within(SOON);
+    assert_eq!(outcome, answered(no.clone()));
+    assert!(!outcome.permits());
+    assert_eq!(serde_json::to_string(&no).unwrap(), r#"{"reject":"look in docs instead"}"#);
+    assert_eq!(serde_json::from_str::<Answer>(r#""once""#).unwrap(), Answer::Once);
+}
+
+#[test]
+fn always_lets_the_same_question_pass_elsewhere() {
+    let asks = Asks::new();
+    let _listener = asks.subscribe();
+    let (one, same, other) =
+        (open(&asks, "grep src"), open(&asks, "grep src"), open(&asks, "grep docs"));
+    asks.answer(one.id(), &Answer::Always, "terminal").unwrap();
+    assert_eq!(one.wait(), answered(Answer::Always));
+    assert_eq!(same.wait(), answered(Answer::Once));
+    assert_eq!(other.outcome(), None);
+    assert_eq!(asks.pending().len(), 1);
+}
+
+#[test]
+fn a_waiter_is_a_future_of_any_runtime() {
+    struct Counted(AtomicUsize);
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let asks = Asks::new();
+    let _listener = asks.subscribe();
+    let mut waiter = std::pin::pin!(open(&asks, "grep src"));
+    let counted = Arc::new(Counted(AtomicUsize::new(0)));
+    let waker = Arc::clone(&counted).into();
+    let mut context = Context::from_waker(&waker);
+    assert_eq!(waiter.as_mut().poll(&mut context), Poll::Pending);
+    asks.answer(waiter.id(), &Answer::Once, "terminal").unwrap();
+    assert_eq!(counted.0.load(Ordering::SeqCst), 1);
+    assert_eq!(waiter.as_mut().poll(&mut context), Poll::Ready(answered(Answer::Once)));
+}
+
+#[test]
+fn events_are_documents() {
+    let asks = Asks::new();
+    let listener = asks.subscribe();
+    let waiter = open(&asks, "run_script user:pdf/a.py");
+    let opened = serde_json::to_value(listener.try_next().unwrap()).unwrap();
+    assert_eq!(opened["type"], "opened");
+    assert_eq!(opened["ask"]["id"], serde_json::json!(waiter.id().to_string()));
+    assert_eq!(opened["ask"]["decision"]["effect"], "ask");
+    assert_eq!(opened["ask"]["request"]["permission"], "run_script");
+}
+
+#[test]
+fn many_threads_ask_and_answer_without_losing_one() {
+    let asks = Asks::new();
+    let listener = asks.subscribe();
+    let askers: Vec<_> = (0..16)
+        .map(|number| {
+            let asks = asks.clone();
+            thread::spawn(move || {
+                (0..25).all(|turn| open(&asks, &format!("grep {number}-{turn}")).wait().permits())
+            })
+        })
+        .collect();
+    let mut answered = 0;
+    while answered < 16 * 25 {
+        match listener.next_within(SOON).expect("an event in time") {
+            AskEvent::Opened { ask } => asks.answer(ask.id, &Answer::Once, "terminal").unwrap(),
+            AskEvent::Answered { .. } => answered += 1,
+            AskEvent::Withdrawn { .. } => {}
+        }
+    }
+    assert!(askers.into_iter().all(|asker| asker.join().unwrap()));
+}

@@ -1,0 +1,12 @@
+//! What metier-policy promises, one module a subject.
+//!
+//! One binary; each module proves one part of the contract.
+
+#![expect(clippy::unwrap_used, reason = "clippy allows it in tests, but not in their helpers")]
+
+mod asks;
+mod ceilings;
+mod decisions;
+mod examples;
+mod laws;
+mod support;

@@ -1,0 +1,268 @@
+//! Level 1 of progressive disclosure: the list of skills that a model is shown, within a budget.
+//!
+//! ```text
+//! Index --visible--> may be shown --all fit?--> prefix: every description
+//!                                  --no------> prefix: every name | tail: the descriptions that
+//!                                              fit the request best, and a few by rotation
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | `visible` | which skills a model may see at all, and why not the others |
+//! | `paths` | which files are worked on, for skills that apply to some files only |
+//! | `fit` | what is shown in full, by name, or not at all, within the budget |
+//! | `account` | what became of every skill, in words |
+//! | `write` | the six formats |
+//!
+//! The prefix depends on the index, the format and the budget, never on the request, so that a
+//! provider's prompt cache survives from turn to turn. Nothing is left out in silence: every skill
+//! of the index has a line in the report. Reads no file by itself: what two of the formats show
+//! besides metadata (file names, the opening of a body) is asked of a [`Shelf`].
+
+mod account;
+mod fit;
+mod paths;
+#[cfg(test)]
+mod tests;
+mod visible;
+mod write;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use metier_skill::Source;
+use serde::Serialize;
+
+use crate::index::{Entry, Index};
+use crate::search::{Document, SearchIndex};
+use visible::{Conditional, Visible};
+
+pub use write::Format;
+
+/// What a catalog is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CatalogRequest<'a> {
+    /// How it is written.
+    pub format: Format,
+    /// The tokens it may take; all descriptions when there is no limit.
+    pub budget: Option<usize>,
+    /// What the user wants, for the ranking.
+    pub request: Option<&'a str>,
+    /// Files that are being worked on: they decide, together with paths in the request, about skills
+    /// that apply to some files only.
+    pub files: &'a [String],
+    /// Directories of the project, to which `paths` of skills are relative: an absolute path below
+    /// one of them is taken as relative to it.
+    pub bases: &'a [PathBuf],
+    /// Which turn this is: moves the rotation on.
+    pub turn: u64,
+}
+
+/// What some formats show of a skill besides its metadata.
+pub trait Shelf {
+    /// The skill's files, by name (the `awareness` format).
+    fn files(&self, entry: &Entry) -> Vec<String>;
+    /// The opening of its body (the `direct` format), or nothing when it may not or cannot be read.
+    fn opening(&self, entry: &Entry) -> Option<String>;
+}
+
+/// Metadata and nothing else: for the formats that show nothing else.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MetadataOnly;
+
+impl Shelf for MetadataOnly {
+    fn files(&self, _: &Entry) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn opening(&self, _: &Entry) -> Option<String> {
+        None
+    }
+}
+
+/// The skills of one index, ready to be shown turn after turn.
+#[derive(Debug)]
+pub struct Cataloger {
+    /// The skills a model may always see, by name.
+    visible: Vec<Visible>,
+    /// Skills that apply to some files only.
+    conditional: Vec<Conditional>,
+    hidden: Vec<Placed>,
+    ranking: OnceLock<SearchIndex>,
+}
+
+/// The list for one turn, and what became of every skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Catalog {
+    /// The part that is the same for every request.
+    pub prefix: String,
+    /// The part that follows the request.
+    pub tail: String,
+    /// What both cost a model, as an estimate: the sum of what their parts cost.
+    pub tokens: usize,
+    /// Every skill of the index, as shown: in full, by name, not at all; each in the order of the
+    /// text or, where it is in none, of the names.
+    pub placed: Vec<Placed>,
+}
+
+impl Catalog {
+    /// The whole text.
+    pub fn text(&self) -> String {
+        [self.prefix.as_str(), &self.tail].concat()
+    }
+
+    /// The skills that are shown as `how`.
+    pub fn shown(&self, how: Shown) -> impl Iterator<Item = &Placed> {
+        self.placed.iter().filter(move |placed| placed.shown == how)
+    }
+}
+
+/// What became of one skill.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Placed {
+    /// `source:name`.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// How it is shown.
+    #[serde(skip)]
+    pub shown: Shown,
+    /// Why so.
+    pub reason: Reason,
+    /// The reason in words.
+    pub message: String,
+    /// What its description costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<usize>,
+    /// Its place in the ranking for the request, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+}
+
+/// How a skill is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shown {
+    /// Name and description.
+    Full,
+    /// The name alone.
+    Named,
+    /// Not at all.
+    Omitted,
+}
+
+/// Why a skill is shown the way it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Everything fits.
+    AllFit,
+    /// It applies to a file that is being worked on.
+    PathsMet,
+    /// It fits the request.
+    Ranked,
+    /// It was its turn.
+    Rotation,
+    /// Nothing better was left for the room.
+    RoomLeft,
+    /// Others fit the request better.
+    DescriptionOverBudget,
+    /// The names alone are more than the budget.
+    NameOverBudget,
+    /// It is switched off.
+    Disabled,
+    /// A rule denies it.
+    Denied,
+    /// Only a person may invoke it.
+    UserOnly,
+    /// It applies to files that nobody works on.
+    PathsUnmet,
+}
+
+/// A visible skill's position and its score for the request.
+type Ranked = (usize, f32);
+
+impl Cataloger {
+    /// The skills of `index` that a model may see. `denied` gives the words of the rule that denies
+    /// a skill, if one does.
+    pub fn new(index: &Index, denied: &dyn Fn(&Entry) -> Option<String>) -> Self {
+        let mut cataloger = Self {
+            visible: Vec::with_capacity(index.entries().len()),
+            conditional: Vec::new(),
+            hidden: Vec::new(),
+            ranking: OnceLock::new(),
+        };
+        for entry in index.entries() {
+            if let Some((reason, message)) = visible::hidden(entry, denied) {
+                cataloger.hidden.push(Placed::new(entry, Shown::Omitted, reason, message));
+            } else if let Some(conditional) = Conditional::of(entry) {
+                cataloger.conditional.push(conditional);
+            } else {
+                cataloger.visible.push(Visible::new(entry));
+            }
+        }
+        cataloger
+    }
+
+    /// The skills a model may see whatever it works on, by name.
+    pub fn visible(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.visible.iter().map(|visible| &visible.entry)
+    }
+
+    /// The skills a model may see while it works on the files that are given or named in the
+    /// request: the names that may be loaded.
+    pub fn offered<'a>(
+        &'a self,
+        wanted: &CatalogRequest<'_>,
+    ) -> impl Iterator<Item = &'a Arc<Entry>> + use<'a> {
+        let paths = paths::worked_on(wanted);
+        let met: Vec<_> = self.conditional.iter().filter(|some| some.met(&paths)).collect();
+        self.visible().chain(met.into_iter().map(|some| &some.visible.entry))
+    }
+
+    /// The list for one turn.
+    pub fn catalog(&self, wanted: &CatalogRequest<'_>, shelf: &dyn Shelf) -> Catalog {
+        let mut fitted = fit::fit(self, wanted, shelf);
+        fitted.placed.extend(self.hidden.iter().cloned());
+        // Stable: inside one way of being shown the order is that of the text.
+        fitted.placed.sort_by_key(|placed| placed.shown);
+        let fit::Fitted { prefix, tail, tokens, placed } = fitted;
+        Catalog { prefix, tail, tokens, placed }
+    }
+
+    /// A skill by its position: first those that are always visible, then the conditional ones.
+    fn skill(&self, at: usize) -> &Visible {
+        match at.checked_sub(self.visible.len()) {
+            None => &self.visible[at],
+            Some(at) => &self.conditional[at].visible,
+        }
+    }
+
+    /// The ranking over all skills, by their positions; built at the first use.
+    fn ranking(&self) -> &SearchIndex {
+        self.ranking.get_or_init(|| {
+            let all = self.visible.len() + self.conditional.len();
+            SearchIndex::build((0..all).map(|at| &self.skill(at).entry).map(|entry| Document {
+                name: entry.name().as_str(),
+                description: &entry.skill.description,
+            }))
+        })
+    }
+}
+
+impl Placed {
+    fn new(entry: &Entry, shown: Shown, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            id: entry.id().to_string(),
+            name: entry.name().as_str().to_owned(),
+            source: entry.source,
+            shown,
+            reason,
+            message: message.into(),
+            tokens: None,
+            rank: None,
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! What is shown in full, by name, or not at all, within a budget.
+//!
+//! Everything in full when it fits. Else every name, as long as the names leave a quarter of the
+//! budget for descriptions; beyond that half a list of names would help nobody find the other half,
+//! and the budget goes to the descriptions that fit the request best (`search_skills` finds the
+//! rest). Of the descriptions a few are given by rotation, so that a skill nobody asks for in
+//! its own words is seen at times. What stands in the prefix is decided by the skills that are always
+//! visible and by the budget alone; skills that apply to the files at hand are fitted into the tail.
+//! Pure but for what the shelf reads.
+
+use std::collections::{HashMap, HashSet};
+
+use metier_skill::estimate_tokens;
+
+use super::account::{Chosen, report};
+use super::paths::worked_on;
+use super::visible::Visible;
+use super::{CatalogRequest, Cataloger, Format, Placed, Ranked, Reason, Shelf, Shown};
+
+/// The text and what became of the skills that a model may see.
+#[derive(Debug, Default)]
+pub(super) struct Fitted {
+    pub(super) prefix: String,
+    pub(super) tail: String,
+    pub(super) tokens: usize,
+    pub(super) placed: Vec<Placed>,
+}
+
+/// More tokens than any list has.
+const NO_LIMIT: usize = usize::MAX / 4;
+/// How many of a ranking are considered.
+const CONSIDERED: usize = 300;
+/// Descriptions by rotation, and the room below which there are none.
+const ROTATED: usize = 2;
+const LEAST_ROOM_TO_ROTATE: usize = 300;
+/// The best of a ranking, which are not left to the rotation.
+const SURE: usize = 20;
+/// Skills whose files or bodies were looked at in vain before the list is taken as full.
+const MISFITS: usize = 4;
+/// Of the room for descriptions this share goes to the best in their order; the rest is spent so
+/// that a short description, which costs less, comes before a long one that is as good. Chosen on
+/// the "when to use" lines of public skills; flat from 0.3 to 0.6, and from 0.5 to 1.
+const IN_ORDER: f32 = 0.4;
+const THRIFT: f32 = 0.6;
+
+/// How much of the skills that are always visible the prefix shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prefix {
+    /// Every description.
+    All,
+    /// Every name.
+    Names,
+    /// How many there are.
+    Number,
+    /// Nothing: not even a frame fits, or there are no such skills.
+    Nothing,
+}
+
+pub(super) fn fit(all: &Cataloger, wanted: &CatalogRequest<'_>, shelf: &dyn Shelf) -> Fitted {
+    let paths = worked_on(wanted);
+    let first = all.visible.len();
+    let met: Vec<usize> = (0..all.conditional.len())
+        .filter(|at| all.conditional[*at].met(&paths))
+        .map(|at| at + first)
+        .collect();
+    let mut fitted = shown(all, &met, wanted, shelf);
+    let unmet = all.conditional.iter().enumerate().filter(|(at, _)| !met.contains(&(at + first)));
+    fitted.placed.extend(unmet.map(|(_, some)| {
+        let message = some.unmet_message();
+        Placed::new(&some.visible.entry, Shown::Omitted, Reason::PathsUnmet, message)
+    }));
+    fitted
+}
+
+fn shown(all: &Cataloger, met: &[usize], wanted: &CatalogRequest<'_>, shelf: &dyn Shelf) -> Fitted {
+    let format = wanted.format;
+    let budget = wanted.budget.unwrap_or(NO_LIMIT);
+    if all.visible.is_empty() && met.is_empty() {
+        return Fitted::default();
+    }
+    let (mut prefix, kind, costs) = prefix(all, wanted, shelf);
+    let opening = match kind {
+        Prefix::All => String::new(),
+        // No skill is always visible: the frame comes and goes with those that apply.
+        Prefix::Nothing => [&format.opening(), format.entries(false)].concat(),
+        Prefix::Names | Prefix::Number => format.entries(true).to_owned(),
+    };
+    let fixed = [prefix.as_str(), &opening, &format.closing(&[])].map(estimate_tokens);
+    let placed = |chosen: &[Chosen], also: usize, hits: &[Ranked]| {
+        report(all, (met, also), chosen, (kind, &costs), hits)
+    };
+    let Some(room) = budget.checked_sub(fixed.iter().sum()) else {
+        return Fitted { placed: placed(&[], 0, &[]), ..Fitted::default() };
+    };
+    let request = wanted.request.map(str::trim).filter(|request| !request.is_empty());
+    let needs_ranking = kind != Prefix::All || !met.is_empty();
+    let mut hits = match request.filter(|_| needs_ranking) {
+        Some(request) => all.ranking().rank_scores(request, CONSIDERED),
+        None => Vec::new(),
+    };
+    hits.retain(|(at, _)| *at < all.visible.len() || met.contains(at));
+    let mut room =
+        Room { all, wanted, shelf, left: room, taken: HashSet::new(), chosen: Vec::new() };
+    let waiting = room.descriptions(met, kind, &hits);
+    let mut chosen = room.chosen;
+    let mut also = waiting.len();
+    let mut tail = assemble(wanted, &opening, &chosen, &waiting[..also]);
+    // The parts are estimated apart; a rounding must not break the budget.
+    let before = estimate_tokens(&prefix);
+    while before + estimate_tokens(&tail) > budget && !(chosen.is_empty() && also == 0) {
+        if also > 0 {
+            also -= 1;
+        } else {
+            chosen.pop();
+        }
+        tail = assemble(wanted, &opening, &chosen, &waiting[..also]);
+    }
+    let tokens = before + estimate_tokens(&tail);
+    if prefix.is_empty() && chosen.is_empty() && also == 0 {
+        prefix.clear();
+        return Fitted { placed: placed(&[], 0, &hits), ..Fitted::default() };
+    }
+    let placed = placed(&chosen, also, &hits);
+    Fitted { prefix, tail, tokens, placed }
+}
+
+/// The part that is the same for every request, how much it shows, and what each description in it
+/// costs.
+fn prefix(
+    all: &Cataloger,
+    wanted: &CatalogRequest<'_>,
+    shelf: &dyn Shelf,
+) -> (String, Prefix, Vec<usize>) {
+    let format = wanted.format;
+    let budget = wanted.budget.unwrap_or(NO_LIMIT);
+    if all.visible.is_empty() {
+        return (String::new(), Prefix::Nothing, Vec::new());
+    }
+    if let Some((text, costs)) = everything(all, wanted, shelf) {
+        return (text, Prefix::All, costs);
+    }
+    let list: Vec<&str> = all.visible.iter().map(|visible| visible.entry.name().as_str()).collect();
+    let whole = [format.opening(), format.names(&list)].concat();
+    if estimate_tokens(&whole) <= budget - budget / 4 {
+        return (whole, Prefix::Names, Vec::new());
+    }
+    ([format.opening(), format.number(list.len())].concat(), Prefix::Number, Vec::new())
+}
+
+/// All descriptions, if they fit.
+fn everything(
+    all: &Cataloger,
+    wanted: &CatalogRequest<'_>,
+    shelf: &dyn Shelf,
+) -> Option<(String, Vec<usize>)> {
+    let format = wanted.format;
+    let budget = wanted.budget.unwrap_or(NO_LIMIT);
+    // Metadata alone says whether it is worth looking at files.
+    if format.needs_shelf() && wanted.budget.is_some() {
+        let mut least = 0;
+        for visible in &all.visible {
+            least += estimate_tokens(visible.description());
+            if least > budget {
+                return None;
+            }
+        }
+    }
+    let mut text = [&format.opening(), format.entries(false)].concat();
+    let mut spent = estimate_tokens(&text) + estimate_tokens(&format.closing(&[]));
+    let mut costs = Vec::with_capacity(all.visible.len());
+    for (at, visible) in all.visible.iter().enumerate() {
+        let entry = format.entry(visible, shelf, at == 0);
+        let tokens = estimate_tokens(&entry);
+        spent += tokens;
+        if spent > budget {
+            return None;
+        }
+        text.push_str(&entry);
+        costs.push(tokens);
+    }
+    Some((text, costs))
+}
+
+fn assemble(
+    wanted: &CatalogRequest<'_>,
+    opening: &str,
+    chosen: &[Chosen],
+    also: &[&str],
+) -> String {
+    let mut tail =
+        String::with_capacity(chosen.iter().map(|one| one.text.len()).sum::<usize>() + 64);
+    if !chosen.is_empty() || wanted.format == Format::Json || opening.starts_with('<') {
+        tail.push_str(opening);
+    }
+    for one in chosen {
+        // Entries are written as if another stood before them.
+        let text = one.text.as_str();
+        let first = tail.ends_with('[') && wanted.format == Format::Json;
+        tail.push_str(if first { text.strip_prefix(',').unwrap_or(text) } else { text });
+    }
+    tail.push_str(&wanted.format.closing(also));
+    tail
+}
+
+/// The room for descriptions as it fills.
+struct Room<'a, 'w> {
+    all: &'a Cataloger,
+    wanted: &'w CatalogRequest<'w>,
+    shelf: &'w dyn Shelf,
+    left: usize,
+    /// Positions of skills that are chosen, or will be.
+    taken: HashSet<usize>,
+    chosen: Vec<Chosen>,
+}
+
+impl<'a> Room<'a, '_> {
+    /// Chooses the descriptions of the tail; gives the names of skills that apply and have no room.
+    fn descriptions(&mut self, met: &[usize], prefix: Prefix, hits: &[Ranked]) -> Vec<&'a str> {
+        let all = self.all;
+        let whole = self.left;
+        // Skills that apply to the files at hand, the best for the request first; where others need
+        // room too, they get half of it.
+        let rank: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(0..).collect();
+        let mut met = met.to_vec();
+        met.sort_by_key(|at| rank.get(at).copied().unwrap_or(usize::MAX));
+        let name = |at: &usize| all.skill(*at).entry.name().as_str();
+        let names: usize = met.iter().map(|at| estimate_tokens(name(at)) + 1).sum();
+        let names = if met.is_empty() { 0 } else { (names + 16).min(whole / 8) };
+        let share =
+            if matches!(prefix, Prefix::Names | Prefix::Number) { whole / 2 } else { whole };
+        self.left = share.saturating_sub(names);
+        for &at in &met {
+            if self.add(at, Reason::PathsMet) {
+                self.taken.insert(at);
+            }
+        }
+        self.left += whole - share;
+        if matches!(prefix, Prefix::Names | Prefix::Number) {
+            let rotated = self.rotated(hits, whole);
+            let reserved: usize = rotated.iter().map(|&(_, tokens)| tokens).sum();
+            self.left = self.left.saturating_sub(reserved);
+            self.taken.extend(rotated.iter().map(|&(at, _)| at));
+            self.ranked(hits, whole);
+            self.left += reserved;
+            for &(at, _) in &rotated {
+                self.add(at, Reason::Rotation);
+            }
+            self.rest(hits.is_empty());
+        }
+        self.left += names;
+        let mut waiting = Vec::new();
+        for at in met.iter().filter(|at| !self.taken.contains(at)) {
+            let tokens = estimate_tokens(name(at)) + 1 + if waiting.is_empty() { 16 } else { 0 };
+            if tokens > self.left {
+                break;
+            }
+            self.left -= tokens;
+            waiting.push(name(at));
+        }
+        waiting
+    }
+
+    /// Shows a skill, if there is room.
+    fn add(&mut self, at: usize, reason: Reason) -> bool {
+        let visible: &'a Visible = self.all.skill(at);
+        let text = self.wanted.format.entry(visible, self.shelf, false);
+        let tokens = estimate_tokens(&text);
+        if tokens > self.left {
+            return false;
+        }
+        self.left -= tokens;
+        self.chosen.push(Chosen { at, reason, text, tokens });
+        true
+    }
+
+    /// The skills whose turn it is, and what they will cost.
+    fn rotated(&self, hits: &[Ranked], whole: usize) -> Vec<(usize, usize)> {
+        let count = self.all.visible.len();
+        let mut picks = Vec::new();
+        if self.left < LEAST_ROOM_TO_ROTATE || count == 0 || self.wanted.format.needs_shelf() {
+            return picks;
+        }
+        for at in self.turn_order().take(count.min(64)) {
+            let sure = hits.iter().take(SURE).any(|hit| hit.0 == at);
+            let text = self.wanted.format.entry(&self.all.visible[at], self.shelf, false);
+            let tokens = estimate_tokens(&text);
+            // A long description would take the place of several that fit the request.
+            if !sure && tokens <= whole / 8 {
+                picks.push((at, tokens));
+                if picks.len() == ROTATED {
+                    break;
+                }
+            }
+        }
+        picks
+    }
+
+    /// All visible skills, beginning where this turn's rotation begins.
+    fn turn_order(&self) -> impl Iterator<Item = usize> + use<> {
+        let count = self.all.visible.len();
+        let turn = usize::try_from(self.wanted.turn % (count.max(1) as u64)).unwrap_or_default();
+        let start = turn * ROTATED % count.max(1);
+        (start..count).chain(0..start)
+    }
+
+    /// Descriptions of skills that fit the request: first the best, then the best for their cost.
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^24")]
+    fn ranked(&mut self, hits: &[Ranked], whole: usize) {
+        let shelved = self.wanted.format.needs_shelf();
+        let in_order = whole as f32 * (1.0 - IN_ORDER);
+        let mut rest: Vec<(f32, usize)> = Vec::new();
+        let mut misfits = 0;
+        for &(document, score) in hits {
+            if self.taken.contains(&document) {
+                continue;
+            }
+            let visible = self.all.skill(document);
+            if self.left as f32 > in_order && misfits < MISFITS {
+                if self.add(document, Reason::Ranked) {
+                    self.taken.insert(document);
+                    continue;
+                }
+                misfits += usize::from(shelved);
+            }
+            let cost = estimate_tokens(visible.description()) + 12;
+            rest.push((score / (cost as f32).powf(THRIFT), document));
+        }
+        rest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (_, document) in rest {
+            if self.left < 8 || misfits >= MISFITS {
+                break;
+            }
+            if self.add(document, Reason::Ranked) {
+                self.taken.insert(document);
+            } else {
+                misfits += usize::from(shelved);
+            }
+        }
+        // In the text the best stand first, whatever order they were chosen in.
+        let rank: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(1..).collect();
+        self.chosen.sort_by_key(|one| match one.reason {
+            Reason::Ranked => rank.get(&one.at).copied().unwrap_or(1),
+            _ => 0,
+        });
+    }
+
+    /// Room that is left goes to other skills in turn: all of it where nothing was asked for.
+    fn rest(&mut self, nothing_asked: bool) {
+        let mut misfits = 0;
+        for at in self.turn_order() {
+            if self.left < 16 || misfits >= if nothing_asked { 32 } else { MISFITS } {
+                break;
+            }
+            if self.taken.contains(&at) {
+                continue;
+            }
+            if self.add(at, Reason::RoomLeft) {
+                self.taken.insert(at);
+            } else {
+                misfits += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Which skills a model may see at all, and why not the others.
+//!
+//! A skill with `paths` is seen only while a matching file is worked on. What is denied is asked of
+//! the caller; this module knows no rules.
+
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::Reason;
+use crate::index::Entry;
+
+/// Characters of a description that are shown.
+const DESCRIPTION_CHARS: usize = 1024;
+
+/// A skill and what a catalog shows of it.
+#[derive(Debug)]
+pub(super) struct Visible {
+    pub(super) entry: Arc<Entry>,
+    /// Where the part of the description ends that is shown, in bytes.
+    end: usize,
+}
+
+impl Visible {
+    pub(super) fn new(entry: &Arc<Entry>) -> Self {
+        let text = &entry.skill.description;
+        let end = if text.len() <= DESCRIPTION_CHARS {
+            text.len()
+        } else {
+            text.char_indices().nth(DESCRIPTION_CHARS).map_or(text.len(), |(at, _)| at)
+        };
+        Self { entry: Arc::clone(entry), end }
+    }
+
+    /// The description as a model sees it: its first characters.
+    pub(super) fn description(&self) -> &str {
+        self.entry.skill.description.get(..self.end).unwrap_or_default()
+    }
+}
+
+/// A skill that applies to some files only.
+#[derive(Debug)]
+pub(super) struct Conditional {
+    pub(super) visible: Visible,
+    globs: GlobSet,
+}
+
+impl Conditional {
+    /// The skill, if its frontmatter has `paths`. A glob that cannot be read matches nothing; one
+    /// without a slash matches file names anywhere; one that names a directory matches what is in it.
+    pub(super) fn of(entry: &Arc<Entry>) -> Option<Self> {
+        let patterns = &entry.skill.details().paths;
+        if patterns.is_empty() {
+            return None;
+        }
+        let mut globs = GlobSetBuilder::new();
+        for pattern in patterns {
+            let pattern = pattern.trim_start_matches("./").trim_start_matches('/');
+            let anywhere =
+                if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
+            if let Ok(glob) = GlobBuilder::new(&anywhere).literal_separator(true).build() {
+                globs.add(glob);
+            }
+        }
+        let globs = globs.build().unwrap_or_else(|_| GlobSet::empty());
+        Some(Self { visible: Visible::new(entry), globs })
+    }
+
+    /// Whether one of the files is one it applies to.
+    pub(super) fn met(&self, paths: &[String]) -> bool {
+        paths.iter().any(|path| self.globs.is_match(path))
+    }
+
+    pub(super) fn unmet_message(&self) -> String {
+        let paths = &self.visible.entry.skill.details().paths;
+        let list: Vec<&str> = paths.iter().map(|path| &**path).collect();
+        format!("it applies to {} and no such file is worked on", list.join(", "))
+    }
+}
+
+/// Why a skill is never shown, if so.
+pub(super) fn hidden(
+    entry: &Entry,
+    denied: &dyn Fn(&Entry) -> Option<String>,
+) -> Option<(Reason, String)> {
+    if !entry.enabled {
+        return Some((Reason::Disabled, "it is switched off".to_owned()));
+    }
+    if entry.skill.controls.disable_model_invocation {
+        let told = "only a person may invoke it (`disable-model-invocation`)";
+        return Some((Reason::UserOnly, told.to_owned()));
+    }
+    denied(entry).map(|rule| (Reason::Denied, rule))
+}

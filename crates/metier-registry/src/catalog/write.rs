@@ -1,0 +1,238 @@
+//! The six formats: how the parts of a catalog are written.
+//!
+//! A name or a description cannot forge an entry: what could end its field (a line break, an angle
+//! bracket, a quote, as the format has it) is folded or escaped. Decides nothing about who is shown.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use metier_skill::Source;
+use metier_skill::hidden::without_hidden;
+use serde_json::json;
+
+use super::Shelf;
+use super::visible::Visible;
+use crate::index::Entry;
+
+/// How a catalog is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// One line a skill: `- name=… | source=… | description=…`.
+    #[default]
+    Lines,
+    /// An `<available_skills>` element.
+    Xml,
+    /// For the description of the skill tool.
+    Tool,
+    /// For a model that reads the files itself: with paths and file names.
+    Awareness,
+    /// For a model without tools: with the opening of each body.
+    Direct,
+    /// A JSON document.
+    Json,
+}
+
+const HEADING: &str = "## Available Skills\n\n";
+
+impl Format {
+    /// Whether an entry shows more than metadata, so that writing one costs a look at the disk.
+    pub(super) const fn needs_shelf(self) -> bool {
+        matches!(self, Self::Awareness | Self::Direct)
+    }
+
+    /// What stands before everything.
+    pub(super) fn opening(self) -> String {
+        match self {
+            Self::Lines => String::new(),
+            Self::Xml => "<available_skills>\n".to_owned(),
+            Self::Tool => format!(
+                "{HEADING}Use the `skill` tool to load detailed instructions for any skill.\n\n"
+            ),
+            Self::Awareness => format!(
+                "{HEADING}The following skills are available. Read a skill's SKILL.md for detailed \
+                 instructions before using it.\n\n"
+            ),
+            Self::Direct => HEADING.to_owned(),
+            Self::Json => "{".to_owned(),
+        }
+    }
+
+    /// The list of names, when not every description fits.
+    pub(super) fn names(self, names: &[&str]) -> String {
+        if self == Self::Json {
+            return format!("\"names\":{},", json!(names));
+        }
+        let mut list = String::with_capacity(names.len() * 16);
+        for (at, name) in names.iter().enumerate() {
+            if at > 0 {
+                list.push_str(", ");
+            }
+            list.push_str(&plain_name(name));
+        }
+        if self == Self::Xml {
+            return format!("<names>{}</names>\n", escaped(&list));
+        }
+        if self == Self::Direct {
+            return format!("All skills by name: {list}\n");
+        }
+        format!("All skills by name (`search_skills` tells what each is for): {list}\n")
+    }
+
+    /// How many there are, when not even the names fit.
+    pub(super) fn number(self, skills: usize) -> String {
+        match self {
+            Self::Json => format!("\"total\":{skills},"),
+            Self::Xml => format!("<total>{skills}; search_skills finds the rest</total>\n"),
+            _ => {
+                format!("There are {skills} skills; `search_skills` finds those not listed here.\n")
+            }
+        }
+    }
+
+    /// What stands before the first entry; `after_names` when names stand before it.
+    pub(super) const fn entries(self, after_names: bool) -> &'static str {
+        match self {
+            Self::Json => "\"skills\":[",
+            Self::Lines if after_names => "Skills for this request:\n",
+            Self::Tool | Self::Awareness | Self::Direct if after_names => "\n",
+            _ => "",
+        }
+    }
+
+    /// One entry; `first` when none stands before it.
+    pub(super) fn entry(self, skill: &Visible, shelf: &dyn Shelf, first: bool) -> String {
+        let entry = &skill.entry;
+        let (name, source) = (entry.name().as_str(), entry.source);
+        let description = skill.description();
+        match self {
+            Self::Lines => {
+                let name = plain_name(name);
+                format!("- name={name} | source={source} | description={}\n", folded(description))
+            }
+            Self::Xml => format!(
+                "<skill>\n<name>{}</name>\n<description>{}</description>\n<source>{source}\
+                 </source>\n<location>{}</location>\n</skill>\n",
+                escaped(name),
+                escaped(&folded(description)),
+                escaped(&location(skill)),
+            ),
+            Self::Tool => format!("- **{}**: {}\n", plain_name(name), folded(description)),
+            Self::Awareness => {
+                let mut text = format!(
+                    "- **{}** ({source})\n  Description: {}\n  Path: {}\n",
+                    plain_name(name),
+                    folded(description),
+                    folded(&place(entry)),
+                );
+                let files = shelf.files(entry);
+                if !files.is_empty() {
+                    let files: Vec<String> =
+                        files.iter().map(|file| folded(file).into_owned()).collect();
+                    let _ = writeln!(text, "  Files: {}", files.join(", "));
+                }
+                text.push('\n');
+                text
+            }
+            Self::Direct => {
+                let mut text = format!(
+                    "### Skill: {}\n**Description:** {}\n\n",
+                    plain_name(name),
+                    folded(description)
+                );
+                // Quoted line by line, so that a body cannot open a heading of its own.
+                for line in shelf.opening(entry).unwrap_or_default().lines() {
+                    text.push_str("> ");
+                    text.push_str(line);
+                    text.push('\n');
+                }
+                text.push('\n');
+                text
+            }
+            Self::Json => {
+                let comma = if first { "" } else { "," };
+                let (name, description) = (json!(name), json!(description));
+                format!(
+                    "{comma}{{\"name\":{name},\"source\":\"{source}\",\"description\":{description}}}"
+                )
+            }
+        }
+    }
+
+    /// What stands after everything: the names that apply now and have no room for more, and the end.
+    pub(super) fn closing(self, also: &[&str]) -> String {
+        let names = || also.iter().map(|name| plain_name(name)).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Json if also.is_empty() => "]}
+"
+            .to_owned(),
+            Self::Json => format!(
+                "],\"also\":{}}}
+",
+                json!(also)
+            ),
+            Self::Xml if also.is_empty() => "</available_skills>
+"
+            .to_owned(),
+            Self::Xml => format!(
+                "<also>{}</also>
+</available_skills>
+",
+                escaped(&names())
+            ),
+            _ if also.is_empty() => String::new(),
+            _ => format!(
+                "Also for the files at hand, by name: {}
+",
+                names()
+            ),
+        }
+    }
+}
+
+/// Where a model that reads files itself finds the skill.
+fn place(entry: &Entry) -> String {
+    if entry.source == Source::Builtin {
+        return format!("(built in; `metier read {}` prints it)", entry.name().as_str());
+    }
+    entry.path.to_string_lossy().into_owned()
+}
+
+fn location(skill: &Visible) -> String {
+    let entry = &skill.entry;
+    if entry.source == Source::Builtin {
+        return entry.path.to_string_lossy().into_owned();
+    }
+    entry.file().to_string_lossy().into_owned()
+}
+
+/// A name that stands in a list: quoted when it holds what could end it.
+fn plain_name(name: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@');
+    if name.chars().all(plain) { Cow::Borrowed(name) } else { Cow::Owned(json!(name).to_string()) }
+}
+
+/// The text on one line: every run of blanks and breaks is one blank.
+fn folded(text: &str) -> Cow<'_, str> {
+    let mut before = b' ';
+    let plain = text.bytes().all(|byte| {
+        let fine = byte > b' ' && byte < 0x7f || byte == b' ' && before != b' ';
+        before = byte;
+        fine
+    });
+    if plain && before != b' ' {
+        return Cow::Borrowed(text);
+    }
+    let visible = without_hidden(text);
+    let words: Vec<&str> = visible
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect();
+    Cow::Owned(words.join(" "))
+}
+
+fn escaped(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>']) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}

@@ -1,0 +1,343 @@
+//! Deleted skills: moved into the user's state folder with a record, listed, and brought back.
+//!
+//! A backup is a directory `<state>/backups/<id>/` with `record.json` and `skill`, the folder itself
+//! (or the link, as it was). The record is there before the folder comes and after it has gone, so
+//! that no crash leaves a folder that nobody knows.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use metier_fs::{
+    Moved, TreeLimits, canonical, exists, is_link, link_text, list_files, make_dir_for, move_whole,
+    read_bounded, read_dir_names, remove_tree, write_atomic,
+};
+use metier_skill::SkillId;
+use serde::{Deserialize, Serialize};
+
+use super::error::ManageError;
+use super::utc;
+
+const RECORD: &str = "record.json";
+const FOLDER: &str = "skill";
+/// The largest record that is read; one of ours has at most 10,000 files.
+const LARGEST_RECORD: u64 = 64 << 20;
+
+/// The backups of one user.
+#[derive(Debug, Clone)]
+pub struct Backups {
+    folder: PathBuf,
+}
+
+/// What is known of a deleted skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backup {
+    /// The backup's own id.
+    pub id: String,
+    /// The skill's id when it was deleted.
+    pub skill: SkillId,
+    /// Where it stood.
+    pub path: String,
+    /// When it was deleted, in UTC.
+    pub time: String,
+    /// Where the link led, when the folder was one; then only the link was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// The files it had.
+    pub files: Vec<BackupFile>,
+    /// Whether there were more files than are listed.
+    pub truncated: bool,
+}
+
+/// A file of a deleted skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupFile {
+    /// Its path below the skill's directory.
+    pub path: String,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// A skill as it would be deleted: what there is to lose.
+#[derive(Debug, Clone)]
+pub struct Deletion {
+    path: PathBuf,
+    real: Option<PathBuf>,
+    record: Backup,
+}
+
+/// Every backup, newest first, and what could not be read as one.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The backups, newest first.
+    pub backups: Vec<Backup>,
+    /// Directories among them that hold no record, or a damaged one.
+    pub damaged: Vec<PathBuf>,
+}
+
+/// A skill that is back.
+#[derive(Debug)]
+pub struct Restored {
+    /// Where it stands again.
+    pub path: PathBuf,
+    /// What could not be removed of the backup.
+    pub left: Option<PathBuf>,
+}
+
+impl Deletion {
+    /// Looks at the skill in the directory `path` below `root`, without touching it.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError::BehindLink`] where a link on the way leads out of the root: what stands there
+    /// belongs to somebody else. The root may be a link, and so may the skill's own directory.
+    pub fn of(skill: SkillId, path: &Path, root: &Path) -> Result<Self, ManageError> {
+        let real = real_place(path, root)?;
+        let text = path.to_str().ok_or_else(|| ManageError::PathNotText(path.to_owned()))?;
+        let link = link_text(path).map(|target| target.to_string_lossy().into_owned());
+        let (files, truncated) = match link {
+            Some(_) => (Vec::new(), false),
+            None => list_files(path, TreeLimits::default()).map_err(ManageError::io(path))?,
+        };
+        let files: Vec<BackupFile> = files
+            .into_iter()
+            .map(|file| BackupFile { path: file.path, bytes: file.size })
+            .collect();
+        let record = Backup {
+            id: String::new(),
+            skill,
+            path: text.to_owned(),
+            time: String::new(),
+            link,
+            bytes: files.iter().map(|file| file.bytes).sum(),
+            files,
+            truncated,
+        };
+        Ok(Self { path: path.to_owned(), real, record })
+    }
+
+    /// What is really moved, where a link above leads to another place than the path says.
+    pub fn real_path(&self) -> Option<&Path> {
+        self.real.as_deref()
+    }
+
+    /// What is known of it.
+    pub fn preview(&self) -> &Backup {
+        &self.record
+    }
+}
+
+/// Where `path` stands when the links above it are followed, if that is elsewhere.
+fn real_place(path: &Path, root: &Path) -> Result<Option<PathBuf>, ManageError> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+    let real_parent = canonical(parent).map_err(ManageError::io(parent))?;
+    let real = real_parent.join(name);
+    // A root that is itself the skill was named, and is meant.
+    if path != root {
+        let real_root = canonical(root).map_err(ManageError::io(root))?;
+        if !real_parent.starts_with(&real_root) {
+            let inside = |dir: &&Path| dir.starts_with(root) && *dir != root;
+            let above = path.ancestors().skip(1).take_while(inside);
+            let link = above.filter(|dir| is_link(dir)).last().unwrap_or(parent).to_owned();
+            return Err(ManageError::BehindLink { path: path.to_owned(), real, link });
+        }
+    }
+    Ok(Some(real).filter(|real| real != path))
+}
+
+impl Backups {
+    /// The backups below the user's state folder.
+    pub fn in_state(state: &Path) -> Self {
+        Self { folder: state.join("backups") }
+    }
+
+    /// Where the folder of a backup is.
+    pub fn folder_of(&self, backup: &Backup) -> PathBuf {
+        self.folder.join(&backup.id).join(FOLDER)
+    }
+
+    /// Moves the skill into a new backup. Gives its record, and what could not be removed of the
+    /// original when it had to be copied.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError`]; then the skill is where it was, whole.
+    pub fn keep(
+        &self,
+        deletion: Deletion,
+        now: SystemTime,
+    ) -> Result<(Backup, Option<PathBuf>), ManageError> {
+        let time = utc::text(now);
+        let stamp: String = time.chars().take(19).filter(char::is_ascii_digit).collect();
+        let dir = make_dir_for(&self.folder, &format!("{stamp}-"))
+            .map_err(ManageError::io(&self.folder))?;
+        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Deletion { path, record, .. } = deletion;
+        let backup = Backup { id, time, ..record };
+        let moved = write_record(&dir, &backup)
+            .and_then(|()| move_whole(&path, &dir.join(FOLDER)).map_err(ManageError::io(&path)));
+        match moved {
+            Ok(Moved::Copied { left }) => Ok((backup, left)),
+            Ok(_) => Ok((backup, None)),
+            Err(error) => {
+                // Only what this call made: the skill is not in there.
+                let _ = remove_tree(&dir);
+                Err(error)
+            }
+        }
+    }
+
+    /// Every backup, newest first.
+    pub fn list(&self) -> Result<Listing, ManageError> {
+        let mut listing = Listing::default();
+        if !exists(&self.folder) {
+            return Ok(listing);
+        }
+        for name in read_dir_names(&self.folder).map_err(ManageError::io(&self.folder))? {
+            let dir = self.folder.join(&name);
+            let folder = dir.join(FOLDER);
+            let has_folder = exists(&folder) || is_link(&folder);
+            let bytes = read_bounded(&dir.join(RECORD), LARGEST_RECORD).ok();
+            match bytes.and_then(|bytes| serde_json::from_slice::<Backup>(&bytes).ok()) {
+                Some(backup) if backup.id == name && has_folder => listing.backups.push(backup),
+                // Without its folder it was brought back, or never filled: there is nothing to lose.
+                None if has_folder => listing.damaged.push(dir),
+                _ => {}
+            }
+        }
+        listing.backups.sort_by(|a, b| (&b.time, &b.id).cmp(&(&a.time, &a.id)));
+        Ok(listing)
+    }
+
+    /// The backup that `query` means: its own id, the name or id of a skill (then the newest), or
+    /// `NAME@N`, the Nth newest.
+    pub fn find(&self, query: &str) -> Result<Backup, ManageError> {
+        let backups = self.list()?.backups;
+        let of = |name: &str| -> Vec<&Backup> {
+            let same = |backup: &&Backup| {
+                backup.skill.name.as_str() == name || backup.skill.to_string() == name
+            };
+            backups.iter().filter(same).collect()
+        };
+        let numbered = query.rsplit_once('@').and_then(|(name, number)| {
+            Some((of(name), number.parse::<usize>().ok()?.checked_sub(1)?))
+        });
+        let found = backups.iter().find(|backup| backup.id == query);
+        let found = found.or_else(|| of(query).first().copied());
+        let found = found.or_else(|| {
+            let (of_name, rank) = numbered.as_ref()?;
+            of_name.get(*rank).copied()
+        });
+        found.cloned().ok_or_else(|| ManageError::NoBackup {
+            query: query.to_owned(),
+            of_this_name: numbered.map_or(0, |(of_name, _)| of_name.len()),
+        })
+    }
+
+    /// Brings a skill back to where it stood. The backup is gone then.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError`], [`ManageError::Exists`] when something stands there; then the backup stays.
+    pub fn restore(&self, backup: &Backup) -> Result<Restored, ManageError> {
+        let path = PathBuf::from(&backup.path);
+        let moved = move_whole(&self.folder_of(backup), &path).map_err(ManageError::io(&path))?;
+        let dir = self.folder.join(&backup.id);
+        let mut left = match moved {
+            Moved::Copied { left } => left,
+            _ => None,
+        };
+        // A record without its folder is no backup any more, but it should not stay either.
+        if remove_tree(&dir).is_err() {
+            left = Some(dir);
+        }
+        Ok(Restored { path, left })
+    }
+}
+
+fn write_record(dir: &Path, backup: &Backup) -> Result<(), ManageError> {
+    let path = dir.join(RECORD);
+    let written = serde_json::to_vec(backup)
+        .map_err(std::io::Error::from)
+        .and_then(|bytes| write_atomic(&path, &bytes));
+    written.map_err(ManageError::io(&path))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    fn skill(dir: &Path, text: &str) -> PathBuf {
+        let path = dir.join("skills/pdf");
+        write_atomic(&path.join("SKILL.md"), text.as_bytes()).expect("writes");
+        path
+    }
+
+    fn keep(backups: &Backups, path: &Path, second: u64) -> Backup {
+        let id = "user:pdf".parse().expect("an id");
+        let now = UNIX_EPOCH + Duration::from_secs(second);
+        let root = path.parent().expect("a parent");
+        backups.keep(Deletion::of(id, path, root).expect("looks"), now).expect("keeps").0
+    }
+
+    #[test]
+    fn backups_are_found_by_name_number_and_id_and_come_back_whole() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let backups = Backups::in_state(&tmp.path().join("state"));
+        assert!(backups.list().expect("lists").backups.is_empty());
+        let old = keep(&backups, &skill(tmp.path(), "old"), 1);
+        let new = keep(&backups, &skill(tmp.path(), "newer"), 2);
+        assert!(!tmp.path().join("skills/pdf").exists());
+        assert_eq!(new.files, [BackupFile { path: "SKILL.md".to_owned(), bytes: 5 }]);
+        for query in ["pdf", "user:pdf", "pdf@1", &new.id] {
+            assert_eq!(backups.find(query).expect("found"), new, "{query}");
+        }
+        for query in ["pdf@2", "user:pdf@2", &old.id] {
+            assert_eq!(backups.find(query).expect("found"), old, "{query}");
+        }
+        for (query, number) in [("pdf@3", 2), ("pdf@0", 0), ("project:pdf", 0), ("", 0)] {
+            let Err(ManageError::NoBackup { of_this_name, .. }) = backups.find(query) else {
+                panic!("{query} means nothing");
+            };
+            assert_eq!(of_this_name, number, "{query}");
+        }
+        backups.restore(&old).expect("restores");
+        assert_eq!(
+            read_bounded(&tmp.path().join("skills/pdf/SKILL.md"), 9).expect("reads"),
+            b"old"
+        );
+        assert!(matches!(backups.restore(&new), Err(ManageError::Exists(_))));
+        assert_eq!(backups.list().expect("lists").backups, [new]);
+    }
+
+    #[test]
+    fn a_damaged_record_is_told_and_an_empty_backup_is_none() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let backups = Backups::in_state(tmp.path());
+        let kept = keep(&backups, &skill(tmp.path(), "text"), 1);
+        let dir = tmp.path().join("backups").join(&kept.id);
+        std::fs::create_dir_all(tmp.path().join("backups/empty")).expect("dir");
+        write_atomic(&dir.join(RECORD), b"{").expect("writes");
+        let listing = backups.list().expect("lists");
+        assert_eq!((listing.backups.len(), listing.damaged), (0, vec![dir]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn of_a_linked_skill_only_the_link_goes_and_comes_back() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let real = skill(tmp.path(), "text");
+        let link = tmp.path().join("skills/linked");
+        std::os::unix::fs::symlink("pdf", &link).expect("link");
+        let backups = Backups::in_state(tmp.path());
+        let kept = keep(&backups, &link, 1);
+        assert_eq!((kept.link.as_deref(), kept.bytes), (Some("pdf"), 0));
+        assert!(!is_link(&link) && real.join("SKILL.md").exists());
+        backups.restore(&kept).expect("restores");
+        assert_eq!(link_text(&link).expect("a link"), Path::new("pdf"));
+        assert!(real.join("SKILL.md").exists());
+    }
+}

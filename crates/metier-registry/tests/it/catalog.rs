@@ -1,0 +1,96 @@
+//! The catalog over a thousand real skills and the trigger queries of ten authors: is the right one
+//! shown within two thousand tokens, and does the prefix stay the same from turn to turn?
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use metier_registry::catalog::{CatalogRequest, Cataloger, MetadataOnly, Shown};
+use metier_registry::{Scan, ScanOptions, scan};
+use metier_skill::Profile;
+use metier_testkit::{corpus_dir, corpus_skills};
+use serde_json::Value;
+
+use crate::support::{options, root};
+
+const BUDGET: usize = 2000;
+
+/// The trigger file's skills and catalogue written as skills, and the corpus, as one index.
+fn everything(dir: &Path) -> Option<(Scan, Vec<(String, String)>)> {
+    let file = corpus_dir()?.join("triggers.json");
+    let triggers: Value =
+        serde_json::from_slice(&std::fs::read(file).expect("triggers")).expect("JSON");
+    let text = |value: &Value| value.as_str().expect("a string").to_owned();
+    let mut queries = Vec::new();
+    let parts = ["sets", "catalogue"].into_iter();
+    let skills = parts.flat_map(|part| {
+        triggers[part].as_array().expect("a list").iter().map(move |skill| (part, skill))
+    });
+    for (at, (part, skill)) in skills.enumerate() {
+        let folder = dir.join(format!("{part}/{at}"));
+        std::fs::create_dir_all(&folder).expect("makes");
+        let head =
+            format!("---\nname: {}\ndescription: {}\n---\n", skill["name"], skill["description"]);
+        std::fs::write(folder.join("SKILL.md"), head).expect("writes");
+        for query in skill["queries"].as_array().into_iter().flatten() {
+            if query[1] == Value::Bool(true) {
+                queries.push((text(&skill["name"]), text(&query[0])));
+            }
+        }
+    }
+    let skills = corpus_skills(dir)?;
+    let options = ScanOptions { profile: Profile::Lenient, ..options() };
+    // The skills that are asked for come first, where another has the same name.
+    let roots = [root(&dir.join("sets")), root(&dir.join("catalogue")), root(&skills)];
+    Some((scan(&roots, &options), queries))
+}
+
+#[test]
+fn the_right_skill_is_shown_in_full() {
+    let dir = tempfile::tempdir().expect("dir");
+    let Some((scan, queries)) = everything(dir.path()) else {
+        return;
+    };
+    let cataloger = Cataloger::new(&scan.index, &|_| None);
+    let count = scan.index.entries().len();
+    assert!(count > 1000, "{count}");
+    let (mut hits, mut shown) = (0usize, 0usize);
+    let mut prefixes = HashSet::new();
+    for (turn, (name, request)) in queries.iter().enumerate() {
+        let wanted = CatalogRequest {
+            budget: Some(BUDGET),
+            request: Some(request),
+            turn: turn as u64,
+            ..CatalogRequest::default()
+        };
+        let catalog = cataloger.catalog(&wanted, &MetadataOnly);
+        assert!(catalog.tokens <= BUDGET, "{}", catalog.tokens);
+        assert_eq!(catalog.placed.len(), count);
+        assert!(catalog.shown(Shown::Omitted).all(|placed| !placed.message.is_empty()));
+        shown += catalog.shown(Shown::Full).count();
+        if catalog.shown(Shown::Full).any(|placed| &placed.name == name) {
+            hits += 1;
+        } else {
+            println!("not shown: {name} for {request:?}");
+        }
+        prefixes.insert(catalog.prefix);
+    }
+    let (low, high) = wilson(hits, queries.len());
+    println!(
+        "recall@shown {hits}/{} = {:.1} % (95 % interval {low:.1} to {high:.1}), {:.1} descriptions \
+         of {count} skills in {BUDGET} tokens",
+        queries.len(),
+        100.0 * hits as f64 / queries.len() as f64,
+        shown as f64 / queries.len() as f64,
+    );
+    assert_eq!(prefixes.len(), 1, "the prefix followed the request");
+    assert!(hits * 100 >= queries.len() * 95, "{hits} of {}", queries.len());
+}
+
+/// The Wilson interval of a share, in per cent.
+fn wilson(hits: usize, of: usize) -> (f64, f64) {
+    let (n, z) = (of as f64, 1.96_f64);
+    let p = hits as f64 / n;
+    let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt() / (1.0 + z * z / n);
+    (100.0 * (middle - half), 100.0 * (middle + half))
+}

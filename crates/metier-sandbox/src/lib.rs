@@ -1,0 +1,94 @@
+//! Running processes: the only crate of Metier that starts them, and the only one with `unsafe`.
+//!
+//! A caller that policy has allowed to run something makes a [`RunPlan`] and gives it to a
+//! [`Runner`]. The runner starts a helper (`metier __sandbox`), sends it the plan over a socket,
+//! and the helper confines itself step by step before it becomes the program. A step that fails ends
+//! everything: nothing runs less confined than its [`Tier`] says.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `plan` | what is to run and what it may see and use ([`RunPlan`]); pure |
+//! | `environment` | the variables of a script ([`environment()`]); pure |
+//! | `limits` | time, memory, processes, output ([`Limits`]); pure |
+//! | `interpreter` | what runs a script, by its first line or suffix ([`Interpreter`]); pure |
+//! | `locate` | where that is installed and what of it must be readable ([`Located`]) |
+//! | `stage` | the run's own folder: the approved files of the skill, a working directory ([`Stage`]) |
+//! | `tier`, `probe` | what this machine can hold ([`Tier`], [`Probe`]) |
+//! | `runner`, `streams`, `report`, `output` | a run and what is told of it ([`Runner`], [`Report`]) |
+//! | `redact` | masking of secrets in streams ([`Redactor`], [`Secrets`]); pure |
+//! | `wire` | what runner and helper say to each other |
+//! | `linux` | the helper: one file a step |
+//! | `platform_linux`, `platform_other` | the parent's side of each system |
+//!
+//! ```no_run
+//! use metier_sandbox::{Probe, RunOptions, RunPlan, Runner, Tier};
+//!
+//! # fn main() -> Result<(), metier_sandbox::Error> {
+//! let (helper, scratch) = ("/usr/bin/metier".as_ref(), "/var/tmp".as_ref());
+//! let tier = Probe::run(helper, scratch)?.tier_for(Tier::LEAST_BY_DEFAULT)?;
+//! let mut plan = RunPlan::new("/usr/bin/sort", "/var/tmp/work");
+//! plan.args = vec!["names.txt".to_owned()];
+//! let report = Runner::new(helper, tier).run(&plan, &RunOptions::default(), &|event| drop(event))?;
+//! assert!(report.succeeded());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Files on disk: a stage, below a folder that the caller names; the files for whole output, which
+//! the caller names too. Whether something may run is decided elsewhere, before this crate is asked.
+
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(
+        dead_code,
+        reason = "what the helper needs is compiled everywhere, so that it stays portable"
+    )
+)]
+
+mod environment;
+mod error;
+mod interpreter;
+mod limits;
+#[cfg(target_os = "linux")]
+mod linux;
+mod locate;
+mod output;
+mod plan;
+#[cfg_attr(target_os = "linux", path = "platform_linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "platform_other.rs")]
+mod platform;
+mod probe;
+mod redact;
+mod report;
+mod runner;
+mod stage;
+mod streams;
+mod tier;
+mod wire;
+
+pub use environment::{Places, environment};
+pub use error::Error;
+pub use interpreter::{Interpreter, Runtime};
+pub use limits::{Limits, OutputLimits};
+pub use locate::{Located, SearchPath};
+pub use output::Shown;
+pub use plan::{Network, RunPlan};
+pub use probe::{Act, Attempt, Feature, Probe, TierProbe};
+pub use redact::{MASK, Redactor, Secrets};
+pub use report::{Report, RunEvent, Stream};
+pub use runner::{Cancel, RunOptions, Runner};
+pub use stage::{Stage, StageLimits};
+pub use tier::Tier;
+pub use wire::{EXIT_PROTOCOL, EXIT_SETUP, Exit, Step, Stop};
+
+/// The first argument with which a binary of ours is the helper.
+pub const HELPER_ARGUMENT: &str = "__sandbox";
+
+/// All of the helper; gives the exit code. It must be called before anything else is done: no
+/// thread may run and no file may be open, which is why it does not come from a command line parser.
+pub fn helper_main() -> i32 {
+    #[cfg(target_os = "linux")]
+    return linux::helper_main();
+    #[cfg(not(target_os = "linux"))]
+    return platform::helper_main();
+}

@@ -1,0 +1,230 @@
+//! What is to run, and what it may see and use: a value, made and judged without touching anything.
+//!
+//! The caller (who has asked policy) fills a `RunPlan`; `check` refuses what is never given; the
+//! helper gets it as it is. Paths are absolute and without links: `metier_fs::canonical` makes them.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment;
+use crate::error::Error;
+use crate::limits::Limits;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunPlan {
+    /// The program: an absolute path below one of the roots.
+    pub program: PathBuf,
+    /// Its arguments. No shell looks at them.
+    pub args: Vec<String>,
+    /// All of its environment; see `environment`.
+    pub env: BTreeMap<String, String>,
+    /// Where it runs: a fresh directory, writable.
+    pub work_dir: PathBuf,
+    /// Directories and files that can be read and executed, beside those of the system.
+    pub read_only: Vec<PathBuf>,
+    /// Directories that can also be written, beside the working directory.
+    pub writable: Vec<PathBuf>,
+    /// Whether it reaches the network.
+    pub network: Network,
+    /// What it may use at most.
+    pub limits: Limits,
+}
+
+/// The network of a run. There is nothing between the two yet: no list of hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// None, loopback included.
+    Closed,
+    /// That of the machine.
+    Open,
+}
+
+/// Directories of the system that every program may read. Those that are not there are left out.
+pub(crate) const SYSTEM_DIRS: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
+
+/// Files and folders of the system that programs need: the loader's cache, names of users, the
+/// time zone, certificates. Nothing here is private to a user.
+pub(crate) const SYSTEM_ENTRIES: &[&str] = &[
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/inputrc",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/perl",
+    "/etc/pki/tls",
+    "/etc/pki/ca-trust",
+    "/etc/protocols",
+    "/etc/python3",
+    "/etc/python3.11",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
+    "/etc/timezone",
+    "/etc/fonts",
+];
+
+/// What a program with a network needs on top.
+pub(crate) const NETWORK_ENTRIES: &[&str] = &["/etc/hosts", "/etc/resolv.conf"];
+
+/// What shows other processes and the machine; a run gets a part of its own of it.
+const OF_PROCESSES: &[&str] = &["/proc", "/sys", "/dev"];
+
+/// Devices that hold nothing.
+pub(crate) const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+impl RunPlan {
+    /// A plan without network and extra roots, with the usual limits.
+    pub fn new(program: impl Into<PathBuf>, work_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            work_dir: work_dir.into(),
+            read_only: Vec::new(),
+            writable: Vec::new(),
+            network: Network::Closed,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Refuses a plan that is unclear or asks for what is never given.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |reason: String| Err(Error::Plan { reason });
+        let roots = self.read_only.iter().chain(&self.writable);
+        for path in roots.chain([&self.work_dir, &self.program]) {
+            if !is_plain(path) {
+                return refuse(format!("`{}` is no absolute, plain path", path.display()));
+            }
+        }
+        for path in &self.read_only {
+            if path.parent().is_none() || OF_PROCESSES.iter().any(|dir| path.starts_with(dir)) {
+                return refuse(format!("`{}` is never readable as a whole", path.display()));
+            }
+        }
+        for path in self.writable.iter().chain([&self.work_dir]) {
+            if path.parent().is_none()
+                || is_system(path)
+                || OF_PROCESSES.iter().any(|dir| path.starts_with(dir))
+            {
+                return refuse(format!("`{}` is never writable", path.display()));
+            }
+        }
+        // A program that the confined process could write would be confined by nothing it has not
+        // itself chosen; the interpreters of a skill are never there.
+        if !is_system(&self.program) && !self.reads(&self.program) {
+            let program = self.program.display();
+            return refuse(format!("the program `{program}` is below none of the roots"));
+        }
+        if let Some(argument) = self.args.iter().find(|argument| argument.contains('\0')) {
+            return refuse(format!("an argument has a NUL byte: {argument:?}"));
+        }
+        for (name, value) in &self.env {
+            if let Some(fault) = environment::fault_of(name, value) {
+                return refuse(format!("the variable {name:?} {fault}"));
+            }
+        }
+        if self.limits.wall.is_zero() || self.limits.processes == 0 {
+            return refuse("a run needs some time and at least one process".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether a path lies below a root of this plan.
+    fn reads(&self, path: &Path) -> bool {
+        let roots = self.read_only.iter().chain(&self.writable).chain([&self.work_dir]);
+        roots.into_iter().any(|root| path.starts_with(root))
+    }
+}
+
+/// Absolute, without `.`, `..` or NUL, and text (the policy travels as JSON).
+fn is_plain(path: &Path) -> bool {
+    let steps = |component| matches!(component, Component::Normal(_) | Component::RootDir);
+    path.is_absolute()
+        && path.to_str().is_some_and(|text| !text.contains('\0'))
+        && path.components().all(steps)
+}
+
+/// Whether a path lies in the folders of the system, which every program may read.
+pub(crate) fn is_system(path: &Path) -> bool {
+    SYSTEM_DIRS.iter().any(|dir| path.starts_with(dir))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn plan() -> RunPlan {
+        RunPlan::new("/usr/bin/python3", "/run/work")
+    }
+
+    fn refusal(change: impl FnOnce(&mut RunPlan)) -> String {
+        let mut plan = plan();
+        change(&mut plan);
+        plan.check().err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_plain_plan_passes_and_travels_unchanged() {
+        let plan = plan();
+        plan.check().expect("passes");
+        let json = serde_json::to_string(&plan).expect("json");
+        assert_eq!(serde_json::from_str::<RunPlan>(&json).expect("back"), plan);
+    }
+
+    #[test]
+    fn a_key_that_the_helper_does_not_know_is_refused() {
+        let json = serde_json::to_string(&plan()).expect("json");
+        let json = json.replacen('{', "{\"unconfined\":true,", 1);
+        assert!(serde_json::from_str::<RunPlan>(&json).is_err());
+    }
+
+    #[test]
+    fn the_root_the_system_and_relative_paths_are_never_writable() {
+        for bad in ["/", "/usr/lib/x", "work", "/a/../b"] {
+            assert!(refusal(|plan| plan.writable.push(bad.into())).contains(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_root_and_the_folders_of_processes_are_never_readable_as_a_whole() {
+        for bad in ["/", "/proc", "/proc/1", "/dev/shm", "/sys"] {
+            assert!(refusal(|plan| plan.read_only.push(bad.into())).contains(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_program_below_no_root_is_refused() {
+        assert!(refusal(|plan| plan.program = "/opt/x/bin/x".into()).contains("none of the roots"));
+        let mut plan = plan();
+        plan.program = "/opt/x/bin/x".into();
+        plan.read_only.push("/opt/x/bin".into());
+        plan.check().expect("passes");
+    }
+
+    #[test]
+    fn a_variable_that_loads_code_is_refused() {
+        let set = |plan: &mut RunPlan| {
+            plan.env.insert("LD_PRELOAD".to_owned(), "/tmp/x.so".to_owned());
+        };
+        assert!(refusal(set).contains("LD_PRELOAD"));
+    }
+}

@@ -1,0 +1,266 @@
+//! The parent's side on Linux: the helper as a child, a socket pair as its standard input,
+//! and the probe that runs the helper with forbidden acts in place of a program.
+
+use std::io::{self, Write};
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::linux::{descendants, landlock_abi};
+use crate::plan::RunPlan;
+use crate::probe::{Feature, Probe, Targets, TierProbe};
+use crate::report::{Report, RunEvent, Stream};
+use crate::runner::{Cancel, RunOptions, Runner};
+use crate::streams::Sink;
+use crate::tier::Tier;
+use crate::wire::{CANCEL, Ending, Policy, Status, Stop, receive, send};
+
+/// How often the parent looks whether somebody cancelled.
+const TICK: Duration = Duration::from_millis(25);
+
+/// How long after its own deadline a helper counts as stuck.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) fn run(
+    runner: &Runner,
+    plan: &RunPlan,
+    options: &RunOptions,
+    events: &(dyn Fn(RunEvent) + Sync),
+) -> Result<Report, Error> {
+    if runner.tier() == Tier::Macos {
+        return Err(Error::TierUnavailable { tier: Tier::Macos });
+    }
+    follow(runner, plan, None, options, events)
+}
+
+fn follow(
+    runner: &Runner,
+    plan: &RunPlan,
+    attempt: Option<Targets>,
+    options: &RunOptions,
+    events: &(dyn Fn(RunEvent) + Sync),
+) -> Result<Report, Error> {
+    let tier = runner.tier();
+    let limits = &plan.limits;
+    let flood = Cancel::default();
+    let stdout = Sink::open(Stream::Stdout, &limits.output, options, &flood, events)?;
+    let stderr = Sink::open(Stream::Stderr, &limits.output, options, &flood, events)?;
+    let started = Instant::now();
+    let version = Policy::VERSION.to_owned();
+    let policy = Policy { version, tier, plan: plan.clone(), attempt };
+    let (mut child, mut socket) = start(runner.helper())?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let reason = || options.cancel.reason().or(flood.reason());
+    let (ended, stdout, stderr) = std::thread::scope(|scope| {
+        let stdout = scope.spawn(|| out.map(|out| stdout.follow(out)));
+        let stderr = scope.spawn(|| err.map(|err| stderr.follow(err)));
+        let ended = send(&mut socket, &policy)
+            .map_err(Error::io("sending the policy to the sandbox helper"))
+            .and_then(|()| wait(runner, plan, &reason, events, &socket, started));
+        // Nothing may be left, and the readers end with the last holder of the streams.
+        drop(socket);
+        finish(&mut child, ended.is_err());
+        (ended, stdout.join(), stderr.join())
+    });
+    let mut ending = ended?;
+    if let Some(Stop::Cancelled) = ending.stopped {
+        ending.stopped = reason().or(ending.stopped);
+    }
+    let follow = |followed: std::thread::Result<Option<crate::streams::Followed>>| {
+        let followed = followed.ok().flatten();
+        followed.map_or_else(Default::default, |followed| (followed.shown, followed.masked))
+    };
+    let ((stdout, masked_out), (stderr, masked_err)) = (follow(stdout), follow(stderr));
+    let mut report = Report {
+        exit_code: None,
+        signal: None,
+        timed_out: ending.stopped == Some(Stop::Timeout),
+        stopped: ending.stopped,
+        killed: ending.killed,
+        tier,
+        elapsed: started.elapsed(),
+        stdout,
+        stderr,
+        masked: masked_out + masked_err,
+    };
+    report.ended(ending.exit);
+    Ok(report)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where the helper is started")]
+fn start(helper: &Path) -> Result<(Child, UnixStream), Error> {
+    let doing = || format!("starting the sandbox helper {}", helper.display());
+    let (own, other) = UnixStream::pair().map_err(Error::io(doing()))?;
+    // Nothing of our environment reaches the helper, so nothing can reach the program through it.
+    let child = Command::new(helper)
+        .arg(crate::HELPER_ARGUMENT)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(other)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(Error::io(doing()))?;
+    Ok((child, own))
+}
+
+/// Reads statuses until the end, and passes on a cancellation.
+fn wait(
+    runner: &Runner,
+    plan: &RunPlan,
+    reason: &dyn Fn() -> Option<Stop>,
+    events: &(dyn Fn(RunEvent) + Sync),
+    socket: &UnixStream,
+    started: Instant,
+) -> Result<Ending, Error> {
+    let helper = |detail: String| Error::Helper { helper: runner.helper().to_owned(), detail };
+    let deadline = started + plan.limits.wall + plan.limits.grace + PATIENCE;
+    let mut asked = false;
+    loop {
+        if let Some(reason) = reason().filter(|_| !asked) {
+            asked = true;
+            events(RunEvent::Stopping { reason });
+            // A helper that has just ended does not hear it any more.
+            let _ended = (&*socket).write_all(&[CANCEL]);
+        }
+        if Instant::now() > deadline {
+            return Err(helper("it did not keep its own time limit and was killed".to_owned()));
+        }
+        if !readable(socket).map_err(Error::io("waiting for the sandbox helper"))? {
+            continue;
+        }
+        match receive::<Status>(&mut &*socket) {
+            Ok(Status::Started) => events(RunEvent::Started { tier: runner.tier() }),
+            Ok(Status::Failed(failure)) => {
+                let (tier, step) = (runner.tier(), failure.step);
+                return Err(Error::Setup { tier, step, message: failure.message });
+            }
+            Ok(Status::Ended(ending)) => {
+                if let (Some(reason), false) = (ending.stopped, asked) {
+                    events(RunEvent::Stopping { reason });
+                }
+                return Ok(ending);
+            }
+            Err(error) => return Err(helper(error.to_string())),
+        }
+    }
+}
+
+fn readable(socket: &UnixStream) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut polled = [PollFd::new(socket, PollFlags::IN)];
+    let tick = Timespec::try_from(TICK).map_err(io::Error::other)?;
+    match poll(&mut polled, Some(&tick)) {
+        Ok(count) => Ok(count > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes leave of the helper. One that did not end by itself is killed with all that is below it.
+fn finish(child: &mut Child, is_stuck: bool) {
+    if is_stuck {
+        // A helper that failed a step is about to end by itself.
+        let until = Instant::now() + Duration::from_secs(1);
+        while Instant::now() < until {
+            if matches!(child.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let below = descendants(child.id());
+        let _gone = child.kill();
+        for pid in below.into_iter().filter_map(|pid| i32::try_from(pid).ok()) {
+            if let Some(pid) = rustix::process::Pid::from_raw(pid) {
+                let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+    }
+    let _status = child.wait();
+}
+
+pub(crate) fn probe(helper: &Path, scratch: &Path) -> Result<Probe, Error> {
+    let dir = scratch.join(format!("probe-{}", std::process::id()));
+    let result = probe_in(helper, &dir);
+    metier_fs::remove_tree(&dir).map_err(Error::io(format!("removing {}", dir.display())))?;
+    result
+}
+
+fn probe_in(helper: &Path, dir: &Path) -> Result<Probe, Error> {
+    let doing = || format!("preparing the probe in {}", dir.display());
+    let (work, outside) = (dir.join("work"), dir.join("outside"));
+    metier_fs::create_private_dir(&work).map_err(Error::io(doing()))?;
+    metier_fs::create_private_dir(&outside).map_err(Error::io(doing()))?;
+    let secret = outside.join("secret");
+    metier_fs::write_atomic(&secret, b"secret").map_err(Error::io(doing()))?;
+    let work = metier_fs::canonical(&work).map_err(Error::io(doing()))?;
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(Error::io(doing()))?;
+    let port = listener.local_addr().map_err(Error::io(doing()))?.port();
+    let targets = Targets { secret, parent: std::process::id(), port };
+    let tiers: Vec<TierProbe> = [Tier::Strong, Tier::Medium]
+        .into_iter()
+        .map(|tier| probe_tier(&Runner::new(helper, tier), &work, &targets))
+        .collect();
+    let held = tiers.iter().find(|probe| probe.missing.is_none());
+    let best = held.map_or(Tier::None, |probe| probe.tier);
+    let features = features(&tiers);
+    Ok(Probe { best, tiers, features })
+}
+
+fn probe_tier(runner: &Runner, work: &Path, targets: &Targets) -> TierProbe {
+    let mut plan = RunPlan::new("/usr/bin/true", work);
+    plan.limits.wall = Duration::from_secs(10);
+    plan.limits.grace = Duration::from_millis(100);
+    let options = RunOptions::default();
+    let tried = follow(runner, &plan, Some(targets.clone()), &options, &|_| {});
+    let tier = runner.tier();
+    match tried {
+        Ok(report) => {
+            let attempts = serde_json::from_str(&report.stdout.text).unwrap_or_default();
+            TierProbe::judge(tier, attempts)
+        }
+        Err(error) => TierProbe { tier, missing: Some(error.to_string()), attempts: Vec::new() },
+    }
+}
+
+fn features(tiers: &[TierProbe]) -> Vec<Feature> {
+    let abi = landlock_abi();
+    let missing = |tier| tiers.iter().find(|probe| probe.tier == tier)?.missing.clone();
+    let (strong, medium) = (missing(Tier::Strong), missing(Tier::Medium));
+    let seen = |missing: &Option<String>| match missing {
+        None => "the probe could not get out".to_owned(),
+        Some(why) => why.clone(),
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    vec![
+        Feature { name: "namespaces", present: strong.is_none(), detail: seen(&strong) },
+        Feature {
+            name: "landlock",
+            present: abi > 0,
+            detail: match abi {
+                0 => "the kernel has none, or it is switched off".to_owned(),
+                abi => format!("level {abi}"),
+            },
+        },
+        Feature {
+            name: "landlock signals",
+            present: abi >= 6,
+            detail: "signals and abstract sockets stay inside from level 6 on".to_owned(),
+        },
+        Feature { name: "landlock and seccomp", present: medium.is_none(), detail: seen(&medium) },
+        Feature {
+            name: "process limit",
+            present: !is_root,
+            detail: if is_root {
+                "the kernel does not limit root's processes; the supervisor counts them"
+            } else {
+                "kept by the kernel"
+            }
+            .to_owned(),
+        },
+    ]
+}

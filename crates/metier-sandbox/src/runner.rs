@@ -1,0 +1,106 @@
+//! Running a plan: starts the helper, follows the output, tells events, and gives the report.
+//!
+//! Blocking, with a thread for each stream; whoever is asynchronous calls it from a thread. The
+//! helper keeps the time and ends the processes. This side is the second watch: it ends the
+//! helper when that should be stuck, and takes whatever is below it along.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::error::Error;
+use crate::plan::RunPlan;
+use crate::redact::Secrets;
+use crate::report::{Report, RunEvent};
+use crate::tier::Tier;
+use crate::wire::Stop;
+
+/// What a run needs beside its plan.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// Values that are masked in all output; those of passed secrets belong here.
+    pub secrets: Arc<Secrets>,
+    /// Where standard output goes as a whole, masked; the file must not exist.
+    pub stdout_file: Option<PathBuf>,
+    /// The same for standard error.
+    pub stderr_file: Option<PathBuf>,
+    /// Ends the run from another thread.
+    pub cancel: Cancel,
+}
+
+/// A handle that ends a run; clones are the same handle.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicU8>);
+
+const RUNNING: u8 = 0;
+const CANCELLED: u8 = 1;
+const FLOODED: u8 = 2;
+
+impl Cancel {
+    /// Ends the run. Its report says `cancelled`; a run that has ended is not changed by it.
+    pub fn cancel(&self) {
+        self.ask(CANCELLED);
+    }
+
+    /// Whether somebody has asked for the end.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire) == CANCELLED
+    }
+
+    /// The stream readers ask for the end of a run that prints without end.
+    pub(crate) fn flood(&self) {
+        self.ask(FLOODED);
+    }
+
+    fn ask(&self, why: u8) {
+        let _already_asked =
+            self.0.compare_exchange(RUNNING, why, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    pub(crate) fn reason(&self) -> Option<Stop> {
+        match self.0.load(Ordering::Acquire) {
+            CANCELLED => Some(Stop::Cancelled),
+            FLOODED => Some(Stop::Output),
+            _ => None,
+        }
+    }
+}
+
+/// Runs plans in one tier with one helper.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    helper: PathBuf,
+    tier: Tier,
+}
+
+impl Runner {
+    /// `helper` is a binary that calls [`crate::helper_main`] when its first argument is
+    /// [`crate::HELPER_ARGUMENT`]; `tier` comes from [`crate::Probe::tier_for`].
+    pub fn new(helper: impl Into<PathBuf>, tier: Tier) -> Self {
+        Self { helper: helper.into(), tier }
+    }
+
+    /// The tier that every run of this runner gets.
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    /// The helper's binary.
+    pub fn helper(&self) -> &Path {
+        &self.helper
+    }
+
+    /// Runs a plan to its end. Whatever happens, nothing that it started is left when this returns.
+    ///
+    /// An error means that the program was not run, or that its end is not known. A program that
+    /// failed, was stopped or was killed is a report.
+    pub fn run(
+        &self,
+        plan: &RunPlan,
+        options: &RunOptions,
+        events: &(dyn Fn(RunEvent) + Sync),
+    ) -> Result<Report, Error> {
+        plan.check()?;
+        crate::platform::run(self, plan, options, events)
+    }
+}

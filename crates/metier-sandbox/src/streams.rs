@@ -1,0 +1,118 @@
+//! Following one stream of a run: read, mask, keep, store, tell. Runs in a thread of its own until
+//! the stream ends; a script that prints too much is stopped, not waited for.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::limits::OutputLimits;
+use crate::output::{Kept, Shown};
+use crate::redact::Redactor;
+use crate::report::{RunEvent, Stream};
+use crate::runner::{Cancel, RunOptions};
+
+/// What one stream gave.
+pub(crate) struct Followed {
+    pub(crate) shown: Shown,
+    pub(crate) masked: u64,
+}
+
+/// Where a stream goes.
+pub(crate) struct Sink<'a> {
+    pub(crate) stream: Stream,
+    pub(crate) limits: &'a OutputLimits,
+    pub(crate) events: &'a (dyn Fn(RunEvent) + Sync),
+    file: Option<std::fs::File>,
+    redactor: Redactor,
+    /// Ends a run that prints without end. Not the caller's handle, which may serve other runs.
+    flood: Cancel,
+    /// The first bytes of a character whose last ones have not come yet.
+    begun: Vec<u8>,
+}
+
+impl<'a> Sink<'a> {
+    /// Opens the file that keeps the whole, if one is wanted.
+    pub(crate) fn open(
+        stream: Stream,
+        limits: &'a OutputLimits,
+        options: &RunOptions,
+        flood: &Cancel,
+        events: &'a (dyn Fn(RunEvent) + Sync),
+    ) -> Result<Self, Error> {
+        let path = match stream {
+            Stream::Stdout => options.stdout_file.as_deref(),
+            Stream::Stderr => options.stderr_file.as_deref(),
+        };
+        let make = |path: &Path| {
+            metier_fs::create_private_file(path)
+                .map_err(Error::io(format!("creating {}", path.display())))
+        };
+        Ok(Self {
+            stream,
+            limits,
+            events,
+            file: path.map(make).transpose()?,
+            redactor: Redactor::new(options.secrets.clone()),
+            flood: flood.clone(),
+            begun: Vec::new(),
+        })
+    }
+
+    /// Reads to the end.
+    pub(crate) fn follow(mut self, mut from: impl Read) -> Followed {
+        let mut kept = Kept::new(self.limits);
+        let mut buffer = vec![0; 64 << 10];
+        let mut raw = 0_u64;
+        loop {
+            let count = match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            raw += count as u64;
+            if raw > self.limits.total {
+                // What comes now is read so that nobody waits for us, and forgotten.
+                self.flood.flood();
+                continue;
+            }
+            let safe = self.redactor.push(&buffer[..count]);
+            self.take(&safe, &mut kept);
+        }
+        let rest = self.redactor.finish();
+        self.take(&rest, &mut kept);
+        Followed { shown: kept.show(), masked: self.redactor.masked() }
+    }
+
+    fn take(&mut self, safe: &[u8], kept: &mut Kept) {
+        if safe.is_empty() {
+            return;
+        }
+        let before = kept.bytes();
+        kept.push(safe);
+        if before < self.limits.head as u64 {
+            let text = self.text_of(safe);
+            (self.events)(RunEvent::Output { stream: self.stream, text });
+        }
+        let room = usize::try_from(self.limits.stored.saturating_sub(before)).unwrap_or(usize::MAX);
+        let part = &safe[..safe.len().min(room)];
+        if let Some(file) = &mut self.file
+            && file.write_all(part).is_err()
+        {
+            // A full disk ends the storing, not the run; the report still has head and tail.
+            self.file = None;
+        }
+    }
+
+    /// The text in a chunk, with what was begun by the one before it.
+    fn text_of(&mut self, chunk: &[u8]) -> String {
+        let mut bytes = std::mem::take(&mut self.begun);
+        bytes.extend_from_slice(chunk);
+        if let Err(error) = std::str::from_utf8(&bytes)
+            && error.error_len().is_none()
+        {
+            self.begun = bytes.split_off(error.valid_up_to());
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}

@@ -1,0 +1,274 @@
+//! Every way in which a run can fail to end: each ends on time, with a true report and nothing left
+//! that `/proc` would show. All are bounded by themselves too, should the sandbox fail.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use metier_sandbox::{Limits, RunEvent, RunOptions, RunPlan, Runner, Stop, Tier};
+
+use crate::support::{
+    assert_nothing_runs, helper, plan, ran_as_nobody, run, scratch, system_program, tiers,
+};
+
+/// Time for what ends by itself, on a machine that others load.
+const PLENTY: Duration = Duration::from_secs(30);
+
+/// The tiers of this machine, and none.
+fn all() -> Vec<Tier> {
+    [vec![Tier::None], tiers()].concat()
+}
+
+/// A shell that runs `script` with a mark in the command line of all it starts.
+fn shell(dir: &std::path::Path, mark: &str, script: &str) -> RunPlan {
+    let mut plan = plan(dir, &["/bin/sh", "-c", script, mark]);
+    plan.limits = Limits {
+        wall: Duration::from_millis(700),
+        grace: Duration::from_millis(300),
+        processes: 40,
+        ..Limits::default()
+    };
+    plan
+}
+
+fn mark(name: &str, tier: Tier) -> String {
+    format!("metier-mark-{name}-{tier}-{}", std::process::id())
+}
+
+#[test]
+fn a_program_that_sleeps_is_gone_at_the_timeout() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("sleep", tier));
+        let report = run(tier, &shell(dir.path(), &mark, "echo begun; sleep 60; echo never"));
+        assert!(report.timed_out && report.stopped == Some(Stop::Timeout), "{report:?}");
+        assert_eq!(report.signal, Some(15), "{report:?}");
+        assert_eq!(report.stdout.text, "begun\n");
+        assert!(report.elapsed < Duration::from_secs(15), "{report:?}");
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn a_program_that_ignores_sigterm_is_killed_after_the_grace() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("ignores", tier));
+        let script = "trap '' TERM; while :; do sleep 0.05; done";
+        let report = run(tier, &shell(dir.path(), &mark, script));
+        assert!(report.timed_out, "{report:?}");
+        assert_eq!(report.signal, Some(9), "{report:?}");
+        assert!(report.killed >= 1 && report.elapsed < Duration::from_secs(15), "{report:?}");
+        assert_nothing_runs(&mark);
+    }
+}
+
+/// Two children that leave their session, and orphan a child that ignores SIGTERM.
+const ESCAPE: &str = "import os,sys,time,signal\n\
+    for deep in range(2):\n\
+    \x20   if os.fork() == 0:\n\
+    \x20       os.setsid()\n\
+    \x20       if os.fork(): os._exit(0)\n\
+    \x20       signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+    \x20       time.sleep(60); os._exit(0)\n\
+    time.sleep(float(sys.argv[2]))\n";
+
+#[test]
+fn children_in_sessions_of_their_own_are_gone_too() {
+    let Some(python) = system_program("python3") else { return };
+    for tier in all() {
+        // Once the program ends by itself, once its time is up.
+        for seconds in ["0.3", "60"] {
+            let (dir, mark) = (scratch(), mark("setsid", tier));
+            let mut plan = shell(dir.path(), &mark, "");
+            plan.program = python.clone().into();
+            plan.args = ["-c", ESCAPE, &mark, seconds].map(str::to_owned).to_vec();
+            plan.limits.wall = Duration::from_secs(3);
+            let report = run(tier, &plan);
+            assert_eq!(report.timed_out, seconds == "60", "{report:?}");
+            assert!(report.killed >= 2, "{report:?}");
+            assert_nothing_runs(&mark);
+        }
+    }
+}
+
+#[test]
+fn a_background_process_that_holds_the_output_does_not_hold_the_run() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("holds", tier));
+        let started = Instant::now();
+        let mut plan = shell(dir.path(), &mark, "sleep 60 & echo done");
+        plan.limits.wall = PLENTY;
+        let report = run(tier, &plan);
+        assert_eq!((report.exit_code, report.timed_out), (Some(0), false), "{report:?}");
+        assert!(report.killed == 1 && started.elapsed() < Duration::from_secs(20), "{report:?}");
+        assert_eq!(report.stdout.text, "done\n");
+    }
+}
+
+/// Bounded by itself too, should the sandbox fail: 300 processes, a few seconds.
+const BOMB: &str = "import os,sys,time\n\
+    end = time.time() + 3\n\
+    for i in range(300):\n\
+    \x20   try:\n\
+    \x20       if os.fork() == 0:\n\
+    \x20           time.sleep(max(0, end - time.time())); os._exit(0)\n\
+    \x20   except OSError: time.sleep(0.005)\n\
+    time.sleep(60)\n";
+
+fn fork_bomb() {
+    let Some(python) = system_program("python3") else { return };
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("bomb", tier));
+        let mut plan = shell(dir.path(), &mark, "");
+        plan.program = python.clone().into();
+        plan.args = ["-c", BOMB, &mark].map(str::to_owned).to_vec();
+        plan.limits.wall = Duration::from_secs(2);
+        let report = run(tier, &plan);
+        assert!(matches!(report.stopped, Some(Stop::Processes | Stop::Timeout)), "{report:?}");
+        assert!(report.elapsed < Duration::from_secs(20), "{report:?}");
+        println!("a bomb in {tier}: {:?}, {} killed", report.stopped, report.killed);
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn a_fork_bomb_ends() {
+    fork_bomb();
+}
+
+#[test]
+fn a_fork_bomb_of_an_ordinary_user_ends() {
+    if !ran_as_nobody("endings::a_fork_bomb_of_an_ordinary_user_ends") {
+        fork_bomb();
+    }
+}
+
+#[test]
+fn two_hundred_megabytes_of_output_are_counted_and_not_kept() {
+    for tier in all() {
+        let dir = scratch();
+        let mut plan = shell(dir.path(), "x", "echo first; head -c 200000000 /dev/zero; echo last");
+        plan.limits.wall = Duration::from_mins(1);
+        plan.limits.output.stored = 1 << 20;
+        let file = dir.path().join("whole");
+        let options = RunOptions { stdout_file: Some(file.clone()), ..RunOptions::default() };
+        let events = Mutex::new(0_usize);
+        let count = |event: RunEvent| {
+            if let RunEvent::Output { text, .. } = event {
+                *events.lock().expect("a lock") += text.len();
+            }
+        };
+        let report = Runner::new(helper(), tier).run(&plan, &options, &count).expect("runs");
+        assert_eq!((report.exit_code, report.stdout.bytes), (Some(0), 200_000_011), "{tier}");
+        assert!(report.stdout.truncated && report.stdout.text.len() < 40_000);
+        assert!(
+            report.stdout.text.starts_with("first\n") && report.stdout.text.ends_with("last\n")
+        );
+        assert_eq!(std::fs::metadata(&file).expect("a file").len(), 1 << 20);
+        assert!(*events.lock().expect("a lock") < 200_000, "events are bounded");
+    }
+}
+
+#[test]
+fn output_without_end_stops_the_run() {
+    for tier in all() {
+        let dir = scratch();
+        let mut plan = shell(dir.path(), "x", "yes");
+        plan.limits.wall = Duration::from_mins(1);
+        plan.limits.output.total = 10 << 20;
+        let report = run(tier, &plan);
+        assert_eq!(report.stopped, Some(Stop::Output), "{report:?}");
+        assert!(!report.timed_out && report.elapsed < Duration::from_secs(20));
+    }
+}
+
+#[test]
+fn closed_streams_are_no_fault() {
+    for tier in all() {
+        let dir = scratch();
+        let mut plan = shell(dir.path(), "x", "exec >&- 2>&-; sleep 0.2; exit 3");
+        plan.limits.wall = PLENTY;
+        let report = run(tier, &plan);
+        assert_eq!((report.exit_code, report.timed_out), (Some(3), false), "{report:?}");
+    }
+}
+
+#[test]
+fn a_signal_and_a_code_are_told_apart() {
+    for tier in all() {
+        let dir = scratch();
+        let ended = |script: &str| {
+            let mut plan = shell(dir.path(), "x", script);
+            plan.limits.wall = PLENTY;
+            let report = run(tier, &plan);
+            assert_eq!(report.stopped, None, "{report:?}");
+            (report.exit_code, report.signal)
+        };
+        assert_eq!(ended("kill -KILL $$"), (None, Some(9)), "{tier}");
+        assert_eq!(ended("exit 137"), (Some(137), None), "{tier}");
+        // The helper's own codes are not reserved from the program: they travel apart.
+        assert_eq!(ended("exit 120"), (Some(120), None), "{tier}");
+    }
+}
+
+#[test]
+fn a_cancelled_run_ends_at_once_and_says_so() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("cancel", tier));
+        let mut plan = shell(dir.path(), &mark, "sleep 60");
+        plan.limits.wall = Duration::from_mins(1);
+        let options = RunOptions::default();
+        let cancel = options.cancel.clone();
+        let seen = Mutex::new(Vec::new());
+        let report = Runner::new(helper(), tier)
+            .run(&plan, &options, &|event| {
+                if matches!(event, RunEvent::Started { .. }) {
+                    cancel.cancel();
+                }
+                seen.lock().expect("a lock").push(event);
+            })
+            .expect("runs");
+        assert_eq!(report.stopped, Some(Stop::Cancelled), "{report:?}");
+        assert!(report.elapsed < Duration::from_secs(15), "{report:?}");
+        let seen = seen.into_inner().expect("events");
+        let wanted = [RunEvent::Started { tier }, RunEvent::Stopping { reason: Stop::Cancelled }];
+        assert_eq!(seen, wanted);
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn a_parent_that_dies_takes_its_runs_along() {
+    use std::process::{Command, Stdio};
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("orphan", tier));
+        let mut parent = Command::new(helper())
+            .args([tier.as_str(), &dir.path().to_string_lossy(), "/bin/sh", "-c"])
+            .args(["setsid sleep 60 & sleep 60", &mark])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("starts");
+        let until = Instant::now() + Duration::from_secs(10);
+        // The parent has the mark in its own command line too.
+        while crate::support::running(&mark).len() < 2 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        parent.kill().expect("kills");
+        parent.wait().expect("waits");
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_does_not_stop_the_next_one_with_the_same_options() {
+    let dir = scratch();
+    let options = RunOptions::default();
+    let mut plan = shell(dir.path(), "x", "yes");
+    plan.limits.wall = PLENTY;
+    plan.limits.output.total = 1 << 20;
+    let runner = Runner::new(helper(), Tier::None);
+    let report = runner.run(&plan, &options, &|_| {}).expect("runs");
+    assert_eq!(report.stopped, Some(Stop::Output));
+    plan.args[1] = "echo fine".to_owned();
+    let report = runner.run(&plan, &options, &|_| {}).expect("runs");
+    assert!(report.succeeded(), "{report:?}");
+}

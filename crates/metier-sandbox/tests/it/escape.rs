@@ -1,0 +1,204 @@
+//! The escape matrix: each attack is a real program that gets through without the sandbox (or proves
+//! nothing, and is told as not tried) and is stopped inside, but for the gaps that are written down.
+
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use metier_sandbox::Tier;
+
+use crate::support::{TIERS, has, holds, is_root, ran_as_nobody, run, system_program};
+use crate::world::{CANARY, World};
+
+/// Attacks that every tier stops.
+const STOPPED: &[&str] = &[
+    "read_secret",
+    "read_secret_through_link",
+    "write_outside",
+    "truncate_outside",
+    "create_outside",
+    "remove_outside",
+    "rename_outside",
+    "link_outside_in",
+    "setxattr_outside",
+    "list_outside",
+    "rewrite_skill",
+    "write_tmp",
+    "write_shm",
+    "read_parent_environ",
+    "read_parent_cmdline",
+    "read_parent_memory",
+    "enter_parent_root",
+    "connect_tcp",
+    "send_udp",
+    "listen_tcp",
+    "socket_inet6",
+    "socket_vsock",
+    "socket_netlink",
+    "socket_mptcp",
+    "socket_raw_packet",
+    "unix_socket_by_path",
+    "unix_socket_abstract",
+    "signal_victim",
+    "queue_signal_to_victim",
+    "kill_supervisor",
+    "prlimit_victim",
+    "ptrace_victim",
+    "read_victim_memory",
+    "steal_descriptor",
+    "io_uring",
+    "user_namespace",
+    "user_namespace_by_clone",
+    "user_namespace_by_clone3",
+    "x32_socket",
+    "keyring",
+    "userfaultfd",
+    "perf_events",
+    "bpf",
+    "mount_tmpfs",
+    "change_root",
+    "open_by_handle",
+    "inherited_descriptor",
+    "secret_variable",
+    "secret_variable_of_parent",
+    "read_terminal",
+    "much_memory",
+    "large_file",
+    "many_descriptors",
+    "many_processes",
+    "int80_socket",
+];
+
+/// Attacks that Landlock and seccomp cannot stop and minimal mounts do.
+const LEFT_BY_MEDIUM: &[&str] =
+    &["chmod_outside", "utime_outside", "stat_outside", "inotify_outside"];
+
+/// Attacks that no tier stops: the file has a second name inside a readable root. `Stage` leaves
+/// such files out of what a script sees of its skill; `scripts` tests it.
+const LEFT_BY_ALL: &[&str] = &["read_secret_through_hard_link"];
+
+/// Attacks that Landlock stops from its sixth level on, and nothing else in the medium tier.
+const LEFT_BY_OLD_KERNELS: &[&str] = &["signal_victim", "queue_signal_to_victim"];
+
+fn is_left(attack: &str, tier: Tier) -> bool {
+    let by_medium = LEFT_BY_MEDIUM.contains(&attack)
+        || (LEFT_BY_OLD_KERNELS.contains(&attack) && !has("landlock signals"));
+    LEFT_BY_ALL.contains(&attack) || (tier == Tier::Medium && by_medium)
+}
+
+/// Not in the table: the world needs an outside for these, which a plain process has as well.
+fn control(world: &World, python: &str, attack: &str) -> bool {
+    // An inherited descriptor, a secret variable and an input are there for the taking.
+    let secret = std::fs::File::open(world.at("outside/secret")).expect("opens");
+    let mut command = Command::new(python);
+    command.args(world.args(attack)).env("SECRET", CANARY).current_dir(world.at("work"));
+    command.stdin(std::fs::File::open("/etc/passwd").expect("opens"));
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let number = secret.as_raw_fd();
+    // SAFETY: fcntl only, which may be called between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            let fd = std::os::fd::BorrowedFd::borrow_raw(number);
+            Ok(rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::empty())?)
+        })
+    };
+    command.status().expect("starts").success() && world.saw(attack)
+}
+
+/// The attacks of C: another architecture's call.
+fn compile_int80(world: &World) -> Option<std::path::PathBuf> {
+    const SOURCE: &str = "int main(void){int r;__asm__ volatile(\"int $0x80\":\"=a\"(r):\"a\"(359),\
+        \"b\"(2),\"c\"(1),\"d\"(0):\"memory\");return r>=0?0:7;}";
+    let cc = system_program("cc").filter(|_| cfg!(target_arch = "x86_64"))?;
+    let (source, program) = (world.at("workspace/i.c"), world.at("workspace/int80"));
+    std::fs::write(&source, SOURCE).expect("writes");
+    let made = Command::new(cc).arg(&source).arg("-o").arg(&program).status().ok()?;
+    made.success().then_some(program)
+}
+
+fn matrix() {
+    let Some(python) = system_program("python3") else { return };
+    let all = STOPPED.iter().chain(LEFT_BY_MEDIUM).chain(LEFT_BY_ALL);
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    println!("{:<32} {:>8} {:>8} {:>8}", "attack", "outside", "medium", "strong");
+    for attack in all {
+        let (control, inside) = if *attack == "int80_socket" {
+            int80()
+        } else {
+            let world = World::new();
+            let control = control(&world, &python, attack);
+            let inside = in_tiers(|tier| {
+                // What the control broke is whole again.
+                let world = World::new();
+                let plan = world.plan(&python, attack);
+                let report = run(tier, &plan);
+                assert!(
+                    matches!(report.exit_code, Some(0 | 7))
+                        || report.stopped.is_some()
+                        || report.signal.is_some(),
+                    "{attack} in {tier}: {report:?}"
+                );
+                report.exit_code == Some(0) && report.stopped.is_none() && world.saw(attack)
+            });
+            (control, inside)
+        };
+        let shown = |through: Option<bool>| match through {
+            Some(true) => "THROUGH",
+            Some(false) => ".",
+            None => "?",
+        };
+        println!(
+            "{attack:<32} {:>8} {:>8} {:>8}",
+            shown(Some(control)),
+            shown(inside[0]),
+            shown(inside[1])
+        );
+        for (tier, through) in TIERS.into_iter().zip(inside) {
+            if through == Some(true) && !is_left(attack, tier) {
+                wrong.push(format!("{attack} got through {tier}"));
+            }
+        }
+        if control {
+            tried += 1;
+        } else {
+            eprintln!("NOT TRIED: `{attack}` fails on this machine without a sandbox, too");
+        }
+    }
+    let user = if is_root() { "root" } else { "this user" };
+    println!("{tried} attacks had a positive control as {user}");
+    assert_eq!(wrong, [""; 0]);
+    assert!(tried >= 35, "only {tried} attacks could be tried: this proves too little");
+}
+
+/// What came of an attack in each tier that this machine has.
+fn in_tiers(attack: impl Fn(Tier) -> bool) -> [Option<bool>; 2] {
+    TIERS.map(|tier| holds(tier).then(|| attack(tier)))
+}
+
+fn int80() -> (bool, [Option<bool>; 2]) {
+    let world = World::new();
+    let Some(program) = compile_int80(&world) else { return (false, [None; 2]) };
+    let control = Command::new(&program).status().is_ok_and(|status| status.success());
+    let inside = in_tiers(|tier| {
+        let mut plan = world.plan("/usr/bin/true", "int80");
+        plan.program.clone_from(&program);
+        run(tier, &plan).exit_code == Some(0)
+    });
+    (control, inside)
+}
+
+#[test]
+fn no_attack_gets_out_of_its_tier() {
+    matrix();
+}
+
+#[test]
+fn no_attack_of_an_ordinary_user_gets_out_of_its_tier() {
+    if !ran_as_nobody("escape::no_attack_of_an_ordinary_user_gets_out_of_its_tier") && is_root() {
+        return;
+    }
+    if !is_root() {
+        matrix();
+    }
+}

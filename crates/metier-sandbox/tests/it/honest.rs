@@ -1,0 +1,148 @@
+//! What honest scripts do must work inside, in every tier: shells, Python, Node, git, perl,
+//! and what a plan grants: a network, a writable folder.
+
+use std::path::Path;
+
+use metier_sandbox::{Network, Report, RunPlan, Tier};
+
+use crate::support::{plan, ran_as_nobody, run, scratch, system_program, tiers};
+
+const PYTHON: &str = r#"
+import sqlite3, subprocess, threading, tempfile, json, asyncio, os, sys, concurrent.futures
+assert len(os.listdir("/proc/self/fd")) == 4, os.listdir("/proc/self/fd")
+db = sqlite3.connect("x.db"); db.execute("create table t(a)"); db.execute("insert into t values(1)"); db.commit()
+assert db.execute("select sum(a) from t").fetchone() == (1,)
+assert subprocess.run(["sh", "-c", "echo hi | tr a-z A-Z"], capture_output=True, text=True).stdout == "HI\n"
+with tempfile.NamedTemporaryFile() as f: f.write(b"x")
+threads = [threading.Thread(target=lambda: None) for _ in range(8)]
+[t.start() for t in threads]; [t.join() for t in threads]
+async def f(): await asyncio.sleep(0.01); return 2
+assert asyncio.run(f()) == 2
+with concurrent.futures.ThreadPoolExecutor(4) as p: assert list(p.map(abs, [-1])) == [1]
+os.makedirs("outputs", exist_ok=True); open("outputs/r.json", "w").write(json.dumps({"ok": True}))
+os.chmod("outputs/r.json", 0o600); os.utime("outputs/r.json"); os.rename("outputs/r.json", "outputs/s.json")
+status = open("/proc/self/status").read()
+print("python works", "NoNewPrivs:\t1" in status, "CapEff:\t0000000000000000" in status, "Seccomp:\t2" in status)
+"#;
+
+const BASH: &str = r#"set -euo pipefail
+cat > a.txt <<TEXT
+three
+one
+TEXT
+sort a.txt | grep -c e
+diff <(echo a) <(echo a) && echo same
+for i in 1 2 3; do (echo $i) & done; wait
+mkdir -p d/e; cp -a a.txt d/e/; find d -type f | wc -l; tar cf t.tar d; tar tf t.tar | wc -l
+echo gone > /dev/null; printf '%s\n' "${HOME##*/}" > /dev/stderr
+"#;
+
+const NODE: &str = r#"
+const fs = require("fs"), cp = require("child_process"), { Worker } = require("worker_threads");
+fs.writeFileSync("n.txt", "x");
+const out = cp.execFileSync("sh", ["-c", "echo child"]).toString().trim();
+new Worker("require('worker_threads').parentPort.postMessage(1)", { eval: true })
+  .on("message", () => fs.promises.readFile("n.txt", "utf8").then(t => console.log("node works", out, t)));
+"#;
+
+fn check(tier: Tier, plan: &RunPlan, wanted: &str) {
+    let report: Report = run(tier, plan);
+    assert!(report.succeeded() && report.stdout.text.contains(wanted), "{tier}: {report:?}");
+}
+
+fn everything() {
+    for tier in tiers() {
+        let dir = scratch();
+        let work = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir(&path).expect("a directory");
+            path
+        };
+        let with = |name: &str, words: &[&str]| plan(&work(name), words);
+        if let Some(bash) = system_program("bash") {
+            check(tier, &with("bash", &[&bash, "-c", BASH]), "2\nsame\n");
+        }
+        if let Some(python) = system_program("python3") {
+            check(tier, &with("python", &[&python, "-c", PYTHON]), "python works True True True");
+            assert!(dir.path().join("python/outputs/s.json").exists());
+        }
+        if let Some(node) = system_program("node") {
+            check(tier, &with("node", &[&node, "-e", NODE]), "node works child x");
+        }
+        if let Some(perl) = system_program("perl") {
+            let script = "use POSIX; use File::Temp; open F,'>','x'; print F 1; close F; \
+                          print 'perl works ', `echo 1`";
+            check(tier, &with("perl", &[&perl, "-e", script]), "perl works 1");
+        }
+        if let Some(git) = system_program("git") {
+            let script = format!(
+                "{git} init -q r && cd r && echo x > f && {git} add f && \
+                 {git} -c user.name=a -c user.email=a@b commit -qm first && {git} log --oneline"
+            );
+            check(tier, &with("git", &["/bin/sh", "-c", &script]), "first");
+        }
+        python_with_processes(tier, &work("pool"));
+    }
+}
+
+/// `multiprocessing` keeps its locks in `/dev/shm`, which only the strong tier has one of its own of.
+fn python_with_processes(tier: Tier, dir: &Path) {
+    let Some(python) = system_program("python3") else { return };
+    let script = "import multiprocessing as m\nif __name__ == '__main__':\n    \
+                  print(m.Pool(2).map(abs, [-3]))";
+    let report = run(tier, &plan(dir, &[&python, "-c", script]));
+    assert_eq!(report.succeeded(), tier == Tier::Strong, "{report:?}");
+}
+
+#[test]
+fn honest_scripts_work_in_every_tier() {
+    everything();
+}
+
+#[test]
+fn honest_scripts_of_an_ordinary_user_work_in_every_tier() {
+    if !ran_as_nobody("honest::honest_scripts_of_an_ordinary_user_work_in_every_tier") {
+        everything();
+    }
+}
+
+#[test]
+fn a_granted_network_reaches_loopback_and_still_no_local_socket() {
+    let Some(python) = system_program("python3") else { return };
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let script = format!(
+        "import socket\nsocket.create_connection(('127.0.0.1', {port}), 5)\nprint('connected')\n\
+         try:\n    socket.socket(socket.AF_UNIX)\n    print('local')\nexcept OSError: pass"
+    );
+    for tier in tiers() {
+        let dir = scratch();
+        let mut plan = plan(dir.path(), &[&python, "-c", &script]);
+        plan.network = Network::Open;
+        let report = run(tier, &plan);
+        assert_eq!(report.stdout.text, "connected\n", "{tier}: {report:?}");
+    }
+}
+
+#[test]
+fn a_writable_root_is_writable_and_a_read_only_one_is_not() {
+    for tier in tiers() {
+        let dir = scratch();
+        for name in ["work", "rw", "ro"] {
+            std::fs::create_dir(dir.path().join(name)).expect("a directory");
+        }
+        let (rw, ro) = (dir.path().join("rw"), dir.path().join("ro"));
+        std::fs::write(ro.join("f"), "readable").expect("writes");
+        let script = format!(
+            "echo x > {}/made && cat {ro}/f && ! echo x > {ro}/made 2>/dev/null",
+            rw.display(),
+            ro = ro.display()
+        );
+        let mut plan = plan(&dir.path().join("work"), &["/bin/sh", "-c", &script]);
+        plan.read_only.push(ro.clone());
+        plan.writable.push(rw.clone());
+        let report = run(tier, &plan);
+        assert!(report.succeeded() && report.stdout.text == "readable", "{tier}: {report:?}");
+        assert!(rw.join("made").exists() && !ro.join("made").exists());
+    }
+}

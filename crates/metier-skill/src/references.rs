@@ -1,0 +1,397 @@
+//! The files of its own that a body speaks of: Markdown links and images, and mentions such as
+//! `scripts/run.py` in a sentence or in inline code.
+//!
+//! Found by the Markdown parser, so that nothing inside a code block counts: what stands there is
+//! mostly about the user's own files. A mention has to earn its place, because a false alarm costs
+//! the reader's trust: it names a folder that skills keep their files in and a file with a suffix,
+//! and its line does not say that the file is only an example or still to be made. Pure; whether a
+//! file is there is judged by `broken`.
+
+pub(crate) mod broken;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+
+/// A file of the skill that a body speaks of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The path below the skill's directory: decoded, without `./`, query and fragment.
+    pub path: String,
+    /// How it is spoken of.
+    pub kind: ReferenceKind,
+    /// Where, in bytes of the text.
+    pub span: Range<usize>,
+}
+
+/// How a body speaks of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// A Markdown link or image.
+    Link,
+    /// A path in a sentence or in inline code.
+    Mention,
+}
+
+/// Folders whose files a skill speaks of; the public specification names the first three.
+const FOLDERS: &[&str] = &[
+    "references/",
+    "scripts/",
+    "assets/",
+    "reference/",
+    "templates/",
+    "examples/",
+    "resources/",
+    "rules/",
+    "prompts/",
+];
+
+/// Before a path on its line: it is an example, or the reader is to make it.
+const MADE: &[&str] = &[
+    "create", "copy ", "save", "write ", "writes ", "generate", "output", "commit", "rename",
+    "add a ", "add an ", "->", "\u{2192}",
+];
+
+/// Anywhere on its line: there need not be such a file.
+const SUPPOSED: &[&str] = &[
+    "e.g.",
+    "for example",
+    "for instance",
+    "such as",
+    "example:",
+    "examples:",
+    "example**",
+    "examples**",
+    "would be",
+    "might be",
+    "could be",
+    "if it exists",
+    "if present",
+    "optional",
+    "if you have",
+    "create this",
+];
+
+/// No further than this is looked around a path, so that one endless line costs no more than many
+/// short ones.
+const LONG: usize = 2048;
+
+/// The files that `text` speaks of, in its order. A path that stands there several times is given
+/// each time.
+pub fn references(text: &str) -> Vec<Reference> {
+    let mut finder = Finder { text, found: Vec::new(), supposed: HashSet::new() };
+    let mut run = Run::default();
+    // Depth of code blocks, links and images, whose text is not searched for mentions.
+    let mut closed = 0usize;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        // The parser gives a text in pieces: `a_b` is three of them.
+        if let Event::Text(piece) = &event
+            && closed == 0
+        {
+            run.push(piece, &range);
+            continue;
+        }
+        finder.mentions(&run);
+        run = Run::default();
+        match event {
+            Event::Start(
+                Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. },
+            ) => {
+                closed += 1;
+                finder.link(link_type, &dest_url, range);
+            }
+            Event::Start(Tag::CodeBlock(_)) => closed += 1,
+            Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => {
+                closed = closed.saturating_sub(1);
+            }
+            Event::Code(piece) if closed == 0 => {
+                let mut code = Run::default();
+                code.push(&piece, &range);
+                finder.mentions(&code);
+            }
+            _ => {}
+        }
+    }
+    finder.mentions(&run);
+    finder.finish()
+}
+
+/// Text that the parser gave in adjacent pieces.
+#[derive(Default)]
+struct Run {
+    text: String,
+    range: Range<usize>,
+}
+
+impl Run {
+    fn push(&mut self, piece: &str, range: &Range<usize>) {
+        if self.text.is_empty() {
+            self.range.start = range.start;
+        }
+        self.text.push_str(piece);
+        self.range.end = range.end;
+    }
+}
+
+struct Finder<'t> {
+    text: &'t str,
+    found: Vec<Reference>,
+    /// Paths of which the text says somewhere that they need not be there.
+    supposed: HashSet<String>,
+}
+
+impl Finder<'_> {
+    fn link(&mut self, kind: LinkType, target: &str, range: Range<usize>) {
+        if matches!(kind, LinkType::Autolink | LinkType::Email) {
+            return;
+        }
+        let Some(path) = own_path(target) else { return };
+        // The target itself, where it stands in the link as it was read.
+        let inside = self.text[range.clone()].rfind(target);
+        let span =
+            inside.map_or(range.clone(), |at| range.start + at..range.start + at + target.len());
+        self.found.push(Reference { path, kind: ReferenceKind::Link, span });
+    }
+
+    fn mentions(&mut self, run: &Run) {
+        let source = &self.text[run.range.clone()];
+        for word in mentioned(&run.text) {
+            let Some(path) = own_path(&run.text[word.clone()]) else { continue };
+            // Where the parser changed the text (escapes, entities, the marks of inline code) the
+            // word is looked for, and a long stretch is the span as a whole.
+            let span = if source == run.text {
+                run.range.start + word.start..run.range.start + word.end
+            } else {
+                let near = Some(source).filter(|source| source.len() <= LONG);
+                let at = near.and_then(|source| source.find(&run.text[word.clone()]));
+                at.map_or(run.range.clone(), |at| {
+                    run.range.start + at..run.range.start + at + word.len()
+                })
+            };
+            if self.is_supposed(&span) {
+                self.supposed.insert(path);
+                continue;
+            }
+            self.found.push(Reference { path, kind: ReferenceKind::Mention, span });
+        }
+    }
+
+    /// Whether its line says that the file is an example, or still to be made.
+    fn is_supposed(&self, span: &Range<usize>) -> bool {
+        let from = self.text.floor_char_boundary(span.start.saturating_sub(LONG));
+        let to = self.text.floor_char_boundary(self.text.len().min(span.end + LONG));
+        let before = &self.text[from..span.start];
+        let after = &self.text[span.end..to];
+        let before = before.rsplit('\n').next().unwrap_or(before).to_lowercase();
+        let after = after.split('\n').next().unwrap_or(after).to_lowercase();
+        MADE.iter().any(|word| before.contains(word))
+            || SUPPOSED.iter().any(|word| before.contains(word) || after.contains(word))
+    }
+
+    fn finish(self) -> Vec<Reference> {
+        let Self { mut found, supposed, .. } = self;
+        found.retain(|it| it.kind == ReferenceKind::Link || !supposed.contains(&it.path));
+        found
+    }
+}
+
+/// The stretches of `text` that name a file in one of the folders of a skill.
+fn mentioned(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut done = 0;
+    for slash in memchr::memchr_iter(b'/', text.as_bytes()) {
+        let named = |folder: &&&str| text[..=slash].ends_with(**folder);
+        let Some(folder) = FOLDERS.iter().find(named) else { continue };
+        let start = slash + 1 - folder.len();
+        if start < done || !starts_a_path(&text[..start]) {
+            continue;
+        }
+        let length = text[start..].bytes().take_while(|byte| is_path_byte(*byte)).count();
+        let after = text[start + length..].chars().next();
+        let word = text[start..start + length].trim_end_matches(['.', '-', '/']);
+        // `references/*.md`, `scripts/{name}.py`, `assets/<file>.png`: a pattern, not a file.
+        let whole = !after.is_some_and(|ch| matches!(ch, '*' | '{' | '<' | '[' | '$' | '%' | '\\'));
+        if whole && has_suffix(word) && !word.contains("...") {
+            found.push(start..start + word.len());
+        }
+        done = start + length;
+    }
+    found
+}
+
+fn is_path_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+')
+}
+
+/// Whether a path may start after `before`: at a boundary, or behind `./` at one. `my-scripts/a`,
+/// `../scripts/a`, `/scripts/a` and `$DIR/scripts/a` are paths that start earlier.
+fn starts_a_path(before: &str) -> bool {
+    let before = before.strip_suffix("./").unwrap_or(before);
+    let last = before.chars().next_back();
+    !last.is_some_and(|ch| {
+        ch.is_ascii_alphanumeric()
+            || matches!(ch, '_' | '-' | '.' | '/' | '\\' | '~' | '$' | '}' | '>' | ']' | '%' | ':')
+    })
+}
+
+/// Whether the last name has a suffix, as files that people speak of have.
+fn has_suffix(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').is_some_and(|(stem, suffix)| {
+        !stem.is_empty()
+            && (1..=10).contains(&suffix.len())
+            && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && suffix.bytes().any(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+/// The path below the skill's directory that a link's target means; `None` for a URL, an anchor, an
+/// absolute path, a placeholder, a way out of the skill, or a single word.
+fn own_path(target: &str) -> Option<String> {
+    let target = target.trim();
+    let target = target.split(['#', '?']).next().unwrap_or_default();
+    let odd = |ch: char| matches!(ch, '<' | '>' | '{' | '}' | '$' | '*' | '|' | '\\' | ':' | '"');
+    if target.is_empty() || target.starts_with(['/', '~', '@']) || target.contains(odd) {
+        return None;
+    }
+    let decoded = decoded(target);
+    if decoded.chars().any(char::is_control) || decoded.contains("...") {
+        return None;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in decoded.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop()?;
+            }
+            name => names.push(name),
+        }
+    }
+    let path = names.join("/");
+    // `[text](url)` and `[licence](LICENSE)`: a word is more often a placeholder than a file.
+    (path.contains('/') || has_suffix(&path)).then_some(path)
+}
+
+/// `%20` and the like as the bytes they stand for; unchanged where that gives no text.
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digit = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
+            bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
+            rest = &tail[2..];
+        } else {
+            bytes.push(first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn paths(text: &str) -> Vec<String> {
+        references(text).into_iter().map(|it| it.path).collect()
+    }
+
+    #[test]
+    fn links_images_and_mentions_are_found_with_their_spans() {
+        let text = "See [the guide](references/guide.md#top \"T\"), ![logo](./assets/a%20b.png), \
+                    `python scripts/run_all.py --x` and references/my_notes.md.\n\n[r]: templates/a.md\n[x][r]\n";
+        let found = references(text);
+        let spans: Vec<&str> = found.iter().map(|it| &text[it.span.clone()]).collect();
+        assert_eq!(
+            found.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(),
+            [
+                "references/guide.md",
+                "assets/a b.png",
+                "scripts/run_all.py",
+                "references/my_notes.md",
+                "templates/a.md"
+            ]
+        );
+        assert_eq!(
+            spans,
+            [
+                "references/guide.md#top",
+                "./assets/a%20b.png",
+                "scripts/run_all.py",
+                "references/my_notes.md",
+                "[x][r]"
+            ]
+        );
+        assert_eq!(found[0].kind, ReferenceKind::Link);
+        assert_eq!(found[2].kind, ReferenceKind::Mention);
+    }
+
+    #[test]
+    fn what_is_not_a_file_of_the_skill_is_no_reference() {
+        for text in [
+            "[a](https://x.y/references/a.md) <https://x.y/scripts/a.py> [m](mailto:a@b.c) [t](#top)",
+            "[a](/references/a.md) [b](~/scripts/a.py) [c](../other/a.md) [d](references/../../a.md)",
+            "`/opt/scripts/a.py` `~/scripts/a.py` `../scripts/a.py` `my-scripts/a.py` `x/scripts/a.py`",
+            "`scripts/<name>.py` `scripts/{name}.py` `references/*.md` `$DIR/scripts/a.py` `{baseDir}/scripts/a.py`",
+            "[t](url) [licence](LICENSE) [p](<file>) [q]({path}.md) [r](path/...)",
+            "```sh\npython scripts/a.py\n[a](references/a.md)\n```\n\n    scripts/b.py\n",
+            "Put code into `scripts/` and texts into references/. Version scripts/1.2 too.",
+            "<img src=\"assets/a.png\">\n",
+        ] {
+            assert_eq!(paths(text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_an_example_or_still_to_be_made_is_none() {
+        for text in [
+            "- **Examples**: `references/finance.md` for schemas",
+            "A `scripts/rotate.py` script would be helpful.",
+            "Copy `x` to `references/config.json`.\n\nNever show `references/config.json`.",
+            "Use a file such as references/a.md.",
+        ] {
+            assert_eq!(paths(text), [""; 0], "{text}");
+        }
+        // A link is a promise whatever its line says.
+        assert_eq!(paths("For example [this](references/a.md)."), ["references/a.md"]);
+        // What follows the path is about something else.
+        assert_eq!(paths("Run `scripts/a.py` to create the output."), ["scripts/a.py"]);
+    }
+
+    #[test]
+    fn punctuation_and_other_scripts_end_a_path() {
+        assert_eq!(
+            paths("Read references/a.md, (scripts/b.sh) or \"assets/c.png\"."),
+            ["references/a.md", "scripts/b.sh", "assets/c.png"]
+        );
+        assert_eq!(
+            paths("\u{8bf7}\u{8bfb}references/a.md\u{6587}\u{4ef6}\u{3002}"),
+            ["references/a.md"]
+        );
+        assert_eq!(paths(r"references/my\_file.md"), ["references/my_file.md"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gets_an_answer_and_spans_stay_in_it(
+            text in "([\\PC\n`*_<>%]{0,6}|references/|scripts/|a\\.md|\\.\\./|\\./|\\[x\\]\\(|\\)|!|%2[0-9a-z]|```|\u{8868}|&amp;|\\\\_| ){0,20}"
+        ) {
+            for it in references(&text) {
+                prop_assert!(it.span.start <= it.span.end && it.span.end <= text.len());
+                prop_assert!(text.is_char_boundary(it.span.start) && text.is_char_boundary(it.span.end));
+                prop_assert!(!it.path.is_empty() && !it.path.starts_with('/'));
+                prop_assert!(it.path.split('/').all(|name| !name.is_empty() && name != ".." && name != "."));
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! `grep`: lines that match a pattern, in a file or below a directory.
+//!
+//! The search is ripgrep's; the walk is ours, beneath the workspace and through no link. Both are
+//! bounded in files, bytes, matches and time, and what a bound cut is told. Below the start, hidden
+//! names are passed over, and what the policy's screen does not pass is never opened.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use globset::GlobMatcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use metier_fs::EntryKind;
+use metier_policy::Risk;
+use metier_skill::WorkPath;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::apart::{Answer, CallFuture, apart};
+use crate::cancel::Cancel;
+use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::grep_lines::{Bounds, FileEnd, Finds, search_file};
+use crate::schema::{needed, object, optional, read};
+use crate::tool::{Permit, Tool, Touch};
+use crate::workplace::{Place, Workplace, decided_path};
+
+/// Entries of one directory that are looked at.
+const ENTRIES: usize = 20_000;
+/// Bytes of a pattern.
+const PATTERN_BYTES: usize = 4096;
+/// Bytes that a compiled pattern may take.
+const COMPILED_BYTES: usize = 4 << 20;
+/// Lines around a match at most.
+const CONTEXT: usize = 5;
+/// Folders of foreign code and caches, which are searched only when they are named.
+const PASSED_OVER: &[&str] = &["node_modules", "__pycache__"];
+
+/// How far a search goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GrepLimits {
+    /// Files that are opened.
+    pub files: usize,
+    /// Bytes that are read.
+    pub bytes: u64,
+    /// Lines that are found.
+    pub matches: usize,
+    /// How long it takes.
+    pub time: Duration,
+}
+
+impl Default for GrepLimits {
+    fn default() -> Self {
+        Self { files: 50_000, bytes: 512 << 20, matches: 500, time: Duration::from_secs(30) }
+    }
+}
+
+/// The tool `grep`.
+#[derive(Debug)]
+pub struct Grep {
+    workplace: Arc<Workplace>,
+    limits: GrepLimits,
+}
+
+impl Grep {
+    /// What it is called by.
+    pub const NAME: &'static str = "grep";
+
+    /// Searches in `workplace`.
+    pub fn new(workplace: Arc<Workplace>) -> Self {
+        Self { workplace, limits: GrepLimits::default() }
+    }
+
+    /// Sets how far a search goes.
+    #[must_use]
+    pub const fn with_limits(mut self, limits: GrepLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    pattern: String,
+    path: Option<String>,
+    skill: Option<String>,
+    glob: Option<String>,
+    ignore_case: Option<bool>,
+    literal: Option<bool>,
+    context: Option<usize>,
+}
+
+impl Arguments {
+    fn matcher(&self) -> Result<RegexMatcher, ToolFailure> {
+        let invalid = |told: String| ToolFailure::new(FailureCode::InvalidArguments, told);
+        if self.pattern.is_empty() || self.pattern.len() > PATTERN_BYTES {
+            return Err(invalid(format!("a pattern has 1 to {PATTERN_BYTES} bytes")));
+        }
+        let built = RegexMatcherBuilder::new()
+            .case_insensitive(self.ignore_case.unwrap_or(false))
+            .fixed_strings(self.literal.unwrap_or(false))
+            .line_terminator(Some(b'\n'))
+            .size_limit(COMPILED_BYTES)
+            .dfa_size_limit(COMPILED_BYTES)
+            .build(&self.pattern);
+        built.map_err(|error| {
+            let told: String = error.to_string().chars().take(400).collect();
+            invalid(format!("the pattern cannot be used: {told}"))
+                .with_help("mend the regular expression, or set `literal`")
+        })
+    }
+
+    /// The files that are searched; a glob without `/` is about the last name.
+    fn glob(&self) -> Result<Option<GlobMatcher>, ToolFailure> {
+        let Some(glob) = &self.glob else { return Ok(None) };
+        let whole = if glob.contains('/') { glob.clone() } else { format!("**/{glob}") };
+        let built = globset::GlobBuilder::new(&whole).literal_separator(true).build();
+        built.map(|glob| Some(glob.compile_matcher())).map_err(|error| {
+            let told = format!("`{}` is no glob: {}", shown(glob), error.kind());
+            ToolFailure::new(FailureCode::InvalidArguments, told)
+        })
+    }
+}
+
+impl Tool for Grep {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::Low
+    }
+
+    fn description(&self) -> &'static str {
+        "Find lines that match a regular expression, in a file or below a directory of the \
+         workspace or of a loaded skill. Hidden and binary files are passed over."
+    }
+
+    fn schema(&self) -> Value {
+        object(vec![
+            needed("pattern", "string", "The regular expression; a match is within one line."),
+            optional("path", "string", "The file or directory to search; null: everything."),
+            optional("skill", "string", "The loaded skill to search; null: the workspace."),
+            optional("glob", "string", "Only files like this: *.rs, src/**/*.py; null: all."),
+            optional("ignore_case", "boolean", "Whether case does not count; null: it does."),
+            optional("literal", "boolean", "Whether the pattern is plain text; null: it is not."),
+            optional("context", "integer", "Lines to show around a match, 0 to 5; null: 0."),
+        ])
+    }
+
+    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
+        let wanted: Arguments = read(arguments)?;
+        wanted.matcher()?;
+        wanted.glob()?;
+        let place = self.workplace.place(wanted.skill.as_deref())?;
+        Ok(vec![place.touch(&place.directory(wanted.path.as_deref())?)?])
+    }
+
+    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+        let (workplace, limits) = (Arc::clone(&self.workplace), self.limits);
+        apart(cancel, move |cancel| search(&workplace, limits, &permit, cancel))
+    }
+}
+
+fn search(workplace: &Workplace, limits: GrepLimits, permit: &Permit, cancel: &Cancel) -> Answer {
+    let (arguments, touches) = permit.for_tool(Grep::NAME)?;
+    let wanted: Arguments = read(arguments)?;
+    let start = decided_path(touches)?;
+    let place = workplace.place(wanted.skill.as_deref())?;
+    let mut walk = Walk {
+        place,
+        permit,
+        glob: wanted.glob()?,
+        matcher: wanted.matcher()?,
+        context: wanted.context.unwrap_or(0).min(CONTEXT),
+        bounds: Bounds {
+            cancel,
+            bytes: limits.bytes,
+            matches: limits.matches,
+            end: Instant::now() + limits.time,
+        },
+        files_left: limits.files,
+        finds: Finds::default(),
+        tally: Tally::default(),
+    };
+    // A file that was named is searched whatever its name; anything else must be a directory.
+    let opened = if start.is_root() { None } else { Some(place.open(start)) };
+    match opened {
+        None => walk.below(start)?,
+        Some(Ok(_)) => walk.file(start)?,
+        Some(Err(failure)) if failure.code == FailureCode::NotAllowed => walk.below(start)?,
+        Some(Err(failure)) => return Err(failure),
+    }
+    let Walk { finds, tally, .. } = walk;
+    let mut text = finds.text;
+    if finds.matches == 0 {
+        text.push_str(&format!("No match in {} files.\n", tally.searched));
+    }
+    if let Some(cut) = tally.cut {
+        text.push_str(&format!("[the search ended early: {cut}]\n"));
+    }
+    let data = json!({
+        "path": start,
+        "matches": finds.matches,
+        "hits": finds.hits,
+        "files_matched": finds.files,
+        "files_searched": tally.searched,
+        "files_binary": tally.binary,
+        "files_unreadable": tally.unreadable,
+        "ended_early": tally.cut,
+    });
+    let mut result = workplace.give(text, data, Grep::NAME);
+    result.truncated |= tally.cut.is_some();
+    Ok(result)
+}
+
+/// What a search came by.
+#[derive(Default)]
+struct Tally {
+    searched: usize,
+    binary: usize,
+    unreadable: usize,
+    /// The bound that ended it.
+    cut: Option<&'static str>,
+}
+
+struct Walk<'w> {
+    place: Place<'w>,
+    permit: &'w Permit,
+    glob: Option<GlobMatcher>,
+    matcher: RegexMatcher,
+    context: usize,
+    bounds: Bounds<'w>,
+    files_left: usize,
+    finds: Finds,
+    tally: Tally,
+}
+
+impl Walk<'_> {
+    /// Searches all files below a directory, in the order of their paths.
+    fn below(&mut self, start: &WorkPath) -> Result<(), ToolFailure> {
+        let mut open = vec![(start.clone(), EntryKind::Directory)];
+        while let Some((path, kind)) = open.pop() {
+            self.bounds.cancel.check()?;
+            if self.tally.cut.is_some() {
+                break;
+            }
+            if kind == EntryKind::File {
+                self.file(&path)?;
+                continue;
+            }
+            let list = match self.place.list(&path, ENTRIES) {
+                Ok(list) => list,
+                Err(failure) if path == *start => return Err(failure),
+                // It went away, or is closed to us.
+                Err(_) => {
+                    self.tally.unreadable += 1;
+                    continue;
+                }
+            };
+            if list.truncated {
+                self.tally.cut = Some("a directory has too many entries");
+            }
+            let wanted = list.entries.iter().rev().filter_map(|entry| {
+                let known = matches!(entry.kind, EntryKind::Directory | EntryKind::File);
+                let passed_over =
+                    entry.name.starts_with('.') || PASSED_OVER.contains(&entry.name.as_str());
+                let below = path.join(&entry.name).ok().filter(|_| known && !passed_over)?;
+                let may = self.permit.passes(&self.place.touch_of(below.clone()).ok()?);
+                may.then_some((below, entry.kind))
+            });
+            open.extend(wanted);
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &WorkPath) -> Result<(), ToolFailure> {
+        if self.glob.as_ref().is_some_and(|glob| !glob.is_match(path.as_str())) {
+            return Ok(());
+        }
+        if self.files_left == 0 {
+            self.tally.cut = Some("too many files");
+            return Ok(());
+        }
+        self.files_left -= 1;
+        let Ok(file) = self.place.open(path) else {
+            self.tally.unreadable += 1;
+            return Ok(());
+        };
+        let (bounds, finds) = (&mut self.bounds, &mut self.finds);
+        match search_file(&self.matcher, file, path, self.context, bounds, finds) {
+            FileEnd::Whole => self.tally.searched += 1,
+            FileEnd::Binary => self.tally.binary += 1,
+            FileEnd::Unreadable => self.tally.unreadable += 1,
+            FileEnd::Cut(why) => {
+                self.tally.searched += 1;
+                self.tally.cut = Some(why);
+            }
+        }
+        self.bounds.cancel.check()
+    }
+}

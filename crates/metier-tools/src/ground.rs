@@ -1,0 +1,164 @@
+//! What the policy has to know of the disk: where things are, what a skill contains, who is trusted.
+//!
+//! The policy is pure and compares texts; here paths are resolved and skills are hashed for it.
+
+use std::path::{Path, PathBuf};
+
+use metier_fs::{
+    CopyError, CopyLimits, SkillRoot, UserFolders, canonical, content_of, hash_skill, link_target,
+};
+use metier_policy::{
+    AbsolutePath, ActingSkill, Ceiling, LoadedSkill, Places, PolicyError, Standing, TrustedFolders,
+};
+use metier_registry::{Entry, Index, Root};
+use metier_skill::{Digest, Source};
+
+use crate::shelf::compiled_in;
+
+/// A path as the policy takes it. What is no text cannot be named by a rule, and so is refused.
+pub fn absolute(path: &Path) -> Result<AbsolutePath, PolicyError> {
+    let Some(text) = path.to_str() else {
+        return Err(PolicyError::BadPath(path.to_string_lossy().into_owned()));
+    };
+    if cfg!(windows) {
+        let text = text.strip_prefix(r"\\?\").unwrap_or(text).replace('\\', "/");
+        return AbsolutePath::new(&text);
+    }
+    AbsolutePath::new(text)
+}
+
+/// Links that lead nowhere, one after the other, that are followed before giving up.
+const MAX_LINKS: usize = 40;
+
+/// The path without links, as far as it exists; the rest is what would be made. A link that leads
+/// nowhere yet is followed too, since writing to it would make its target. What cannot be resolved
+/// stays as it is, and the policy refuses a path with `..` in it.
+pub fn real_path(path: &Path) -> PathBuf {
+    resolve(path.to_owned(), MAX_LINKS)
+}
+
+fn resolve(path: PathBuf, links: usize) -> PathBuf {
+    if let Ok(real) = canonical(&path) {
+        return real;
+    }
+    if let Some(target) = link_target(&path).filter(|_| links > 0) {
+        return resolve(target, links - 1);
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => resolve(parent.to_owned(), links).join(name),
+        _ => path,
+    }
+}
+
+/// Where things are, for the policy of a run in `workspace`.
+pub fn places_of(
+    index: &Index,
+    roots: &[Root],
+    workspace: &Path,
+    user: Option<&UserFolders>,
+) -> Result<Places, PolicyError> {
+    let real = |path: &Path| absolute(&real_path(path));
+    let mut places = Places::new(real(workspace)?);
+    if let Some(user) = user {
+        places = places
+            .with_home(real(&user.home)?)
+            .with_own(real(&user.agent.join("config.json"))?)
+            .with_own(real(&user.state)?)
+            .with_own(real(&user.cache)?);
+    }
+    for root in roots {
+        if let Ok(path) = real(&root.path) {
+            places = places.with_skill_root(path);
+        }
+    }
+    let entries = index.entries().iter().chain(index.shadowed());
+    for entry in entries.filter(|entry| entry.source != Source::Builtin) {
+        let copies = entry.copies.iter().map(|copy| &copy.path);
+        for path in std::iter::once(&entry.path).chain(copies) {
+            if let Ok(path) = real(path) {
+                places = places.with_skill(&path, entry.id());
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// How much of a skill is looked at: as much as a run copies.
+const LIMITS: CopyLimits = CopyLimits {
+    files: metier_sandbox::StageLimits::DEFAULT.files,
+    bytes: metier_sandbox::StageLimits::DEFAULT.bytes,
+};
+
+/// The digest of what a script or a loader can see of a skill: its files, by path and bytes. Links,
+/// hidden and special files are no part of it, for neither sees them.
+pub fn content_digest(entry: &Entry) -> Result<Digest, CopyError> {
+    if entry.source == Source::Builtin {
+        let mut files: Vec<_> =
+            compiled_in(entry).map(|(path, bytes)| (path, Digest::of(bytes))).collect();
+        files.sort_unstable();
+        return Ok(content_of(files.into_iter()));
+    }
+    let unreadable = |error: &dyn std::fmt::Display| CopyError {
+        path: entry.path.to_string_lossy().into_owned(),
+        message: error.to_string(),
+    };
+    let root = SkillRoot::open(&entry.path).map_err(|error| unreadable(&error))?;
+    Ok(hash_skill(&root, LIMITS)?.content())
+}
+
+/// The skill as a request names it: with its content, and whether that is trusted.
+pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSkill, CopyError> {
+    let digest = content_digest(entry)?;
+    Ok(ActingSkill::new(entry.id(), digest).with_standing(standing(entry, digest, trusted)))
+}
+
+/// The skill as a run that has loaded it knows it.
+pub fn loaded_skill(entry: &Entry) -> LoadedSkill {
+    let tools = entry.skill.controls.allowed_tools.as_ref();
+    let on_disk = entry.source != Source::Builtin;
+    LoadedSkill {
+        id: entry.id(),
+        dir: on_disk.then(|| absolute(&real_path(&entry.path)).ok()).flatten(),
+        ceiling: tools.map(Ceiling::from_allowed_tools),
+    }
+}
+
+/// The standing of a project's skill: the nearest trusted folder that knows it counts.
+fn standing(entry: &Entry, digest: Digest, trusted: &TrustedFolders) -> Standing {
+    let real = real_path(&entry.path);
+    let known = real.ancestors().find_map(|folder| {
+        let path = path_below(folder, &entry.path)?;
+        let folder = absolute(folder).ok()?;
+        let standing = trusted.standing(&folder, &path, digest);
+        (standing != Standing::Untrusted).then_some(standing)
+    });
+    known.unwrap_or(Standing::Untrusted)
+}
+
+/// The path of a skill below a folder, both without links: the key of a trust record.
+pub fn path_below(folder: &Path, skill: &Path) -> Option<String> {
+    let (folder, skill) = (real_path(folder), real_path(skill));
+    let below = skill.strip_prefix(&folder).ok()?.to_str()?;
+    Some(if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_resolved_as_far_as_it_exists() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let real = canonical(dir.path()).expect("is there");
+        std::fs::create_dir(real.join("a")).expect("makes");
+        std::os::unix::fs::symlink(real.join("a"), real.join("link")).expect("links");
+        assert_eq!(real_path(&real.join("link/new/file")), real.join("a/new/file"));
+        assert_eq!(real_path(&real.join("a")), real.join("a"));
+        assert_eq!(path_below(&real, &real.join("link")).as_deref(), Some("a"));
+        std::os::unix::fs::symlink("../elsewhere/new", real.join("a/dangling")).expect("links");
+        assert_eq!(real_path(&real.join("a/dangling")), real.join("elsewhere/new"));
+        std::os::unix::fs::symlink("loop", real.join("loop")).expect("links");
+        assert_eq!(real_path(&real.join("loop/x")), real.join("loop/x"));
+        assert_eq!(path_below(&real.join("a"), &real), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! What is kept of the user's word: trusted folders and remembered answers, in the state folder.
+//!
+//! Two small files, each changed under a lock, so that two runs lose nothing of each other. A file
+//! that cannot be read is an error and never an empty one. What the records mean is
+//! `metier-policy`'s.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use metier_fs::{ReadError, UpdateError, read_bounded, update_file};
+use metier_policy::{Memory, TrustedFolders};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The most that a file of records may have.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The records of one user.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    folder: PathBuf,
+}
+
+/// Why records could not be read or changed. They are as they were.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum KeptError {
+    /// The file is there and cannot be read.
+    Unreadable(PathBuf, String),
+    /// Another process holds its lock.
+    Busy(PathBuf, PathBuf),
+    /// It could not be written.
+    Unwritten(PathBuf, String),
+}
+
+impl KeptError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unreadable(..) => "state-unreadable",
+            Self::Busy(..) => "state-busy",
+            Self::Unwritten(..) => "state-unwritable",
+        }
+    }
+
+    /// What to do next.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Unreadable(..) => {
+                "move the file away; what it held is then asked again".to_owned()
+            }
+            Self::Busy(_, lock) => format!("try again; the process holds {}", lock.display()),
+            Self::Unwritten(..) => {
+                "it is as it was; check the permissions and the free space there".to_owned()
+            }
+        }
+    }
+}
+
+impl fmt::Display for KeptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(file, reason) => {
+                write!(f, "{} cannot be read: {reason}", file.display())
+            }
+            Self::Busy(file, _) => {
+                write!(f, "another process has been changing {} for too long", file.display())
+            }
+            Self::Unwritten(file, reason) => {
+                write!(f, "{} cannot be written: {reason}", file.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for KeptError {}
+
+impl Kept {
+    /// The records in a state folder, which may not exist yet.
+    pub fn in_state(state: &Path) -> Self {
+        Self { folder: state.to_owned() }
+    }
+
+    /// The folders that the user trusts.
+    pub fn trusted(&self) -> Result<TrustedFolders, KeptError> {
+        read(&self.trust_file())
+    }
+
+    /// Changes the folders that the user trusts.
+    pub fn change_trusted<T>(
+        &self,
+        edit: impl FnOnce(&mut TrustedFolders) -> T,
+    ) -> Result<T, KeptError> {
+        change(&self.trust_file(), edit)
+    }
+
+    /// The answers that are remembered.
+    pub fn answers(&self) -> Result<Memory, KeptError> {
+        read(&self.answers_file())
+    }
+
+    /// Changes the answers that are remembered.
+    pub fn change_answers<T>(&self, edit: impl FnOnce(&mut Memory) -> T) -> Result<T, KeptError> {
+        change(&self.answers_file(), edit)
+    }
+
+    fn trust_file(&self) -> PathBuf {
+        self.folder.join("trust.json")
+    }
+
+    fn answers_file(&self) -> PathBuf {
+        self.folder.join("answers.json")
+    }
+}
+
+fn read<R: DeserializeOwned + Default>(file: &Path) -> Result<R, KeptError> {
+    match read_bounded(file, MAX_BYTES) {
+        Ok(bytes) => parse(file, &bytes),
+        Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(R::default())
+        }
+        Err(error) => Err(KeptError::Unreadable(file.to_owned(), error.to_string())),
+    }
+}
+
+fn parse<R: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<R, KeptError> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| KeptError::Unreadable(file.to_owned(), error.to_string()))
+}
+
+fn change<R: DeserializeOwned + Serialize + Default, T>(
+    file: &Path,
+    edit: impl FnOnce(&mut R) -> T,
+) -> Result<T, KeptError> {
+    let mut given = None;
+    let updated = update_file(file, MAX_BYTES, |before| {
+        let mut records: R = before.map_or_else(|| Ok(R::default()), |text| parse(file, &text))?;
+        given = Some(edit(&mut records));
+        let mut text = serde_json::to_vec_pretty(&records)
+            .map_err(|error| KeptError::Unwritten(file.to_owned(), error.to_string()))?;
+        text.push(b'\n');
+        Ok(text)
+    });
+    match updated {
+        Ok(_) => given
+            .ok_or_else(|| KeptError::Unwritten(file.to_owned(), "nothing was changed".to_owned())),
+        Err(UpdateError::Refused(error)) => Err(error),
+        Err(UpdateError::Read(error)) => {
+            Err(KeptError::Unreadable(file.to_owned(), error.to_string()))
+        }
+        Err(UpdateError::Busy(lock)) => Err(KeptError::Busy(file.to_owned(), lock)),
+        Err(UpdateError::Write(error)) => {
+            Err(KeptError::Unwritten(file.to_owned(), error.to_string()))
+        }
+        Err(_) => Err(KeptError::Unwritten(file.to_owned(), "it was refused".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use metier_policy::{AbsolutePath, TrustedFolder, UnixTime};
+
+    use super::*;
+
+    fn folder(path: &str) -> TrustedFolder {
+        TrustedFolder {
+            folder: AbsolutePath::new(path).expect("a path"),
+            skills: BTreeMap::new(),
+            granted_at: UnixTime(1),
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_read_back_and_nothing_is_lost_between_writers() {
+        let state = tempfile::tempdir().expect("a directory");
+        let kept = Kept::in_state(&state.path().join("not/there/yet"));
+        assert_eq!(kept.trusted().expect("reads").iter().count(), 0);
+        let writers: Vec<_> = (0..8)
+            .map(|number| {
+                let kept = kept.clone();
+                let add =
+                    move |all: &mut TrustedFolders| all.trust(folder(&format!("/p/{number}")));
+                std::thread::spawn(move || kept.change_trusted(add))
+            })
+            .collect();
+        for writer in writers {
+            writer.join().expect("ends").expect("writes");
+        }
+        assert_eq!(kept.trusted().expect("reads").iter().count(), 8);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes files")]
+    fn a_file_that_cannot_be_read_is_never_an_empty_one() {
+        let state = tempfile::tempdir().expect("a directory");
+        std::fs::write(state.path().join("answers.json"), "[{").expect("writes");
+        let kept = Kept::in_state(state.path());
+        assert_eq!(kept.answers().expect_err("broken").code(), "state-unreadable");
+        let changed = kept.change_answers(|_| ());
+        assert_eq!(changed.expect_err("broken").code(), "state-unreadable");
+        let text = std::fs::read(state.path().join("answers.json")).expect("reads");
+        assert_eq!(text, b"[{", "it is as it was");
+    }
+}

@@ -1,0 +1,77 @@
+//! Doing it: the tools an agent works with, and what it does with skills, joined from the crates that
+//! find, read and guard them.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`tool`] | what a tool is, and the one way to call it: plan, decide, call ([`Tool`], [`Toolbox`], [`Permit`]) |
+//! | `workplace` | where tools work: the workspace and loaded skills ([`Workplace`]) |
+//! | `read_file`, `list_dir`, `grep`, `grep_lines` | tools that look |
+//! | `write_file`, `delete_file`, `trash` | tools that change, and what was deleted ([`Trash`]) |
+//! | `run_script`, `run_command`, `machine` | tools that run something in the sandbox ([`Machine`]) |
+//! | `network` | the tool that reaches the network, and its guards (feature `network`) |
+//! | `output` | caps, head and tail, what is stored whole ([`ToolResult`], [`Store`]) |
+//! | `failure` | stable codes with advice ([`ToolFailure`]) |
+//! | `cancel`, `apart` | stopping a call; calls on threads that any runtime can wait for |
+//! | `schema` | the JSON Schemas of arguments, and reading them |
+//! | [`shelf`] | the files behind an index: on disk or compiled in; and the skill tool over them |
+//! | [`gate`], `tool_gate` | the policy as the skill tool, the catalog and planned calls ask it ([`ToolGate`]) |
+//! | [`ground`] | what the policy has to know of the disk: places, contents, trust |
+//! | [`rules`] | the configuration's rules as layers of the policy |
+//! | [`script`] | one script of a skill, from an allowed request to a report |
+//! | [`requirements`] | what a skill says it needs, checked before anything of it runs |
+//! | [`kept`] | trusted folders and remembered answers, in the user's state |
+//!
+//! Files on disk: those of the workspace and of skills, through `metier-fs` and the loader, and
+//! `trust.json` and `answers.json` in the state folder. Who may do what is decided by the caller's
+//! policy before anything is opened.
+
+mod apart;
+mod cancel;
+mod delete_file;
+mod failure;
+pub mod gate;
+mod grep;
+mod grep_lines;
+pub mod ground;
+pub mod kept;
+mod list_dir;
+mod machine;
+#[cfg(feature = "network")]
+mod network;
+mod output;
+mod read_file;
+pub mod requirements;
+pub mod rules;
+mod run_command;
+mod run_script;
+mod schema;
+pub mod script;
+pub mod shelf;
+pub mod tool;
+mod tool_gate;
+mod trash;
+mod workplace;
+mod write_file;
+
+pub use apart::{Answer, CallFuture, wait};
+pub use cancel::Cancel;
+pub use delete_file::DeleteFile;
+pub use failure::{FailureCode, ToolFailure};
+pub use gate::LoadGate;
+pub use grep::{Grep, GrepLimits};
+pub use kept::{Kept, KeptError};
+pub use list_dir::ListDir;
+pub use machine::{Machine, data_key, shown_workspace};
+pub use metier_policy::Risk;
+#[cfg(feature = "network")]
+pub use network::{HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, SystemResolver};
+pub use output::{FolderStore, NoStore, OutputCap, Store, ToolResult};
+pub use read_file::ReadFile;
+pub use run_command::RunCommand;
+pub use run_script::RunScript;
+pub use shelf::{SkillShelf, open_files, skill_tool};
+pub use tool::{Permit, Planned, Screen, Tool, Toolbox, Touch, Verdict};
+pub use tool_gate::ToolGate;
+pub use trash::{Trash, Trashed};
+pub use workplace::Workplace;
+pub use write_file::WriteFile;

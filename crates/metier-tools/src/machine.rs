@@ -1,0 +1,159 @@
+//! The machine that scripts and commands run on: where the sandbox, interpreters and folders are.
+//!
+//! Owned, so that a tool can hold it for a whole run; each call gets a folder of its own below it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use metier_fs::canonical;
+use metier_registry::Entry;
+use metier_sandbox::{Cancel as Stop, Report, SearchPath, Secrets, Tier};
+use metier_skill::{Digest, Source};
+use serde_json::{Value, json};
+
+use crate::cancel::Cancel;
+use crate::output::ToolResult;
+
+/// What runs of one session share.
+#[derive(Debug)]
+pub struct Machine {
+    /// A binary that is a helper of the sandbox.
+    pub helper: PathBuf,
+    /// How firmly everything is held.
+    pub tier: Tier,
+    /// Where interpreters and programs are.
+    pub search: SearchPath,
+    /// Where each run gets a folder.
+    pub runs: PathBuf,
+    /// Where skills keep data between runs.
+    pub data: PathBuf,
+    /// Where the user works; readable.
+    pub workspace: Option<PathBuf>,
+    /// Variables that may be seen, with their values.
+    pub variables: BTreeMap<String, String>,
+    /// Values that are never shown.
+    pub secrets: Arc<Secrets>,
+    /// Time on the clock for each run.
+    pub timeout: Duration,
+    /// How many runs there were.
+    pub count: AtomicU64,
+}
+
+impl Machine {
+    /// A folder for the next run, which does not exist yet.
+    pub(crate) fn next_run(&self) -> PathBuf {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        self.runs.join(format!("{}-{count}", std::process::id()))
+    }
+
+    /// Where a skill keeps data between runs.
+    pub(crate) fn data_of(&self, entry: &Entry) -> PathBuf {
+        self.data.join(data_key(entry))
+    }
+}
+
+/// The name of the folder in which a skill keeps data. The user has one skill of a name; two
+/// projects may each bring one, which must not read each other's.
+pub fn data_key(entry: &Entry) -> String {
+    let place = match entry.source {
+        Source::User | Source::Builtin => PathBuf::new(),
+        _ => canonical(&entry.path).unwrap_or_else(|_| entry.path.clone()),
+    };
+    let id = entry.id().to_string();
+    let key = Digest::of_parts([id.as_bytes(), place.as_os_str().as_encoded_bytes()]).to_string();
+    key[7..23].to_owned()
+}
+
+/// The workspace as a script may see it: not at all where that would show what no rule opens, such
+/// as the home directory, a hidden folder in it, or our own folders.
+pub fn shown_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) -> Option<PathBuf> {
+    let real = canonical(workspace).ok()?;
+    let holds = |path: &&Path| canonical(path).is_ok_and(|path| path.starts_with(&real));
+    if real.parent().is_none() || home.iter().any(holds) || own.iter().any(holds) {
+        return None;
+    }
+    let inside_own =
+        own.iter().any(|path| canonical(path).is_ok_and(|path| real.starts_with(path)));
+    let home = home.and_then(|home| canonical(home).ok());
+    let below_home = home.and_then(|home| real.strip_prefix(home).ok().map(Path::to_owned));
+    let first = below_home.as_ref().and_then(|below| below.components().next());
+    let hidden = first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b"."));
+    (!inside_own && !hidden).then_some(real)
+}
+
+/// Does `work`, which a token of the sandbox ends, so that `cancel` ends it.
+pub(crate) fn until_cancelled<T>(cancel: &Cancel, work: impl FnOnce(&Stop) -> T) -> T {
+    const LOOK: Duration = Duration::from_millis(50);
+    let (stop, done) = (Stop::default(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !done.load(Ordering::Acquire) {
+                if cancel.is_cancelled() {
+                    return stop.cancel();
+                }
+                std::thread::park_timeout(LOOK);
+            }
+        });
+        let result = work(&stop);
+        done.store(true, Ordering::Release);
+        watcher.thread().unpark();
+        result
+    })
+}
+
+/// What a model is told of a run.
+pub(crate) fn told(report: &Report, kept: Option<&PathBuf>, outputs: &[PathBuf]) -> ToolResult {
+    let ending = match (report.stopped, report.exit_code, report.signal) {
+        (Some(reason), ..) => format!("stopped: {reason}"),
+        (None, Some(code), _) => format!("exit code {code}"),
+        (None, None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None, None) => "no exit code".to_owned(),
+    };
+    let mut text = format!("[{ending}, sandbox {}]\n", report.tier);
+    for (name, stream) in [("stdout", &report.stdout), ("stderr", &report.stderr)] {
+        if !stream.text.is_empty() {
+            text.push_str(&format!("[{name}]\n{}\n", stream.text.trim_end_matches('\n')));
+        }
+    }
+    let files: Vec<Value> = outputs.iter().map(|path| json!(path.to_string_lossy())).collect();
+    if !files.is_empty() {
+        text.push_str(&format!("[{} files kept]\n", files.len()));
+    }
+    ToolResult {
+        text,
+        truncated: report.stdout.truncated || report.stderr.truncated,
+        storage_ref: kept.map(|path| path.to_string_lossy().into_owned()),
+        data: json!({
+            "exit_code": report.exit_code,
+            "timed_out": report.timed_out,
+            "tier": report.tier,
+            "outputs": files,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_that_would_show_too_much_is_not_shown() {
+        let dir = tempfile::tempdir().expect("dir");
+        let base = dir.path().canonicalize().expect("real");
+        for folder in ["home/work/src", "home/.ssh", "home/.local/state/metier", "other"] {
+            std::fs::create_dir_all(base.join(folder)).expect("makes");
+        }
+        let (home, state) = (base.join("home"), base.join("home/.local/state/metier"));
+        let shown = |path: &str| shown_workspace(&base.join(path), Some(&home), &[&state]);
+        assert_eq!(shown("home/work"), Some(base.join("home/work")));
+        assert_eq!(shown("home/work/src"), Some(base.join("home/work/src")));
+        assert_eq!(shown("other"), Some(base.join("other")));
+        for hidden in ["", "home", "home/.ssh", "home/.local/state", "home/.local/state/metier"] {
+            assert_eq!(shown(hidden), None, "{hidden}");
+        }
+        assert_eq!(shown_workspace(Path::new("/"), None, &[]), None);
+    }
+}

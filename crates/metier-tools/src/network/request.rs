@@ -1,0 +1,304 @@
+//! `network_request`: one request to an allowed host of the public network.
+//!
+//! What it may reach is the smaller of the host list and what the policy says about the host; the
+//! rest of the guard is in `fetch`. It works on a thread with a small runtime of its own, so that
+//! any caller can wait for it.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use metier_loader::normalize;
+use metier_policy::Risk;
+use metier_skill::Digest;
+use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::fetch::{Incoming, Outgoing, Resolver, SystemResolver, fetch};
+use super::hosts::{HostList, PlainHttp, Target, check_address};
+use crate::apart::{CallFuture, apart};
+use crate::cancel::Cancel;
+use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::output::ToolResult;
+use crate::schema::{field, needed, object, optional, read};
+use crate::tool::{Permit, Tool, Touch};
+use crate::workplace::Workplace;
+
+/// Headers that a caller may set. None of them carries a credential.
+const HEADERS: &[&str] =
+    &["accept", "accept-language", "content-type", "if-modified-since", "if-none-match"];
+/// Bytes of a body that is sent.
+const SENT_BYTES: usize = 1 << 20;
+/// How often the caller's wish to stop is looked at.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// What may be reached, and how much comes back.
+#[derive(Debug, Clone)]
+pub struct NetworkSettings {
+    /// The hosts that may be reached.
+    pub hosts: HostList,
+    /// Whether `http` is allowed.
+    pub plain_http: PlainHttp,
+    /// Bytes of an answer; the rest is left out.
+    pub response_bytes: usize,
+    /// How long all of it takes, redirects included.
+    pub time: Duration,
+    /// Redirects that are followed.
+    pub redirects: usize,
+    /// See [`NetworkSettings::with_exception_for_tests`].
+    pub(crate) exceptions: Vec<SocketAddr>,
+}
+
+impl NetworkSettings {
+    /// These hosts, by https, 2 MB, 30 seconds, 5 redirects.
+    pub const fn new(hosts: HostList) -> Self {
+        Self {
+            hosts,
+            plain_http: PlainHttp::Refuse,
+            response_bytes: 2_000_000,
+            time: Duration::from_secs(30),
+            redirects: 5,
+            exceptions: Vec::new(),
+        }
+    }
+
+    /// Lets one address pass that is not of the public network, so that a test can run a server on
+    /// its own machine. No setting leads here.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_exception_for_tests(mut self, address: SocketAddr) -> Self {
+        self.exceptions.push(address);
+        self
+    }
+}
+
+/// The tool `network_request`.
+pub struct NetworkRequest {
+    workplace: Arc<Workplace>,
+    settings: Arc<NetworkSettings>,
+    resolver: Arc<dyn Resolver>,
+}
+
+impl NetworkRequest {
+    /// What it is called by.
+    pub const NAME: &'static str = "network_request";
+
+    /// Reaches what `settings` allow; whole answers are stored where `workplace` says.
+    pub fn new(workplace: Arc<Workplace>, settings: NetworkSettings) -> Self {
+        // The HTTP client takes its cryptography from here; who was first has chosen.
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        Self { workplace, settings: Arc::new(settings), resolver: Arc::new(SystemResolver) }
+    }
+
+    /// Sets who finds the addresses of names.
+    #[must_use]
+    pub fn with_resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
+        self.resolver = resolver;
+        self
+    }
+
+    fn outgoing(&self, arguments: &Value) -> Result<Outgoing, ToolFailure> {
+        let wanted: Arguments = read(arguments)?;
+        let invalid = |told: String| ToolFailure::new(FailureCode::InvalidArguments, told);
+        let target = Target::parse(&wanted.url, self.settings.plain_http)?;
+        if let Some(address) = target.literal() {
+            check_address(address, target.port(), &self.settings.exceptions)?;
+        }
+        if !self.settings.hosts.contains(&target.host) {
+            let told = format!("{} is not an allowed host", shown(&target.host));
+            return Err(ToolFailure::new(FailureCode::HostNotAllowed, told));
+        }
+        let method = match wanted.method {
+            None | Some(Verb::Get) => Method::GET,
+            Some(Verb::Head) => Method::HEAD,
+            Some(Verb::Post) => Method::POST,
+        };
+        if wanted.body.is_some() && method != Method::POST {
+            return Err(invalid("only POST has a body".to_owned()));
+        }
+        if wanted.body.as_ref().is_some_and(|body| body.len() > SENT_BYTES) {
+            return Err(invalid(format!("the body is larger than {SENT_BYTES} bytes")));
+        }
+        let mut headers = HeaderMap::new();
+        for header in wanted.headers.unwrap_or_default() {
+            let name = header.name.to_lowercase();
+            if !HEADERS.contains(&name.as_str()) {
+                let told = format!("the header `{}` may not be set", shown(&header.name));
+                let help = format!("these may be set: {}", HEADERS.join(", "));
+                return Err(ToolFailure::new(FailureCode::NotAllowed, told).with_help(help));
+            }
+            let name = HeaderName::try_from(name).map_err(|error| invalid(error.to_string()))?;
+            let value = HeaderValue::from_str(&header.value)
+                .map_err(|_| invalid(format!("the value of `{name}` cannot be sent")))?;
+            headers.insert(name, value);
+        }
+        Ok(Outgoing { method, target, headers, body: wanted.body })
+    }
+}
+
+impl std::fmt::Debug for NetworkRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NetworkRequest").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    url: String,
+    method: Option<Verb>,
+    headers: Option<Vec<Header>>,
+    body: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum Verb {
+    Get,
+    Head,
+    Post,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    name: String,
+    value: String,
+}
+
+impl Tool for NetworkRequest {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::High
+    }
+
+    fn description(&self) -> &'static str {
+        "Send a request to an allowed host of the public network and get the answer's text."
+    }
+
+    fn schema(&self) -> Value {
+        let header = object(vec![
+            needed("name", "string", "One of the headers that may be set."),
+            needed("value", "string", "Its value."),
+        ]);
+        object(vec![
+            needed("url", "string", "An https URL, without a user name and password."),
+            field(
+                "method",
+                json!({
+                    "type": ["string", "null"],
+                    "enum": ["GET", "HEAD", "POST", null],
+                    "description": "Null: GET."
+                }),
+            ),
+            field(
+                "headers",
+                json!({
+                    "type": ["array", "null"],
+                    "items": header,
+                    "description": format!("Of these: {}. Null: none.", HEADERS.join(", "))
+                }),
+            ),
+            optional("body", "string", "What a POST sends; null: nothing."),
+        ])
+    }
+
+    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
+        Ok(vec![Touch::Host(self.outgoing(arguments)?.target.host)])
+    }
+
+    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+        let sent = permit.for_tool(Self::NAME).and_then(|(arguments, _)| self.outgoing(arguments));
+        let (workplace, settings) = (Arc::clone(&self.workplace), Arc::clone(&self.settings));
+        let resolver = Arc::clone(&self.resolver);
+        apart(cancel, move |cancel| {
+            let incoming = on_runtime(settings.time, cancel, fetch(&settings, resolver, sent?))?;
+            Ok(give(&workplace, &incoming))
+        })
+    }
+}
+
+/// Waits for `work` until the time is over or the caller stops it.
+fn on_runtime<T>(
+    time: Duration,
+    cancel: &Cancel,
+    work: impl Future<Output = Result<T, ToolFailure>>,
+) -> Result<T, ToolFailure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        ToolFailure::new(FailureCode::Failed, format!("no runtime could be started: {error}"))
+    })?;
+    let done = runtime.block_on(async {
+        let mut work = std::pin::pin!(work);
+        let mut look = tokio::time::interval(LOOK);
+        let either = std::future::poll_fn(|context| {
+            if let Poll::Ready(done) = work.as_mut().poll(context) {
+                return Poll::Ready(done);
+            }
+            while look.poll_tick(context).is_ready() {
+                if let Err(stopped) = cancel.check() {
+                    return Poll::Ready(Err(stopped));
+                }
+            }
+            Poll::Pending
+        });
+        tokio::time::timeout(time, either).await
+    });
+    // A lookup that hangs in the system must not hold up the answer.
+    runtime.shutdown_background();
+    done.unwrap_or_else(|_| {
+        let told = format!("there was no whole answer after {} seconds", time.as_secs_f32());
+        Err(ToolFailure::new(FailureCode::TimedOut, told))
+    })
+}
+
+fn give(workplace: &Workplace, incoming: &Incoming) -> ToolResult {
+    let kind = incoming.content_type.as_deref().unwrap_or("no content type");
+    let status = incoming.status.as_u16();
+    let bytes = incoming.body.len();
+    let mut text = format!("HTTP {status}, {}, {bytes} bytes", normalize(kind));
+    text.push_str(if incoming.cut { " of more\n\n" } else { "\n\n" });
+    let shown = text_of(&incoming.body, incoming.cut);
+    match shown {
+        Some(body) => text.push_str(&normalize(body)),
+        None => text.push_str("(the answer is not text)\n"),
+    }
+    let data = json!({
+        "status": status,
+        "url": incoming.url,
+        "content_type": incoming.content_type,
+        "etag": incoming.etag,
+        "last_modified": incoming.last_modified,
+        "bytes": bytes,
+        "sha256": Digest::of(&incoming.body),
+        "complete": !incoming.cut,
+        "redirects": incoming.redirects,
+    });
+    let mut result = workplace.give(text, data, NetworkRequest::NAME);
+    result.truncated |= incoming.cut;
+    if shown.is_none() {
+        result.storage_ref = workplace.keep(&incoming.body, NetworkRequest::NAME);
+    }
+    result
+}
+
+/// The body as text; the last character may have been cut.
+fn text_of(body: &[u8], cut: bool) -> Option<&str> {
+    let text = match std::str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) if cut && body.len() - error.valid_up_to() < 4 => {
+            std::str::from_utf8(&body[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    (!text.contains('\0')).then_some(text)
+}

@@ -1,0 +1,125 @@
+//! `read_file`: the text of a file, or some of its lines.
+//!
+//! Links that stay beneath the workspace are followed when the call is planned, so that the policy
+//! judges the file that is read and not the name that leads to it.
+
+use std::sync::Arc;
+
+use metier_loader::normalize;
+use metier_policy::Risk;
+use metier_skill::Digest;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::apart::{Answer, CallFuture, apart};
+use crate::cancel::Cancel;
+use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::schema::{needed, object, optional, read};
+use crate::tool::{Permit, Tool, Touch};
+use crate::workplace::{Workplace, decided_path};
+
+/// Bytes of a file that is read.
+const FILE_BYTES: u64 = 8 << 20;
+
+/// The tool `read_file`.
+#[derive(Debug)]
+pub struct ReadFile(Arc<Workplace>);
+
+impl ReadFile {
+    /// What it is called by.
+    pub const NAME: &'static str = "read_file";
+
+    /// Reads files of `workplace`.
+    pub const fn new(workplace: Arc<Workplace>) -> Self {
+        Self(workplace)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    skill: Option<String>,
+    first_line: Option<usize>,
+    last_line: Option<usize>,
+}
+
+impl Tool for ReadFile {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::Low
+    }
+
+    fn description(&self) -> &'static str {
+        "Read a text file of the workspace, or of a loaded skill; all of it or some lines."
+    }
+
+    fn schema(&self) -> Value {
+        object(vec![
+            needed("path", "string", "The file, relative to the workspace or the skill's folder."),
+            optional("skill", "string", "The loaded skill whose file it is; null: the workspace."),
+            optional("first_line", "integer", "The first line to give, from 1; null: the start."),
+            optional("last_line", "integer", "The last line to give; null: the end."),
+        ])
+    }
+
+    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
+        let wanted: Arguments = read(arguments)?;
+        let first = wanted.first_line.unwrap_or(1);
+        if first == 0 || wanted.last_line.is_some_and(|last| last < first) {
+            let told = "lines are counted from 1, and the last is not before the first";
+            return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
+        }
+        let place = self.0.place(wanted.skill.as_deref())?;
+        Ok(vec![place.touch(&place.path(&wanted.path)?)?])
+    }
+
+    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+        let workplace = Arc::clone(&self.0);
+        apart(cancel, move |_| give(&workplace, &permit))
+    }
+}
+
+fn give(workplace: &Workplace, permit: &Permit) -> Answer {
+    let (arguments, touches) = permit.for_tool(ReadFile::NAME)?;
+    let wanted: Arguments = read(arguments)?;
+    let path = decided_path(touches)?;
+    let bytes = workplace.place(wanted.skill.as_deref())?.read(path, FILE_BYTES)?;
+    let text = text_of(path.as_str(), &bytes)?;
+    let normal = normalize(text);
+    let total = normal.lines().count();
+    let first = wanted.first_line.unwrap_or(1);
+    let last = wanted.last_line.unwrap_or(total).min(total);
+    let part = if wanted.first_line.is_none() && wanted.last_line.is_none() {
+        normal.to_string()
+    } else if first > total {
+        let told =
+            format!("`{}` has {total} lines, and line {first} was asked for", shown(path.as_str()));
+        return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
+    } else {
+        let lines = normal.split_inclusive('\n').skip(first - 1).take(last + 1 - first);
+        lines.collect()
+    };
+    let data = json!({
+        "path": path,
+        "sha256": Digest::of(&bytes),
+        "bytes": bytes.len(),
+        "lines": [if total == 0 { 0 } else { first }, last],
+        "total_lines": total,
+        // What is shown is not what is there, byte for byte: line ends, or characters that hide.
+        "normalized": normal != text,
+    });
+    Ok(workplace.give(part, data, ReadFile::NAME))
+}
+
+/// The text in `bytes`; a file with a NUL in it is binary, whatever else it is.
+pub(crate) fn text_of<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, ToolFailure> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+    text.ok_or_else(|| {
+        let told = format!("`{}` is not text (UTF-8)", shown(path));
+        ToolFailure::new(FailureCode::NotText, told)
+    })
+}

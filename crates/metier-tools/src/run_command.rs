@@ -1,0 +1,151 @@
+//! `run_command`: a program of the system, in the sandbox, with the workspace readable.
+//!
+//! Words, not a line: no shell looks at them. The program is one that is installed; what stands in
+//! the workspace came with a clone and is not taken for it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use metier_fs::{canonical, create_private_dir, remove_tree};
+use metier_policy::Risk;
+use metier_sandbox::{
+    Interpreter, Limits, Located, Places, RunOptions, RunPlan, Runner, Runtime, environment,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::apart::{Answer, CallFuture, apart};
+use crate::cancel::Cancel;
+use crate::failure::{FailureCode, ToolFailure};
+use crate::machine::{Machine, told, until_cancelled};
+use crate::schema::read;
+use crate::script::WORKSPACE_VARIABLE;
+use crate::tool::{Permit, Tool, Touch};
+
+/// The tool `run_command`.
+#[derive(Debug)]
+pub struct RunCommand(Arc<Machine>);
+
+impl RunCommand {
+    /// What it is called by.
+    pub const NAME: &'static str = "run_command";
+
+    /// Runs programs on `machine`.
+    pub const fn new(machine: Arc<Machine>) -> Self {
+        Self(machine)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    command: Vec<String>,
+}
+
+impl Tool for RunCommand {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::High
+    }
+
+    fn description(&self) -> &'static str {
+        "Run an installed program in the sandbox: no network, the workspace read-only in \
+         WORKSPACE_DIR, a directory of its own to work in."
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "command": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "The program and its arguments, one word each."
+                }
+            },
+            "required": ["command"],
+            "additionalProperties": false
+        })
+    }
+
+    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
+        let wanted: Arguments = read(arguments)?;
+        match wanted.command.first() {
+            Some(program) if !program.is_empty() && !program.contains('/') => {
+                Ok(vec![Touch::Command(wanted.command)])
+            }
+            _ => Err(ToolFailure::new(
+                FailureCode::InvalidArguments,
+                "`command` begins with the name of an installed program, without a path",
+            )),
+        }
+    }
+
+    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+        let machine = Arc::clone(&self.0);
+        apart(cancel, move |cancel| give(&machine, &permit, cancel))
+    }
+}
+
+fn give(machine: &Machine, permit: &Permit, cancel: &Cancel) -> Answer {
+    let (_, touches) = permit.for_tool(RunCommand::NAME)?;
+    let [Touch::Command(words)] = touches else {
+        return Err(ToolFailure::new(FailureCode::Failed, "the permit names no command"));
+    };
+    let run_dir = machine.next_run();
+    let answer = within(machine, &run_dir, words, cancel);
+    // What it wrote besides its output is nobody's.
+    let _ = remove_tree(&run_dir);
+    answer
+}
+
+fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &Cancel) -> Answer {
+    let failed =
+        |error: &dyn std::fmt::Display| ToolFailure::new(FailureCode::Failed, error.to_string());
+    let work_dir = run_dir.join("work");
+    for folder in ["outputs", "tmp", "data"] {
+        create_private_dir(&work_dir.join(folder)).map_err(|error| failed(&error))?;
+    }
+    let work_dir = canonical(&work_dir).map_err(|error| failed(&error))?;
+    let (name, args) = words.split_first().ok_or_else(|| failed(&"there is no command"))?;
+    let wanted = Interpreter {
+        script: name.clone(),
+        candidates: vec![Runtime { program: name.clone(), args: Vec::new() }],
+        needs_packages: false,
+    };
+    let located = Located::find(&wanted, &machine.search).map_err(|error| failed(&error))?;
+    let data_dir = work_dir.join("data");
+    let places = Places {
+        skill_dir: &work_dir,
+        data_dir: &data_dir,
+        work_dir: &work_dir,
+        interpreter_dir: located.dir(),
+    };
+    let workspace = machine.workspace.as_deref().and_then(|path| canonical(path).ok());
+    let mut variables = machine.variables.clone();
+    if let Some(workspace) = &workspace {
+        variables.insert(WORKSPACE_VARIABLE.to_owned(), workspace.to_string_lossy().into_owned());
+    }
+    let mut plan = RunPlan::new(&located.program, &work_dir);
+    plan.env = environment(places, &variables).map_err(|error| failed(&error))?;
+    plan.args = args.to_vec();
+    plan.read_only.clone_from(&located.roots);
+    plan.read_only.extend(workspace);
+    plan.limits = Limits { wall: machine.timeout, ..plan.limits };
+    let report = until_cancelled(cancel, |stop| {
+        let options = RunOptions {
+            secrets: Arc::clone(&machine.secrets),
+            cancel: stop.clone(),
+            ..RunOptions::default()
+        };
+        Runner::new(&machine.helper, machine.tier).run(&plan, &options, &|_| {})
+    });
+    cancel.check()?;
+    let report = report.map_err(|error| {
+        ToolFailure::new(FailureCode::Failed, error.to_string()).with_help(error.hint())
+    })?;
+    Ok(told(&report, None, &[]))
+}

@@ -1,0 +1,151 @@
+//! `run_script`: one script of a loaded skill, in the sandbox.
+//!
+//! What was planned is what runs: the content of the skill is part of what the policy is asked about,
+//! and a skill that changed since is refused.
+
+use std::sync::Arc;
+
+use metier_policy::Risk;
+use metier_registry::Entry;
+use metier_skill::RelPath;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::apart::{Answer, CallFuture, apart};
+use crate::cancel::Cancel;
+use crate::failure::{FailureCode, ToolFailure};
+use crate::ground::content_digest;
+use crate::machine::{Machine, told, until_cancelled};
+use crate::requirements::Requirements;
+use crate::schema::read;
+use crate::script::{Host, ScriptCall, run_script};
+use crate::tool::{Permit, Tool, Touch};
+
+/// The tool `run_script`.
+#[derive(Debug)]
+pub struct RunScript {
+    machine: Arc<Machine>,
+    skills: Arc<[Arc<Entry>]>,
+}
+
+impl RunScript {
+    /// What it is called by.
+    pub const NAME: &'static str = "run_script";
+
+    /// Runs scripts of the loaded `skills` on `machine`.
+    pub fn new(machine: Arc<Machine>, skills: impl IntoIterator<Item = Arc<Entry>>) -> Self {
+        Self { machine, skills: skills.into_iter().collect() }
+    }
+
+    fn skill(&self, name: &str) -> Result<Arc<Entry>, ToolFailure> {
+        let found = self
+            .skills
+            .iter()
+            .find(|entry| entry.name().as_str() == name || entry.id().to_string() == name);
+        found.cloned().ok_or_else(|| {
+            let names: Vec<&str> = self.skills.iter().map(|entry| entry.name().as_str()).collect();
+            let told = format!("no loaded skill is called `{}`", name.escape_debug());
+            ToolFailure::new(FailureCode::NotFound, told)
+                .with_help(format!("load it first; loaded are: {}", names.join(", ")))
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    skill: String,
+    relative_path: String,
+    args: Option<Vec<String>>,
+}
+
+impl Tool for RunScript {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::Medium
+    }
+
+    fn description(&self) -> &'static str {
+        "Run a script of a loaded skill in the sandbox. It runs in a directory of its own and sees \
+         the workspace read-only; what it leaves in `outputs` is kept."
+    }
+
+    fn schema(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "skill": {"type": "string", "description": "The loaded skill."},
+                "relative_path": {"type": "string", "description": "The script's path in the skill."},
+                "args": {
+                    "type": ["array", "null"],
+                    "items": {"type": "string"},
+                    "description": "Its arguments; no shell looks at them."
+                }
+            },
+            "required": ["skill", "relative_path", "args"],
+            "additionalProperties": false
+        })
+    }
+
+    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
+        let wanted: Arguments = read(arguments)?;
+        let entry = self.skill(&wanted.skill)?;
+        let path = RelPath::new(&wanted.relative_path).map_err(|fault| {
+            ToolFailure::new(FailureCode::InvalidArguments, format!("`relative_path`: {fault}"))
+        })?;
+        let content = content_digest(&entry).map_err(|error| {
+            ToolFailure::new(FailureCode::Failed, format!("the skill's content: {error}"))
+        })?;
+        let args = wanted.args.unwrap_or_default();
+        Ok(vec![Touch::Script { skill: entry.id(), path, args, content }])
+    }
+
+    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+        let machine = Arc::clone(&self.machine);
+        let skills = Self { machine: Arc::clone(&machine), skills: Arc::clone(&self.skills) };
+        apart(cancel, move |cancel| give(&skills, &machine, &permit, cancel))
+    }
+}
+
+fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &Cancel) -> Answer {
+    let (_, touches) = permit.for_tool(RunScript::NAME)?;
+    let [Touch::Script { skill, path, args, content }] = touches else {
+        return Err(ToolFailure::new(FailureCode::Failed, "the permit names no script"));
+    };
+    let entry = tool.skill(&skill.to_string())?;
+    let missing = Requirements::of(&entry.skill).missing_on(
+        &machine.search,
+        |name| machine.variables.contains_key(name),
+        |name| tool.skill(name).is_ok(),
+    );
+    if !missing.certain.is_empty() {
+        let told = format!("the skill needs {}", missing.certain.join(", "));
+        return Err(ToolFailure::new(FailureCode::NotFound, told));
+    }
+    let (run_dir, data_dir) = (machine.next_run(), machine.data_of(&entry));
+    let call = ScriptCall { entry: &entry, content: *content, script: path, args };
+    let outcome = until_cancelled(cancel, |stop| {
+        let host = Host {
+            helper: &machine.helper,
+            tier: machine.tier,
+            search: machine.search.clone(),
+            run_dir: &run_dir,
+            data_dir: &data_dir,
+            workspace: machine.workspace.as_deref(),
+            variables: machine.variables.clone(),
+            secrets: Arc::clone(&machine.secrets),
+            timeout: machine.timeout,
+            cancel: stop.clone(),
+        };
+        run_script(&call, &host, &|_| {})
+    });
+    cancel.check()?;
+    let outcome = outcome.map_err(|error| {
+        let told = format!("{error} [{}]", error.code());
+        ToolFailure::new(FailureCode::Failed, told).with_help(error.help())
+    })?;
+    Ok(told(&outcome.report, outcome.kept.as_ref(), &outcome.outputs))
+}

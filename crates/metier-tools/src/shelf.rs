@@ -1,0 +1,159 @@
+//! The files behind an index: a skill's directory, or the program itself.
+//!
+//! The catalog and the skill tool see skills only through small traits; here they meet the disk.
+
+use metier_fs::{SkillRoot, TreeFile, TreeLimits, list_files};
+use metier_loader::tool::{OfferedSkill, SkillLibrary, SkillTool};
+use metier_loader::{BodyLimits, LoadError, MemoryFiles, SkillFiles, load_body};
+use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Shelf};
+use metier_registry::{Entry, Index, builtin_files};
+use metier_skill::{RelPath, Source};
+
+/// Characters of a body that the `direct` format of a catalog shows.
+const OPENING_CHARS: usize = 1000;
+/// Files of a skill that the `awareness` format names.
+const FILES_NAMED: usize = 20;
+
+/// The skills of one index, with their files.
+#[derive(Debug, Clone, Copy)]
+pub struct SkillShelf<'i> {
+    index: &'i Index,
+}
+
+impl<'i> SkillShelf<'i> {
+    /// The skills of `index`.
+    pub const fn new(index: &'i Index) -> Self {
+        Self { index }
+    }
+
+    fn entry(self, skill: &OfferedSkill) -> Result<&'i Entry, LoadError> {
+        self.index.find(&skill.id()).ok_or(LoadError::SkillNotFound)
+    }
+}
+
+/// The files of a skill as the loader reads them: its directory, held open, or the program itself.
+pub fn open_files(entry: &Entry) -> Result<Box<dyn SkillFiles>, LoadError> {
+    if entry.source == Source::Builtin {
+        let files = compiled_in(entry).map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
+        return Ok(Box::new(MemoryFiles(files.collect())));
+    }
+    let root = SkillRoot::open(&entry.path).map_err(|_| LoadError::SkillNotFound)?;
+    Ok(Box::new(root))
+}
+
+/// The files of a compiled-in skill: paths and bytes.
+pub fn compiled_in(entry: &Entry) -> impl Iterator<Item = (&'static str, &'static [u8])> {
+    let name = entry.path.to_str().and_then(|path| path.strip_prefix("builtin:"));
+    let own = builtin_files().iter().filter(move |file| Some(file.skill) == name);
+    own.map(|file| (file.path, file.bytes))
+}
+
+/// The names of a skill's files that can be read, which hidden files, links and special ones cannot;
+/// opens none of them.
+pub fn file_names(entry: &Entry) -> Vec<String> {
+    if entry.source == Source::Builtin {
+        return compiled_in(entry).map(|(path, _)| path.to_owned()).collect();
+    }
+    let (files, _) = list_files(&entry.path, TreeLimits::default()).unwrap_or_default();
+    let readable =
+        |file: &TreeFile| !file.link && !file.special && RelPath::new(&file.path).is_ok();
+    files.into_iter().filter(readable).map(|file| file.path).collect()
+}
+
+impl SkillLibrary for SkillShelf<'_> {
+    fn open(&self, skill: &OfferedSkill) -> Result<Box<dyn SkillFiles>, LoadError> {
+        open_files(self.entry(skill)?)
+    }
+
+    fn file_names(&self, skill: &OfferedSkill) -> Vec<String> {
+        let names = self.entry(skill).map(file_names).unwrap_or_default();
+        names.into_iter().filter(|name| !name.eq_ignore_ascii_case("SKILL.md")).collect()
+    }
+}
+
+impl Shelf for SkillShelf<'_> {
+    fn files(&self, entry: &Entry) -> Vec<String> {
+        let mut names = file_names(entry);
+        let more = names.len().saturating_sub(FILES_NAMED);
+        names.truncate(FILES_NAMED);
+        if more > 0 {
+            names.push(format!("and {more} more"));
+        }
+        names
+    }
+
+    fn opening(&self, entry: &Entry) -> Option<String> {
+        let body = load_body(&*open_files(entry).ok()?, &BodyLimits::default()).ok()?.text;
+        match body.char_indices().nth(OPENING_CHARS) {
+            Some((end, _)) => Some(format!("{}...", &body[..end])),
+            None => Some(body),
+        }
+    }
+}
+
+/// The skill tool for what a model may see, and the catalog that describes it; nothing when there
+/// is nothing to show.
+pub fn skill_tool(
+    index: &Index,
+    cataloger: &Cataloger,
+    wanted: &CatalogRequest<'_>,
+    limits: BodyLimits,
+) -> Option<(SkillTool, Catalog)> {
+    let catalog = cataloger.catalog(wanted, &SkillShelf::new(index));
+    let offered = cataloger.offered(wanted).map(|entry| OfferedSkill {
+        name: entry.name().as_str().to_owned(),
+        source: entry.source,
+        path: entry.path.to_string_lossy().into_owned(),
+        digest: entry.digest,
+    });
+    let tool = SkillTool::new(&catalog.text(), offered.collect(), limits)?;
+    Some((tool, catalog))
+}
+
+#[cfg(test)]
+mod tests {
+    use metier_loader::tool::AllowAll;
+    use metier_registry::catalog::{Format, Shown};
+    use metier_registry::{Root, ScanOptions, scan};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes files")]
+    fn a_tool_offers_what_the_catalog_shows_and_loads_it() {
+        let dir = tempfile::tempdir().expect("dir");
+        for (name, more) in [("pdf", ""), ("mine", "disable-model-invocation: true\n")] {
+            let folder = dir.path().join(name);
+            std::fs::create_dir_all(folder.join("scripts")).expect("makes");
+            let text =
+                format!("---\nname: {name}\ndescription: About {name}.\n{more}---\n# {name}\n");
+            std::fs::write(folder.join("SKILL.md"), text).expect("writes");
+            std::fs::write(folder.join("scripts/run.sh"), "echo").expect("writes");
+        }
+        let root = Root {
+            source: Source::Explicit,
+            path: dir.path().to_owned(),
+            plugin: None,
+            required: true,
+        };
+        let scan = scan(&[root], &ScanOptions { builtin: true, ..ScanOptions::default() });
+        let cataloger = Cataloger::new(&scan.index, &|_| None);
+        let wanted = CatalogRequest { format: Format::Tool, ..CatalogRequest::default() };
+        let (mut tool, catalog) =
+            skill_tool(&scan.index, &cataloger, &wanted, BodyLimits::default()).expect("a tool");
+        let shown: Vec<&str> = catalog.shown(Shown::Full).map(|one| one.name.as_str()).collect();
+        assert_eq!(tool.schema()["properties"]["name"]["enum"], json!(shown));
+        assert!(shown.contains(&"pdf") && shown.contains(&"write-skill"));
+        assert!(!tool.description().contains("mine"));
+        let shelf = SkillShelf::new(&scan.index);
+        let loaded = tool.execute(&json!({"name": "pdf"}), &shelf, &AllowAll).expect("loads");
+        assert!(loaded.output.contains("# pdf\n"), "{}", loaded.output);
+        assert!(loaded.output.contains("[Skill Files: scripts/run.sh]"), "{}", loaded.output);
+        let builtin =
+            tool.execute(&json!({"name": "write-skill"}), &shelf, &AllowAll).expect("loads");
+        assert!(builtin.metadata.tokens > 100);
+        let hidden = tool.execute(&json!({"name": "mine"}), &shelf, &AllowAll);
+        assert_eq!(hidden.expect_err("hidden").code(), "SkillNotFound");
+    }
+}

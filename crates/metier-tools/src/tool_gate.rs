@@ -1,0 +1,91 @@
+//! The policy as planned calls ask it: may this tool touch these things?
+//!
+//! One request for every way in, as for loading skills ([`crate::gate`]). The screen asks the same
+//! question about each file that a call comes upon, and lets nothing pass that would need an answer.
+
+use std::sync::Arc;
+
+use metier_policy::{
+    ActingSkill, Decision, Effect, Invoker, LoadedSkill, Memory, Permission, Policy, PolicyError,
+    Request, Situation, Subject, UnixTime,
+};
+
+use crate::failure::{FailureCode, ToolFailure};
+use crate::tool::{Planned, Screen, Touch, Verdict};
+
+/// The policy, and what it has to know of now.
+#[derive(Debug, Clone)]
+pub struct ToolGate {
+    /// The rules.
+    pub policy: Arc<Policy>,
+    /// Answers that are remembered.
+    pub answers: Arc<Memory>,
+    /// The skills that the run has loaded.
+    pub loaded: Arc<[LoadedSkill]>,
+    /// The time.
+    pub now: UnixTime,
+    /// Who asks.
+    pub invoker: Invoker,
+    /// The skill that it acts for.
+    pub skill: Option<ActingSkill>,
+}
+
+impl ToolGate {
+    /// The request that a planned call is.
+    pub fn request(&self, planned: &Planned) -> Result<Request, ToolFailure> {
+        self.request_about(planned.tool().name(), planned.touches()).map_err(|error| {
+            ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
+        })
+    }
+
+    /// What is decided about a planned call.
+    pub fn decision(&self, planned: &Planned) -> Result<Decision, ToolFailure> {
+        Ok(self.decide(&self.request(planned)?))
+    }
+
+    /// Judges what a call of the tool `name` comes upon: only what is allowed without a question.
+    pub fn screen(&self, name: &'static str) -> Screen {
+        let gate = self.clone();
+        Arc::new(move |touch| {
+            let request = gate.request_about(name, std::slice::from_ref(touch));
+            request.is_ok_and(|request| gate.decide(&request).effect == Effect::Allow)
+        })
+    }
+
+    fn request_about(&self, name: &str, touches: &[Touch]) -> Result<Request, PolicyError> {
+        let subjects = touches.iter().map(subject_of).collect::<Result<Vec<_>, _>>()?;
+        let request = Request::new(Permission::named(name)?, subjects).by(self.invoker);
+        Ok(match &self.skill {
+            Some(skill) => request.acting_for(skill.clone()),
+            None => request,
+        })
+    }
+
+    fn decide(&self, request: &Request) -> Decision {
+        let situation = Situation { loaded: &self.loaded, memory: &self.answers, now: self.now };
+        self.policy.decide(request, &situation)
+    }
+}
+
+impl From<&Decision> for Verdict {
+    fn from(decision: &Decision) -> Self {
+        let because = decision.sentences().join("; ");
+        match decision.effect {
+            Effect::Allow => Self::Allow,
+            Effect::Ask => Self::Ask(because),
+            Effect::Deny => Self::Deny(because),
+        }
+    }
+}
+
+/// What the policy compares with its rules.
+fn subject_of(touch: &Touch) -> Result<Subject, PolicyError> {
+    match touch {
+        Touch::Path { absolute, .. } => Subject::path(absolute),
+        Touch::Host(host) => Subject::host(host),
+        Touch::Script { skill, path, args, .. } => {
+            Subject::script(skill.clone(), path.clone(), args.clone())
+        }
+        Touch::Command(words) => Subject::command(words.iter().map(String::as_str)),
+    }
+}

@@ -1,0 +1,198 @@
+//! Where tools work: the workspace and the directories of the skills that are loaded.
+//!
+//! Paths in arguments are relative: to the workspace, or, with `skill`, to that skill's directory.
+//! The workspace may be changed where policy lets it; a skill is only read, through
+//! [`metier_fs::SkillRoot`], as the loader does.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use metier_fs::{SkillRoot, WorkList, WorkRoot};
+use metier_skill::{RelPath, WorkPath};
+
+use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::ground::absolute;
+use crate::output::{NoStore, OutputCap, Store, ToolResult, capped};
+use crate::tool::Touch;
+
+/// Bytes of a file of a skill, as the loader has it.
+const SKILL_FILE_BYTES: u64 = 2_000_000;
+
+/// Where tools work, and how much they give.
+pub struct Workplace {
+    workspace: WorkRoot,
+    skills: BTreeMap<String, SkillPlace>,
+    store: Arc<dyn Store>,
+    cap: OutputCap,
+}
+
+/// A skill's directory: its files by the loader's rules, its names through a listing.
+pub(crate) struct SkillPlace {
+    files: SkillRoot,
+    names: WorkRoot,
+}
+
+impl Workplace {
+    /// A workspace, without skills, that stores nothing.
+    pub fn new(workspace: WorkRoot) -> Self {
+        Self {
+            workspace,
+            skills: BTreeMap::new(),
+            store: Arc::new(NoStore),
+            cap: OutputCap::default(),
+        }
+    }
+
+    /// Adds the directory of a loaded skill, to be read under this name.
+    pub fn with_skill(mut self, name: &str, directory: &Path) -> Result<Self, ToolFailure> {
+        let files = SkillRoot::open(directory).map_err(|e| ToolFailure::skill_file(name, &e))?;
+        let names = WorkRoot::open(directory).map_err(|e| ToolFailure::work(name, &e))?;
+        self.skills.insert(name.to_owned(), SkillPlace { files, names });
+        Ok(self)
+    }
+
+    /// Sets where whole outputs are kept.
+    #[must_use]
+    pub fn with_store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// Sets how much text a model is given.
+    #[must_use]
+    pub const fn with_cap(mut self, cap: OutputCap) -> Self {
+        self.cap = cap;
+        self
+    }
+
+    /// The workspace.
+    pub const fn workspace(&self) -> &WorkRoot {
+        &self.workspace
+    }
+
+    /// The place that an argument `skill` means.
+    pub(crate) fn place(&self, skill: Option<&str>) -> Result<Place<'_>, ToolFailure> {
+        let Some(name) = skill else { return Ok(Place::Workspace(&self.workspace)) };
+        self.skills.get(name).map(Place::Skill).ok_or_else(|| {
+            let told = format!("the skill `{}` is not loaded from a directory", shown(name));
+            ToolFailure::new(FailureCode::SkillNotFound, told)
+        })
+    }
+
+    /// The result with `text` within the cap.
+    pub(crate) fn give(&self, text: String, data: serde_json::Value, hint: &str) -> ToolResult {
+        capped(text, data, self.cap, &*self.store, hint)
+    }
+
+    /// Stores bytes that are not shown; gives the reference.
+    #[cfg(feature = "network")]
+    pub(crate) fn keep(&self, bytes: &[u8], hint: &str) -> Option<String> {
+        self.store.put(bytes, hint).ok()
+    }
+}
+
+impl std::fmt::Debug for Workplace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workplace")
+            .field("workspace", &self.workspace.path())
+            .field("skills", &self.skills.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The workspace, or a skill's directory.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'w> {
+    Workspace(&'w WorkRoot),
+    Skill(&'w SkillPlace),
+}
+
+impl Place<'_> {
+    const fn tree(&self) -> &WorkRoot {
+        match self {
+            Self::Workspace(root) => root,
+            Self::Skill(skill) => &skill.names,
+        }
+    }
+
+    /// The path in an argument. A skill's files have no dots at the start of their names.
+    pub(crate) fn path(&self, text: &str) -> Result<WorkPath, ToolFailure> {
+        let told = |fault| ToolFailure::path(text, fault);
+        let path = WorkPath::new(text).map_err(told)?;
+        if matches!(self, Self::Skill(_)) && !path.is_root() {
+            RelPath::new(text).map_err(told)?;
+        }
+        Ok(path)
+    }
+
+    /// The same for a directory, of which many write `src/`.
+    pub(crate) fn directory(&self, text: Option<&str>) -> Result<WorkPath, ToolFailure> {
+        let text = text.unwrap_or(".");
+        self.path(text.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(text))
+    }
+
+    /// What reading `path` touches: the file that links lead to.
+    pub(crate) fn touch(&self, path: &WorkPath) -> Result<Touch, ToolFailure> {
+        let real = self.tree().resolve(path);
+        let real = real.map_err(|error| ToolFailure::work(path.as_str(), &error))?;
+        self.touch_of(real)
+    }
+
+    /// What stands at a path that has no links in it. A directory that no rule can name has nothing
+    /// that could be judged.
+    pub(crate) fn touch_of(&self, relative: WorkPath) -> Result<Touch, ToolFailure> {
+        let top = absolute(self.tree().path()).map_err(|error| {
+            ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
+        })?;
+        let top = top.as_str();
+        let absolute =
+            if relative.is_root() { top.to_owned() } else { format!("{top}/{relative}") };
+        Ok(Touch::Path { absolute, relative })
+    }
+
+    /// The bytes of the file at `path`, if it has at most `limit`.
+    pub(crate) fn read(&self, path: &WorkPath, limit: u64) -> Result<Vec<u8>, ToolFailure> {
+        match self {
+            Self::Workspace(root) => {
+                root.read(path, limit).map_err(|error| ToolFailure::work(path.as_str(), &error))
+            }
+            Self::Skill(skill) => {
+                let own = RelPath::new(path.as_str())
+                    .map_err(|fault| ToolFailure::path(path.as_str(), fault))?;
+                let read = skill.files.read(&own, limit.min(SKILL_FILE_BYTES));
+                read.map_err(|error| ToolFailure::skill_file(path.as_str(), &error))
+            }
+        }
+    }
+
+    /// The file at `path`, to be read piece by piece.
+    pub(crate) fn open(&self, path: &WorkPath) -> Result<Box<dyn Read>, ToolFailure> {
+        match self {
+            Self::Workspace(root) => match root.open_file(path) {
+                Ok((file, _)) => Ok(Box::new(file)),
+                Err(error) => Err(ToolFailure::work(path.as_str(), &error)),
+            },
+            Self::Skill(_) => Ok(Box::new(Cursor::new(self.read(path, SKILL_FILE_BYTES)?))),
+        }
+    }
+
+    /// At most `limit` entries of the directory at `path`. Hidden ones of a skill are not told.
+    pub(crate) fn list(&self, path: &WorkPath, limit: usize) -> Result<WorkList, ToolFailure> {
+        let list = self.tree().list(path, limit);
+        let mut list = list.map_err(|error| ToolFailure::work(path.as_str(), &error))?;
+        if matches!(self, Self::Skill(_)) {
+            list.entries.retain(|entry| !entry.name.starts_with('.'));
+        }
+        Ok(list)
+    }
+}
+
+/// The one path among what was decided on.
+pub(crate) fn decided_path(touches: &[Touch]) -> Result<&WorkPath, ToolFailure> {
+    match touches {
+        [Touch::Path { relative, .. }] => Ok(relative),
+        _ => Err(ToolFailure::new(FailureCode::Failed, "the permit is about no path")),
+    }
+}

@@ -1,0 +1,159 @@
+//! `write_file`: a file of the workspace, written whole or not at all.
+//!
+//! Nothing is written through a link, into version control's own files or ours, or to a file that
+//! has another name elsewhere. What changed is told as a diff. Skills are not written by tools.
+
+use std::sync::Arc;
+
+use metier_fs::WorkError;
+use metier_policy::Risk;
+use metier_skill::{Digest, WorkPath};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use crate::apart::{Answer, CallFuture, apart};
+use crate::cancel::Cancel;
+use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::schema::{needed, object, optional, read};
+use crate::tool::{Permit, Tool, Touch};
+use crate::workplace::{Place, Workplace, decided_path};
+
+/// Bytes of a text that is written.
+const CONTENT_BYTES: usize = 8 << 20;
+/// Bytes of a file whose change is told line by line; of a larger one only the sizes are.
+const DIFF_BYTES: u64 = 1 << 20;
+/// Characters of a diff in the data.
+const DIFF_CHARS: usize = 8000;
+
+/// The tool `write_file`.
+#[derive(Debug)]
+pub struct WriteFile(Arc<Workplace>);
+
+impl WriteFile {
+    /// What it is called by.
+    pub const NAME: &'static str = "write_file";
+
+    /// Writes files of the workspace of `workplace`.
+    pub const fn new(workplace: Arc<Workplace>) -> Self {
+        Self(workplace)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    content: String,
+    expected_sha256: Option<Digest>,
+}
+
+impl Tool for WriteFile {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::High
+    }
+
+    fn description(&self) -> &'static str {
+        "Write a text file of the workspace, new or in place of the old one; missing directories \
+         are made. The content is the whole file."
+    }
+
+    fn schema(&self) -> Value {
+        object(vec![
+            needed("path", "string", "The file, relative to the workspace."),
+            needed("content", "string", "The whole text of the file."),
+            optional(
+                "expected_sha256",
+                "string",
+                "The `sha256` that read_file gave: nothing is written if the file is another by \
+                 now. Null: whatever is there is replaced.",
+            ),
+        ])
+    }
+
+    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
+        let wanted: Arguments = read(arguments)?;
+        if wanted.content.len() > CONTENT_BYTES {
+            let told = format!("the content is larger than {CONTENT_BYTES} bytes");
+            return Err(ToolFailure::new(FailureCode::FileTooLarge, told));
+        }
+        Ok(vec![touch_for_change(&self.0, &wanted.path)?])
+    }
+
+    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+        let workplace = Arc::clone(&self.0);
+        apart(cancel, move |cancel| put(&workplace, &permit, cancel))
+    }
+}
+
+/// What changing the file at `path` touches; no part of it is a link.
+pub(crate) fn touch_for_change(workplace: &Workplace, path: &str) -> Result<Touch, ToolFailure> {
+    let root = workplace.workspace();
+    let checked = WorkPath::new(path).map_err(|fault| ToolFailure::path(path, fault))?;
+    let real = root.resolve_for_change(&checked);
+    let real = real.map_err(|error| ToolFailure::work(path, &error))?;
+    Place::Workspace(root).touch_of(real)
+}
+
+fn put(workplace: &Workplace, permit: &Permit, cancel: &Cancel) -> Answer {
+    let (arguments, touches) = permit.for_tool(WriteFile::NAME)?;
+    let wanted: Arguments = read(arguments)?;
+    let path = decided_path(touches)?;
+    let told = |error: &WorkError| ToolFailure::work(path.as_str(), error);
+    let root = workplace.workspace();
+    let limit = if wanted.expected_sha256.is_some() { CONTENT_BYTES as u64 } else { DIFF_BYTES };
+    let before = match root.read(path, limit) {
+        Ok(bytes) => Some(bytes),
+        Err(WorkError::Missing | WorkError::NotADirectory) => None,
+        Err(WorkError::TooLarge(_)) if wanted.expected_sha256.is_none() => None,
+        Err(error) => return Err(told(&error)),
+    };
+    let found = before.as_deref().map(Digest::of);
+    if wanted.expected_sha256.is_some() && wanted.expected_sha256 != found {
+        let is = found.map_or("gone".to_owned(), |digest| digest.to_string());
+        let told = format!("`{}` is not what was expected: it is {is}", shown(path.as_str()));
+        return Err(ToolFailure::new(FailureCode::Changed, told));
+    }
+    cancel.check()?;
+    let content = wanted.content.as_bytes();
+    let written = root.write(path, content).map_err(|error| told(&error))?;
+    let old = before.as_deref().filter(|bytes| bytes.len() as u64 <= DIFF_BYTES);
+    let old = match old.map(str::from_utf8) {
+        None if written.created => Some(""),
+        Some(Ok(text)) => Some(text),
+        _ => None,
+    };
+    let diff = old
+        .filter(|_| content.len() as u64 <= DIFF_BYTES)
+        .map(|old| diff(path.as_str(), old, &wanted.content));
+    let verb = if written.created { "Created" } else { "Replaced" };
+    let lines = wanted.content.lines().count();
+    let text = format!("{verb} {path}: {} bytes, {lines} lines.\n", content.len());
+    let data = json!({
+        "path": path,
+        "created": written.created,
+        "directories_made": written.directories,
+        "bytes": content.len(),
+        "sha256": Digest::of(content),
+        "sha256_before": found,
+        "diff": diff,
+    });
+    Ok(workplace.give(text, data, WriteFile::NAME))
+}
+
+/// A unified diff, cut at a limit.
+fn diff(path: &str, old: &str, new: &str) -> String {
+    let whole = TextDiff::from_lines(old, new)
+        .unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{path}"), &format!("b/{path}"))
+        .to_string();
+    match whole.char_indices().nth(DIFF_CHARS) {
+        Some((end, _)) => format!("{}\n[the diff goes on]\n", &whole[..end]),
+        None => whole,
+    }
+}

@@ -1,0 +1,102 @@
+//! A workbench for tests: a temporary workspace with the tools over it.
+//!
+//! [`Bench::call`] goes the whole way of a call with a policy that allows everything.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use metier_fs::WorkRoot;
+use metier_tools::{
+    Answer, Cancel, DeleteFile, Grep, ListDir, OutputCap, ReadFile, Store, Toolbox, Touch, Trash,
+    Verdict, Workplace, WriteFile, wait,
+};
+use serde_json::Value;
+
+/// A workspace in a temporary directory, with things outside beside it.
+pub(crate) struct Bench {
+    _dir: tempfile::TempDir,
+    pub(crate) workspace: PathBuf,
+    pub(crate) outside: PathBuf,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) trash: Arc<Trash>,
+    pub(crate) tools: Toolbox,
+    pub(crate) workplace: Arc<Workplace>,
+}
+
+#[derive(Default)]
+pub(crate) struct MemoryStore(pub(crate) Mutex<Vec<Vec<u8>>>);
+
+impl Store for MemoryStore {
+    fn put(&self, bytes: &[u8], hint: &str) -> std::io::Result<String> {
+        let mut kept = self.0.lock().unwrap();
+        kept.push(bytes.to_vec());
+        Ok(format!("{hint}-{}", kept.len()))
+    }
+}
+
+impl Bench {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        Self::in_dir(tempfile::tempdir().unwrap(), files)
+    }
+
+    pub(crate) fn in_dir(dir: tempfile::TempDir, files: &[(&str, &str)]) -> Self {
+        let top = dir.path().canonicalize().unwrap();
+        let (workspace, outside) = (top.join("workspace"), top.join("outside"));
+        std::fs::create_dir_all(&workspace).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(outside.join("secret"), "secret").unwrap();
+        for (path, text) in files {
+            put(&workspace.join(path), text);
+        }
+        let skill = top.join("pdf");
+        put(&skill.join("SKILL.md"), "---\nname: pdf\ndescription: d\n---\n# pdf\nneedle\n");
+        put(&skill.join(".env"), "KEY=needle");
+        let store = Arc::new(MemoryStore::default());
+        let workplace = Workplace::new(WorkRoot::open(&workspace).unwrap())
+            .with_skill("pdf", &skill)
+            .unwrap()
+            .with_cap(OutputCap { chars: 2000 })
+            .with_store(Arc::clone(&store) as Arc<dyn Store>);
+        let at = Arc::new(workplace);
+        let trash = Arc::new(Trash::new(top.join("run/trash")));
+        let tools = Toolbox::new()
+            .with(ReadFile::new(Arc::clone(&at)))
+            .with(ListDir::new(Arc::clone(&at)))
+            .with(Grep::new(Arc::clone(&at)))
+            .with(WriteFile::new(Arc::clone(&at)))
+            .with(DeleteFile::new(Arc::clone(&at), Arc::clone(&trash)));
+        #[cfg(feature = "network")]
+        let tools = tools.with(metier_tools::NetworkRequest::new(
+            Arc::clone(&at),
+            metier_tools::NetworkSettings::new(metier_tools::HostList::default()),
+        ));
+        Self { _dir: dir, workspace, outside, store, trash, tools, workplace: at }
+    }
+
+    /// Plans, allows and makes a call.
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Answer {
+        let planned = self.tools.plan(tool, arguments)?;
+        let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true))?;
+        wait(permit.call(&Cancel::new()))
+    }
+
+    /// The code of the failure that a call ends in.
+    pub(crate) fn code(&self, tool: &str, arguments: Value) -> &'static str {
+        match self.call(tool, arguments) {
+            Ok(result) => panic!("no failure: {}", result.text),
+            Err(failure) => failure.code.as_str(),
+        }
+    }
+}
+
+pub(crate) fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A pipe that nobody writes to: opening it the usual way would wait for ever.
+#[cfg(unix)]
+pub(crate) fn pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.expect("mkfifo").success());
+}
