@@ -9,6 +9,7 @@ use metier_loader::{
     BodyLimits, MemoryFiles, Part, ResourceLimits, ResourceQuery, invoke::fill, load_body,
     load_resource,
 };
+use metier_model::{Action, Decision, Early, EarlyEvent, parse_text, plan};
 use metier_registry::{Root, Scan, ScanOptions, scan};
 use metier_skill::{Limits, ParseOptions, Parsed, Profile, Severity, Source, check, parse};
 
@@ -100,4 +101,52 @@ pub fn read_skill(bytes: &[u8]) {
         let again = set_skill_enabled(&edited, "config.json", Scope::User, "user:pdf", false);
         assert_eq!(again.as_deref(), Ok(edited.as_str()), "a second edit changed something");
     }
+}
+
+/// Reads `bytes` as a model's reply, whole and in pieces of every small size.
+pub fn read_reply(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let events = early_events([text]);
+    for size in [1, 2, 3, 7] {
+        let chars: Vec<char> = text.chars().collect();
+        let pieces: Vec<String> = chars.chunks(size).map(|piece| piece.iter().collect()).collect();
+        let cut = early_events(pieces.iter().map(String::as_str));
+        assert_eq!(cut, events, "pieces of {size} gave other events");
+    }
+    let Ok(decision) = parse_text(text) else { return };
+    let written = serde_json::to_string(&decision).expect("a decision is JSON");
+    assert_eq!(parse_text(&written).as_ref(), Ok(&decision), "written and read again: {written}");
+    // A reply that is JSON in a JSON string is taken, but nothing of it is shown early.
+    if !text.trim_start().starts_with('"') {
+        assert_eq!(events, shown(&decision), "what was shown is not what was decided");
+    }
+    if let Ok(Some(next)) = plan::apply(decision.plan.as_ref(), &decision) {
+        assert!(next.steps.len() <= plan::MOST_STEPS, "a plan over the limit");
+    }
+}
+
+/// The events of a text in these pieces, with neighbouring texts as one.
+fn early_events<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<EarlyEvent> {
+    let mut early = Early::new();
+    let mut all: Vec<EarlyEvent> = Vec::new();
+    for event in pieces.into_iter().flat_map(|piece| early.push(piece)) {
+        match (all.last_mut(), event) {
+            (Some(EarlyEvent::AnswerText(before)), EarlyEvent::AnswerText(more)) => {
+                before.push_str(&more);
+            }
+            (_, event) => all.push(event),
+        }
+    }
+    all
+}
+
+fn shown(decision: &Decision) -> Vec<EarlyEvent> {
+    let (kind, target) = (decision.action.kind(), decision.action.target());
+    let mut events = vec![EarlyEvent::ActionKnown { kind, target }];
+    if let Action::FinalAnswer { text, .. } = &decision.action
+        && !text.is_empty()
+    {
+        events.push(EarlyEvent::AnswerText(text.clone()));
+    }
+    events
 }

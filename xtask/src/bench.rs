@@ -10,6 +10,7 @@ mod loading;
 mod machine;
 mod process;
 mod report;
+mod running;
 mod scratch;
 mod tree;
 
@@ -31,10 +32,11 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     match words[..] {
         ["discovery"] => run_discovery(workspace, &flags),
         ["loading"] => run_loading(workspace, &flags),
-        _ => Err(UsageError(
-            "which bench? there are `bench discovery` and `bench loading`".to_owned(),
-        )
-        .into()),
+        ["running"] => run_running(workspace, &flags),
+        _ => {
+            let known = "which bench? there are `discovery`, `loading` and `running`";
+            Err(UsageError(known.to_owned()).into())
+        }
     }
 }
 
@@ -58,6 +60,12 @@ fn run_loading(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let profile = if flags.has("--dev") { "dev" } else { "release" };
     let report = loading::measure(workspace, flags.number("--repeats", 30)?, profile)?;
     publish(workspace, flags, &document::LOADING, &report.to_markdown())
+}
+
+fn run_running(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
+    let scratch = Scratch::new()?;
+    let report = running::measure(workspace, &scratch, flags.number("--repeats", 20)?)?;
+    publish(workspace, flags, &document::RUNNING, &report.to_markdown())
 }
 
 /// Prints a table, and writes it where that was asked for.

@@ -28,6 +28,8 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  metier run \"summarise examples/sales.csv by region\"
+                                    a request, to an answer
   metier list                       the skills an agent would see here
   metier check my-skill             what is wrong with a skill, line by line
   metier check --fix my-skill       mend what can be mended safely
@@ -98,6 +100,15 @@ pub(crate) enum Command {
     Disable(commands::disable::DisableArgs),
     Delete(commands::delete::DeleteArgs),
     Restore(commands::restore::RestoreArgs),
+    Run(commands::run::RunArgs),
+    Chat(commands::chat::ChatArgs),
+    Resume(commands::resume::ResumeArgs),
+    Runs(commands::runs::RunsArgs),
+    Show(commands::show::ShowArgs),
+    Replay(commands::replay::ReplayArgs),
+    Audit(commands::audit::AuditArgs),
+    Export(commands::export::ExportArgs),
+    Models(commands::models::ModelsArgs),
     Exec(commands::exec::ExecArgs),
     Tools(commands::tools::ToolsArgs),
     Doctor(commands::doctor::DoctorArgs),

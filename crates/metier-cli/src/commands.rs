@@ -2,7 +2,9 @@
 //!
 //! A command reads its world through `Context` and never prints: it gives an `Output`.
 
+pub(crate) mod audit;
 pub(crate) mod catalog;
+pub(crate) mod chat;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -13,19 +15,26 @@ pub(crate) mod doctor;
 pub(crate) mod enable;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod open;
 pub(crate) mod permissions;
 pub(crate) mod read;
 pub(crate) mod refresh;
+pub(crate) mod replay;
 pub(crate) mod restore;
+pub(crate) mod resume;
 pub(crate) mod roots;
+pub(crate) mod run;
+pub(crate) mod runs;
 pub(crate) mod search;
+pub(crate) mod show;
 pub(crate) mod switch;
 pub(crate) mod tools;
 pub(crate) mod trust;
@@ -54,6 +63,15 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Disable(args) => disable::run(args, &cli.global),
         Command::Delete(args) => delete::run(args, &context()?, cli.global.json),
         Command::Restore(args) => restore::run(args, &context()?),
+        Command::Run(args) => run::run(args, &context()?, cli.global.json),
+        Command::Chat(args) => chat::run(args, &context()?, cli.global.json),
+        Command::Resume(args) => resume::run(args, &context()?, cli.global.json),
+        Command::Runs(args) => Ok(runs::run(args, &context()?)),
+        Command::Show(args) => show::run(args, &context()?),
+        Command::Replay(args) => replay::run(args, &context()?),
+        Command::Audit(args) => audit::run(args, &context()?),
+        Command::Export(args) => export::run(args, &context()?),
+        Command::Models(args) => models::run(args, &context()?),
         Command::Exec(args) => exec::run(args, &context()?, cli.global.json),
         Command::Tools(args) => tools::run(args, &context()?),
         Command::Doctor(args) => Ok(doctor::run(args, &context()?)),

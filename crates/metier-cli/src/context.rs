@@ -155,6 +155,8 @@ impl Context {
     fn load_layer(&mut self, path: &Path, scope: Scope) -> Result<Option<Layer>> {
         let bytes = read_bounded(path, metier_config::MAX_CONFIG_BYTES as u64 + 1);
         let missing = matches!(&bytes, Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound);
+        // A link that leads nowhere is a configuration that cannot be read.
+        let missing = missing && metier_fs::entry_kind(path).is_none();
         self.config_files.push(ConfigFile { scope, path: path.to_owned(), exists: !missing });
         if missing {
             return Ok(None);
@@ -220,6 +222,7 @@ impl Context {
             frontmatter_line_chars: security.max_frontmatter_line_chars,
             description_chars: security.max_description_chars,
             body_lines: security.max_skill_body_lines,
+            body_chars: security.max_skill_body_chars,
             block_angle_brackets: security.block_angle_brackets_in_frontmatter,
         }
     }

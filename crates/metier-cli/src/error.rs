@@ -14,6 +14,8 @@ pub(crate) enum Exit {
     Findings,
     Usage,
     Denied,
+    BudgetSpent,
+    Interrupted,
 }
 
 impl Exit {
@@ -23,6 +25,8 @@ impl Exit {
             Self::Findings => 1,
             Self::Usage => 2,
             Self::Denied => 3,
+            Self::BudgetSpent => 4,
+            Self::Interrupted => 130,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! `render` how it is shown. The libraries below never touch terminal, home or
 //! environment.
 
+mod agent;
 mod args;
 mod commands;
 mod context;
@@ -14,6 +15,7 @@ mod output;
 mod progress;
 mod prompt;
 mod render;
+mod run_folders;
 mod targets;
 
 use std::process::ExitCode;

@@ -22,6 +22,10 @@ pub(crate) trait Output {
     fn is_raw(&self) -> bool {
         false
     }
+    /// Whether there is a document at the end; a command that prints JSON lines has none.
+    fn has_document(&self) -> bool {
+        true
+    }
     /// How the command ends.
     fn exit(&self) -> Exit {
         Exit::Done
@@ -45,6 +49,7 @@ pub(crate) fn finish(result: Result<Box<dyn Output>, CommandError>, wants_json: 
         Err(error) => error.exit,
     };
     let printed = match &result {
+        Ok(output) if wants_json && !output.has_document() => print_raw(|out| output.json(out)),
         Ok(output) if wants_json => print_json(|out| output.json(out)),
         Ok(output) if output.is_raw() => print_raw(|out| output.human(out)),
         Ok(output) => print(|out| output.human(out)),

@@ -3,9 +3,12 @@
 
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
+pub(crate) mod page;
 pub(crate) mod sarif;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod timeline;
+pub(crate) mod timeline_text;
 
 use std::borrow::Cow;
 

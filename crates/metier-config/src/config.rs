@@ -73,6 +73,12 @@ pub struct ModelConfig {
     /// Where the provider is reached, such as `http://localhost:11434/v1`.
     #[schemars(length(min = 1), extend("x-metier-user-only" = true))]
     pub base_url: Option<String>,
+    /// The name of the environment variable that holds the key, if not the provider's usual one.
+    #[schemars(length(min = 1), extend("x-metier-user-only" = true))]
+    pub key_env: Option<String>,
+    /// A program and its arguments that print the key, such as `["pass", "show", "openai"]`.
+    #[schemars(length(max = 1000), inner(length(min = 1)), extend("x-metier-user-only" = true))]
+    pub key_command: Option<Vec<String>>,
     /// What else is passed to the provider, such as `temperature`.
     pub params: serde_json::Map<String, serde_json::Value>,
 }

@@ -89,6 +89,9 @@ fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let whole_user = std::mem::replace(&mut r.user, inherited);
     let name = r.preference("model.name", None, |c| c.model.name.clone().map(Some));
     let base_url = r.user_only("model.base_url", None, |c| c.model.base_url.clone().map(Some));
+    let key_env = r.user_only("model.key_env", None, |c| c.model.key_env.clone().map(Some));
+    let key_command =
+        r.user_only("model.key_command", None, |c| c.model.key_command.clone().map(Some));
     let mut params = serde_json::Map::new();
     let mut setters = BTreeMap::new();
     for layer in [r.user, r.project].into_iter().flatten() {
@@ -105,7 +108,7 @@ fn model(r: &mut Resolver<'_>) -> ModelSettings {
         r.record("model.params", &params, None);
     }
     r.user = whole_user;
-    ModelSettings { provider, name, base_url, params }
+    ModelSettings { provider, name, base_url, key_env, key_command, params }
 }
 
 fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {

@@ -79,6 +79,10 @@ pub struct ModelSettings {
     pub name: Option<String>,
     /// Where the provider is reached, if not at its usual place.
     pub base_url: Option<String>,
+    /// The environment variable that holds the key, if not the usual one.
+    pub key_env: Option<String>,
+    /// A program and its arguments that print the key.
+    pub key_command: Option<Vec<String>>,
     /// What else is passed to the provider.
     pub params: serde_json::Map<String, serde_json::Value>,
 }

@@ -10,6 +10,7 @@
 //! | `dir` | an open directory, below which heads of files are read by relative path ([`Dir`]) |
 //! | `stamp` | what a file looked like when it was read ([`Stamp`], [`FileId`]) |
 //! | `file` | whole files, bounded: [`read_bounded`], [`write_atomic`] |
+//! | `append` | a file that only grows, with one writer ([`AppendFile`]) |
 //! | `update` | changing a file that others may change at once: [`update_file`] |
 //! | `whole_dir` | directories that appear, move and go whole: [`create_dir_whole`], [`move_whole`] |
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
@@ -25,6 +26,7 @@
     reason = "this is the one home of the functions that are banned elsewhere"
 )]
 
+mod append;
 #[cfg(unix)]
 mod beneath;
 #[cfg_attr(unix, path = "dir_unix.rs")]
@@ -42,6 +44,7 @@ mod whole_dir;
 mod work_error;
 mod work_root;
 
+pub use append::{AppendError, AppendFile};
 pub use dir::Dir;
 pub use file::{
     PiecewiseFile, ReadError, canonical, directory_id, entry_kind, exists, is_dir, is_link,

@@ -13,7 +13,6 @@ use crate::report::Loaded;
 /// files (never their content).
 pub fn inject(name: &str, source: Source, path: &str, loaded: &Loaded, files: &[String]) -> String {
     let report = &loaded.report;
-    let mark = mark(&loaded.text);
     let mut block = format!(
         "[Skill: {} | source={source}]\n[Skill Path: {}]\n[Load Report: file={} sha256={} truncated={} bytes_read={}]\n",
         one_line(name),
@@ -23,11 +22,7 @@ pub fn inject(name: &str, source: Source, path: &str, loaded: &Loaded, files: &[
         report.truncated,
         report.bytes_read,
     );
-    block.push_str(&format!("[Skill Text {mark}]\n{}", loaded.text));
-    if !loaded.text.ends_with('\n') {
-        block.push('\n');
-    }
-    block.push_str(&format!("[End of Skill Text {mark}]\n"));
+    block.push_str(&fenced("Skill Text", &loaded.text));
     if !files.is_empty() {
         let shown: Vec<String> = files.iter().take(200).map(|file| one_line(file)).collect();
         block.push_str(&format!("[Skill Files: {}", shown.join(", ")));
@@ -37,6 +32,14 @@ pub fn inject(name: &str, source: Source, path: &str, loaded: &Loaded, files: &[
         block.push_str("]\n");
     }
     block
+}
+
+/// A foreign text between two lines that it cannot contain, so that it cannot close them and speak
+/// outside. `label` is ours.
+pub fn fenced(label: &str, text: &str) -> String {
+    let mark = mark(text);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("[{label} {mark}]\n{text}{end}[End of {label} {mark}]\n")
 }
 
 /// A mark that does not stand in the text.

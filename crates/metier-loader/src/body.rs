@@ -3,8 +3,8 @@
 //! Exactly one file is opened; none of the skill's resources is. A body over its limits is trimmed
 //! (the default) or refused with advice to its author.
 
-use metier_skill::RelPath;
 use metier_skill::fence::{Complete, Fence, find};
+use metier_skill::{MOST_FILE_BYTES, RelPath};
 
 use crate::error::LoadError;
 use crate::files::SkillFiles;
@@ -37,7 +37,7 @@ pub enum OverLimit {
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self { lines: 500, chars: 40_000, file_bytes: 2_000_000, over: OverLimit::Trim }
+        Self { lines: 500, chars: 40_000, file_bytes: MOST_FILE_BYTES, over: OverLimit::Trim }
     }
 }
 

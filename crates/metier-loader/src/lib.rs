@@ -33,7 +33,7 @@ pub mod resource;
 pub mod tool;
 mod trim;
 
-pub use block::inject;
+pub use block::{fenced, inject};
 pub use body::{BodyLimits, OverLimit, load_body};
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};

@@ -3,8 +3,9 @@
 //! The opening, every heading, and the sections on when to use the skill, its steps, checks and
 //! resources stay first; then other sections in their order while there is room. Each section left
 //! out is named with what loads it (its heading, or its lines where the heading stands twice), so
-//! that nothing is out of reach. Where the names alone would fill the room, neighbours that go are
-//! named together: the limits hold whatever the text is.
+//! that nothing is out of reach. Where a note for each would fill the room, neighbours that go share
+//! one that names them all, and where even the names would, it counts them: the limits hold whatever
+//! the text is. Of a first section that is larger than the room, the beginning stays.
 
 use std::ops::Range;
 
@@ -50,21 +51,30 @@ const HEADING_CHARS: usize = 100;
 /// body starts at line `first_line`.
 pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: usize) -> Trimmed {
     let headings = outline(body);
-    let pieces = pieces(body, &headings, first_line);
-    // A placeholder stands for each piece that goes; room for all of them is set aside first.
-    let names: usize = pieces.iter().map(|piece| placeholder(piece).chars().count()).sum();
-    let crowded = names > max_chars / 2 || pieces.len() * NOTE_LINES > max_lines / 2;
-    let mut room = if crowded {
-        // Each piece that stays may part two runs of pieces that go, and a run needs a note.
-        let (chars, lines) = (NOTE_CHARS, NOTE_LINES);
-        Room {
-            chars: max_chars.saturating_sub(chars),
-            lines: max_lines.saturating_sub(lines),
-            each: (chars, lines),
-        }
+    let mut pieces = pieces(body, &headings, first_line);
+    split_first(&mut pieces, body, max_lines / 3, max_chars / 3);
+    // What says of a piece that it goes: room for all of it is set aside first.
+    let cost = |note: fn(&Piece<'_>) -> String| -> usize {
+        pieces.iter().map(|piece| note(piece).chars().count()).sum()
+    };
+    let (apart, names) = (cost(placeholder), cost(label));
+    let notes = if apart <= max_chars / 2 && pieces.len() * NOTE_LINES <= max_lines / 2 {
+        Notes::Apart
+    } else if names <= max_chars / 2 {
+        Notes::Named
     } else {
-        let lines = max_lines.saturating_sub(pieces.len() * NOTE_LINES);
-        Room { chars: max_chars.saturating_sub(names), lines, each: (0, 0) }
+        Notes::Counted
+    };
+    // Each piece that stays may part two runs of pieces that go, and a run needs a note.
+    let (all, each) = match notes {
+        Notes::Apart => ((apart, pieces.len() * NOTE_LINES), (0, 0)),
+        Notes::Named => ((names + NOTE_CHARS, NOTE_LINES), (NOTE_CHARS, NOTE_LINES)),
+        Notes::Counted => ((NOTE_CHARS, NOTE_LINES), (NOTE_CHARS, NOTE_LINES)),
+    };
+    let mut room = Room {
+        chars: max_chars.saturating_sub(all.0),
+        lines: max_lines.saturating_sub(all.1),
+        each,
     };
     let mut kept = vec![false; pieces.len()];
     for wanted in [0, 1, 2] {
@@ -83,12 +93,25 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
         let run = kept[at..].iter().take_while(|kept| !**kept).count();
         match run {
             0 => out.text.push_str(&body[pieces[at].range.clone()]),
-            _ if crowded && run > 1 => out.leave_out_together(&pieces[at..at + run]),
+            _ if notes != Notes::Apart && run > 1 => {
+                out.leave_out_together(&pieces[at..at + run], notes);
+            }
             _ => pieces[at..at + run].iter().for_each(|piece| out.leave_out(piece)),
         }
         at += run.max(1);
     }
     out
+}
+
+/// How what goes is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Notes {
+    /// Each piece under its heading.
+    Apart,
+    /// Neighbours in one note, by their names.
+    Named,
+    /// Neighbours in one note, by their number.
+    Counted,
 }
 
 /// The room that is left, and what each piece that stays takes besides itself.
@@ -113,22 +136,87 @@ impl Room {
 impl Trimmed {
     fn leave_out(&mut self, piece: &Piece<'_>) {
         self.text.push_str(&placeholder(piece));
-        let heading = piece.heading.map_or_else(|| "the opening".to_owned(), shown);
-        self.omitted.push(Omitted { heading, lines: piece.lines, load: piece.load.clone() });
+        self.omit(piece);
     }
 
-    fn leave_out_together(&mut self, run: &[Piece<'_>]) {
+    fn omit(&mut self, piece: &Piece<'_>) {
+        let (heading, load) = (name(piece), piece.load.clone());
+        self.omitted.push(Omitted { heading, lines: piece.lines, load });
+    }
+
+    fn leave_out_together(&mut self, run: &[Piece<'_>], notes: Notes) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return };
         let lines = Lines { first: first.at.first, last: last.at.last };
         let count = lines.last + 1 - lines.first;
         let load = Part::Lines(lines.to_string());
+        let names: String = match notes {
+            Notes::Counted => String::new(),
+            _ => run.iter().map(label).collect(),
+        };
+        let colon = if names.is_empty() { "." } else { ":" };
         self.text.push_str(&format!(
-            "[{} sections ({count} lines) left out. Load SKILL.md, {load}, to read them.]\n\n",
+            "[{} sections ({count} lines) left out{colon}{names} Load SKILL.md, {load}, to read them.]\n\n",
             run.len()
         ));
-        let heading = format!("{} sections", run.len());
-        self.omitted.push(Omitted { heading, lines: count, load });
+        if names.is_empty() {
+            let heading = format!("{} sections", run.len());
+            self.omitted.push(Omitted { heading, lines: count, load });
+        } else {
+            for piece in run {
+                self.omit(piece);
+            }
+        }
     }
+}
+
+/// A piece among its neighbours in a shared note.
+fn label(piece: &Piece<'_>) -> String {
+    format!(" {} (lines {});", name(piece), piece.at)
+}
+
+/// What a piece is called.
+fn name(piece: &Piece<'_>) -> String {
+    match piece.heading {
+        Some(heading) => shown(heading),
+        None if piece.range.start == 0 => "the opening".to_owned(),
+        None => "the rest of the first section".to_owned(),
+    }
+}
+
+/// Parts a first piece that takes more than so many lines or characters, so that its beginning
+/// stays.
+fn split_first(pieces: &mut Vec<Piece<'_>>, body: &str, max_lines: usize, max_chars: usize) {
+    let Some(first) = pieces.first_mut() else { return };
+    if first.lines <= max_lines && first.chars <= max_chars {
+        return;
+    }
+    let (mut lines, mut chars, mut bytes) = (0, 0, 0);
+    for line in body[first.range.clone()].split_inclusive('\n') {
+        let more = line.chars().count();
+        if lines == max_lines || chars + more > max_chars {
+            break;
+        }
+        (lines, chars, bytes) = (lines + 1, chars + more, bytes + line.len());
+    }
+    if lines == 0 {
+        return;
+    }
+    let at = Lines { first: first.at.first + lines, last: first.at.last };
+    let rest = Piece {
+        heading: None,
+        range: first.range.start + bytes..first.range.end,
+        key: false,
+        lines: first.lines - lines,
+        chars: first.chars - chars,
+        load: Part::Lines(at.to_string()),
+        at,
+    };
+    first.range.end = rest.range.start;
+    first.at.last = rest.at.first - 1;
+    (first.lines, first.chars) = (lines, chars);
+    // By its heading the whole would be loaded; this is what is left out of it.
+    first.load = Part::Lines(first.at.to_string());
+    pieces.insert(1, rest);
 }
 
 /// A heading as it is repeated: cut where it is very long.
@@ -186,14 +274,17 @@ fn is_key_cjk(heading: &str) -> bool {
 
 fn placeholder(piece: &Piece<'_>) -> String {
     let Piece { heading, lines, load, .. } = piece;
+    let plural = if *lines == 1 { "" } else { "s" };
     match heading {
         None => {
+            let mut what = name(piece);
+            what.replace_range(..1, "T");
             format!(
-                "[The opening ({lines} lines) is left out. Load SKILL.md, {load}, to read it.]\n\n"
+                "[{what} ({lines} line{plural}) is left out. Load SKILL.md, {load}, to read it.]\n\n"
             )
         }
         Some(heading) => format!(
-            "{}\n[{lines} lines left out. Load SKILL.md, {load}, to read them.]\n\n",
+            "{}\n[{lines} line{plural} left out. Load SKILL.md, {load}, to read them.]\n\n",
             shown(heading)
         ),
     }
@@ -261,9 +352,34 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_headings_is_named_whole() {
+    fn the_beginning_of_a_body_without_headings_stays_and_the_rest_is_named() {
         let trimmed = trim(&"word\n".repeat(1000), 100, 1000, 5);
+        assert_eq!(trimmed.text.matches("word\n").count(), 33);
         assert_eq!(trimmed.omitted.len(), 1);
-        assert!(trimmed.text.contains("Load SKILL.md, lines 5-1004"), "{}", trimmed.text);
+        assert!(trimmed.text.contains("Load SKILL.md, lines 38-1004"), "{}", trimmed.text);
+        let line = trim(&"x".repeat(50_000), 500, 40_000, 5);
+        assert_eq!(
+            line.text,
+            "[The opening (1 line) is left out. Load SKILL.md, lines 5-5, to read it.]\n\n"
+        );
+    }
+
+    /// More sections than there are lines for a note each: one line names them all.
+    #[test]
+    fn every_one_of_a_hundred_sections_that_go_is_named() {
+        let mut body = "# Title\n".to_owned();
+        for n in 0..100 {
+            body.push_str(&format!("## Part {n}\n{}", "Some words here.\n".repeat(40)));
+        }
+        let trimmed = trim(&body, 500, 40_000, 5);
+        assert!(trimmed.text.lines().count() <= 500);
+        for n in 0..100 {
+            assert!(trimmed.text.contains(&format!("## Part {n}")), "{n}");
+        }
+        let kept = trimmed.text.matches("\n## Part ").count();
+        assert_eq!(trimmed.omitted.len(), 100 - kept);
+        assert_eq!(trimmed.omitted.last().map(|it| &*it.heading), Some("## Part 99"));
+        let whole: usize = trimmed.omitted.iter().map(|it| it.lines).sum();
+        assert_eq!(whole, 41 * (100 - kept));
     }
 }

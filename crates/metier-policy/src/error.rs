@@ -67,7 +67,9 @@ impl PolicyError {
         match self {
             Self::BadPermission(_) => "a permission is one word, such as `run_script`",
             Self::BadPath(_) => "name the file by its absolute, resolved path",
-            Self::BadHost(_) => "name a host, such as `api.example.com`",
+            Self::BadHost(_) => {
+                "name a host, such as `api.example.com`, in ASCII (`xn--...` where it has other letters)"
+            }
             Self::EmptyCommand => "name the program to run",
             Self::ShellSyntax { .. } => {
                 "run one program with its arguments; put pipes and the like into a script"

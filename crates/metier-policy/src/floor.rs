@@ -44,12 +44,25 @@ pub(crate) fn refusal(
     }
 }
 
+impl Places {
+    /// Whether nobody reads this path, whatever the rules say: keys and passwords.
+    pub fn holds_keys(&self, path: &AbsolutePath) -> bool {
+        protected_place(path, Access::Read, self).is_some()
+    }
+}
+
+/// Without regard to case, as the most forgiving file system compares: `\u{17f}` is an `s` there,
+/// and only the way over upper case finds that out.
+fn folded(path: &str) -> String {
+    if path.is_ascii() { path.to_lowercase() } else { path.to_uppercase().to_lowercase() }
+}
+
 fn protected_place(path: &AbsolutePath, access: Access, places: &Places) -> Option<String> {
-    let whole = path.as_str().to_lowercase();
+    let whole = folded(path.as_str());
     let names: Vec<&str> = whole.split('/').collect();
     let name = names.last().copied().unwrap_or_default();
     let template = TEMPLATES.contains(&name);
-    let home = places.home().map(|home| home.as_str().trim_end_matches('/').to_lowercase());
+    let home = places.home().map(|home| folded(home.as_str().trim_end_matches('/')));
     let in_home = home.as_deref().and_then(|home| whole.strip_prefix(home)?.strip_prefix('/'));
     let hit = COMPILED.iter().find(|(entry, runs)| {
         (access != Access::Read || entry.against == Against::Everything)
@@ -149,6 +162,8 @@ mod tests {
             "/home/me/.ssh/id_ed25519",
             "/home/me/.ssh",
             "/home/me/.SSH/config",
+            // The long s, which some file systems take for an s.
+            "/home/me/.\u{17f}sh/config",
             "/home/me/.aws/credentials",
             "/home/me/.netrc",
             "/home/me/p/.env",

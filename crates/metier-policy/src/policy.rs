@@ -174,7 +174,7 @@ impl Policy {
             verdicts.push(plain(LayerKind::Default, effect, because));
         }
         verdicts.extend(ceilings(request, spelled, situation.loaded));
-        verdicts.extend(trust(request));
+        verdicts.extend(trust(request, spelled.subject));
         let loaded = |id: &SkillId| situation.loaded.iter().any(|skill| skill.id == *id);
         let actor = Actor { skill: request.skill.as_ref(), loaded: &loaded };
         let floor = refusal(permission, spelled.subject, actor, &self.places);
@@ -238,8 +238,15 @@ fn ceilings(request: &Request, spelled: &Spelled<'_>, loaded: &[LoadedSkill]) ->
     loaded.iter().filter(counts).filter_map(refuses).collect()
 }
 
-fn trust(request: &Request) -> Option<Verdict> {
-    let ActingSkill { id, standing, .. } = request.skill.as_ref()?;
+/// What trust says. A skill that is used for nobody in particular is as little trusted as its source.
+fn trust(request: &Request, subject: &Subject) -> Option<Verdict> {
+    let (id, standing) = match (&request.skill, subject) {
+        (Some(ActingSkill { id, standing, .. }), _) => (id, *standing),
+        (None, Subject::Script { skill, .. } | Subject::Skill(skill)) => {
+            (skill, Standing::by_source(skill.source))
+        }
+        (None, _) => return None,
+    };
     let effect = standing.effect_on(&request.permission)?;
     let because = format!("the skill {id} is not trusted: {}", standing.why());
     Some(plain(LayerKind::Trust, effect, because))

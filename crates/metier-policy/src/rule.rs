@@ -186,6 +186,10 @@ impl CompiledRule {
         } else {
             PermissionPattern::One(Permission::named(permission)?)
         };
+        if permission == PermissionPattern::One(Permission::NetworkRequest) && !pattern.is_ascii() {
+            // Requests name hosts as the network does (`xn--...`): it would match nothing, ever.
+            return Err(PolicyError::BadHost(pattern.clone()));
+        }
         let lean = if *effect == Effect::Allow { Lean::Exact } else { Lean::Wide };
         Ok(Self { pattern: Pattern::new(pattern), permission, lean, placed })
     }

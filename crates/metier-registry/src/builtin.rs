@@ -24,8 +24,15 @@ macro_rules! files {
 }
 
 const FILES: &[BuiltinFile] = files! {
+    "csv-summary" "SKILL.md";
+    "csv-summary" "scripts/summarise.sh";
     "profile-csv" "SKILL.md";
     "profile-csv" "scripts/profile_csv.py";
+    "project-overview" "SKILL.md";
+    "project-overview" "scripts/overview.sh";
+    "review-skill" "SKILL.md";
+    "review-skill" "references/checklist.md";
+    "review-skill" "references/safety.md";
     "write-skill" "SKILL.md";
     "write-skill" "references/descriptions.md";
 };

@@ -5,18 +5,26 @@
 //! | `fold`, `tokenize`, `stem` | text to words to stems |
 //! | `strings`, `dictionary`, `typo`, `bm25`, `names` | the index: words, postings, whole names |
 //! | `common`, `request`, `synonyms`, `plan` | a request to weighted index terms |
+//! | `clauses` | what a description says against a request |
 //! | `score`, `explain`, `tuning` | adding up, saying why, and the numbers for it |
+//! | `naming`, `confidence` | who is called by name, and whether the best is good enough |
 //!
-//! Pure: no clock, no disk, no hash order in a result. Serves `search` and the catalog's ranking.
+//! Pure: no clock, no disk, no hash order in a result. Serves `search`, the catalog's ranking and the
+//! offline model's choice.
 
 mod bm25;
+mod clauses;
+mod confidence;
 mod dictionary;
 mod explain;
 mod fold;
 mod function_words;
 mod names;
+mod naming;
 mod plan;
 mod request;
+#[cfg(test)]
+mod routing_tests;
 mod score;
 mod stem;
 mod strings;
@@ -30,8 +38,11 @@ mod tuning;
 mod typo;
 
 use bm25::{Counter, Extent, Field, Postings};
+use clauses::{Sense, clauses};
+use confidence::{Calls, Evidence};
 use dictionary::{Dictionary, WordId};
-use names::Names;
+use names::{Called, Names};
+use naming::{Naming, Prose};
 use plan::Plan;
 use request::Request;
 use score::{Scored, Scores, Words};
@@ -57,6 +68,17 @@ pub struct Hit {
     /// The words of the document that matched, folded, each once, in the order of the document;
     /// function words are left out.
     pub matched: Vec<String>,
+    /// How sure it is that the request wants this one, from 0 to 1; comparable between rankings.
+    pub confidence: f32,
+    /// Whether the request calls it by its name.
+    pub called: bool,
+}
+
+impl Hit {
+    /// Whether the request wants this document. Where no hit fires, none is good enough.
+    pub fn fires(&self) -> bool {
+        self.confidence >= confidence::FIRES
+    }
 }
 
 /// Documents, ready to be ranked.
@@ -69,6 +91,24 @@ pub struct SearchIndex {
     /// The words of all documents, one after the other.
     words: Vec<WordId>,
     spans: Vec<Span>,
+}
+
+/// All documents that answer a request, and what was found out on the way.
+#[derive(Debug)]
+struct Ranked {
+    order: Vec<Scored>,
+    scores: Scores,
+    plan: Plan,
+    /// Who is called by name, in document order.
+    called: Vec<(u32, Called)>,
+    declined: Vec<u32>,
+    calls: Calls,
+}
+
+impl Ranked {
+    fn is_called(&self, document: u32) -> bool {
+        self.called.binary_search_by_key(&document, |&(called, _)| called).is_ok()
+    }
 }
 
 /// Where the words of a document are: name, then description, then joined forms.
@@ -102,12 +142,15 @@ impl SearchIndex {
             let mut read = |text: &str, field: Field| {
                 tokenizer.run(text, |token| {
                     let extent = match (token.kind, field) {
-                        (Kind::Hump, Field::Description) => return, // GitHub is no hub
+                        (Kind::Hump, Field::Description | Field::Against) => return, // GitHub is no hub
                         (Kind::Joined, _) => Extent::None,
                         _ => Extent::Counts,
                     };
                     let (word, term) = dictionary.intern(token.text);
                     counter.count(term, field, extent);
+                    if field == Field::Against {
+                        return; // it explains no hit and has no neighbours
+                    }
                     if extent == Extent::Counts {
                         words.push(word);
                     } else {
@@ -117,7 +160,13 @@ impl SearchIndex {
                 here(&words)
             };
             let name_end = read(document.name, Field::Name);
-            let description_end = read(document.description, Field::Description);
+            let mut description_end = name_end;
+            clauses(document.description, |sense, text| {
+                description_end = match sense {
+                    Sense::For => read(text, Field::Description),
+                    Sense::Against => read(text, Field::Against),
+                };
+            });
             words.append(&mut joined);
             spans.push(Span { start, name_end, description_end, end: here(&words) });
         }
@@ -137,35 +186,81 @@ impl SearchIndex {
 
     /// The documents that answer `query` best, best first, at most `limit`; equal ones in the
     /// order of the documents. A document whose name is the whole query comes before all
-    /// others, then those the query calls as a command (`/name`). A smaller limit gives the
-    /// beginning of the same list.
+    /// others, then those the query calls by name (`/name`, `use the name skill`). A smaller limit
+    /// gives the beginning of the same list.
     pub fn rank(&self, query: &str, limit: usize) -> Vec<Hit> {
-        let (ranking, scores) = self.order(query, limit);
-        let hit = |entry: Scored| Hit {
+        let ranked = self.order(query);
+        let hits = ranked.order.iter().take(limit).enumerate();
+        hits.map(|(place, &entry)| Hit {
             document: entry.document as usize,
             score: entry.score,
-            matched: explain::matched(self.all_words(entry.document), &self.dictionary, &scores),
-        };
-        ranking.into_iter().map(hit).collect()
+            matched: explain::matched(
+                self.all_words(entry.document),
+                &self.dictionary,
+                &ranked.scores,
+            ),
+            confidence: self.confidence(&ranked, place, entry),
+            called: ranked.is_called(entry.document),
+        })
+        .collect()
     }
 
     /// As [`SearchIndex::rank`], without the words that matched: documents and scores.
     pub fn rank_scores(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
-        let (ranking, _) = self.order(query, limit);
-        ranking.into_iter().map(|entry| (entry.document as usize, entry.score)).collect()
+        let ranked = self.order(query);
+        let entries = ranked.order.into_iter().take(limit);
+        entries.map(|entry| (entry.document as usize, entry.score)).collect()
     }
 
-    fn order(&self, query: &str, limit: usize) -> (Vec<Scored>, Scores) {
+    fn order(&self, query: &str) -> Ranked {
         let request = Request::read(query, &self.tuning);
         let plan = Plan::new(&request, &self.dictionary, &self.tuning);
         let scores = Scores::add_up(&plan, &self.postings, self.len(), self.dictionary.len());
         let term_of = |word| self.dictionary.term_of(word);
         let words_of = |document| self.words_of(document);
-        let mut ranking = scores.finish(&plan, &self.postings, &self.tuning, words_of, term_of);
-        score::raise(&mut ranking, &self.names.called(query, &request.called));
-        ranking.sort_unstable_by(|a, b| a.best_first(*b));
-        ranking.truncate(limit);
-        (ranking, scores)
+        let mut order = scores.finish(&plan, &self.postings, &self.tuning, words_of, term_of);
+        let prose = Prose::read(query);
+        let mut called = self.names.called(query, &request.called);
+        let mut declined = Vec::new();
+        for entry in &order {
+            let place = called.binary_search_by_key(&entry.document, |&(document, _)| document);
+            match (self.names.naming(entry.document, &prose), place) {
+                (Some(Naming::Called), Err(at)) => {
+                    called.insert(at, (entry.document, Called::AsCommand));
+                }
+                (Some(Naming::Declined), Ok(at)) if called[at].1 == Called::AsCommand => {
+                    called.remove(at);
+                    declined.push(entry.document);
+                }
+                (Some(Naming::Declined), Err(_)) => declined.push(entry.document),
+                _ => {}
+            }
+        }
+        score::lower(&mut order, &declined);
+        score::raise(&mut order, &called);
+        order.sort_unstable_by(|a, b| a.best_first(*b));
+        let calls =
+            if called.is_empty() && !prose.calls_some() { Calls::None } else { Calls::Some };
+        Ranked { order, scores, plan, called, declined, calls }
+    }
+
+    fn confidence(&self, ranked: &Ranked, place: usize, entry: Scored) -> f32 {
+        let naming = if ranked.is_called(entry.document) {
+            Some(Naming::Called)
+        } else {
+            ranked.declined.contains(&entry.document).then_some(Naming::Declined)
+        };
+        let description = self.words_of(entry.document).description.iter();
+        let by_name_only =
+            confidence::by_name_only(description.map(|&word| self.dictionary.text(word)));
+        confidence::settled(naming, ranked.calls, by_name_only).unwrap_or_else(|| {
+            let next = ranked.order.get(usize::from(place == 0)).map_or(0.0, |next| next.score);
+            let name = self.words_of(entry.document).name;
+            let in_name =
+                |term| name.iter().any(|&word| self.dictionary.term_of(word) == Some(term));
+            let evidence = Evidence::of(entry.document, &ranked.plan, &self.postings, in_name);
+            evidence.confidence(entry.score, next)
+        })
     }
 
     fn words_of(&self, document: u32) -> Words<'_> {

@@ -26,6 +26,8 @@ pub struct RunPlan {
     pub work_dir: PathBuf,
     /// Directories and files that can be read and executed, beside those of the system.
     pub read_only: Vec<PathBuf>,
+    /// Files and folders below those roots that cannot be read all the same: keys in a workspace.
+    pub hidden: Vec<PathBuf>,
     /// Directories that can also be written, beside the working directory.
     pub writable: Vec<PathBuf>,
     /// Whether it reaches the network.
@@ -100,6 +102,7 @@ impl RunPlan {
             env: BTreeMap::new(),
             work_dir: work_dir.into(),
             read_only: Vec::new(),
+            hidden: Vec::new(),
             writable: Vec::new(),
             network: Network::Closed,
             limits: Limits::default(),
@@ -109,7 +112,7 @@ impl RunPlan {
     /// Refuses a plan that is unclear or asks for what is never given.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |reason: String| Err(Error::Plan { reason });
-        let roots = self.read_only.iter().chain(&self.writable);
+        let roots = self.read_only.iter().chain(&self.writable).chain(&self.hidden);
         for path in roots.chain([&self.work_dir, &self.program]) {
             if !is_plain(path) {
                 return refuse(format!("`{}` is no absolute, plain path", path.display()));
@@ -118,6 +121,11 @@ impl RunPlan {
         for path in &self.read_only {
             if path.parent().is_none() || OF_PROCESSES.iter().any(|dir| path.starts_with(dir)) {
                 return refuse(format!("`{}` is never readable as a whole", path.display()));
+            }
+        }
+        for path in &self.hidden {
+            if self.writable.iter().chain([&self.work_dir]).any(|root| path.starts_with(root)) {
+                return refuse(format!("`{}` cannot be hidden: it is writable", path.display()));
             }
         }
         for path in self.writable.iter().chain([&self.work_dir]) {
@@ -209,6 +217,12 @@ mod tests {
         for bad in ["/", "/proc", "/proc/1", "/dev/shm", "/sys"] {
             assert!(refusal(|plan| plan.read_only.push(bad.into())).contains(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_writable_cannot_be_hidden() {
+        let hide = |plan: &mut RunPlan| plan.hidden.push("/run/work/.env".into());
+        assert!(refusal(hide).contains("cannot be hidden"));
     }
 
     #[test]

@@ -77,8 +77,8 @@ pub struct Redactor {
     secrets: std::sync::Arc<Secrets>,
     /// Bytes that were not given back yet.
     held: Vec<u8>,
-    /// The byte before the held ones, as it came in: a token begins at the border of a word.
-    before: Option<u8>,
+    /// The last bytes before the held ones, as they came in: a token begins at the border of a word.
+    before: Vec<u8>,
     /// Inside a masked thing whose end has not been seen.
     inside: Inside,
     /// How many things were masked.
@@ -98,7 +98,7 @@ impl Redactor {
     /// A redactor for one stream.
     pub fn new(secrets: std::sync::Arc<Secrets>) -> Self {
         let held = Vec::new();
-        Self { secrets, held, before: None, inside: Inside::Nothing, masked: 0 }
+        Self { secrets, held, before: Vec::new(), inside: Inside::Nothing, masked: 0 }
     }
 
     /// Masks a text that is there as a whole.
@@ -154,7 +154,7 @@ impl Redactor {
                         Some(1)
                     }
                 },
-                Inside::Nothing => match self.fit(rest, is_last) {
+                Inside::Nothing => match self.fit(at, is_last) {
                     Fit::No => {
                         out.push(rest[0]);
                         Some(1)
@@ -180,23 +180,23 @@ impl Redactor {
                 },
             };
             let Some(length) = step else { break };
-            if length > 0 {
-                self.before = Some(self.held[at + length - 1]);
-            }
             at += length;
         }
-        self.held.drain(..at);
+        self.before.extend(self.held.drain(..at));
+        let old = self.before.len().saturating_sub(shapes::LOOK_BACK);
+        self.before.drain(..old);
         out
     }
 
-    fn fit(&self, rest: &[u8], is_last: bool) -> Fit {
+    fn fit(&self, at: usize, is_last: bool) -> Fit {
+        let (passed, rest) = self.held.split_at(at);
         if self.secrets.begins(rest[0]) {
             match self.secrets.fit(rest, is_last) {
                 Fit::No => {}
                 found => return found,
             }
         }
-        shapes::fit(self.before, rest, is_last)
+        shapes::fit(&self.before, passed, rest, is_last)
     }
 }
 
@@ -238,6 +238,28 @@ mod tests {
             let text = format!("token={secret}, next");
             assert_eq!(masked(&[], &text), "token=[redacted], next", "{secret}");
         }
+    }
+
+    #[test]
+    fn a_token_is_found_behind_a_colour_an_escape_and_a_percent_code() {
+        let long = token("ghp_", "aB3dE6", 6);
+        let short = token("sk-proj-", "abcDEF123", 5);
+        let jwt =
+            format!("{}.{}.{}", token("eyJ", "hbGc", 4), token("eyJ", "zdWI", 5), "c2ln".repeat(6));
+        for secret in [long, short, jwt] {
+            for before in ["\u{1b}[1;32m", "\u{1b}[K", "{\"a\":\"x\\n", "\\t", "token%3D", "%3d"] {
+                let text = format!("{before}{secret} next");
+                assert_eq!(masked(&[], &text), format!("{before}[redacted] next"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_is_masked_as_the_json_of_other_languages_writes_it() {
+        for spelling in ["p\\u00e4ss\\u2713\\ud83d\\ude00w", "p\\u00E4ss\\u2713\\uD83D\\uDE00w"] {
+            assert_eq!(masked(&["päss✓😀w"], spelling), "[redacted]");
+        }
+        assert_eq!(masked(&["pass/word/1"], "pass\\/word\\/1"), "[redacted]");
     }
 
     #[test]

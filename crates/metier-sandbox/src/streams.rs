@@ -81,6 +81,10 @@ impl<'a> Sink<'a> {
         }
         let rest = self.redactor.finish();
         self.take(&rest, &mut kept);
+        if !self.begun.is_empty() && kept.bytes() <= self.limits.head as u64 {
+            let text = String::from_utf8_lossy(&self.begun).into_owned();
+            (self.events)(RunEvent::Output { stream: self.stream, text });
+        }
         Followed { shown: kept.show(), masked: self.redactor.masked() }
     }
 
@@ -108,10 +112,11 @@ impl<'a> Sink<'a> {
     fn text_of(&mut self, chunk: &[u8]) -> String {
         let mut bytes = std::mem::take(&mut self.begun);
         bytes.extend_from_slice(chunk);
-        if let Err(error) = std::str::from_utf8(&bytes)
-            && error.error_len().is_none()
-        {
-            self.begun = bytes.split_off(error.valid_up_to());
+        let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+        let is_begun = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
+        if is_begun {
+            let whole = bytes.len() - last.len();
+            self.begun = bytes.split_off(whole);
         }
         String::from_utf8_lossy(&bytes).into_owned()
     }

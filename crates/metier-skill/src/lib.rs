@@ -69,7 +69,7 @@ pub use diagnostic::{Diagnostic, DiagnosticAt, Severity};
 pub use digest::Digest;
 pub use glob::{GlobFault, glob_fault};
 pub use ids::{SkillId, Source, UnknownSource};
-pub use limits::{Limits, Profile};
+pub use limits::{Limits, MOST_FILE_BYTES, Profile};
 pub use name::{NameFault, SkillName, name_faults, suggested_name};
 pub use outline::{Heading, find_section, found_by_heading, outline};
 pub use parse::{ParseOptions, Parsed, check, parse, parse_again};

@@ -8,6 +8,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a skill's file above which nobody loads it, `SKILL.md` included.
+pub const MOST_FILE_BYTES: u64 = 2_000_000;
+
 /// How a fault is judged. One parser serves all three; only severities differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -64,6 +67,8 @@ pub struct Limits {
     pub description_chars: usize,
     /// Lines of a body before `check` advises to split it.
     pub body_lines: usize,
+    /// Characters of a body before `check` advises to split it.
+    pub body_chars: usize,
     /// Whether `<` and `>` in a field that a model sees keep the skill out (strict profile).
     pub block_angle_brackets: bool,
 }
@@ -83,6 +88,7 @@ impl Default for Limits {
             frontmatter_line_chars: 500,
             description_chars: 8192,
             body_lines: 500,
+            body_chars: 40_000,
             block_angle_brackets: true,
         }
     }

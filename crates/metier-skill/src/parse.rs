@@ -289,10 +289,13 @@ pub fn check(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
     if body.trim().is_empty() {
         judge.report(Code::BodyEmpty, &(0..0), "there is no text after the frontmatter");
     }
-    let lines = body.lines().count();
-    let max = options.limits.body_lines;
-    if lines > max {
-        let message = format!("the body has {lines} lines; more than {max} crowd the context");
+    // The first that is passed; a loader leaves something out either way.
+    let sizes = [
+        (body.lines().count(), options.limits.body_lines, "lines"),
+        (body.chars().count(), options.limits.body_chars, "characters"),
+    ];
+    if let Some((size, max, what)) = sizes.into_iter().find(|(size, max, _)| size > max) {
+        let message = format!("the body has {size} {what}; more than {max} crowd the context");
         judge.report(Code::BodyTooLong, &(0..0), message);
     }
     if let std::borrow::Cow::Borrowed(text) = body {

@@ -17,6 +17,7 @@
 //! | [`gate`], `tool_gate` | the policy as the skill tool, the catalog and planned calls ask it ([`ToolGate`]) |
 //! | [`ground`] | what the policy has to know of the disk: places, contents, trust |
 //! | [`rules`] | the configuration's rules as layers of the policy |
+//! | `hidden` | what a script does not see of a workspace |
 //! | [`script`] | one script of a skill, from an allowed request to a report |
 //! | [`requirements`] | what a skill says it needs, checked before anything of it runs |
 //! | [`kept`] | trusted folders and remembered answers, in the user's state |
@@ -33,6 +34,7 @@ pub mod gate;
 mod grep;
 mod grep_lines;
 pub mod ground;
+mod hidden;
 pub mod kept;
 mod list_dir;
 mod machine;
@@ -61,7 +63,7 @@ pub use gate::LoadGate;
 pub use grep::{Grep, GrepLimits};
 pub use kept::{Kept, KeptError};
 pub use list_dir::ListDir;
-pub use machine::{Machine, data_key, shown_workspace};
+pub use machine::{Machine, OutputSink, data_key, shown_workspace};
 pub use metier_policy::Risk;
 #[cfg(feature = "network")]
 pub use network::{HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, SystemResolver};

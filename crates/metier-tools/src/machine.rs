@@ -10,15 +10,18 @@ use std::time::Duration;
 
 use metier_fs::canonical;
 use metier_registry::Entry;
-use metier_sandbox::{Cancel as Stop, Report, SearchPath, Secrets, Tier};
+use metier_sandbox::{Cancel as Stop, Report, RunEvent, SearchPath, Secrets, Stream, Tier};
 use metier_skill::{Digest, Source};
 use serde_json::{Value, json};
 
 use crate::cancel::Cancel;
-use crate::output::ToolResult;
+use crate::output::{OutputCap, ToolResult, shortened};
+
+/// Hears what a run prints as it comes: the stream (`stdout`, `stderr`) and the text, masked. Called
+/// from the run's own threads; no more of a stream comes than the sandbox tells as events.
+pub type OutputSink = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// What runs of one session share.
-#[derive(Debug)]
 pub struct Machine {
     /// A binary that is a helper of the sandbox.
     pub helper: PathBuf,
@@ -40,18 +43,51 @@ pub struct Machine {
     pub timeout: Duration,
     /// How many runs there were.
     pub count: AtomicU64,
+    /// Who hears output as it comes; the result has it all the same.
+    pub output: Option<OutputSink>,
 }
 
 impl Machine {
-    /// A folder for the next run, which does not exist yet.
+    /// A folder for the next run, which does not exist yet. The process stands last, where
+    /// [`crate::script::sweep`] looks for it.
     pub(crate) fn next_run(&self) -> PathBuf {
-        let count = self.count.fetch_add(1, Ordering::Relaxed);
-        self.runs.join(format!("{}-{count}", std::process::id()))
+        loop {
+            let count = self.count.fetch_add(1, Ordering::Relaxed);
+            let folder = self.runs.join(format!("{count}-{}", std::process::id()));
+            // Another process of this number may have kept one.
+            if metier_fs::entry_kind(&folder).is_none() {
+                return folder;
+            }
+        }
+    }
+
+    /// Passes output on to whoever wants to hear it.
+    pub(crate) fn tell(&self, event: &RunEvent) {
+        if let (Some(sink), RunEvent::Output { stream, text }) = (&self.output, event) {
+            let name = match stream {
+                Stream::Stdout => "stdout",
+                Stream::Stderr => "stderr",
+            };
+            sink(name, text);
+        }
     }
 
     /// Where a skill keeps data between runs.
     pub(crate) fn data_of(&self, entry: &Entry) -> PathBuf {
         self.data.join(data_key(entry))
+    }
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Values of variables are nobody's business.
+        f.debug_struct("Machine")
+            .field("helper", &self.helper)
+            .field("tier", &self.tier)
+            .field("runs", &self.runs)
+            .field("workspace", &self.workspace)
+            .field("variables", &self.variables.keys())
+            .finish_non_exhaustive()
     }
 }
 
@@ -104,7 +140,17 @@ pub(crate) fn until_cancelled<T>(cancel: &Cancel, work: impl FnOnce(&Stop) -> T)
     })
 }
 
-/// What a model is told of a run.
+/// Whether a result cannot show all that was printed, so that the whole has to be kept.
+pub(crate) fn is_long(report: &Report) -> bool {
+    let streams = [&report.stdout, &report.stderr];
+    let shown: usize = streams.iter().map(|stream| stream.text.len()).sum();
+    shown + ROOM > OutputCap::default().chars || streams.iter().any(|stream| stream.truncated)
+}
+
+/// Characters of a result beside the streams.
+const ROOM: usize = 200;
+
+/// What a model is told of a run, within the cap.
 pub(crate) fn told(report: &Report, kept: Option<&PathBuf>, outputs: &[PathBuf]) -> ToolResult {
     let ending = match (report.stopped, report.exit_code, report.signal) {
         (Some(reason), ..) => format!("stopped: {reason}"),
@@ -122,12 +168,18 @@ pub(crate) fn told(report: &Report, kept: Option<&PathBuf>, outputs: &[PathBuf])
     if !files.is_empty() {
         text.push_str(&format!("[{} files kept]\n", files.len()));
     }
+    let cap = OutputCap::default();
+    let storage_ref = kept.map(|path| path.to_string_lossy().into_owned());
+    let cut = shortened(&text, cap, storage_ref.as_deref());
+    let stream = |text: &str| shortened(text, cap, None).unwrap_or_else(|| text.to_owned());
     ToolResult {
-        text,
-        truncated: report.stdout.truncated || report.stderr.truncated,
-        storage_ref: kept.map(|path| path.to_string_lossy().into_owned()),
+        truncated: cut.is_some() || report.stdout.truncated || report.stderr.truncated,
+        text: cut.unwrap_or(text),
+        storage_ref,
         data: json!({
             "exit_code": report.exit_code,
+            "stdout": stream(&report.stdout.text),
+            "stderr": stream(&report.stderr.text),
             "timed_out": report.timed_out,
             "tier": report.tier,
             "outputs": files,

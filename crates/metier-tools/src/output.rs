@@ -99,11 +99,22 @@ pub(crate) fn capped(
         return ToolResult { text, truncated: false, storage_ref: None, data };
     };
     let storage_ref = store.put(text.as_bytes(), hint).ok();
+    let text = joined(&text, head, tail, storage_ref.as_deref());
+    ToolResult { text, truncated: true, storage_ref, data }
+}
+
+/// The text within `cap`, if it is longer; `whole` is where all of it is.
+pub(crate) fn shortened(text: &str, cap: OutputCap, whole: Option<&str>) -> Option<String> {
+    let (head, tail) = head_and_tail(text, cap.chars)?;
+    Some(joined(text, head, tail, whole))
+}
+
+/// Head and tail of a text, with a line between them that tells what is missing.
+fn joined(text: &str, head: &str, tail: &str, whole: Option<&str>) -> String {
     let left_out = &text[head.len()..text.len() - tail.len()];
     let (chars, lines) = (left_out.chars().count(), left_out.matches('\n').count());
-    let whole = storage_ref.as_ref().map(|at| format!("; all of it: {at}")).unwrap_or_default();
-    let text = format!("{head}\n[{chars} characters, {lines} line ends left out{whole}]\n{tail}");
-    ToolResult { text, truncated: true, storage_ref, data }
+    let whole = whole.map(|at| format!("; all of it: {at}")).unwrap_or_default();
+    format!("{head}\n[{chars} characters, {lines} line ends left out{whole}]\n{tail}")
 }
 
 /// Two thirds of `limit` characters from the start and a third from the end; `None` when all fits.

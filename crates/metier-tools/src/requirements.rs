@@ -80,7 +80,11 @@ impl Requirements {
         }
         let words = details.compatibility.as_deref().unwrap_or_default();
         for word in words.split(|c: char| !c.is_ascii_alphanumeric()) {
-            let word = word.to_ascii_lowercase();
+            let word = match word.to_ascii_lowercase() {
+                word if word == "python" => "python3".to_owned(),
+                word if word == "nodejs" => "node".to_owned(),
+                word => word,
+            };
             if PROGRAMS.contains(&word.as_str()) && !found.bins.contains(&word) {
                 found.perhaps.insert(word);
             }
@@ -178,7 +182,7 @@ mod tests {
 
     #[test]
     fn compatibility_raises_a_doubt_and_no_more() {
-        let found = of("compatibility: Needs Docker and python3, works with any shell\n");
+        let found = of("compatibility: Needs Docker and Python 3.11+, works with any shell\n");
         assert_eq!(found.perhaps, set(&["docker", "python3"]));
         let missing = found.missing(|name| name == "python3", |_| false, |_| false);
         assert_eq!(missing, Missing { certain: Vec::new(), perhaps: vec!["docker".to_owned()] });

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use crate::apart::{Answer, CallFuture, apart};
 use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure};
-use crate::machine::{Machine, told, until_cancelled};
+use crate::hidden::sight;
+use crate::machine::{Machine, is_long, told, until_cancelled};
 use crate::schema::read;
 use crate::script::WORKSPACE_VARIABLE;
 use crate::tool::{Permit, Tool, Touch};
@@ -98,7 +99,8 @@ fn give(machine: &Machine, permit: &Permit, cancel: &Cancel) -> Answer {
     let run_dir = machine.next_run();
     let answer = within(machine, &run_dir, words, cancel);
     // What it wrote besides its output is nobody's.
-    let _ = remove_tree(&run_dir);
+    let keeps = answer.as_ref().is_ok_and(|result| result.storage_ref.is_some());
+    let _ = remove_tree(&if keeps { run_dir.join("work") } else { run_dir });
     answer
 }
 
@@ -125,6 +127,7 @@ fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &Cancel) 
         interpreter_dir: located.dir(),
     };
     let workspace = machine.workspace.as_deref().and_then(|path| canonical(path).ok());
+    let (workspace, hidden) = sight(workspace, machine.search.home.as_deref());
     let mut variables = machine.variables.clone();
     if let Some(workspace) = &workspace {
         variables.insert(WORKSPACE_VARIABLE.to_owned(), workspace.to_string_lossy().into_owned());
@@ -133,19 +136,23 @@ fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &Cancel) 
     plan.env = environment(places, &variables).map_err(|error| failed(&error))?;
     plan.args = args.to_vec();
     plan.read_only.clone_from(&located.roots);
+    plan.hidden = hidden;
     plan.read_only.extend(workspace);
     plan.limits = Limits { wall: machine.timeout, ..plan.limits };
     let report = until_cancelled(cancel, |stop| {
         let options = RunOptions {
             secrets: Arc::clone(&machine.secrets),
+            stdout_file: Some(run_dir.join("stdout")),
+            stderr_file: Some(run_dir.join("stderr")),
             cancel: stop.clone(),
-            ..RunOptions::default()
         };
-        Runner::new(&machine.helper, machine.tier).run(&plan, &options, &|_| {})
+        let tell = |event| machine.tell(&event);
+        Runner::new(&machine.helper, machine.tier).run(&plan, &options, &tell)
     });
     cancel.check()?;
     let report = report.map_err(|error| {
         ToolFailure::new(FailureCode::Failed, error.to_string()).with_help(error.hint())
     })?;
-    Ok(told(&report, None, &[]))
+    let kept = is_long(&report).then(|| run_dir.to_owned());
+    Ok(told(&report, kept.as_ref(), &[]))
 }

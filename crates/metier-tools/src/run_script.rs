@@ -140,12 +140,22 @@ fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &Cancel) -
             timeout: machine.timeout,
             cancel: stop.clone(),
         };
-        run_script(&call, &host, &|_| {})
+        run_script(&call, &host, &|event| machine.tell(&event))
     });
     cancel.check()?;
     let outcome = outcome.map_err(|error| {
         let told = format!("{error} [{}]", error.code());
         ToolFailure::new(FailureCode::Failed, told).with_help(error.help())
     })?;
-    Ok(told(&outcome.report, outcome.kept.as_ref(), &outcome.outputs))
+    let mut result = told(&outcome.report, outcome.kept.as_ref(), &outcome.outputs);
+    if !missing.perhaps.is_empty() {
+        // A doubt is worth a word only where it may be the reason.
+        result.data["perhaps_missing"] = json!(missing.perhaps);
+        if !outcome.report.succeeded() {
+            let names = missing.perhaps.join(", ");
+            let told = format!("[the skill's `compatibility` speaks of {names}: not installed]\n");
+            result.text.push_str(&told);
+        }
+    }
+    Ok(result)
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use metier_fs::{
     SkillRoot, TreeLimits, canonical, content_of, create_private_dir, is_dir, list_files,
-    remove_tree, write_atomic,
+    move_whole, remove_tree, write_atomic,
 };
 use metier_registry::Entry;
 use metier_sandbox::{
@@ -21,6 +21,8 @@ use metier_sandbox::{
 use metier_skill::{Digest, RelPath, Source};
 use thiserror::Error;
 
+use crate::hidden::sight;
+use crate::machine::is_long;
 use crate::shelf::compiled_in;
 
 /// The variable that tells a script where the user works.
@@ -150,7 +152,9 @@ pub fn run_script(
         // Nobody will look for it.
         let _ = remove_tree(&run_dir);
     } else {
-        let _ = remove_tree(&run_dir.join("stage/skill"));
+        for folder in ["stage", "builtin"] {
+            let _ = remove_tree(&run_dir.join(folder));
+        }
     }
     outcome
 }
@@ -180,11 +184,14 @@ fn staged(
         cancel: host.cancel.clone(),
     };
     let report = Runner::new(host.helper, host.tier).run(&plan, &options, events)?;
-    let (found, _) = list_files(&stage.outputs, TreeLimits::default()).unwrap_or_default();
+    // Out of the folder that goes with the run: what else the script wrote is not kept.
+    let kept = run_dir.join("outputs");
+    let _ = move_whole(&stage.outputs, &kept);
+    let (found, _) = list_files(&kept, TreeLimits::default()).unwrap_or_default();
     // A link in there would be followed with the rights of whoever opens it.
     let regular = found.into_iter().filter(|file| !file.link && !file.special);
-    let outputs: Vec<PathBuf> = regular.map(|file| stage.outputs.join(file.path)).collect();
-    let worth_keeping = !outputs.is_empty() || report.stdout.truncated || report.stderr.truncated;
+    let outputs: Vec<PathBuf> = regular.map(|file| kept.join(file.path)).collect();
+    let worth_keeping = !outputs.is_empty() || is_long(&report);
     let told = stage.left_out.iter().map(|(path, reason)| format!("{path}: {reason}"));
     let left_out = told.collect();
     Ok(ScriptOutcome { report, outputs, kept: worth_keeping.then(|| run_dir.to_owned()), left_out })
@@ -224,6 +231,7 @@ fn plan(
     let mut variables = host.variables.clone();
     let workspace =
         host.workspace.and_then(|path| canonical(path).ok()).filter(|path| is_dir(path));
+    let (workspace, hidden) = sight(workspace, host.search.home.as_deref());
     if let Some(workspace) = &workspace {
         variables.insert(WORKSPACE_VARIABLE.to_owned(), workspace.to_string_lossy().into_owned());
     }
@@ -234,6 +242,7 @@ fn plan(
     plan.args.extend(call.args.iter().cloned());
     plan.read_only.clone_from(&located.roots);
     plan.read_only.push(stage.skill_dir.clone());
+    plan.hidden = hidden;
     plan.read_only.extend(workspace);
     plan.writable.push(data_dir);
     plan.limits = Limits { wall: host.timeout, ..plan.limits };

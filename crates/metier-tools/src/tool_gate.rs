@@ -32,10 +32,28 @@ pub struct ToolGate {
 
 impl ToolGate {
     /// The request that a planned call is.
+    ///
+    /// A script is judged by the content that would run: one that is not what the gate knows of its
+    /// skill is a failure, so that neither trust nor a remembered answer holds for it. One that is
+    /// run for nobody in particular is run for its own skill.
     pub fn request(&self, planned: &Planned) -> Result<Request, ToolFailure> {
-        self.request_about(planned.tool().name(), planned.touches()).map_err(|error| {
+        let request = self.request_about(planned.tool().name(), planned.touches());
+        let mut request = request.map_err(|error| {
             ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
-        })
+        })?;
+        for touch in planned.touches() {
+            let Touch::Script { skill, content, .. } = touch else { continue };
+            match &request.skill {
+                Some(acting) if acting.id == *skill && acting.digest != *content => {
+                    let told = format!("the skill {skill} has changed since it was loaded");
+                    return Err(ToolFailure::new(FailureCode::Changed, told)
+                        .with_help("load the skill again, then decide again"));
+                }
+                Some(_) => {}
+                None => request = request.acting_for(ActingSkill::new(skill.clone(), *content)),
+            }
+        }
+        Ok(request)
     }
 
     /// What is decided about a planned call.

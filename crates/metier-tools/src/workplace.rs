@@ -10,7 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metier_fs::{SkillRoot, WorkList, WorkRoot};
+use metier_sandbox::{Redactor, Secrets};
 use metier_skill::{RelPath, WorkPath};
+use serde_json::Value;
 
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::ground::absolute;
@@ -25,6 +27,7 @@ pub struct Workplace {
     workspace: WorkRoot,
     skills: BTreeMap<String, SkillPlace>,
     store: Arc<dyn Store>,
+    secrets: Arc<Secrets>,
     cap: OutputCap,
 }
 
@@ -41,6 +44,7 @@ impl Workplace {
             workspace,
             skills: BTreeMap::new(),
             store: Arc::new(NoStore),
+            secrets: Arc::default(),
             cap: OutputCap::default(),
         }
     }
@@ -57,6 +61,13 @@ impl Workplace {
     #[must_use]
     pub fn with_store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = store;
+        self
+    }
+
+    /// Sets values that are never shown. Tokens of known shapes are masked without it.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Arc<Secrets>) -> Self {
+        self.secrets = secrets;
         self
     }
 
@@ -81,9 +92,36 @@ impl Workplace {
         })
     }
 
-    /// The result with `text` within the cap.
-    pub(crate) fn give(&self, text: String, data: serde_json::Value, hint: &str) -> ToolResult {
+    /// The result with `text` within the cap and secrets masked, in what is stored as well. `masked`
+    /// in the data tells how many there were in the text: it is not what stands in the file.
+    pub(crate) fn give(&self, text: String, mut data: Value, hint: &str) -> ToolResult {
+        let (text, masked) = self.mask(text);
+        self.mask_data(&mut data);
+        if let Value::Object(fields) = &mut data
+            && masked > 0
+        {
+            fields.insert("masked".to_owned(), masked.into());
+        }
         capped(text, data, self.cap, &*self.store, hint)
+    }
+
+    fn mask(&self, text: String) -> (String, u64) {
+        let mut redactor = Redactor::new(Arc::clone(&self.secrets));
+        let mut out = redactor.push(text.as_bytes());
+        out.extend(redactor.finish());
+        match redactor.masked() {
+            0 => (text, 0),
+            count => (String::from_utf8_lossy(&out).into_owned(), count),
+        }
+    }
+
+    fn mask_data(&self, data: &mut Value) {
+        match data {
+            Value::String(text) => *text = self.mask(std::mem::take(text)).0,
+            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_data(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|item| self.mask_data(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     /// Stores bytes that are not shown; gives the reference.

@@ -3,8 +3,8 @@
 //! This crate holds no code of its own. It names the parts an agent uses first and re-exports the
 //! rest as modules: [`skill`] (what a skill is), [`registry`] (finding skills), [`config`]
 //! (settings), [`loader`] (reading one body or one part of one file), [`policy`] (who may do what),
-//! [`tools`] (what an agent does, skills included), [`sandbox`] (running scripts) and [`fs`] (files and
-//! folders).
+//! [`tools`] (what an agent does, skills included), [`sandbox`] (running scripts), [`model`] (models and
+//! what they decide), [`agent`] (the loop, its record, resume and replay) and [`fs`] (files and folders).
 //!
 //! # Skills in ten lines
 //!
@@ -77,6 +77,58 @@
 //! # Ok::<(), metier::loader::tool::ToolError>(())
 //! ```
 //!
+//! # A whole agent
+//!
+//! Who decides, who does it and who answers questions are three traits; here a fixed sequence decides
+//! and nothing can be done but load skills.
+//!
+//! ```
+//! use metier::agent::hands::Judged;
+//! use metier::agent::op::{Op, Outcome};
+//! use metier::agent::{Agent, Hands, Nobody, RunFolder, RunId, Setup, Status, Unheard};
+//! use metier::model::{Action, Decision, Model, Scripted};
+//!
+//! struct NoHands;
+//! impl Hands for NoHands {
+//!     fn judge(&self, op: &Op, _loaded: &[String]) -> Judged {
+//!         Judged::impossible(Outcome::failed("NotAllowed", format!("no {}", op.describe())))
+//!     }
+//! }
+//!
+//! let answer = Action::FinalAnswer { text: "Hello.".to_owned(), data: None };
+//! let model = Scripted::from_decisions(vec![Decision::to(answer)]);
+//! let setup = Setup {
+//!     request: "greet me".to_owned(),
+//!     files: Vec::new(),
+//!     system: metier::model::instructions(&[]),
+//!     opening: "greet me".to_owned(),
+//!     model: model.info(),
+//!     tools: Vec::new(),
+//!     chosen: Vec::new(),
+//!     limits: Default::default(),
+//!     denied: Vec::new(),
+//!     mode: Default::default(),
+//!     index_hash: metier::skill::Digest::of(b"no skills"),
+//!     skills: Vec::new(),
+//! };
+//! # let runs = tempfile::tempdir().unwrap();
+//! # let runs = runs.path();
+//! let folder = RunFolder::new(runs, RunId::new("my-first-run")?);
+//! let agent = Agent {
+//!     model: &model,
+//!     hands: &NoHands,
+//!     approver: &Nobody,
+//!     observer: &Unheard,
+//!     stop: &|| false,
+//! };
+//! let state = agent.run(&folder, setup)?;
+//! assert_eq!(state.finished().map(|end| end.status), Some(Status::Completed));
+//! assert!(metier::agent::audit::audit(&folder)?.findings.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The real hands are [`agent::Workshop`], the words of the prompt [`agent::brief::Brief`].
+//!
 //! # Judging one skill
 //!
 //! ```
@@ -86,9 +138,11 @@
 //! assert_eq!(parsed.diagnostics[0].code, metier::Code::YamlUnquotedColon);
 //! ```
 
+pub use metier_agent as agent;
 pub use metier_config as config;
 pub use metier_fs as fs;
 pub use metier_loader as loader;
+pub use metier_model as model;
 pub use metier_policy as policy;
 pub use metier_registry as registry;
 pub use metier_sandbox as sandbox;

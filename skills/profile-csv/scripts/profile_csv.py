@@ -6,6 +6,7 @@ import collections
 import csv
 import itertools
 import json
+import os
 import sys
 
 
@@ -52,6 +53,10 @@ def main():
     parser.add_argument("--delimiter", help="the character between columns (guessed by default)")
     parser.add_argument("--rows", type=int, default=None, help="read only the first ROWS rows")
     options = parser.parse_args()
+    # A script of a skill starts in a directory of its own; the project is elsewhere.
+    workspace = os.path.join(os.environ.get("WORKSPACE_DIR", ""), options.file)
+    if not os.path.exists(options.file) and os.path.exists(workspace):
+        options.file = workspace
     try:
         with open(options.file, newline="", encoding="utf-8-sig") as source:
             sample = source.read(64 * 1024)

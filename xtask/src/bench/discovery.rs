@@ -23,8 +23,8 @@ use crate::workspace::{Outcome, Workspace, status};
 const START_UP_ROUNDS: u32 = 40;
 
 /// The three programs, built with the release profile.
-struct Binaries {
-    metier: PathBuf,
+pub(super) struct Binaries {
+    pub(super) metier: PathBuf,
     floor: PathBuf,
     empty: PathBuf,
 }
@@ -61,7 +61,7 @@ pub(crate) fn measure(
     Ok(Report { machine, repeats, own_peak_mb: own_peak(), start_up, rows })
 }
 
-fn build(workspace: &Workspace) -> Result<Binaries> {
+pub(super) fn build(workspace: &Workspace) -> Result<Binaries> {
     // Two calls: in one, Metier would be built with the features that xtask asks of shared crates.
     let metier = ["--package", "metier-cli", "--bins"];
     let rivals = ["--package", "xtask", "--bin", "xtask-floor", "--bin", "xtask-empty"];
@@ -144,7 +144,10 @@ impl Bench<'_> {
 }
 
 /// Runs the programs in turns, `rounds` times, after one round that is not counted.
-fn run_in_turns<const N: usize>(programs: &[Program; N], rounds: u32) -> Result<[Series; N]> {
+pub(super) fn run_in_turns<const N: usize>(
+    programs: &[Program; N],
+    rounds: u32,
+) -> Result<[Series; N]> {
     let mut series: [Series; N] = std::array::from_fn(|_| Series::default());
     for program in programs {
         program.run()?;
@@ -158,7 +161,7 @@ fn run_in_turns<const N: usize>(programs: &[Program; N], rounds: u32) -> Result<
     Ok(series)
 }
 
-fn environment(home: &Path) -> Vec<(&'static str, PathBuf)> {
+pub(super) fn environment(home: &Path) -> Vec<(&'static str, PathBuf)> {
     vec![
         ("HOME", home.to_owned()),
         ("METIER_HOME", home.join("metier")),

@@ -36,7 +36,7 @@ pub(crate) struct Sample {
 }
 
 impl Program {
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.args).current_dir(&self.dir).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));

@@ -100,8 +100,15 @@ impl From<FormatArg> for Format {
     }
 }
 
-fn configured(format: CatalogFormat) -> Format {
-    match format {
+/// The tokens that a catalog may take, as configured.
+pub(crate) fn catalog_budget(context: &Context) -> usize {
+    let tokens = context.settings.catalog.budget_tokens;
+    tokens.map_or(DEFAULT_BUDGET, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
+}
+
+/// The format of a catalog, as configured.
+pub(crate) fn configured_format(context: &Context) -> Format {
+    match context.settings.catalog.format {
         CatalogFormat::Lines => Format::Lines,
         CatalogFormat::Xml => Format::Xml,
         CatalogFormat::Tool => Format::Tool,
@@ -119,17 +126,13 @@ struct Listed {
 
 pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Output>> {
     let scan = context.scan(&args.find);
-    let settings = &context.settings.catalog;
-    let configured_budget = settings
-        .budget_tokens
-        .map_or(DEFAULT_BUDGET, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
-    let budget = args.budget.map_or(Some(configured_budget), |budget| budget.0);
+    let budget = args.budget.map_or_else(|| Some(catalog_budget(context)), |budget| budget.0);
     // `paths` of skills are relative to the project: where one works, and the repository's top.
     let mut bases = vec![context.working_dir.clone()];
     let home = context.user.as_ref().map(|user| user.home.as_path());
     bases.extend(repository_top(&context.working_dir, home));
     let wanted = CatalogRequest {
-        format: args.format.map_or_else(|| configured(settings.format), Format::from),
+        format: args.format.map_or_else(|| configured_format(context), Format::from),
         budget,
         request: args.request.as_deref(),
         files: &args.files,

@@ -9,13 +9,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use metier_fs::{PiecewiseFile, ReadError, read_bounded, write_atomic};
+use metier_fs::{ReadError, write_atomic};
 use metier_skill::{
     Code, Diagnostic, DiagnosticAt, ParseOptions, Profile, Severity, TextEdit, apply_edits,
 };
 use serde::Serialize;
 
-use crate::commands::content::{Files, judge};
+use crate::commands::content::{Files, SkillMd, judge};
 use crate::context::{Context, FindArgs};
 use crate::error::{Exit, Result};
 use crate::output::{Output, write_json};
@@ -23,9 +23,6 @@ use crate::render::diagnostic::draw;
 use crate::render::style::{DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, diff, safe, sarif};
 use targets::{Target, targets};
-
-/// The largest `SKILL.md` that is checked.
-const LARGEST: u64 = 16 << 20;
 
 /// Check skills and draw each fault under its source line.
 ///
@@ -130,15 +127,15 @@ impl Checked {
     fn add(&mut self, target: &Target, profile: Profile, args: &CheckArgs, context: &Context) {
         let path = target.file.clone();
         let file = shown(&path, context);
-        let (mut source, problem) = match (&target.problem, read_skill(&path)) {
-            (Some(problem), _) => (Vec::new(), Some(problem.clone())),
-            (None, Ok(source)) => (source, None),
-            (None, Err(error)) => (Vec::new(), Some(unreadable(&error))),
+        let (mut skill_md, problem) = match (&target.problem, SkillMd::read(&path)) {
+            (Some(problem), _) => (SkillMd::default(), Some(problem.clone())),
+            (None, Ok(skill_md)) => (skill_md, None),
+            (None, Err(error)) => (SkillMd::default(), Some(unreadable(&error))),
         };
         if let Some(problem) = problem {
             let is_skill =
                 path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
-            let diagnostics = vec![problem];
+            let (source, diagnostics) = (skill_md.bytes, vec![problem]);
             self.skills.push(CheckedSkill { file, source, diagnostics, diff: None, is_skill });
             return;
         }
@@ -152,15 +149,20 @@ impl Checked {
         // Where the folder cannot be listed, nothing is said about its files.
         let unknown = Files { rows: Vec::new(), truncated: true };
         let files = Files::below(directory).unwrap_or(unknown).names();
-        let mut diagnostics = judge(&source, &path, &options, &files);
+        let mut diagnostics = judge(&skill_md, &path, &options, &files);
         let mut shown_diff = None;
         let edits: Vec<TextEdit> =
             diagnostics.iter().filter_map(|d| d.fix.as_deref().cloned()).collect();
         if (args.fix || args.diff) && !edits.is_empty() {
-            let mended = apply_edits(&source, &edits);
-            let mend = if args.fix { write_mended(&path, &mended) } else { Ok(()) };
+            let mended = apply_edits(&skill_md.bytes, &edits);
+            let mend = match (skill_md.is_whole(), args.fix) {
+                // What was not read would be lost.
+                (false, _) => Err("the file is too large to be mended".to_owned()),
+                (true, true) => write_mended(&path, &mended),
+                (true, false) => Ok(()),
+            };
             match mend {
-                Ok(()) => shown_diff = Some(diff::unified(&file, &source, &mended)),
+                Ok(()) => shown_diff = Some(diff::unified(&file, &skill_md.bytes, &mended)),
                 Err(message) => {
                     let code = Code::FileUnwritable;
                     diagnostics.insert(0, Diagnostic::about_file(code, Severity::Error, message));
@@ -168,14 +170,19 @@ impl Checked {
             }
             if args.fix && shown_diff.is_some() {
                 self.fixed += edits.len();
-                source = mended;
-                diagnostics = judge(&source, &path, &options, &files);
+                skill_md = SkillMd::whole(mended);
+                diagnostics = judge(&skill_md, &path, &options, &files);
+            }
+        }
+        if !skill_md.is_whole() {
+            for diagnostic in &mut diagnostics {
+                diagnostic.fix = None;
             }
         }
         if args.quiet {
             diagnostics.retain(|diagnostic| diagnostic.severity > Severity::Note);
         }
-        let diff = shown_diff;
+        let (source, diff) = (skill_md.bytes, shown_diff);
         self.skills.push(CheckedSkill { file, source, diagnostics, diff, is_skill: true });
     }
 
@@ -190,19 +197,6 @@ impl Checked {
             fixable: all().filter(|diagnostic| diagnostic.fix.is_some()).count(),
             fixed: self.fixed,
         }
-    }
-}
-
-/// The file; of one that is too large to check whole, the beginning.
-fn read_skill(path: &Path) -> std::result::Result<Vec<u8>, ReadError> {
-    match read_bounded(path, LARGEST) {
-        Err(ReadError::TooLarge(_)) => {
-            let file = PiecewiseFile::open(path)?;
-            let mut bytes = vec![0; usize::try_from(LARGEST).unwrap_or(0)];
-            file.read_at(0, &mut bytes)?;
-            Ok(bytes)
-        }
-        other => other,
     }
 }
 

@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use metier_config::nearest;
-use metier_fs::{ReadError, TreeFile, TreeLimits, list_files, read_bounded};
-use metier_loader::SkillFiles;
+use metier_fs::{PiecewiseFile, ReadError, TreeFile, TreeLimits, list_files, read_bounded};
+use metier_loader::{BodyLimits, SkillFiles};
 use metier_registry::{Entry, Scan};
 use metier_skill::{
-    Code, Diagnostic, FileNames, ParseOptions, Source, check, check_references, estimate_tokens,
+    Code, Diagnostic, FileNames, ParseOptions, Profile, Severity, Source, check, check_references,
+    estimate_tokens,
 };
 use metier_tools::shelf::{compiled_in, open_files};
 use serde::Serialize;
@@ -19,8 +20,42 @@ use crate::commands::list::path_text;
 use crate::error::{CommandError, Result};
 use crate::render::safe;
 
-/// The largest `SKILL.md` whose body is read for its size and diagnostics.
-const LARGEST_BODY: u64 = 16 << 20;
+/// The most of a `SKILL.md` that is read to be judged.
+const LARGEST: usize = 16 << 20;
+
+/// A `SKILL.md` as it is judged: of one that is very large, the beginning.
+#[derive(Default)]
+pub(crate) struct SkillMd {
+    pub(crate) bytes: Vec<u8>,
+    /// The size of the whole file.
+    pub(crate) size: u64,
+}
+
+impl SkillMd {
+    pub(crate) fn read(path: &Path) -> std::result::Result<Self, ReadError> {
+        match read_bounded(path, LARGEST as u64) {
+            Err(ReadError::TooLarge(_)) => {
+                let file = PiecewiseFile::open(path)?;
+                let size = file.size();
+                let mut bytes = vec![0; LARGEST.min(usize::try_from(size).unwrap_or(LARGEST))];
+                file.read_at(0, &mut bytes)?;
+                // A character that the end cut in two is no fault of the file.
+                let cut = std::str::from_utf8(&bytes).err().filter(|it| it.error_len().is_none());
+                bytes.truncate(cut.map_or(bytes.len(), |it| it.valid_up_to()));
+                Ok(Self { bytes, size })
+            }
+            other => other.map(Self::whole),
+        }
+    }
+
+    pub(crate) fn whole(bytes: Vec<u8>) -> Self {
+        Self { size: bytes.len() as u64, bytes }
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.size == self.bytes.len() as u64
+    }
+}
 
 /// The skill that `name` means, or an error that says what to do.
 pub(crate) fn find<'s>(name: &str, scan: &'s Scan) -> Result<&'s Entry> {
@@ -68,7 +103,7 @@ impl FileKind {
 
 /// A skill's files, from disk or from the binary.
 pub(crate) struct Content {
-    pub(crate) skill_md: Vec<u8>,
+    pub(crate) skill_md: SkillMd,
     pub(crate) files: Files,
 }
 
@@ -83,17 +118,12 @@ impl Content {
         let files = Files::list(entry)?;
         if entry.source == Source::Builtin {
             let own = compiled_in(entry).find(|(path, _)| *path == "SKILL.md");
-            return Ok(Self {
-                skill_md: own.map_or(Vec::new(), |(_, bytes)| bytes.to_vec()),
-                files,
-            });
+            let bytes = own.map_or(Vec::new(), |(_, bytes)| bytes.to_vec());
+            return Ok(Self { skill_md: SkillMd::whole(bytes), files });
         }
         let file = skill_file(&entry.path);
-        let skill_md = match read_bounded(&file, LARGEST_BODY) {
-            // A body that large is not read for its cost; the loader would refuse it anyway.
-            Err(ReadError::TooLarge(_)) => Vec::new(),
-            other => other.map_err(|error| unreadable(&file, &error.to_string()))?,
-        };
+        let skill_md =
+            SkillMd::read(&file).map_err(|error| unreadable(&file, &error.to_string()))?;
         Ok(Self { skill_md, files })
     }
 }
@@ -221,15 +251,23 @@ fn not_found(name: &str, scan: &Scan) -> CommandError {
 /// Everything worth saying about the file at `path`: its name, its content, and what its body says
 /// about the other `files` of the skill.
 pub(crate) fn judge(
-    source: &[u8],
+    skill_md: &SkillMd,
     path: &Path,
     options: &ParseOptions<'_>,
     files: &FileNames,
 ) -> Vec<Diagnostic> {
+    let source = &skill_md.bytes;
     let parsed = check(source, options);
     let mut diagnostics = parsed.diagnostics;
     if let Some(start) = parsed.body {
         diagnostics.extend(check_references(source, start, options.profile, files));
+    }
+    let most = BodyLimits::default().file_bytes;
+    if skill_md.size > most && options.profile != Profile::Spec {
+        let message =
+            format!("the file has {} bytes; more than {most} are not loaded", skill_md.size);
+        let code = Code::SkillUnloadable;
+        diagnostics.insert(0, Diagnostic::about_file(code, Severity::Error, message));
     }
     let lower = path.file_name().is_some_and(|name| name == "skill.md");
     if let Some(severity) = Code::FileNameCase.severity(options.profile).filter(|_| lower) {

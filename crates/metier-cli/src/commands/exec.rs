@@ -32,8 +32,8 @@ use crate::context::{Context, FindArgs, own_binary, program_dirs, promised_varia
 use crate::error::{CommandError, Exit, Result};
 use crate::guard::{Guard, unusable};
 use crate::output::{Output, remark, write_json};
-use crate::render::safe;
 use crate::render::style::{DIM, YELLOW, paint};
+use crate::render::{count, safe};
 
 /// Run one script of a skill, if the policy allows it, in the sandbox.
 ///
@@ -162,7 +162,7 @@ fn preflight(entry: &Entry, context: &Context, scan: &Scan) -> Result<()> {
     ))
 }
 
-fn search_path(context: &Context) -> SearchPath {
+pub(crate) fn search_path(context: &Context) -> SearchPath {
     let home = context.user.as_ref().map(|user| user.home.clone());
     let workspace = context.workspace();
     // Everything would be untrusted below a workspace that holds the home directory or is `/`.
@@ -247,17 +247,33 @@ fn started(
     if let Some(kept) = outcome.kept.as_ref().filter(|_| !json) {
         // Events end early, so that nobody who follows a run is drowned; here all of it is wanted.
         let [out, err] = printed.map(AtomicUsize::into_inner);
-        let _ = rest_of(&kept.join("stdout"), out).map(|text| pass_on(&text, io::stdout().lock()));
-        let _ = rest_of(&kept.join("stderr"), err).map(|text| pass_on(&text, io::stderr().lock()));
+        let [out, err] = [("stdout", out), ("stderr", err)].map(|(name, printed)| {
+            let stored = stored(&kept.join(name));
+            (stored.len() as u64, rest_of(&stored, printed))
+        });
+        let _ = pass_on(&out.1, io::stdout().lock());
+        let _ = pass_on(&err.1, io::stderr().lock());
+        let report = &outcome.report;
+        let missing =
+            report.stdout.bytes.saturating_sub(out.0) + report.stderr.bytes.saturating_sub(err.0);
+        if missing > 0 {
+            let warning = paint(YELLOW, "warning");
+            remark(&format!("{warning}: {missing} bytes of its output were left out"));
+        }
     }
     Ok(outcome)
 }
 
-/// What of a stored stream was not printed yet.
-fn rest_of(file: &Path, printed: usize) -> Option<String> {
+/// A stored stream, as far as it was stored.
+fn stored(file: &Path) -> Vec<u8> {
     const LARGEST: u64 = 1 << 30;
-    let bytes = metier_fs::read_bounded(file, LARGEST).ok()?;
-    Some(String::from_utf8_lossy(bytes.get(printed..)?).into_owned())
+    metier_fs::read_bounded(file, LARGEST).unwrap_or_default()
+}
+
+/// What of a stored stream was not printed yet. Events are text, so it is counted in text: a byte
+/// that is none was printed as three.
+fn rest_of(stored: &[u8], printed: usize) -> String {
+    String::from_utf8_lossy(stored).get(printed..).unwrap_or_default().to_owned()
 }
 
 /// What a script printed: into a pipe as it is, to a terminal without what could take that over.
@@ -284,7 +300,7 @@ pub(crate) fn least_tier(context: &Context) -> Tier {
 
 /// Whether a variable's value is not to be shown: every one that was passed, unless its name says
 /// that it is harmless.
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     const PLAIN: &[&str] = &["LANG", "LANGUAGE", "TZ", "TERM", "CI", "DEBUG", "NO_COLOR", "EDITOR"];
     const ENDS: &[&str] = &["_NAME", "_DIR", "_PATH", "_HOME", "_MODE", "_LEVEL", "_REGION"];
     let name = name.to_ascii_uppercase();
@@ -351,7 +367,10 @@ impl Output for Ran {
         let tier = report.tier;
         let masked = match report.masked {
             0 => String::new(),
-            count => format!(", {count} secrets masked"),
+            number => {
+                let number = usize::try_from(number).unwrap_or(usize::MAX);
+                format!(", {} masked", count(number, "secret"))
+            }
         };
         let time = report.elapsed.as_secs_f64();
         remark(&paint(

@@ -76,10 +76,11 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
             .and_then(|name| name.to_str())
             .map(|name| name.trim_start_matches("builtin:")),
     };
-    let parsed = parse(&content.skill_md, &options);
+    let parsed = parse(&content.skill_md.bytes, &options);
     let names = content.files.names();
     let diagnostics = judge(&content.skill_md, &skill_file(&entry.path), &options, &names);
-    let body = String::from_utf8_lossy(&content.skill_md[parsed.body.unwrap_or(0)..]).into_owned();
+    let body =
+        String::from_utf8_lossy(&content.skill_md.bytes[parsed.body.unwrap_or(0)..]).into_owned();
     let mut entry_json = serde_json::to_value(entry)
         .map_err(|error| CommandError::failed("internal", error.to_string()))?;
     entry_json["diagnostics"] = serde_json::to_value(&diagnostics).unwrap_or_default();
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
         conflict: conflict.cloned(),
         shown: entry.clone(),
         diagnostics,
-        source: content.skill_md,
+        source: content.skill_md.bytes,
     }))
 }
 

@@ -9,14 +9,17 @@ use metier_loader::{
     Lines, LoadError, Loaded, Next, Part, ResourceLimits, ResourceQuery, inject, invoke, load_body,
     load_raw, load_resource,
 };
+use metier_policy::{Effect, Invoker};
+use metier_registry::{Entry, Scan};
+use metier_tools::LoadGate;
 use metier_tools::shelf::file_names;
 
 use crate::commands::content::{files_of, find};
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, remark, write_json};
-use crate::render::safe;
 use crate::render::style::{DIM, YELLOW, paint};
+use crate::render::{count, safe};
 
 /// Print a skill's body, or one part of one of its files, within the limits a model gets.
 ///
@@ -66,6 +69,10 @@ struct Raw(Vec<u8>);
 pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>> {
     let scan = context.scan(&args.find);
     let entry = find(&args.name, &scan)?;
+    if args.arguments.is_some() || args.block {
+        // What an agent would get, an agent must be allowed to get.
+        allowed(args, context, &scan, entry)?;
+    }
     let files = files_of(entry)?;
     let path = args.path.as_deref();
     if args.raw {
@@ -100,6 +107,28 @@ pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>>
     Ok(Box::new(Text(loaded)))
 }
 
+/// A skill that no rule lets anybody load is not shown as it would be loaded. An open question is no
+/// reason: it is the user who looks.
+fn allowed(args: &ReadArgs, context: &Context, scan: &Scan, entry: &Entry) -> Result<()> {
+    let guard = context.guard(&args.find, scan)?;
+    let gate = LoadGate {
+        policy: &guard.policy,
+        answers: &guard.answers,
+        trusted: &guard.trusted,
+        now: guard.now,
+        invoker: Invoker::User,
+        index: &scan.index,
+    };
+    let Some(decision) = gate.decision(entry).filter(|found| found.effect == Effect::Deny) else {
+        return Ok(());
+    };
+    let message = format!("the skill may not be loaded: {}", decision.sentences().join("; "));
+    let mut told = CommandError::failed("denied", safe(&message).into_owned())
+        .help("`metier explain load_skill NAME` names the rule and its file");
+    told.exit = Exit::Denied;
+    Err(told)
+}
+
 fn refused(error: &LoadError) -> CommandError {
     let mut told = CommandError::failed(error.code(), error.to_string()).help(error.help());
     if matches!(error, LoadError::NotInvocable(_)) {
@@ -130,13 +159,17 @@ impl Output for Text {
             ));
             remark(&paint(DIM, format!("sections: {}", safe(&report.headings.join(", ")))));
         }
+        if text.is_empty() && report.total_lines > 0 {
+            let size = count(report.total_lines, "line");
+            remark(&paint(DIM, format!("nothing is there: {} has {size}", safe(&report.path))));
+        }
         for omitted in &report.omitted {
             remark(&paint(
                 DIM,
                 format!(
-                    "left out: {} ({} lines): {}",
+                    "left out: {} ({}): {}",
                     safe(&omitted.heading),
-                    omitted.lines,
+                    count(omitted.lines, "line"),
                     option(&omitted.load)
                 ),
             ));

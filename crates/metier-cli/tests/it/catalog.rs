@@ -4,7 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::Value;
 
-use crate::support::{document, json, keys, run, shown, texts};
+use crate::support::{builtin, document, json, keys, run, shown, texts};
 
 /// A project with three skills of its own that a model may see, one for people and one for tables.
 fn shelf() -> TestHome {
@@ -41,7 +41,8 @@ fn the_default_is_one_line_a_skill() {
             "- name=release | source=project | description=Write release notes.",
         ]
     );
-    assert!(output.stderr.contains("tokens, no limit: 5 in full, 0 by name, 2 left out"));
+    let told = format!("tokens, no limit: {} in full, 0 by name, 2 left out", builtin() + 3);
+    assert!(output.stderr.contains(&told), "{output:?}");
 }
 
 #[test]
@@ -51,15 +52,18 @@ fn every_skill_is_explained() {
     insta::assert_snapshot!(shown(&home, &run(&home, &args)), @"
     exit: 0
     ---- stdout
-    NAME         SHOWN     TOKENS  WHY
-    pdf-forms    in full   20      number 1 for this request
-    photos       in full   18      there was room left
-    profile-csv  by name           no room for its description
-    release      by name           no room for its description
-    write-skill  by name           no room for its description
-    tables       left out          it applies to *.csv and no such file is worked on
-    deploy       left out          only a person may invoke it (`disable-model-invocation`)
-    76 of 90 tokens: 2 in full, 3 by name, 2 left out
+    NAME              SHOWN     TOKENS  WHY
+    pdf-forms         in full   20      number 1 for this request
+    photos            in full   18      there was room left
+    csv-summary       by name           no room for its description
+    profile-csv       by name           no room for its description
+    project-overview  by name           no room for its description
+    release           by name           no room for its description
+    review-skill      by name           no room for its description
+    write-skill       by name           no room for its description
+    tables            left out          it applies to *.csv and no such file is worked on
+    deploy            left out          only a person may invoke it (`disable-model-invocation`)
+    88 of 90 tokens: 2 in full, 6 by name, 2 left out
 
     ---- stderr
     ");

@@ -322,3 +322,14 @@ fn a_glob_that_no_file_can_match_is_told_under_its_line() {
     home.write("project/x/SKILL.md", text.replace("[abc", "[abc]*.{ts,tsx}"));
     assert_eq!(run(&home, &["check", "x"]).stdout, "1 skill checked: no faults\n");
 }
+
+/// Few lines can be as much as many: a loader leaves something out by either measure.
+#[test]
+fn a_body_with_very_many_characters_in_few_lines_is_told() {
+    let home = TestHome::new();
+    let text = |chars| format!("---\nname: x\ndescription: d\n---\n{}\n", "\u{5b57}".repeat(chars));
+    home.write("project/x/SKILL.md", text(39_999));
+    assert_eq!(codes(&home, &["x"]), Vec::<String>::new());
+    home.write("project/x/SKILL.md", text(40_000));
+    assert_eq!(codes(&home, &["x"]), ["body-too-long"]);
+}

@@ -165,6 +165,23 @@ fn fix_leaves_a_linked_file_alone_and_says_so() {
     assert_eq!(std::fs::read_to_string(&real).expect("reads"), text, "a link may lead anywhere");
 }
 
+/// Of a file that large only the beginning is read, and writing that back would cost the rest.
+#[test]
+fn fix_never_shortens_a_file_that_is_too_large_to_read_whole() {
+    let home = TestHome::new();
+    let mut text = "---\nname: x\ndescription: Use when: asked\n---\nDo it.\n".to_owned();
+    text.push_str(&"one more line of it\n".repeat(900_000));
+    let path = home.write("project/x/SKILL.md", &text);
+    for way in ["--fix", "--diff"] {
+        let output = run(&home, &["check", way, "x"]);
+        assert_eq!(output.code, 1);
+        assert!(output.stdout.contains("error[file-unwritable]: "), "{output:?}");
+        assert!(!output.stdout.contains("+++ "), "{output:?}");
+        assert!(output.stdout.ends_with("2 errors, 2 warnings\n"), "none is promised: {output:?}");
+    }
+    assert!(std::fs::read(&path).expect("reads") == text.as_bytes(), "every byte is there");
+}
+
 #[test]
 fn one_file_that_cannot_be_written_keeps_no_other_from_being_mended() {
     let home = TestHome::new();

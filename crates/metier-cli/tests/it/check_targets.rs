@@ -3,7 +3,7 @@
 
 use metier_testkit::TestHome;
 
-use crate::support::{run, run_in, shown, texts};
+use crate::support::{run, run_in, run_unprivileged, shown, texts};
 
 /// A repairable description: a warning in the default profile.
 const COLON: &str = "---\nname: colon\ndescription: Use when: asked\n---\nDo it.\n";
@@ -110,4 +110,39 @@ fn without_a_path_and_without_a_skill_there_is_advice() {
     error: there is no skill in this directory or in the project's skill folders
     help: name a skill's folder: metier check PATH
     ");
+}
+
+/// A folder that was named and has no skill is a fault, whatever else there is to say about it.
+#[test]
+fn a_folder_with_no_skill_in_it_fails_though_something_was_found() {
+    let home = TestHome::new();
+    home.write("project/mixed/Skill.md", COLON);
+    std::fs::create_dir_all(home.project().join("gone")).expect("directories");
+    std::os::unix::fs::symlink("nowhere", home.project().join("gone/SKILL.md")).expect("a link");
+    for arguments in [&["check", "mixed"][..], &["check", "--spec", "mixed"]] {
+        let output = run(&home, arguments);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stdout.contains("[file-name-case]: the file is called `Skill.md`"));
+        assert!(output.stdout.contains("error[file-missing]: there is no `SKILL.md`"));
+    }
+    let inside = run_in(&home, "project/mixed", &["check"]);
+    assert_eq!(inside.code, 1, "{inside:?}");
+    assert!(inside.stdout.contains("error[file-missing]"), "{inside:?}");
+    let gone = run(&home, &["check", "gone"]);
+    assert_eq!(gone.code, 1, "{gone:?}");
+    assert!(gone.stdout.ends_with("1 skill checked: 1 error\n"), "{gone:?}");
+}
+
+#[test]
+fn a_folder_that_may_not_be_read_is_told_once() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let home = TestHome::new();
+    let locked = home.skill("project/locked", "locked", "Fine.");
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o000)).expect("chmod");
+    let output = run_unprivileged(&home, &["check", "locked"]);
+    std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o755)).expect("chmod");
+    let Some(output) = output else { return };
+    assert_eq!(output.code, 1);
+    assert_eq!(output.stdout.matches("error[root-unreadable]").count(), 1, "{output:?}");
 }

@@ -12,6 +12,16 @@ fn setting<'a>(shown: &'a Value, key: &str) -> &'a Value {
 }
 
 #[test]
+fn a_configuration_that_is_a_link_to_nowhere_is_not_the_same_as_none() {
+    let home = TestHome::new();
+    home.write("home/.agent/x", "");
+    let link = home.path().join("home/.agent/config.json");
+    std::os::unix::fs::symlink("nowhere.json", link).expect("links");
+    let output = run(&home, &["list", "--json"]);
+    assert_eq!(document(&home, &output, 1)["error"]["code"], "config-unreadable");
+}
+
+#[test]
 fn the_defaults() {
     let home = TestHome::new();
     insta::assert_snapshot!(shown(&home, &run(&home, &["config"])), @r#"
@@ -27,6 +37,8 @@ fn the_defaults() {
     model.provider                                "router"  default
     model.name                                    null      default
     model.base_url                                null      default
+    model.key_env                                 null      default
+    model.key_command                             null      default
     model.params                                  {}        default
     execution.require_approval_for                []        default
     execution.timeout_s                           60        default

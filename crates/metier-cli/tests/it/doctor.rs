@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::support::{document, json, keys, run, run_unprivileged, shown, texts};
+use crate::support::{builtin, document, json, keys, run, run_unprivileged, shown, texts};
 
 const ROOT: &str = "project/.agents/skills";
 
@@ -63,8 +63,8 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
     37 more folders would be searched if they existed (metier roots --all)
 
     Skills
-      3 skills: 3 listed
-      of 5 SKILL.md files found: 1 ignored, 1 shadowed
+      6 skills: 6 listed
+      of 8 SKILL.md files found: 1 ignored, 1 shadowed
 
     Cost
       LISTED  LOADED  LINES  SKILL
@@ -127,7 +127,7 @@ fn the_document_has_stable_keys() {
     );
     assert_eq!(
         (&totals["found"], &totals["skills"], &totals["listed"]),
-        (&json!(3), &json!(3), &json!(3))
+        (&json!(builtin() + 1), &json!(builtin() + 1), &json!(builtin() + 1))
     );
     let sum: u64 = document["skills"]
         .as_array()
@@ -329,7 +329,8 @@ fn long_lists_are_cut_unless_all_is_asked_for() {
         skill(&home, &format!("{ROOT}/s{at:02}"), "See [a](references/a.md).\n");
     }
     let page = run(&home, &["doctor"]).stdout;
-    assert_eq!(page.matches("and 7 more (metier doctor --all)").count(), 1, "{page}");
+    let more = format!("and {} more (metier doctor --all)", 5 + builtin());
+    assert_eq!(page.matches(&more).count(), 1, "{page}");
     assert_eq!(page.matches("and 5 more (metier doctor --all)").count(), 1, "{page}");
     assert_eq!(page.matches("help:").count(), 1, "advice is given once: {page}");
     let all = run(&home, &["doctor", "--all"]).stdout;
@@ -349,10 +350,12 @@ fn a_skill_that_only_a_person_starts_or_that_is_off_is_not_listed() {
     let totals = json(&home, &["doctor", "--json"])["totals"].clone();
     assert_eq!(
         (&totals["skills"], &totals["enabled"], &totals["listed"]),
-        (&json!(4), &json!(3), &json!(2))
+        (&json!(builtin() + 2), &json!(builtin() + 1), &json!(builtin()))
     );
     let page = run(&home, &["doctor"]).stdout;
-    assert!(page.contains("4 skills: 2 listed, 1 for people only, 1 off\n"), "{page}");
+    let told =
+        format!("{} skills: {} listed, 1 for people only, 1 off\n", builtin() + 2, builtin());
+    assert!(page.contains(&told), "{page}");
 }
 
 #[test]
@@ -414,9 +417,10 @@ fn a_skill_for_some_files_is_not_listed_in_every_request() {
     let row = row.iter().find(|it| it["name"] == "sheets").expect("sheets");
     assert_eq!(row["listed"], json!(false));
     let totals = &document["totals"];
-    assert_eq!((&totals["listed"], &totals["conditional"]), (&json!(2), &json!(1)));
+    assert_eq!((&totals["listed"], &totals["conditional"]), (&json!(builtin()), &json!(1)));
     let page = run(&home, &["doctor"]).stdout;
-    assert!(page.contains("3 skills: 2 listed, 1 for some files only\n"), "{page}");
+    let told = format!("{} skills: {} listed, 1 for some files only\n", builtin() + 1, builtin());
+    assert!(page.contains(&told), "{page}");
 }
 
 #[test]

@@ -101,12 +101,102 @@ fn without_a_terminal_the_command_that_lets_it_pass_is_printed() {
     };
     let passed = pasted(command);
     assert_eq!((passed.code, passed.stdout.as_str()), (0, "ran it's me\n"), "{passed:?}");
-    assert_eq!(pasted(command).code, 3, "once is once");
+    for _ in 0..3 {
+        let again = pasted(command);
+        assert_eq!(again.code, 3, "once is once, and a refusal is no new leave: {again:?}");
+    }
     // Nothing is remembered, and the approval is good for no other request.
     assert_eq!(run(&home, &["exec", "work", "scripts/run.sh", "--", "it's me"]).code, 3);
     assert_eq!(pasted(&command.replace("me'", "you'")).code, 3);
     home.write(&format!("{SKILL}/scripts/run.sh"), "echo changed\n");
     assert_eq!(pasted(command).code, 3, "a changed script was never approved");
+}
+
+#[test]
+fn the_printed_command_lets_odd_arguments_pass_as_they_were() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    skill(&home, "", "scripts/run.sh", "printf '<%s>' \"$@\"\n");
+    let odd =
+        ["two\nlines\ttab", "end\n\n", "esc\u{1b}[2J%d\\n", "\u{202e}back", "$(id) `id` it's", ""];
+    let args = [&["exec", "work", "scripts/run.sh", "--"], &odd[..]].concat();
+    let refused = run(&home, &args);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    let command = refused.stderr.split("pass, once: ").nth(1).expect("a command");
+    assert!(!command.contains(['\u{1b}', '\u{202e}']), "it could deceive who pastes it: {command}");
+    let line = command.trim().replacen("metier", METIER, 1);
+    let passed = TestHome::finish(home.command("sh").args(["-c", &line]));
+    let expected: String = odd.iter().map(|word| format!("<{word}>")).collect();
+    assert_eq!((passed.code, passed.stdout.as_str()), (0, expected.as_str()), "{command}");
+}
+
+#[test]
+fn a_script_does_not_read_the_keys_in_a_workspace() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    let script = "cd \"$WORKSPACE_DIR\"\ncat app/.env.example app/main.py\n\
+                  cat .env app/.env.local link app/id_rsa || true\n";
+    skill(&home, "", "scripts/run.sh", script);
+    for secret in ["project/.env", "project/app/.env.local", "project/app/id_rsa"] {
+        home.write(secret, "KEY-OF-THE-PROJECT");
+    }
+    home.write("project/app/.env.example", "template ");
+    home.write("project/app/main.py", "code\n");
+    std::os::unix::fs::symlink(".env", home.path().join("project/link")).expect("links");
+    let document = exec(&home, &["scripts/run.sh"]);
+    assert_eq!(document["stdout"], "template code\n", "{document}");
+}
+
+#[test]
+fn only_the_outputs_of_a_script_are_kept() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    let script = "env > tmp/env; env > .profile; mkdir x; env > x/y; echo kept > outputs/file\n";
+    skill(&home, "", "scripts/run.sh", script);
+    home.write("home/.agent/config.json", r#"{"execution": {"env": ["SHOP_TOKEN"]}}"#);
+    let output =
+        TestHome::finish(home.command(METIER).env("SHOP_TOKEN", "canary-in-the-mine").args([
+            "exec",
+            "--json",
+            "--yes",
+            "work",
+            "scripts/run.sh",
+        ]));
+    let document: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let file = document["outputs"][0].as_str().expect("a file");
+    assert_eq!(std::fs::read_to_string(file).expect("kept"), "kept\n");
+    let found =
+        TestHome::finish(home.command("grep").args(["-rl", "canary-in-the-mine"]).arg(home.path()));
+    assert_eq!((found.code, found.stdout.as_str()), (1, ""), "the canary is in no file");
+}
+
+#[test]
+fn long_output_that_is_no_text_loses_no_line_and_what_is_cut_is_told() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    let script = "i=0; while [ $i -lt 4000 ]; do printf 'z\\351ro %04d\\n' $i; i=$((i+1)); done\n";
+    skill(&home, "", "scripts/run.sh", script);
+    let output = run(&home, &["exec", "--yes", "work", "scripts/run.sh"]);
+    let numbers: Vec<&str> =
+        output.stdout.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    let expected: Vec<String> = (0..4000).map(|number| format!("{number:04}")).collect();
+    assert_eq!(numbers, expected);
+    skill(&home, "", "scripts/run.sh", "head -c 70000000 /dev/zero | tr '\\0' a\n");
+    let output = run(&home, &["exec", "--yes", "work", "scripts/run.sh"]);
+    assert_eq!(output.stdout.len(), 64 << 20);
+    assert!(
+        output.stderr.contains("2891136 bytes of its output were left out"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]

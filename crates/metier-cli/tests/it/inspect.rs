@@ -326,3 +326,26 @@ fn copies_are_told() {
     let human = home.scrub(&run(&home, &["inspect", "pdf"]).stdout);
     assert!(human.contains("  also at         [T]/home/.agents/skills/pdf\n"), "{human}");
 }
+
+/// The largest is a hole on disk: what is judged is a beginning, and time and memory are bounded.
+#[test]
+fn a_skill_that_no_loader_would_read_is_listed_and_says_so() {
+    let home = TestHome::new();
+    let head = "---\nname: huge\ndescription: Fine.\n---\nDo it.\n";
+    let path = home.write("project/.agents/skills/huge/SKILL.md", head);
+    for bytes in [2_000_001, 3 << 30] {
+        let file = std::fs::File::options().write(true).open(&path).expect("opens");
+        file.set_len(bytes).expect("a sparse file");
+        let document = document(&home, &run(&home, &["inspect", "huge", "--json"]), 0);
+        let found = document["diagnostics"].as_array().expect("a list");
+        let codes: Vec<&str> = found.iter().filter_map(|it| it["code"].as_str()).collect();
+        assert!(codes.contains(&"skill-unloadable"), "{codes:?}");
+        assert!(!codes.contains(&"file-empty"), "{codes:?}");
+        let checked = run(&home, &["check", ".agents/skills/huge"]);
+        assert_eq!(checked.code, 1);
+        let wanted = format!("error[skill-unloadable]: the file has {bytes} bytes; ");
+        assert!(checked.stdout.contains(&wanted), "{checked:?}");
+    }
+    // The public specification has no such limit.
+    assert_eq!(run(&home, &["check", "--spec", ".agents/skills/huge"]).code, 0);
+}

@@ -4,7 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::support::{json, many_skills, run, shown_own, texts};
+use crate::support::{builtin, json, many_skills, run, shown_own, texts};
 
 fn own_names(listing: &Value) -> Vec<&str> {
     let skills = listing["skills"].as_array().expect("skills").iter();
@@ -36,7 +36,10 @@ fn a_root_with_too_many_entries_is_cut_and_the_cut_is_told() {
     assert_eq!(human.code, 0);
     assert_eq!(
         human.stderr,
-        "1002 skills in 2 roots; 1 not searched (metier list --all says why); a limit cut the search\n"
+        format!(
+            "{} skills in 2 roots; 1 not searched (metier list --all says why); a limit cut the search\n",
+            1000 + builtin()
+        )
     );
     home.write("home/.agent/config.json", r#"{"security": {"max_walk_entries": 3000}}"#);
     let whole = json(&home, &["list", "--json"]);
@@ -56,8 +59,8 @@ fn skills_below_the_depth_limit_are_told() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    near         project  Near.
+    NAME              SOURCE   DESCRIPTION
+    near              project  Near.
 
     Not searched
       [T]/project/.agents/skills/a/b/c  walk-too-deep
@@ -65,7 +68,7 @@ fn skills_below_the_depth_limit_are_told() {
         help: Name the deeper directory as a root of its own, or raise `security.max_walk_depth`.
 
     ---- stderr
-    3 skills in 2 roots; 1 not searched; a limit cut the search
+    6 skills in 2 roots; 1 not searched; a limit cut the search
     ");
 }
 

@@ -15,16 +15,19 @@ use crate::support::{METIER, at, json, run, run_unprivileged, shown, shown_own};
 #[test]
 fn an_empty_place_has_the_compiled_in_skills() {
     let home = TestHome::new();
-    insta::assert_snapshot!(shown(&home, &run(&home, &["list"])), @"
+    insta::assert_snapshot!(shown(&home, &run(&home, &["list"])), @r#"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    profile-csv  builtin  Profile a CSV or TSV file - rows, columns, types, missing values, ranges and most frequent values - and report what looks wrong. Use when somebody has tabular data, a data export or a spreadsheet saved as CSV and wants to know what is in it or whether it is clean.
-    write-skill  builtin  Write, review or improve an Agent Skill (a folder with a SKILL.md). Use when somebody wants a new skill, asks why a skill does not trigger, or wants its frontmatter, description, steps or file layout checked.
+    NAME              SOURCE   DESCRIPTION
+    csv-summary       builtin  Summarise a CSV or TSV file - count, sum, mean, minimum and maximum of its numeric columns, for the whole table or grouped by a column. Use when somebody wants totals, averages or a breakdown of tabular data, such as "sum the units in orders.csv" or "sales by region". Do NOT use for data quality checks, types or duplicates (use profile-csv), for Excel workbooks, or for charts.
+    profile-csv       builtin  Profile the quality of a CSV or TSV file - column types, empty values, mixed types, duplicate rows, ranges and most frequent values - and report what looks wrong. Use when somebody asks whether a data export or a spreadsheet saved as CSV is clean, or wants it checked before it is loaded somewhere. Do NOT use for totals, averages or a breakdown by a column (use csv-summary).
+    project-overview  builtin  Give an overview of a project or repository - title of its README, build files, programming languages by files and lines, largest folders. Use when somebody opens an unknown codebase and asks what it is, what it is written in, how it is laid out or where to start. Do NOT use to review, explain or change code, or for the history of commits.
+    review-skill      builtin  Review an existing Agent Skill (a folder with a SKILL.md) before it is shared or installed - does its description trigger, are its steps complete, are its scripts and tools safe - and report findings by severity. Use when somebody asks to review, audit or critique a skill, or whether a skill from elsewhere can be trusted. Do NOT use to write a new skill (use write-skill) or to review code that is not a skill.
+    write-skill       builtin  Write or improve an Agent Skill (a folder with a SKILL.md). Use when somebody wants a new skill, asks why a skill does not trigger, or wants its frontmatter, description, steps or file layout written or rewritten. Do NOT use to review or audit a skill that is finished (use review-skill).
 
     ---- stderr
-    2 skills in 1 root
-    ");
+    5 skills in 1 root
+    "#);
 }
 
 #[test]
@@ -40,13 +43,13 @@ fn an_explicit_root_beats_the_project_which_beats_the_user() {
     insta::assert_snapshot!(shown_own(&home, &output), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE    DESCRIPTION
-    pdf          explicit  The explicit one.
-    sheet        project   The project's.
-    slides       user      The user's.
+    NAME              SOURCE    DESCRIPTION
+    pdf               explicit  The explicit one.
+    sheet             project   The project's.
+    slides            user      The user's.
 
     ---- stderr
-    5 skills in 4 roots; 3 shadowed (metier list --all says why)
+    8 skills in 4 roots; 3 shadowed (metier list --all says why)
     ");
 }
 
@@ -61,16 +64,16 @@ fn the_first_of_two_roots_wins_and_a_folder_named_twice_counts_once() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &args)), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE    DESCRIPTION
-    pdf          explicit  From the first root.
-    sheet        explicit  Only there.
+    NAME              SOURCE    DESCRIPTION
+    pdf               explicit  From the first root.
+    sheet             explicit  Only there.
 
     Shadowed
       explicit:pdf#2  [T]/two/pdf
         a root of higher priority has a skill of that name: [T]/one/pdf
 
     ---- stderr
-    4 skills in 3 roots; 1 shadowed
+    7 skills in 3 roots; 1 shadowed
     ");
 }
 
@@ -81,15 +84,15 @@ fn a_users_skill_shadows_a_compiled_in_one() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    profile-csv  user     My own way.
+    NAME              SOURCE   DESCRIPTION
+    profile-csv       user     My own way.
 
     Shadowed
       builtin:profile-csv  builtin:profile-csv
         a root of higher priority has a skill of that name: [T]/home/.agent/skills/profile-csv
 
     ---- stderr
-    2 skills in 2 roots; 1 shadowed
+    5 skills in 2 roots; 1 shadowed
     ");
 }
 
@@ -158,8 +161,8 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &args)), @"
     exit: 1
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    pdf          project  The project's.
+    NAME              SOURCE   DESCRIPTION
+    pdf               project  The project's.
 
     Shadowed
       user:pdf  [T]/home/.agents/skills/pdf
@@ -185,13 +188,13 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
         help: Remove the link or restore its target.
 
     ---- stderr
-    3 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched
+    6 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched
     error: [T]/not-there: the root does not exist
     ");
     let brief = run(&home, &["list", "--root", &missing]);
     assert!(
         brief.stderr.starts_with(
-            "3 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched (metier list --all says why)\n"
+            "6 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched (metier list --all says why)\n"
         ),
         "{brief:?}"
     );
@@ -213,13 +216,13 @@ fn skills_that_are_off_or_for_people_only_are_marked() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    mine         project  [user only] Started by a person.
-    off          project  [off] Switched off by name.
-    off-too      project  [off] Switched off by id.
+    NAME              SOURCE   DESCRIPTION
+    mine              project  [user only] Started by a person.
+    off               project  [off] Switched off by name.
+    off-too           project  [off] Switched off by id.
 
     ---- stderr
-    5 skills in 2 roots
+    8 skills in 2 roots
     ");
 }
 
@@ -234,20 +237,20 @@ fn the_lenient_profile_lists_what_the_strict_one_leaves_out() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--profile", "lenient"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    quiet        project  
-    tags         project  A &lt;b&gt; tag
+    NAME              SOURCE   DESCRIPTION
+    quiet             project  
+    tags              project  A &lt;b&gt; tag
 
     ---- stderr
-    4 skills in 2 roots
+    7 skills in 2 roots
     ");
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--profile", "strict"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
+    NAME              SOURCE   DESCRIPTION
 
     ---- stderr
-    2 skills in 2 roots; 2 ignored (metier list --all says why)
+    5 skills in 2 roots; 2 ignored (metier list --all says why)
     ");
 }
 
@@ -261,11 +264,11 @@ fn one_skill_reached_by_a_link_or_a_copy_is_one_row() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    pdf          project  One skill.
+    NAME              SOURCE   DESCRIPTION
+    pdf               project  One skill.
 
     ---- stderr
-    3 skills in 4 roots
+    6 skills in 4 roots
     ");
 }
 
@@ -282,8 +285,8 @@ fn of_two_with_one_name_in_one_root_the_later_one_wins() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    pdf          project  In b.
+    NAME              SOURCE   DESCRIPTION
+    pdf               project  In b.
 
     Shadowed
       project:pdf#2  [T]/project/.agents/skills/c/pdf
@@ -292,7 +295,7 @@ fn of_two_with_one_name_in_one_root_the_later_one_wins() {
         another skill of that name in the same root was modified later: [T]/project/.agents/skills/b/pdf
 
     ---- stderr
-    3 skills in 2 roots; 2 shadowed
+    6 skills in 2 roots; 2 shadowed
     ");
 }
 
@@ -310,7 +313,7 @@ fn a_root_that_may_not_be_read_is_told() {
     insta::assert_snapshot!(shown_own(&home, &output), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
+    NAME              SOURCE   DESCRIPTION
 
     Not searched
       [T]/project/.agents/skills  root-unreadable
@@ -318,7 +321,7 @@ fn a_root_that_may_not_be_read_is_told() {
         help: Check the permissions of the directory.
 
     ---- stderr
-    2 skills in 1 root; 1 not searched
+    5 skills in 1 root; 1 not searched
     ");
 }
 
@@ -329,7 +332,7 @@ fn names_that_are_no_text_are_shown_as_well_as_they_can_be() {
     std::fs::create_dir_all(&dir).expect("directories");
     std::fs::write(dir.join("SKILL.md"), skill_text("cafe", "Bytes.")).expect("writes");
     let human = run(&home, &["list"]);
-    assert!(human.stdout.contains("\ncafe         project  Bytes.\n"), "{human:?}");
+    assert!(human.stdout.contains("\ncafe              project  Bytes.\n"), "{human:?}");
     let listing = run(&home, &["list", "--json"]).json();
     let path = listing["skills"][0]["path"].as_str().expect("a path");
     assert!(path.ends_with("/caf\u{fffd}"), "{path}");

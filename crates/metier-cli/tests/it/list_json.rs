@@ -4,7 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::support::{at, document, entry, json, keys, many_skills, run, texts};
+use crate::support::{at, builtin, document, entry, json, keys, many_skills, run, texts};
 
 /// A skill that says everything a skill can say.
 const FULL: &str = "\
@@ -101,11 +101,11 @@ fn the_report_accounts_for_every_file() {
                 { "source": "explicit", "path": "[T]/none", "priority": 0, "state": "missing", "found": 0 },
                 { "source": "project", "path": "[T]/project/.agents/skills", "priority": 2, "state": "ok", "found": 1 },
                 { "source": "user", "path": "[T]/home/.agents/skills", "priority": 21, "state": "ok", "found": 2 },
-                { "source": "builtin", "path": "builtin:", "priority": 40, "state": "ok", "found": 2 },
+                { "source": "builtin", "path": "builtin:", "priority": 40, "state": "ok", "found": builtin() },
             ],
             "elapsed_ms": null,
-            "found": 5,
-            "valid": 4,
+            "found": 3 + builtin(),
+            "valid": 2 + builtin(),
             "ignored": [{
                 "path": "[T]/home/.agents/skills/broken",
                 "code": "description-missing",
@@ -209,7 +209,7 @@ fn the_document_is_the_same_with_a_cold_cache_a_warm_one_and_none() {
     let cold = json(&home, &["list", "--json"]);
     assert!(home.home().join(".cache/metier").exists(), "400 skills are worth a cache");
     let warm = json(&home, &["list", "--json"]);
-    assert_eq!(none["skills"].as_array().expect("a list").len(), 404);
+    assert_eq!(none["skills"].as_array().expect("a list").len(), 402 + builtin());
     assert_eq!(cold, none);
     assert_eq!(warm, none);
 }

@@ -179,7 +179,7 @@ fn a_linked_configuration_stays_a_link() {
     assert!(config(&home, "dotfiles/config.json").contains("builtin:write-skill"));
     std::fs::remove_file(&real).expect("removes");
     let error = document(&home, &run(&home, &["disable", "write-skill", "--json"]), 1);
-    assert_eq!(error["error"]["code"], json!("not-written"));
+    assert_eq!(error["error"]["code"], json!("config-unreadable"));
     assert!(!real.exists());
 }
 

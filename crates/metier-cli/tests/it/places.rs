@@ -37,13 +37,13 @@ fn metier_skills_dir_is_a_list_of_explicit_roots_after_those_of_the_command_line
     insta::assert_snapshot!(shown_own(&home, &output), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE    DESCRIPTION
-    pdf          explicit  On the command line.
-    sheet        explicit  In the variable.
-    slides       explicit  Later in the variable.
+    NAME              SOURCE    DESCRIPTION
+    pdf               explicit  On the command line.
+    sheet             explicit  In the variable.
+    slides            explicit  Later in the variable.
 
     ---- stderr
-    5 skills in 5 roots; 3 shadowed (metier list --all says why)
+    8 skills in 5 roots; 3 shadowed (metier list --all says why)
     ");
 }
 
@@ -57,12 +57,12 @@ fn claude_skills_dir_is_a_user_root() {
     insta::assert_snapshot!(shown_own(&home, &output), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    pdf          user     In the variable.
-    sheet        user     In the home directory.
+    NAME              SOURCE   DESCRIPTION
+    pdf               user     In the variable.
+    sheet             user     In the home directory.
 
     ---- stderr
-    4 skills in 3 roots; 1 shadowed (metier list --all says why)
+    7 skills in 3 roots; 1 shadowed (metier list --all says why)
     ");
 }
 
@@ -128,14 +128,14 @@ fn a_plugins_skill_is_qualified_where_its_name_is_taken() {
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["list", "--all"])), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    office:pdf   plugin   Of one plugin.
-    papers:pdf   plugin   Of another plugin.
-    pdf          user     The user's.
-    sheet        plugin   Of one plugin.
+    NAME              SOURCE   DESCRIPTION
+    office:pdf        plugin   Of one plugin.
+    papers:pdf        plugin   Of another plugin.
+    pdf               user     The user's.
+    sheet             plugin   Of one plugin.
 
     ---- stderr
-    6 skills in 4 roots
+    9 skills in 4 roots
     ");
     let shown = json(&home, &["inspect", "office:pdf", "--json"]);
     assert_eq!(shown["id"], "plugin:office:pdf");
@@ -162,12 +162,12 @@ fn a_subdirectory_sees_the_repositorys_roots_and_its_own_first() {
     insta::assert_snapshot!(shown_own(&home, &deep), @"
     exit: 0
     ---- stdout
-    NAME         SOURCE   DESCRIPTION
-    pdf          project  Nearer.
-    sheet        project  At the top.
+    NAME              SOURCE   DESCRIPTION
+    pdf               project  Nearer.
+    sheet             project  At the top.
 
     ---- stderr
-    4 skills in 3 roots; 1 shadowed (metier list --all says why)
+    7 skills in 3 roots; 1 shadowed (metier list --all says why)
     ");
     assert_eq!(run(&home, &["-C", "crate/src", "list"]), deep);
     assert_eq!(run(&home, &["list", "-C", "crate/src"]), deep);

@@ -129,7 +129,9 @@ fn lines_are_those_of_the_file() {
     assert_eq!(lines("1-3").stdout, "# Guide\n\nOpening.\n");
     assert_eq!(lines("3").stdout, "Opening.\n");
     assert_eq!(lines("33-").stdout, "End without a line break");
-    assert_eq!((lines("900-").stdout.as_str(), lines("900-").code), ("", 0));
+    let beyond = lines("900-");
+    assert_eq!((beyond.stdout.as_str(), beyond.code), ("", 0));
+    assert_eq!(beyond.stderr, "nothing is there: references/guide.md has 33 lines\n");
     for wrong in ["0-3", "5-2", "x", ""] {
         assert_eq!(lines(wrong).code, 2, "{wrong}");
     }

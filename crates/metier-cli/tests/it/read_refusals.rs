@@ -110,6 +110,22 @@ fn a_body_of_ten_megabytes_is_a_coded_error() {
 }
 
 #[test]
+fn what_no_rule_lets_anybody_load_is_not_shown_as_it_would_be_loaded() {
+    let home = TestHome::new();
+    home.skill(SKILL, "pdf", "SECRET words.");
+    home.write(
+        "home/.agent/config.json",
+        r#"{"permissions": [{"permission": "load_skill", "pattern": "*", "effect": "deny"}]}"#,
+    );
+    for flags in [&["--block"][..], &["--arguments", "x"]] {
+        let output = run(&home, &[&["read", "pdf", "--json"], flags].concat());
+        assert_eq!(document(&home, &output, 3)["error"]["code"], "denied", "{flags:?}");
+        assert!(!output.stdout.contains("SECRET"));
+    }
+    assert_eq!(run(&home, &["read", "pdf"]).code, 0, "the user may look at a file");
+}
+
+#[test]
 fn a_body_that_is_no_text_is_a_coded_error() {
     let home = TestHome::new();
     home.write(

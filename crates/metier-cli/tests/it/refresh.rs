@@ -25,14 +25,14 @@ fn first_then_nothing_then_what_was_added_changed_and_removed() {
     ---- stdout
 
     ---- stderr
-    5 skills read in [N] ms; first refresh here
+    8 skills read in [N] ms; first refresh here
     ");
     assert_refreshed!(&home, &run(&home, &["refresh"]), @"
     exit: 0
     ---- stdout
 
     ---- stderr
-    5 skills read in [N] ms; nothing changed since the last refresh
+    8 skills read in [N] ms; nothing changed since the last refresh
     ");
     home.skill("project/.agents/skills/added", "added", "New.");
     home.skill("project/.agents/skills/changed", "changed", "As it is.");
@@ -45,14 +45,14 @@ fn first_then_nothing_then_what_was_added_changed_and_removed() {
     - removed project:removed  [T]/project/.agents/skills/removed
 
     ---- stderr
-    5 skills read in [N] ms; 3 changes
+    8 skills read in [N] ms; 3 changes
     ");
     assert_refreshed!(&home, &run(&home, &["refresh"]), @"
     exit: 0
     ---- stdout
 
     ---- stderr
-    5 skills read in [N] ms; nothing changed since the last refresh
+    8 skills read in [N] ms; nothing changed since the last refresh
     ");
 }
 

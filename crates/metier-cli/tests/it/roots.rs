@@ -4,7 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::json;
 
-use crate::support::{at, json, run, shown, texts};
+use crate::support::{at, builtin, json, run, shown, texts};
 
 #[test]
 fn the_roots_that_exist_highest_priority_first() {
@@ -25,7 +25,7 @@ fn the_roots_that_exist_highest_priority_first() {
     explicit  not-directory  -       [T]/file
     project   ok             2       [T]/project/.claude/skills
     user      ok             1       [T]/home/.agents/skills
-    builtin   ok             2       builtin:
+    builtin   ok             5       builtin:
 
     ---- stderr
     37 more folders would be searched if they existed (metier roots --all)
@@ -79,7 +79,7 @@ fn all_shows_every_folder_that_would_be_searched() {
     user     missing  -       [T]/home/.roo/skills
     user     missing  -       [T]/home/.pi/agent/skills
     user     missing  -       [T]/home/.vibe/skills
-    builtin  ok       2       builtin:
+    builtin  ok       5       builtin:
 
     ---- stderr
     ");
@@ -102,7 +102,7 @@ fn the_document_has_each_root_with_its_state() {
                 "found": 1,
                 "plugin": "office",
             },
-            { "source": "builtin", "path": "builtin:", "priority": 41, "state": "ok", "found": 2 },
+            { "source": "builtin", "path": "builtin:", "priority": 41, "state": "ok", "found": builtin() },
         ]})
     );
     let all = json(&home, &["roots", "--all", "--json"]);

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use metier_policy::{Invoker, Memory, Policy, TrustedFolders, UnixTime};
@@ -15,7 +15,8 @@ use metier_testkit::TestHome;
 use metier_tools::ground::{acting_skill, loaded_skill, places_of};
 use metier_tools::rules::layers_of;
 use metier_tools::{
-    Answer, Cancel, FailureCode, Machine, RunCommand, RunScript, ToolGate, Toolbox, Verdict, wait,
+    Answer, Cancel, FailureCode, Machine, OutputSink, RunCommand, RunScript, ToolGate, Toolbox,
+    Verdict, wait,
 };
 use serde_json::{Value, json};
 
@@ -23,6 +24,9 @@ use crate::support::METIER;
 
 struct Session {
     home: TestHome,
+    rules: String,
+    output: Option<OutputSink>,
+    tier: Tier,
     toolbox: Toolbox,
     gate: ToolGate,
 }
@@ -43,6 +47,12 @@ fn session(frontmatter: &str, script: &str, rules: &str) -> Option<Session> {
         eprintln!("NOT TESTED: this machine holds no script (sandbox {})", probe.best);
         return None;
     };
+    Some(with_tools(home, rules, None, tier))
+}
+
+/// A session that loads the skill as it is now.
+fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tier) -> Session {
+    let dir = home.path().canonicalize().expect("a directory");
     let root = Root {
         source: Source::User,
         path: dir.join("home/.agents/skills"),
@@ -73,6 +83,7 @@ fn session(frontmatter: &str, script: &str, rules: &str) -> Option<Session> {
         secrets: Arc::new(Secrets::new(["planted-secret-value"])),
         timeout: Duration::from_mins(1),
         count: AtomicU64::new(0),
+        output: output.clone(),
     });
     let toolbox = Toolbox::new()
         .with(RunScript::new(Arc::clone(&machine), [Arc::clone(&entry)]))
@@ -85,10 +96,15 @@ fn session(frontmatter: &str, script: &str, rules: &str) -> Option<Session> {
         invoker: Invoker::Model,
         skill: acting_skill(&entry, &TrustedFolders::default()).ok(),
     };
-    Some(Session { home, toolbox, gate })
+    Session { home, rules: rules.to_owned(), output, tier, toolbox, gate }
 }
 
 impl Session {
+    /// The same with the skill as it is now, and the sink that was set.
+    fn anew(self) -> Self {
+        with_tools(self.home, &self.rules, self.output, self.tier)
+    }
+
     fn call(&self, tool: &'static str, arguments: Value, cancel: &Cancel) -> Answer {
         let planned = self.toolbox.plan(tool, arguments)?;
         let verdict = Verdict::from(&self.gate.decision(&planned)?);
@@ -114,6 +130,59 @@ fn an_allowed_script_runs_and_its_secrets_are_masked() {
     assert!(!result.text.contains("planted-secret-value"), "{}", result.text);
     assert_eq!(result.data["exit_code"], 3);
     assert!(!session.home.path().join("project/made").exists(), "the workspace is read-only");
+}
+
+#[test]
+fn both_streams_are_data_and_long_output_is_cut_and_kept_whole() {
+    let Some(session) = session("", "echo out; echo err planted-secret-value >&2\n", ALL) else {
+        return;
+    };
+    let data = session.script(&[]).expect("runs").data;
+    assert_eq!((&data["stdout"], &data["stderr"]), (&json!("out\n"), &json!("err [redacted]\n")));
+    let numbers = "seq 1 5000";
+    session.home.write("home/.agents/skills/work/scripts/run.sh", format!("{numbers}\n"));
+    let session = session.anew();
+    let whole: String = (1..=5000).map(|number| format!("{number}\n")).collect();
+    let command = json!({"command": ["seq", "1", "5000"]});
+    let results = [
+        session.script(&[]).expect("runs"),
+        session.call("run_command", command, &Cancel::new()).expect("runs"),
+    ];
+    for result in results {
+        assert!(result.truncated && result.text.chars().count() < 20_200, "{}", result.text.len());
+        let shown = result.data["stdout"].as_str().expect("a text");
+        assert!(shown.starts_with("1\n2\n") && shown.ends_with("4999\n5000\n"));
+        assert!(shown.chars().count() < 20_200);
+        let kept = result.storage_ref.expect("kept");
+        let stored = std::fs::read_to_string(format!("{kept}/stdout")).expect("a file");
+        assert!(stored == whole, "the whole is stored");
+        assert!(result.text.contains(&kept), "and the text says where");
+    }
+}
+
+#[test]
+fn output_is_heard_as_it_comes_and_masked() {
+    let Some(mut session) = session("", "echo ran\n", ALL) else { return };
+    let heard: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
+    let (go, wait_for) = (session.home.path().join("project/go"), Arc::clone(&heard));
+    // The script ends only when what it printed first was heard.
+    let hear = Arc::new(move |stream: &str, text: &str| {
+        wait_for.lock().expect("a lock").push((stream.to_owned(), text.to_owned()));
+        std::fs::write(&go, "").expect("writes");
+    });
+    let script = "echo first planted-secret-value\n\
+                  until [ -e \"$WORKSPACE_DIR/go\" ]; do sleep 0.05; done\necho second >&2\n";
+    session.home.write("home/.agents/skills/work/scripts/run.sh", script);
+    session.output = Some(hear);
+    let session = session.anew();
+    let result = session.script(&[]).expect("runs");
+    assert_eq!(result.data["exit_code"], 0, "{}", result.text);
+    let words = json!({"command": ["echo", "third"]});
+    session.call("run_command", words, &Cancel::new()).expect("runs");
+    let heard = heard.lock().expect("a lock").clone();
+    let expected =
+        [("stdout", "first [redacted]\n"), ("stderr", "second\n"), ("stdout", "third\n")];
+    assert_eq!(heard, expected.map(|(stream, text)| (stream.to_owned(), text.to_owned())));
 }
 
 #[test]

@@ -15,6 +15,11 @@ use serde_json::Value;
 /// The binary under test.
 pub(crate) const METIER: &str = env!("CARGO_BIN_EXE_metier");
 
+/// How many skills are compiled in.
+pub(crate) fn builtin() -> usize {
+    metier_registry::builtin_files().iter().filter(|file| file.path == "SKILL.md").count()
+}
+
 /// How long a test waits for something that should happen soon.
 const PATIENCE: Duration = Duration::from_mins(2);
 

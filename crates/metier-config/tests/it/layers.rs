@@ -28,6 +28,8 @@ fn without_files_the_defaults_of_the_design_count() {
     model.provider = "router" (default)
     model.name = null (default)
     model.base_url = null (default)
+    model.key_env = null (default)
+    model.key_command = null (default)
     model.params = {} (default)
     execution.require_approval_for = [] (default)
     execution.timeout_s = 60 (default)

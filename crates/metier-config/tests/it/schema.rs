@@ -98,6 +98,8 @@ fn the_keys_for_users_alone_are_these() {
             "execution.min_tier",
             "execution.require_sandbox",
             "model.base_url",
+            "model.key_command",
+            "model.key_env",
             "trusted_keys"
         ]
     );

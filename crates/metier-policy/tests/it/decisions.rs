@@ -156,6 +156,16 @@ fn a_project_skill_that_is_not_trusted_asks_and_does_not_run() {
 }
 
 #[test]
+fn a_project_skill_needs_trust_though_nobody_says_for_whom_it_is_used() {
+    let open = policy(&[(User, &["allow *"])]);
+    let effect = |text: &str| decide(&open, &request(text)).effect;
+    assert_eq!(effect("run_script project:deploy/scripts/a.sh"), Effect::Deny);
+    assert_eq!(effect("load_skill project:deploy"), Effect::Ask);
+    assert_eq!(effect("run_script user:pdf/scripts/a.py"), Effect::Allow);
+    assert_eq!(effect("load_skill user:pdf"), Effect::Allow);
+}
+
+#[test]
 fn what_a_script_wants_is_never_allowed_by_default() {
     let read = request("read_file src/a.rs");
     assert_eq!(decide(&policy(&[]), &read.clone().by(Invoker::Script)).effect, Effect::Ask);
@@ -279,6 +289,8 @@ fn a_rule_that_cannot_be_used_is_an_error_with_its_place() {
     let told = |permission, pattern| layer(permission, pattern).unwrap_err().to_string();
     assert_eq!(told("run command", "*"), "config.json:7: `run command` is no name of a permission");
     assert_eq!(told("run_command", " "), "config.json:7: ` ` is no pattern");
+    assert_eq!(told("network", "*.bücher.de"), "config.json:7: `*.bücher.de` is no host");
+    assert!(layer("network", "*.xn--bcher-kva.de").is_ok() && layer("*", "bücher/*").is_ok());
     let foreign = layer("wirte_file", "*").unwrap();
     assert_eq!(foreign.foreign().map(|rule| rule.line).collect::<Vec<_>>(), [Some(7)]);
 }

@@ -1,4 +1,5 @@
-//! BM25F: how much a document is about a term, from its name and its description.
+//! BM25F: how much a document is about a term, from its name and its description, and how much it
+//! speaks against it.
 //!
 //! What depends on the documents alone (saturated frequency, rarity) is computed once when the
 //! index is built; ranking only adds. Postings lie in one array, grouped by term and in document
@@ -18,9 +19,19 @@ pub(super) struct Posting {
 /// The postings of every term.
 #[derive(Debug, Default)]
 pub(super) struct Postings {
+    /// Names, and what descriptions say a document is for.
+    pub(super) about: List,
+    /// What descriptions say a document is not for.
+    pub(super) against: List,
+    rarity: Vec<f32>,
+    documents: f32,
+}
+
+/// The postings of one kind, grouped by term.
+#[derive(Debug, Default)]
+pub(super) struct List {
     starts: Vec<u32>,
     entries: Vec<Posting>,
-    rarity: Vec<f32>,
 }
 
 /// Where in a document a word stands.
@@ -28,6 +39,8 @@ pub(super) struct Postings {
 pub(super) enum Field {
     Name,
     Description,
+    /// A clause of the description that sends requests elsewhere.
+    Against,
 }
 
 /// How often one term is in one document.
@@ -37,6 +50,7 @@ struct Count {
     document: u32,
     name: u16,
     description: u16,
+    against: u16,
 }
 
 /// How many words each field of one document has.
@@ -77,6 +91,7 @@ impl Counter {
             match field {
                 Field::Name => lengths.name += 1,
                 Field::Description => lengths.description += 1,
+                Field::Against => {}
             }
         }
         let at = term as usize;
@@ -88,7 +103,7 @@ impl Counter {
             Some(entry) if entry.document == document => entry,
             _ => {
                 self.latest[at] = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
-                self.counts.push(Count { term, document, name: 0, description: 0 });
+                self.counts.push(Count { term, document, name: 0, description: 0, against: 0 });
                 let last = self.counts.len() - 1;
                 &mut self.counts[last]
             }
@@ -96,6 +111,7 @@ impl Counter {
         match field {
             Field::Name => entry.name = entry.name.saturating_add(1),
             Field::Description => entry.description = entry.description.saturating_add(1),
+            Field::Against => entry.against = entry.against.saturating_add(1),
         }
     }
 
@@ -109,34 +125,77 @@ impl Counter {
         let mean_name = (total(|lengths| lengths.name) / documents).max(1.0);
         let mean_description = (total(|lengths| lengths.description) / documents).max(1.0);
 
-        // A counting sort by term keeps the documents of each term in order.
-        let mut starts = vec![0u32; terms + 1];
+        let impact = |frequency: f32| frequency / (frequency + tuning.saturation);
+        let lengths_of =
+            |count: &Count| self.lengths.get(count.document as usize).copied().unwrap_or_default();
+        let in_description = |count: &Count, times: u16| {
+            let length = lengths_of(count).description as f32 / mean_description;
+            f32::from(times) / norm(tuning.description_length, length)
+        };
+        let about = List::sorted(terms, &self.counts, |count| {
+            let length = lengths_of(count).name as f32 / mean_name;
+            let in_name = f32::from(count.name) / norm(tuning.name_length, length);
+            impact(tuning.name_weight * in_name + in_description(count, count.description))
+        });
+        // As strong as if the clause spoke for it, so that it can be held against it.
+        let against =
+            List::sorted(terms, &self.counts, |count| impact(in_description(count, count.against)));
+        let mut having = vec![0u32; terms];
         for count in &self.counts {
-            starts[count.term as usize + 1] += 1;
+            having[count.term as usize] += 1;
         }
-        let rarity = starts[1..].iter().map(|&df| rarity(df as f32, documents)).collect();
+        let rarity = having.iter().map(|&df| rarity(df as f32, documents)).collect();
+        Postings { about, against, rarity, documents }
+    }
+}
+
+impl List {
+    /// The counts with an impact, by term. A counting sort keeps the documents of each in order.
+    fn sorted(terms: usize, counts: &[Count], impact: impl Fn(&Count) -> f32) -> Self {
+        let impacts = || {
+            let with = counts.iter().map(|count| (count, impact(count)));
+            with.filter(|&(_, impact)| impact > 0.0)
+        };
+        let mut starts = vec![0u32; terms + 1];
+        let mut total = 0;
+        for (count, _) in impacts() {
+            starts[count.term as usize + 1] += 1;
+            total += 1;
+        }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let mut next = starts.clone();
-        let mut entries = vec![Posting { document: 0, impact: 0.0 }; self.counts.len()];
-        for count in &self.counts {
-            let lengths = self.lengths.get(count.document as usize).copied().unwrap_or_default();
-            let frequency = tuning.name_weight * f32::from(count.name)
-                / norm(tuning.name_length, lengths.name as f32 / mean_name)
-                + f32::from(count.description)
-                    / norm(
-                        tuning.description_length,
-                        lengths.description as f32 / mean_description,
-                    );
+        let mut entries = vec![Posting { document: 0, impact: 0.0 }; total];
+        for (count, impact) in impacts() {
             let slot = &mut next[count.term as usize];
-            entries[*slot as usize] = Posting {
-                document: count.document,
-                impact: frequency / (frequency + tuning.saturation),
-            };
+            entries[*slot as usize] = Posting { document: count.document, impact };
             *slot += 1;
         }
-        Postings { starts, entries, rarity }
+        Self { starts, entries }
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The documents that have a term, in order.
+    pub(super) fn of(&self, term: TermId) -> &[Posting] {
+        let at = term as usize;
+        let start = self.starts.get(at).copied().unwrap_or_default() as usize;
+        let end = self.starts.get(at + 1).copied().unwrap_or_default() as usize;
+        self.entries.get(start..end).unwrap_or_default()
+    }
+
+    /// How strongly one document has a term; 0 when it has not.
+    pub(super) fn impact(&self, term: TermId, document: u32) -> f32 {
+        let postings = self.of(term);
+        postings
+            .binary_search_by_key(&document, |posting| posting.document)
+            .ok()
+            .and_then(|at| postings.get(at))
+            .map_or(0.0, |posting| posting.impact)
     }
 }
 
@@ -151,26 +210,13 @@ fn rarity(df: f32, documents: f32) -> f32 {
 }
 
 impl Postings {
-    /// The documents that have a term, in order.
-    pub(super) fn of(&self, term: TermId) -> &[Posting] {
-        let at = term as usize;
-        let start = self.starts.get(at).copied().unwrap_or_default() as usize;
-        let end = self.starts.get(at + 1).copied().unwrap_or_default() as usize;
-        self.entries.get(start..end).unwrap_or_default()
-    }
-
     /// How rare a term is among the documents; 0 for one that none has.
     pub(super) fn rarity(&self, term: TermId) -> f32 {
         self.rarity.get(term as usize).copied().unwrap_or_default()
     }
 
-    /// How strongly one document has a term; 0 when it has not.
-    pub(super) fn impact(&self, term: TermId, document: u32) -> f32 {
-        let postings = self.of(term);
-        postings
-            .binary_search_by_key(&document, |posting| posting.document)
-            .ok()
-            .and_then(|at| postings.get(at))
-            .map_or(0.0, |posting| posting.impact)
+    /// How rare a term is that one document has.
+    pub(super) fn rarest(&self) -> f32 {
+        rarity(1.0, self.documents)
     }
 }

@@ -5,6 +5,7 @@
 //! tell `pdf` from `pdf-tools`.
 
 use super::fold::{is_ignored, narrow, push_folded};
+use super::naming::{Naming, Prose};
 
 /// A request longer than this is no name.
 const MAX_NAME: usize = 512;
@@ -12,7 +13,7 @@ const MAX_NAME: usize = 512;
 /// How exactly a name was given; the later the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Called {
-    /// Among other words, as `/name`.
+    /// Among other words, as `/name` or in prose (`use the name skill`).
     AsCommand,
     /// The request is the last part of a qualified name.
     ByLastPart,
@@ -33,6 +34,11 @@ impl Names {
     pub(super) fn push(&mut self, name: &str) {
         self.raw.push(name.trim().into());
         self.keys.push(key(name).into());
+    }
+
+    /// How the prose of a request speaks of a document.
+    pub(super) fn naming(&self, document: u32, prose: &Prose) -> Option<Naming> {
+        prose.naming(self.keys.get(document as usize)?)
     }
 
     /// The documents that the request names, with how, in document order.

@@ -17,6 +17,10 @@ use super::typo::Nearness;
 /// Unknown words beyond this many are not guessed at: each guess reads all known words.
 const MAX_GUESSES: usize = 8;
 
+/// What a pair of unspaced characters counts beside a word; one that no document has counts that
+/// much less again, for the documents may just be in another language.
+const UNSPACED: f32 = 0.5;
+
 /// Index terms that a document must all have, and what that is worth.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Alternative {
@@ -28,6 +32,10 @@ pub(super) struct Alternative {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Concept {
     pub(super) weight: f32,
+    /// What it tells about the request's subject: 0 for function words and framing.
+    pub(super) telling: f32,
+    /// What it tells if it is in a document's name, where even framing is the subject.
+    pub(super) telling_in_name: f32,
     pub(super) alternatives: Vec<Alternative>,
 }
 
@@ -35,6 +43,8 @@ pub(super) struct Concept {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) concepts: Vec<Concept>,
+    /// What the words tell together that no document has in any form.
+    pub(super) unknown: f32,
     /// Terms that follow each other in the request, with the weight of the lesser one; sorted.
     pub(super) pairs: Vec<(TermId, TermId, f32)>,
 }
@@ -45,7 +55,10 @@ impl Plan {
         let mut plan = Self::default();
         for (at, wanted) in request.wanted.iter().enumerate() {
             let concept = planner.concept(wanted, request, at);
-            if !concept.alternatives.is_empty() {
+            if concept.alternatives.is_empty() {
+                let known = if wanted.is_gram { UNSPACED } else { 1.0 };
+                plan.unknown += concept.telling * known;
+            } else {
                 plan.concepts.push(concept);
             }
         }
@@ -63,7 +76,12 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn concept(&mut self, wanted: &Wanted, request: &Request, at: usize) -> Concept {
-        let mut concept = Concept { weight: wanted.weight, alternatives: Vec::new() };
+        let mut concept = Concept {
+            weight: wanted.weight,
+            telling: telling(wanted, Telling::Fully),
+            telling_in_name: telling(wanted, Telling::Little),
+            alternatives: Vec::new(),
+        };
         let known = self.dictionary.term(&wanted.stem);
         if let Some(term) = known {
             add(&mut concept, vec![term], 1.0);
@@ -204,7 +222,9 @@ impl Planner<'_> {
                 if let Some(term) = self.dictionary.term(&joined) {
                     let alternatives =
                         vec![Alternative { terms: vec![term], weight: self.tuning.joined }];
-                    let concept = Concept { weight: a.weight.max(b.weight), alternatives };
+                    let weight = a.weight.max(b.weight);
+                    let concept =
+                        Concept { weight, telling: 0.0, telling_in_name: 0.0, alternatives };
                     if !plan.concepts.contains(&concept) {
                         plan.concepts.push(concept);
                     }
@@ -214,6 +234,16 @@ impl Planner<'_> {
         plan.pairs.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
         plan.pairs.dedup_by_key(|&mut (first, second, _)| (first, second));
     }
+}
+
+/// How much a word counts when it is asked what of a request a document covers, if it tells at
+/// least that much.
+fn telling(wanted: &Wanted, least: Telling) -> f32 {
+    if !wanted.is_subject || wanted.telling < least {
+        return 0.0;
+    }
+    // Of the overlapping pairs of an unspaced text, about every second one is no word.
+    wanted.weight * if wanted.is_gram { UNSPACED } else { 1.0 }
 }
 
 fn add(concept: &mut Concept, terms: Vec<TermId>, weight: f32) {

@@ -33,6 +33,9 @@ pub(super) struct Wanted {
     pub(super) is_gram: bool,
     pub(super) telling: Telling,
     pub(super) weight: f32,
+    /// Whether it stands outside paths and URLs, or is a file's extension: what is left are names
+    /// that the user gave, which tell nothing about the subject.
+    pub(super) is_subject: bool,
     mentions: f32,
 }
 
@@ -102,6 +105,7 @@ impl Request {
                     is_gram: kind == Kind::Gram,
                     telling: if kind == Kind::Gram { gram_telling(word) } else { telling(word) },
                     weight: 0.0,
+                    is_subject: false,
                     mentions: 0.0,
                 });
                 known.insert(stemmed, at);
@@ -128,10 +132,10 @@ impl Request {
                 Telling::Little => tuning.chatter,
                 Telling::Fully => 1.0,
             };
-            let from_shape = match shape {
-                Shape::Path { extension } if !(extension && place == last) => tuning.path,
-                _ => 1.0,
-            };
+            let in_path =
+                matches!(shape, Shape::Path { extension } if !(extension && place == last));
+            wanted.is_subject |= !in_path;
+            let from_shape = if in_path { tuning.path } else { 1.0 };
             let weight = from_telling * from_shape * earliness(place, tuning);
             wanted.weight = wanted.weight.max(weight);
         }

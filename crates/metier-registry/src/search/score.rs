@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use super::bm25::Postings;
+use super::bm25::{List, Postings};
 use super::dictionary::{TermId, WordId};
 use super::names::Called;
 use super::plan::{Concept, Plan};
@@ -14,6 +14,9 @@ use super::tuning::Tuning;
 
 /// How many of the best documents get the bonuses (and all that tie with the last of them).
 const CLOSER_LOOK: usize = 256;
+
+/// The part of its score that a document keeps whatever it says against a request.
+const LEAST_LEFT: f32 = 0.1;
 
 /// The words of a document, as numbers.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +36,13 @@ impl Scored {
     /// The order of a ranking: by score, equal ones in the order of the documents.
     pub(super) fn best_first(self, other: Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.document.cmp(&other.document))
+    }
+}
+
+/// Puts documents that the request declines by name where it wants them: below the others.
+pub(super) fn lower(scored: &mut [Scored], declined: &[u32]) {
+    for entry in scored.iter_mut().filter(|entry| declined.contains(&entry.document)) {
+        entry.score *= LEAST_LEFT;
     }
 }
 
@@ -60,66 +70,32 @@ pub(super) fn raise(scored: &mut Vec<Scored>, called: &[(u32, Called)]) {
 #[derive(Debug)]
 pub(super) struct Scores {
     sums: Vec<f32>,
+    /// What the documents say against the request; empty when none says anything.
+    against: Vec<f32>,
     /// How much the request wants each term: 0 for terms it does not have.
     wants: Vec<f32>,
 }
 
 impl Scores {
     pub(super) fn add_up(plan: &Plan, postings: &Postings, documents: usize, terms: usize) -> Self {
-        let mut scores = Self { sums: vec![0.0; documents], wants: vec![0.0; terms] };
-        let mut best = vec![0.0f32; documents];
-        let mut touched = Vec::new();
+        let mut wants = vec![0.0f32; terms];
         for concept in &plan.concepts {
-            scores.add_concept(concept, postings, &mut best, &mut touched);
-        }
-        scores
-    }
-
-    fn add_concept(
-        &mut self,
-        concept: &Concept,
-        postings: &Postings,
-        best: &mut [f32],
-        touched: &mut Vec<u32>,
-    ) {
-        for alternative in &concept.alternatives {
-            let weight = concept.weight * alternative.weight;
-            for &term in &alternative.terms {
-                let want = &mut self.wants[term as usize];
-                *want = want.max(weight);
-            }
-            let mean = weight / size(alternative.terms.len());
-            let mut offer = |document: u32, value: f32| {
-                let slot = &mut best[document as usize];
-                if *slot == 0.0 {
-                    touched.push(document);
-                }
-                *slot = slot.max(value);
-            };
-            if let [term] = alternative.terms[..] {
-                let value = weight * postings.rarity(term);
-                for posting in postings.of(term) {
-                    offer(posting.document, value * posting.impact);
-                }
-            } else if let Some((&first, others)) = alternative.terms.split_first() {
-                for posting in postings.of(first) {
-                    let mut value = postings.rarity(first) * posting.impact;
-                    let all = others.iter().all(|&other| {
-                        let impact = postings.impact(other, posting.document);
-                        value += postings.rarity(other) * impact;
-                        impact > 0.0
-                    });
-                    if all {
-                        offer(posting.document, value * mean);
-                    }
+            for alternative in &concept.alternatives {
+                let weight = concept.weight * alternative.weight;
+                for &term in &alternative.terms {
+                    let want = &mut wants[term as usize];
+                    *want = want.max(weight);
                 }
             }
         }
-        for document in touched.drain(..) {
-            let at = document as usize;
-            self.sums[at] += best[at];
-            best[at] = 0.0;
-        }
+        let mut adder = Adder { postings, best: vec![0.0; documents], touched: Vec::new() };
+        let sums = adder.sums(plan, &postings.about);
+        let against = if postings.against.is_empty() {
+            Vec::new()
+        } else {
+            adder.sums(plan, &postings.against)
+        };
+        Self { sums, against, wants }
     }
 
     /// All documents with a score, with the bonuses given, in the order of the documents.
@@ -143,7 +119,17 @@ impl Scores {
             entry.score += tuning.name_cover * self.name_cover(words.name, postings, &term_of)
                 + tuning.pair * self.pairs(words, plan, postings, &term_of, &mut seen);
         }
+        for entry in &mut scored {
+            // What an author sends elsewhere goes down, but stays on the list: it was found.
+            let against = tuning.against * self.against(entry.document);
+            entry.score = (entry.score - against).max(entry.score * LEAST_LEFT);
+        }
         scored
+    }
+
+    /// How much a document says against the request.
+    pub(super) fn against(&self, document: u32) -> f32 {
+        self.against.get(document as usize).copied().unwrap_or_default()
     }
 
     /// What the words of the name that are wanted weigh, less when others are not.
@@ -195,6 +181,62 @@ impl Scores {
     /// How much the request wants a term, itself or as a synonym or guess.
     pub(super) fn want(&self, term: TermId) -> f32 {
         self.wants.get(term as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Adds up concepts over the postings of one kind.
+struct Adder<'a> {
+    postings: &'a Postings,
+    /// The best alternative of the current concept, by document.
+    best: Vec<f32>,
+    touched: Vec<u32>,
+}
+
+impl Adder<'_> {
+    fn sums(&mut self, plan: &Plan, list: &List) -> Vec<f32> {
+        let mut sums = vec![0.0; self.best.len()];
+        for concept in &plan.concepts {
+            self.find_best(concept, list);
+            for document in self.touched.drain(..) {
+                let at = document as usize;
+                sums[at] += self.best[at];
+                self.best[at] = 0.0;
+            }
+        }
+        sums
+    }
+
+    fn find_best(&mut self, concept: &Concept, list: &List) {
+        let Self { postings, best, touched } = self;
+        for alternative in &concept.alternatives {
+            let weight = concept.weight * alternative.weight;
+            let mean = weight / size(alternative.terms.len());
+            let mut offer = |document: u32, value: f32| {
+                let slot = &mut best[document as usize];
+                if *slot == 0.0 {
+                    touched.push(document);
+                }
+                *slot = slot.max(value);
+            };
+            if let [term] = alternative.terms[..] {
+                let value = weight * postings.rarity(term);
+                for posting in list.of(term) {
+                    offer(posting.document, value * posting.impact);
+                }
+            } else if let Some((&first, others)) = alternative.terms.split_first() {
+                for posting in list.of(first) {
+                    let mut value = postings.rarity(first) * posting.impact;
+                    let all = others.iter().all(|&other| {
+                        let impact = list.impact(other, posting.document);
+                        value += postings.rarity(other) * impact;
+                        impact > 0.0
+                    });
+                    if all {
+                        offer(posting.document, value * mean);
+                    }
+                }
+            }
+        }
     }
 }
 

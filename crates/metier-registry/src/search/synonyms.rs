@@ -24,7 +24,20 @@ video, mp4, mov, movie, clip, footage, 视频, 動画
 audio, mp3, wav, m4a, sound, recording, 音频, 录音, 語音
 transcribe, transcript, transcription, speech, 转写, 转录, 语音, 转文字, 转成文字
 translate, translation, localize, localization, i18n, 翻译
-summarize, summary, digest, tldr, recap, 总结, 摘要, 概括
+summarize, summary, digest, tldr, recap, 总结, 摘要, 概括, 汇总
+total, sum, 总和, 合计, 求和, 总计
+average, mean, 平均, 均值
+group, breakdown, 分组
+overview, outline, 概览, 概述, 概况
+project, codebase, 项目
+language, 语言
+code, source, 代码
+duplicate, dedupe, 重复
+missing, empty, blank, null, 缺失, 空值
+quality, clean, 质量, 干净
+column, field, 字段
+skill, skills, 技能
+trust, safe, 信任, 可信
 code review, 代码审查, 审查, 评审
 review, audit, critique, inspect, 审查, 审核
 bug, debug, troubleshoot, fix, 调试, 修复
@@ -93,9 +106,9 @@ chart, graph, plot, diagram, visualization, visualize, 图表, 可视化
 diagram, flowchart, mermaid, 流程图
 design, ui, ux, interface, 设计, 界面
 frontend, react, css, html, 前端
-css, stylesheet, style, tailwind, sass, scss, bootstrap, theme, dark mode, 样式
+css, stylesheet, style, tailwind, sass, scss, bootstrap, theme, dark mode, classname, class name, 样式
 html, markup, dom
-color, colour, palette, hex, rgb, 颜色, 配色
+color, colour, palette, hex, rgb, hsl, oklch, 颜色, 配色
 font, typography, typeface, 字体
 layout, responsive, flexbox, grid, 布局
 component, widget, storybook, 组件
@@ -126,6 +139,7 @@ release notes, changelog, 发布说明, 更新日志
 pull request, pr, merge request, 合并请求
 commit, git, 提交
 branch, merge, rebase, conflict, worktree, 分支
+merge, combine, join, 合并
 diff, patch, changeset, change, 差异
 repository, repo, github, 仓库
 issue, ticket, 工单

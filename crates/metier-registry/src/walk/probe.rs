@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
 use metier_skill::fence::{self, Complete, Fence};
-use metier_skill::{Code, Digest, ParseOptions, Parsed, parse, parse_again};
+use metier_skill::{
+    Code, Diagnostic, Digest, MOST_FILE_BYTES, ParseOptions, Parsed, Severity, parse, parse_again,
+};
 use rayon::prelude::*;
 
 use super::{Found, Walk, Walkable};
@@ -149,8 +151,15 @@ impl Walk<'_> {
 
     /// The candidate, or the reason why it is none. Done by the workers, not after them: at a
     /// hundred thousand skills the order of magnitude is that of reading the files.
-    fn found(&self, probe: &Probe, parsed: Parsed, stamp: Option<Stamp>) -> Found {
+    fn found(&self, probe: &Probe, mut parsed: Parsed, stamp: Option<Stamp>) -> Found {
         let path = self.path_of(&probe.directory);
+        // Its head is fine, so it is listed; whoever loads it would be the first to know.
+        if let Some(size) = stamp.map(|stamp| stamp.size).filter(|size| *size > MOST_FILE_BYTES) {
+            let told =
+                format!("the file has {size} bytes; more than {MOST_FILE_BYTES} are not loaded");
+            let (code, severity) = (Code::SkillUnloadable, Severity::Warning);
+            parsed.diagnostics.push(Diagnostic::about_file(code, severity, told));
+        }
         if let Some(reason) = parsed.reason() {
             return Err(Ignored {
                 path,

@@ -67,6 +67,19 @@ fn a_huge_sparse_file_and_bytes_that_are_no_text() {
 }
 
 #[test]
+fn a_skill_that_is_too_large_to_load_is_listed_with_a_word_about_it() {
+    let home = TestHome::new();
+    let huge = home.skill("root/huge", "huge", "A skill.").join("SKILL.md");
+    let file = std::fs::OpenOptions::new().write(true).open(huge).expect("opens");
+    file.set_len(3 << 30).expect("a sparse file");
+    let scan = scan_one(&home.path().join("root"));
+    assert_eq!(names(&scan), ["huge"]);
+    let told: Vec<&str> =
+        scan.index.entries()[0].diagnostics.iter().map(|found| found.code.as_str()).collect();
+    assert_eq!(told, ["skill-unloadable"]);
+}
+
+#[test]
 fn directories_and_files_that_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt;
     if ran_unprivileged("bad_input::directories_and_files_that_may_not_be_read") {

@@ -19,5 +19,8 @@ mod churn;
 mod corpus;
 mod globs;
 mod identity;
+mod offline;
+mod requests;
+mod routing;
 mod support;
 mod watching;

@@ -14,6 +14,8 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount, moun
 use rustix::mount::{mount_change, unmount};
 use rustix::process::{chdir, pivot_root};
 
+use metier_fs::EntryKind;
+
 use crate::plan::{DEVICES, NETWORK_ENTRIES, Network, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES};
 
 /// One part of the tree.
@@ -61,6 +63,9 @@ pub(super) fn enter(plan: &RunPlan) -> io::Result<()> {
     }
     for part in &parts {
         put(part)?;
+    }
+    for path in &plan.hidden {
+        hide(path)?;
     }
     chdir("/new")?;
     named("the new root", pivot_root(".", "."))?;
@@ -130,6 +135,22 @@ fn put(part: &Part) -> io::Result<()> {
             )
         }
     }
+}
+
+/// Puts what cannot be opened over a file or folder of the new tree. A link is left alone: what it
+/// leads to is hidden under its own name.
+fn hide(path: &Path) -> io::Result<()> {
+    let place = below("/new", path);
+    let closed = Attributes { read_only: true, devices: false, recursive: false };
+    match metier_fs::entry_kind(&place) {
+        None | Some(EntryKind::Link) => return Ok(()),
+        Some(EntryKind::Directory) => tmpfs(&place.to_string_lossy(), 4096, "0000")?,
+        // A device on a mount without devices: opening it is refused.
+        Some(_) => {
+            named(&path.to_string_lossy(), mount_bind_recursive("/old/dev/null", &place))?;
+        }
+    }
+    set_attributes(&place, closed)
 }
 
 /// A directory or an empty file to bind to, if there is none yet.

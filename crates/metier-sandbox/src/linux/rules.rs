@@ -3,12 +3,14 @@
 //! where it can.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
+
+use metier_fs::EntryKind;
 
 use crate::plan::{DEVICES, NETWORK_ENTRIES, Network, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES};
 use crate::tier::Tier;
@@ -67,7 +69,9 @@ pub(super) fn confine(plan: &RunPlan, tier: Tier) -> io::Result<()> {
         rules.allow("/proc/self".as_ref(), reading())?;
     }
     for path in &plan.read_only {
-        rules.allow(path, reading())?;
+        // In the strong tier something was mounted over what is hidden.
+        let hidden: &[PathBuf] = if tier == Tier::Strong { &[] } else { &plan.hidden };
+        rules.allow_around(path, hidden)?;
     }
     for path in plan.writable.iter().chain([&plan.work_dir]) {
         rules.allow(path, writing())?;
@@ -99,6 +103,27 @@ impl Rules {
         for path in paths.iter().map(Path::new) {
             if metier_fs::exists(path) {
                 self.allow(path, reading())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes `path` readable but for what is `hidden` below it. Landlock only adds rights, so a folder
+    /// that holds something hidden is opened entry by entry. Links are left out: a rule would be
+    /// about what they lead to.
+    fn allow_around(&mut self, path: &Path, hidden: &[PathBuf]) -> io::Result<()> {
+        if !hidden.iter().any(|one| one.starts_with(path)) {
+            return self.allow(path, reading());
+        }
+        if hidden.iter().any(|one| one == path) {
+            return Ok(());
+        }
+        self.allow(path, AccessFs::ReadDir.into())?;
+        for name in metier_fs::read_dir_names(path)? {
+            let entry = path.join(name);
+            if matches!(metier_fs::entry_kind(&entry), Some(EntryKind::File | EntryKind::Directory))
+            {
+                self.allow_around(&entry, hidden)?;
             }
         }
         Ok(())

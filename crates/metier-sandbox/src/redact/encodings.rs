@@ -24,11 +24,35 @@ pub(super) fn spellings(value: &[u8]) -> Vec<Vec<u8>> {
     }
     if let Ok(text) = std::str::from_utf8(value) {
         let quoted = serde_json::to_string(text).unwrap_or_default();
-        all.push(quoted.trim_matches('"').as_bytes().to_vec());
+        let quoted = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
+        all.push(quoted.as_bytes().to_vec());
+        // Python and PHP write JSON in ASCII, PHP escapes slashes as well.
+        for digits in [b"0123456789abcdef", b"0123456789ABCDEF"] {
+            let ascii = ascii_json(quoted, *digits);
+            all.push(ascii.replace('/', "\\/").into_bytes());
+            all.push(ascii.into_bytes());
+        }
     }
     let value_length = value.len().min(6);
     all.retain(|spelling| spelling.len() >= value_length);
     all
+}
+
+/// The inside of a JSON text with every character that is not ASCII as `\u....`.
+fn ascii_json(quoted: &str, digits: [u8; 16]) -> String {
+    let mut out = String::with_capacity(quoted.len());
+    for ch in quoted.chars() {
+        if ch.is_ascii() {
+            out.push(ch);
+            continue;
+        }
+        for unit in ch.encode_utf16(&mut [0; 2]) {
+            out.push_str("\\u");
+            let digit = |shift: u16| char::from(digits[usize::from((*unit >> shift) & 15)]);
+            out.extend([12, 8, 4, 0].map(digit));
+        }
+    }
+    out
 }
 
 /// Plain base64 without padding.

@@ -127,8 +127,11 @@ impl Shape {
     }
 }
 
-/// What a shape makes of the bytes at the start of `rest`; `before` is the byte in front of them.
-pub(super) fn fit(before: Option<u8>, rest: &[u8], is_last: bool) -> Fit {
+/// So many bytes in front of a token tell whether a word ends there.
+pub(super) const LOOK_BACK: usize = 16;
+
+/// What a shape makes of the bytes at the start of `rest`; `older` and then `newer` came before them.
+pub(super) fn fit(older: &[u8], newer: &[u8], rest: &[u8], is_last: bool) -> Fit {
     if rest[0] == b'-' {
         return key_begin(rest, is_last);
     }
@@ -136,8 +139,7 @@ pub(super) fn fit(before: Option<u8>, rest: &[u8], is_last: bool) -> Fit {
         rest[0],
         b'A' | b'g' | b's' | b'r' | b'x' | b'n' | b'p' | b'h' | b'y' | b'd' | b'e'
     );
-    let inside_word = before.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if !heads || inside_word {
+    if !heads || !is_border(older, newer) {
         return Fit::No;
     }
     let mut waits = false;
@@ -149,6 +151,31 @@ pub(super) fn fit(before: Option<u8>, rest: &[u8], is_last: bool) -> Fit {
         }
     }
     if waits { Fit::Wait } else { Fit::No }
+}
+
+/// Whether a word can begin here: not behind a letter or digit, unless that is the end of a
+/// terminal's colour (`ESC[32m`), of an escape (`\n`) or of a percent code (`%3D`).
+fn is_border(older: &[u8], newer: &[u8]) -> bool {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    if !newer.last().or(older.last()).is_some_and(is_word) {
+        return true;
+    }
+    // The same bytes whichever way the chunks were cut.
+    let mut back = [0; LOOK_BACK];
+    let bytes = newer.iter().rev().chain(older.iter().rev());
+    for (place, byte) in back.iter_mut().zip(bytes) {
+        *place = *byte;
+    }
+    let [last, second, third, ..] = back;
+    if second == b'\\' && matches!(last, b'n' | b't' | b'r') {
+        return true;
+    }
+    if third == b'%' && second.is_ascii_hexdigit() && last.is_ascii_hexdigit() {
+        return true;
+    }
+    let parameters = back[1..].iter().position(|byte| !matches!(byte, b'0'..=b';' | b'?'));
+    let begin = parameters.map_or(&[][..], |at| &back[1 + at..]);
+    last.is_ascii_alphabetic() && begin.starts_with(b"[\x1b")
 }
 
 /// Whether a private key begins at the start of `rest`.

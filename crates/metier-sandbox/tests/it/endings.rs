@@ -272,3 +272,24 @@ fn a_run_that_was_stopped_does_not_stop_the_next_one_with_the_same_options() {
     let report = runner.run(&plan, &options, &|_| {}).expect("runs");
     assert!(report.succeeded(), "{report:?}");
 }
+
+#[test]
+fn what_is_told_as_it_comes_is_what_the_report_shows_though_characters_are_cut() {
+    // No text, then the halves of a character apart, then half of one at the end.
+    let script = "printf '\\377a\\303'; sleep 0.2; printf '\\251 b\\342\\202'";
+    for tier in all() {
+        let dir = scratch();
+        let mut plan = shell(dir.path(), "x", script);
+        plan.limits.wall = PLENTY;
+        let told = Mutex::new(String::new());
+        let hear = |event: RunEvent| {
+            if let RunEvent::Output { text, .. } = event {
+                *told.lock().expect("a lock") += &text;
+            }
+        };
+        let options = RunOptions::default();
+        let report = Runner::new(helper(), tier).run(&plan, &options, &hear).expect("runs");
+        assert_eq!(report.stdout.text, "\u{fffd}aé b\u{fffd}", "{tier}");
+        assert_eq!(told.into_inner().expect("a text"), report.stdout.text, "{tier}");
+    }
+}

@@ -146,3 +146,45 @@ fn a_writable_root_is_writable_and_a_read_only_one_is_not() {
         assert!(rw.join("made").exists() && !ro.join("made").exists());
     }
 }
+
+#[test]
+fn what_is_hidden_in_a_readable_root_is_not_read_under_any_name() {
+    hiding();
+}
+
+#[test]
+fn what_is_hidden_from_an_ordinary_user_is_not_read_either() {
+    if !ran_as_nobody("honest::what_is_hidden_from_an_ordinary_user_is_not_read_either") {
+        hiding();
+    }
+}
+
+fn hiding() {
+    for tier in tiers() {
+        let dir = scratch();
+        let at = |path: &str| dir.path().join(path);
+        for folder in ["work", "ro/deep/keys", "ro/plain/deeper"] {
+            std::fs::create_dir_all(at(folder)).expect("directories");
+        }
+        for file in ["ro/.env", "ro/deep/.env", "ro/deep/keys/id", "ro/deep/open", "ro/open"] {
+            std::fs::write(at(file), "HIDDEN").expect("writes");
+        }
+        for file in ["ro/deep/open", "ro/open", "ro/plain/deeper/open"] {
+            std::fs::write(at(file), "shown").expect("writes");
+        }
+        std::os::unix::fs::symlink(".env", at("ro/link")).expect("links");
+        std::os::unix::fs::symlink("/etc/shadow", at("ro/shadow")).expect("links");
+        let script = "cat open deep/open plain/deeper/open && cat .env deep/.env deep/keys/id link \
+                      shadow 2>/dev/null; echo x > .env; ls -a; ls deep >/dev/null";
+        let mut plan = plan(&at("work"), &["/bin/sh", "-c", &format!("cd ../ro; {script}")]);
+        plan.read_only.push(at("ro"));
+        plan.hidden =
+            ["ro/.env", "ro/deep/.env", "ro/deep/keys", "ro/link", "ro/gone"].map(at).to_vec();
+        let report = run(tier, &plan);
+        assert!(report.stdout.text.starts_with("shownshownshown"), "{tier}: {report:?}");
+        assert!(!report.stdout.text.contains("HIDDEN"), "{tier}: {report:?}");
+        assert_eq!(std::fs::read(at("ro/.env")).expect("there"), b"HIDDEN");
+        plan.hidden.clear();
+        assert!(run(tier, &plan).stdout.text.contains("HIDDEN"), "the control reads it");
+    }
+}

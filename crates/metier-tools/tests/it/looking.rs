@@ -127,3 +127,26 @@ fn names_that_no_path_can_have_are_listed_escaped() {
     assert!(text.contains("a:b (not usable as a path)  0\n"), "{text}");
     assert!(text.contains("esc\\u{1b}[2J (not usable"), "{text}");
 }
+
+#[test]
+fn tokens_in_files_reach_neither_the_text_nor_the_data_nor_the_store() {
+    let token = format!("ghp_{}", "aB3dE6".repeat(6));
+    let long = format!("key = {token}\n{}", "filling the file\n".repeat(400));
+    let bench = Bench::new(&[("short", &format!("key = {token}\n")), ("long", &long)]);
+    let read = |path: &str| bench.call("read_file", json!({ "path": path })).expect("reads");
+    let found = bench.call("grep", json!({"pattern": "key"})).expect("searches");
+    let written = json!({"path": "short", "content": format!("new = {token}\n")});
+    let results = [read("short"), read("long"), found, bench.call("write_file", written).unwrap()];
+    assert!(results[0].text.contains("[redacted]"), "{}", results[0].text);
+    assert_eq!(results[0].data["masked"], 1);
+    let stored = bench.store.0.lock().unwrap().concat();
+    let stored = String::from_utf8(stored).unwrap();
+    assert!(stored.contains("filling the file") && !stored.contains(&token));
+    for result in results {
+        let all = serde_json::to_string(&result).unwrap();
+        assert!(!all.contains(&token), "{all}");
+    }
+    // What is written is what was said, all the same.
+    let on_disk = std::fs::read_to_string(bench.workspace.join("short")).unwrap();
+    assert_eq!(on_disk, format!("new = {token}\n"));
+}

@@ -4,11 +4,21 @@
 
 use std::sync::Arc;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
 use metier_policy::{
-    AbsolutePath, Effect, Invoker, Layer, Memory, Permission, PlacedRule, Places, Policy, Rule,
-    RuleSource, UnixTime,
+    AbsolutePath, Effect, Invoker, Layer, Lifetime, Memory, Permission, PlacedRule, Places, Policy,
+    Remembered, Rule, RuleSource, Scope, TrustedFolders, UnixTime,
 };
-use metier_tools::{Answer, Cancel, Risk, ToolGate, Verdict, wait};
+use metier_registry::{Entry, Root, ScanOptions, scan};
+use metier_sandbox::{SearchPath, Tier};
+use metier_skill::Source;
+use metier_tools::ground::{acting_skill, loaded_skill};
+use metier_tools::{
+    Answer, Cancel, Machine, Planned, Risk, RunScript, ToolGate, Toolbox, Verdict, wait,
+};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -95,4 +105,72 @@ fn a_search_reads_no_file_that_the_policy_protects() {
     let gate = gate(&bench, &[("grep", "closed/*", Effect::Deny)]);
     let result = call(&bench, &gate, "grep", json!({"pattern": "needle"})).expect("searches");
     assert_eq!(result.text, "open/a:1: needle\n");
+}
+
+/// A skill of this source with a script, and the tool that would run it.
+fn skill_with_script(dir: &Path, source: Source) -> (Arc<Entry>, Toolbox) {
+    let folder = dir.join("work/scripts");
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = "---\nname: work\ndescription: Works.\n---\n# Work\n";
+    std::fs::write(dir.join("work/SKILL.md"), text).unwrap();
+    std::fs::write(folder.join("run.sh"), "echo good\n").unwrap();
+    let root = Root { source, path: dir.to_owned(), plugin: None, required: true };
+    let found = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
+    let entry = Arc::clone(&found.index.entries()[0]);
+    let machine = Machine {
+        helper: "/nonexistent".into(),
+        tier: Tier::Medium,
+        search: SearchPath::default(),
+        runs: dir.join("runs"),
+        data: dir.join("data"),
+        workspace: None,
+        variables: BTreeMap::new(),
+        secrets: Arc::default(),
+        timeout: Duration::from_secs(1),
+        count: 0.into(),
+        output: None,
+    };
+    let tools = Toolbox::new().with(RunScript::new(Arc::new(machine), [Arc::clone(&entry)]));
+    (entry, tools)
+}
+
+fn planned_run(tools: &Toolbox) -> Planned {
+    let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": null});
+    tools.plan("run_script", arguments).expect("a plan")
+}
+
+#[test]
+fn a_changed_script_loses_its_always_though_the_gate_knows_the_old_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let (entry, tools) = skill_with_script(dir.path(), Source::User);
+    let mut gate = gate(&Bench::new(&[]), &[]);
+    gate.loaded = [loaded_skill(&entry)].into();
+    gate.skill = acting_skill(&entry, &TrustedFolders::default()).ok();
+    let request = gate.request(&planned_run(&tools)).expect("a request");
+    let mut answers = Memory::default();
+    answers.remember(Remembered::of(&request, Scope::Everywhere, UnixTime(0), Lifetime::Unlimited));
+    gate.answers = Arc::new(answers);
+    assert_eq!(gate.decision(&planned_run(&tools)).expect("decides").effect, Effect::Allow);
+    std::fs::write(dir.path().join("work/scripts/run.sh"), "echo evil\n").unwrap();
+    let failure = gate.decision(&planned_run(&tools)).expect_err("changed");
+    assert_eq!(failure.code.as_str(), "Changed", "{failure:?}");
+    // Known anew, it asks.
+    gate.skill = acting_skill(&entry, &TrustedFolders::default()).ok();
+    assert_eq!(gate.decision(&planned_run(&tools)).expect("decides").effect, Effect::Ask);
+}
+
+#[test]
+fn a_script_acts_for_its_own_skill_when_nobody_says_for_whom() {
+    for (source, expected) in [(Source::User, Effect::Allow), (Source::Project, Effect::Deny)] {
+        let dir = tempfile::tempdir().unwrap();
+        let (entry, tools) = skill_with_script(dir.path(), source);
+        let mut gate = gate(&Bench::new(&[]), &[("*", "*", Effect::Allow)]);
+        gate.loaded = [loaded_skill(&entry)].into();
+        let planned = planned_run(&tools);
+        let acting = gate.request(&planned).expect("a request").skill.expect("a skill");
+        assert_eq!(acting.id, entry.id());
+        let known = acting_skill(&entry, &TrustedFolders::default()).expect("a content");
+        assert_eq!(acting.digest, known.digest, "an answer is bound to the content");
+        assert_eq!(gate.decision(&planned).expect("decides").effect, expected, "{source:?}");
+    }
 }

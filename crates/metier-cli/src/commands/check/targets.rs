@@ -56,16 +56,7 @@ pub(super) fn targets(paths: &[PathBuf], context: &Context) -> Result<Vec<Target
         let names_file = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
         if is_dir(&path) && (!names_file || metier_fs::exists(&path.join("SKILL.md"))) {
             let found = with_agents_folders(below(explicit(&path), context), &path, context);
-            if found.is_empty() {
-                let message = "there is no `SKILL.md` in this directory or below it";
-                targets.push(Target::problem(
-                    path.join("SKILL.md"),
-                    Code::FileMissing,
-                    Severity::Error,
-                    message,
-                ));
-            }
-            targets.extend(found);
+            targets.extend(or_missing(found, &path));
         } else if names_file {
             targets.push(Target { file: path, problem: None });
         } else {
@@ -77,6 +68,22 @@ pub(super) fn targets(paths: &[PathBuf], context: &Context) -> Result<Vec<Target
     Ok(each_once(targets))
 }
 
+/// What was found at or below `path`; where none of it is a skill, that too.
+fn or_missing(mut found: Vec<Target>, path: &Path) -> Vec<Target> {
+    if only_remarks(&found) {
+        let message = "there is no `SKILL.md` in this directory or below it";
+        let file = path.join("SKILL.md");
+        found.push(Target::problem(file, Code::FileMissing, Severity::Error, message));
+    }
+    found
+}
+
+/// Whether there is neither a skill nor an error among them.
+fn only_remarks(found: &[Target]) -> bool {
+    let remark = |problem: &Diagnostic| problem.severity < Severity::Error;
+    found.iter().all(|target| target.problem.as_ref().is_some_and(remark))
+}
+
 /// The path without `.` and `..`, so that what is shown leads there from anywhere.
 fn without_dots(path: &Path) -> PathBuf {
     let parent = path.components().any(|part| part == std::path::Component::ParentDir);
@@ -86,25 +93,30 @@ fn without_dots(path: &Path) -> PathBuf {
 
 fn default_targets(context: &Context) -> Result<Vec<Target>> {
     let here = below(explicit(&context.working_dir), context);
-    if !here.is_empty() {
+    if !only_remarks(&here) {
         return Ok(each_once(with_agents_folders(here, &context.working_dir, context)));
     }
     let roots = context.roots(&FindArgs::default());
     let project = roots.into_iter().filter(|root| root.source == Source::Project);
-    let found: Vec<Target> = project.flat_map(|root| below(root, context)).collect();
+    let mut found: Vec<Target> = project.flat_map(|root| below(root, context)).collect();
+    found.extend(here);
     if found.is_empty() {
         return Err(CommandError::usage(
             "there is no skill in this directory or in the project's skill folders",
         )
         .help("name a skill's folder: metier check PATH"));
     }
-    Ok(each_once(found))
+    Ok(each_once(or_missing(found, &context.working_dir)))
 }
 
 /// What was found at or below `path`, and in a directory that is no skill itself what agents would
 /// find there: a walk passes hidden folders by, and theirs are hidden.
 fn with_agents_folders(mut found: Vec<Target>, path: &Path, context: &Context) -> Vec<Target> {
-    if !metier_fs::exists(&skill_file(path)) {
+    // Of one that cannot be read, nothing inside can be.
+    let closed = |target: &Target| {
+        target.problem.as_ref().is_some_and(|problem| problem.code == Code::RootUnreadable)
+    };
+    if !found.iter().any(closed) && !metier_fs::exists(&skill_file(path)) {
         found.extend(project_roots(path).flat_map(|root| below(root, context)));
     }
     found
@@ -166,6 +178,9 @@ fn below(root: Root, context: &Context) -> Vec<Target> {
         if let Some(severity) =
             line.code.severity(Profile::Strict).filter(|it| *it > Severity::Note)
         {
+            // A `SKILL.md` that leads nowhere is a skill that nobody can read.
+            let in_place = line.path.file_name().is_some_and(|name| name == "SKILL.md");
+            let severity = if in_place { Severity::Error } else { severity };
             targets.push(Target::problem(
                 line.path.clone(),
                 line.code,

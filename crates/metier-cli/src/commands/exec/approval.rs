@@ -3,7 +3,8 @@
 //! Without a terminal an open question ends here, with the command that lets exactly this request
 //! pass, once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use metier_policy::{Approvals, Decision, Effect, Lifetime, Remembered, Request, Scope};
 use metier_skill::Digest;
@@ -41,22 +42,30 @@ pub(super) fn allowed(
     }
     let pending = pending_file(context, request)?;
     // Good for one use: what was printed once lets one run pass.
-    if Approvals::new(args.approve).take(request) && metier_fs::take_file(&pending) {
+    let approved = Approvals::new(args.approve).take(request);
+    if approved && waits(&pending) && metier_fs::take_file(&pending) {
         return Ok(Some("approve"));
     }
     if args.yes {
         return Ok(Some("yes"));
     }
     if !prompt::can_ask(json) {
+        let message = format!("the script needs approval: {}", safe(&because()));
+        if approved {
+            // Printing the command anew would make it good again, and so for ever.
+            return Err(CommandError::needs_approval(message).help(
+                "this approval was used, or is older than a day: the same command without \
+                 `--approve` asks anew",
+            ));
+        }
         let digest = request.digest();
         let command = again(args, context, &digest);
         metier_fs::write_atomic(&pending, b"").map_err(|error| {
             let message = format!("{} cannot be written: {error}", path_text(&pending));
             CommandError::failed("state-unwritable", message)
         })?;
-        let message = format!("the script needs approval: {}", safe(&because()));
         return Err(CommandError::needs_approval(message)
-            .help(format!("this lets exactly this request pass, once: {}", safe(&command))));
+            .help(format!("this lets exactly this request pass, once: {command}")));
     }
     let line =
         [&[args.script.as_str()], &*args.args.iter().map(String::as_str).collect::<Vec<_>>()];
@@ -91,6 +100,12 @@ fn pending_file(context: &Context, request: &Request) -> Result<PathBuf> {
     Ok(context.user_folders()?.state.join("pending").join(name))
 }
 
+/// Whether a request still waits: nobody remembers for longer than a day what they were asked.
+fn waits(pending: &Path) -> bool {
+    const DAY: Duration = Duration::from_hours(24);
+    metier_fs::modified(pending).is_ok_and(|at| at.elapsed().unwrap_or_default() < DAY)
+}
+
 /// The same command line with the approval in it.
 fn again(args: &ExecArgs, context: &Context, digest: &Digest) -> String {
     let mut words = vec!["metier".to_owned()];
@@ -110,11 +125,26 @@ fn again(args: &ExecArgs, context: &Context, digest: &Digest) -> String {
     words.join(" ")
 }
 
-/// A word as a shell reads it back.
+/// A word as any shell reads it back, in characters that a terminal shows as they are: what could
+/// deceive who pastes it is spelled by `printf`.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    if safe(word) == word {
+        return format!("'{}'", word.replace('\'', "'\\''"));
+    }
+    // A substitution loses the line ends at its end.
+    let body = word.trim_end_matches('\n');
+    let as_is = |byte: u8| (byte.is_ascii_graphic() || byte == b' ') && !b"'\\%".contains(&byte);
+    let spelled: String = body
+        .bytes()
+        .map(
+            |byte| if as_is(byte) { char::from(byte).to_string() } else { format!("\\{byte:03o}") },
+        )
+        .collect();
+    let ends = &word[body.len()..];
+    let ends = if ends.is_empty() { String::new() } else { format!("'{ends}'") };
+    format!("\"$(printf '{spelled}')\"{ends}")
 }

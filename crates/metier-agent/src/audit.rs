@@ -1,0 +1,114 @@
+//! Whether a record is what was written: the chain, what it vouches for, and its end.
+//!
+//! A hash chain shows changes by somebody who does not write the whole record anew; it is no
+//! signature.
+
+use metier_skill::Digest;
+use serde::Serialize;
+
+use crate::error::AgentError;
+use crate::event::Event;
+use crate::folder::RunFolder;
+use crate::log::Record;
+
+/// What the check of a record found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Audited {
+    /// How many events are as they were written.
+    pub events: u64,
+    /// The hash of the last of them.
+    pub last_hash: Option<Digest>,
+    /// Whether the run has come to an end, or to where it waits.
+    pub finished: bool,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The file, below the run's folder.
+    pub file: String,
+    /// The line, where there is one.
+    pub line: Option<u64>,
+    /// What is wrong, as a stable code.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Finding {
+    fn about(file: &str, code: &'static str, message: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line: None, code, message: message.into() }
+    }
+}
+
+/// Checks the record of a run: no changed byte, no gap, nothing cut off.
+pub fn audit(folder: &RunFolder) -> Result<Audited, AgentError> {
+    let mut findings = Vec::new();
+    let (mut records, fault) = folder.chain()?;
+    if let Some(fault) = fault {
+        findings.push(Finding {
+            file: "events.jsonl".to_owned(),
+            line: Some(fault.line),
+            code: fault.code,
+            message: fault.message,
+        });
+    }
+    check_given(folder, records.first(), &mut findings);
+    check_texts(folder, &mut records, &mut findings);
+    let last = records.last();
+    let finished = last.is_some_and(|last| matches!(last.event, Event::RunFinished { .. }));
+    match folder.summary() {
+        Ok(summary) => {
+            // The summary may be older than the record, never younger.
+            let at = usize::try_from(summary.events).ok().and_then(|count| count.checked_sub(1));
+            let told = at.and_then(|at| records.get(at)).map(|record| record.hash);
+            if told != Some(summary.last_hash) && findings.is_empty() {
+                let message = format!(
+                    "the summary tells of {} events, the record has {}",
+                    summary.events,
+                    records.len()
+                );
+                findings.push(Finding::about("events.jsonl", "truncated", message));
+            }
+        }
+        Err(_) => findings.push(Finding::about("run.json", "no-summary", "it cannot be read")),
+    }
+    let (events, last_hash) = (records.len() as u64, last.map(|last| last.hash));
+    Ok(Audited { events, last_hash, finished, findings })
+}
+
+/// What was too long for the record is what the record vouches for.
+fn check_texts(folder: &RunFolder, records: &mut [Record], findings: &mut Vec<Finding>) {
+    for record in records {
+        let found = match folder.fetch_texts(&mut record.event) {
+            Ok(()) => continue,
+            Err(AgentError::Text(path)) => (path, "text-changed", "it is not what the record says"),
+            Err(AgentError::Unreadable(path, _)) => (path, "text-missing", "it cannot be read"),
+            Err(_) => continue,
+        };
+        let (path, code, message) = found;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let file = format!("observations/{}", name.unwrap_or_default());
+        // The same text may stand in several events.
+        if !findings.iter().any(|known| known.file == file) {
+            findings
+                .push(Finding { line: Some(record.seq), ..Finding::about(&file, code, message) });
+        }
+    }
+}
+
+/// What the run was given is what its first event vouches for.
+fn check_given(folder: &RunFolder, first: Option<&Record>, findings: &mut Vec<Finding>) {
+    let Some(Event::RunStarted { setup_sha256, index_sha256, .. }) =
+        first.map(|first| &first.event)
+    else {
+        return;
+    };
+    for (name, told) in [("setup.json", setup_sha256), ("index.json", index_sha256)] {
+        if folder.digest_of(name) != Some(*told) {
+            findings.push(Finding::about(name, "file-changed", "it is not what the run was given"));
+        }
+    }
+}

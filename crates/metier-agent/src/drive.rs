@@ -1,0 +1,360 @@
+//! The driver: does what the step says, and writes everything down before it is shown or done.
+//!
+//! It holds no knowledge of its own about the run: state comes from events, effects from the step.
+//! Between two inputs it asks `stop`, so that a run ends cleanly when somebody wants it to.
+
+use std::sync::Arc;
+
+use metier_model::early::{Early, EarlyEvent};
+use metier_model::{Model, ModelErrorKind, StreamEvent};
+
+use crate::context::Fixed;
+use crate::error::AgentError;
+use crate::event::{Answer, Event, Status};
+use crate::fold::fold;
+use crate::folder::RunFolder;
+use crate::hands::{Approver, Doing, Hands, Judged, Question, Ready, Verdict};
+use crate::inner;
+use crate::log::{LogFault, Record};
+use crate::op::{Op, Outcome};
+use crate::recorder::{FolderRecorder, Recorder};
+use crate::setup::Setup;
+use crate::state::State;
+use crate::step::{Effect, step};
+
+/// What happens between two events: for eyes only, never recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Note {
+    /// A reply that still streams will be this action. Nothing is done before it is whole.
+    ActionKnown {
+        /// The turn.
+        turn: u32,
+        /// The kind of the action.
+        kind: String,
+        /// What it is about.
+        target: String,
+    },
+    /// More of the text of the final answer, as it streams.
+    AnswerText(String),
+    /// What was streamed does not count: the reply begins anew.
+    Anew,
+    /// What a script or command prints.
+    Output {
+        /// `stdout` or `stderr`.
+        stream: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// Hears what happens. `depth` is 0 for the run itself, 1 for a loop inside it.
+pub trait Observer: Sync {
+    /// An event, already written.
+    fn event(&self, depth: u32, record: &Record);
+    /// Something between two events.
+    fn note(&self, depth: u32, note: &Note) {
+        let _ = (depth, note);
+    }
+}
+
+/// Hears nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unheard;
+
+impl Observer for Unheard {
+    fn event(&self, _: u32, _: &Record) {}
+}
+
+/// What is done now.
+#[derive(Clone, Copy)]
+struct Performed<'p> {
+    op_id: u32,
+    op: &'p Op,
+    answer: Option<&'p Answer>,
+    depth: u32,
+}
+
+/// Where going on led.
+pub(crate) enum Resumed {
+    /// To its end, or to where it has to wait.
+    On(State),
+    /// Nowhere: it had ended.
+    Ended(State),
+}
+
+/// Who takes part in a run.
+#[derive(Clone, Copy)]
+pub struct Agent<'a> {
+    /// Decides.
+    pub model: &'a dyn Model,
+    /// Judges and does.
+    pub hands: &'a dyn Hands,
+    /// Answers questions.
+    pub approver: &'a dyn Approver,
+    /// Hears what happens.
+    pub observer: &'a dyn Observer,
+    /// Says whether the run should stop.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl std::fmt::Debug for Agent<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent").field("model", &self.model.info()).finish_non_exhaustive()
+    }
+}
+
+impl Agent<'_> {
+    /// Runs from the start to the end, or to where it has to wait, and leaves the record in `folder`.
+    pub fn run(&self, folder: &RunFolder, setup: Setup) -> Result<State, AgentError> {
+        let (mut recorder, first) = FolderRecorder::create(folder, &setup)?;
+        self.run_with(&mut recorder, &first, Arc::new(setup))
+    }
+
+    /// The same with any recorder; `first` is the first event.
+    pub fn run_with(
+        &self,
+        recorder: &mut dyn Recorder,
+        first: &Event,
+        setup: Arc<Setup>,
+    ) -> Result<State, AgentError> {
+        let mut state = State::new(setup);
+        let effect = self.input(recorder, &mut state, first, 0)?;
+        recorder.summarize(&state)?;
+        self.go(recorder, state, effect, 0)
+    }
+
+    /// Goes on with a run that was stopped, killed, or waits for an answer.
+    pub fn resume(&self, folder: &RunFolder) -> Result<State, AgentError> {
+        let setup = folder.setup()?;
+        let (mut recorder, records) = FolderRecorder::reopen(folder)?;
+        let resumed = self.resume_with(&mut recorder, Arc::new(setup), &records, 0);
+        match resumed.map_err(|error| error.in_file(&folder.events_file()))? {
+            Resumed::On(state) => Ok(state),
+            Resumed::Ended(state) => {
+                let status = state.finished().map_or("", |end| end.status.as_str());
+                Err(AgentError::Ended(status))
+            }
+        }
+    }
+
+    pub(crate) fn resume_with(
+        &self,
+        recorder: &mut dyn Recorder,
+        setup: Arc<Setup>,
+        records: &[Record],
+        depth: u32,
+    ) -> Result<Resumed, AgentError> {
+        let folded = fold(setup, records).map_err(|difference| {
+            let message = difference.to_string();
+            let fault = LogFault { line: difference.seq, code: "replay-difference", message };
+            AgentError::Record(std::path::PathBuf::new(), fault)
+        })?;
+        let (mut state, mut effect) = (folded.state, folded.effect);
+        // A process that ended between an input and what follows from it.
+        let not_begun = matches!(folded.missing.last(), Some(Event::ActionStarted { .. }));
+        let written = folded.missing.len() - usize::from(not_begun);
+        for event in &folded.missing[..written] {
+            self.write(recorder, event, depth)?;
+        }
+        let begun = records.len() > 1 || !folded.missing.is_empty();
+        match state.finished().map(|end| end.status) {
+            Some(status) if !status.can_resume() => {
+                recorder.summarize(&state)?;
+                let known = folded.missing.is_empty();
+                return Ok(if known { Resumed::Ended(state) } else { Resumed::On(state) });
+            }
+            _ if begun => {
+                let version = env!("CARGO_PKG_VERSION").to_owned();
+                let resumed = Event::RunResumed { version, not_begun };
+                effect = self.input(recorder, &mut state, &resumed, depth)?;
+            }
+            _ => {}
+        }
+        self.go(recorder, state, effect, depth).map(Resumed::On)
+    }
+
+    /// Does one thing after the other until there is nothing to do.
+    pub(crate) fn go(
+        &self,
+        recorder: &mut dyn Recorder,
+        mut state: State,
+        mut effect: Effect,
+        depth: u32,
+    ) -> Result<State, AgentError> {
+        let fixed = Fixed::of(state.setup());
+        let mut judged: Option<(u32, Judged)> = None;
+        let mut answer: Option<Answer> = None;
+        loop {
+            let input = match effect {
+                Effect::Stop => break,
+                _ if (self.stop)() => Event::CancelRequested {},
+                Effect::CallModel => self.call_model(recorder, &state, &fixed, depth)?,
+                Effect::Judge(op_id, op) => {
+                    answer = None;
+                    let verdict = self.hands.judge(&op, &state.loaded());
+                    match verdict.verdict {
+                        Verdict::Impossible => {
+                            let outcome = (verdict.ready)(&self.doing(&|_, _| {}, None));
+                            Event::ActionFinished { op_id, outcome }
+                        }
+                        said => {
+                            let event = Event::PolicyDecided {
+                                op_id,
+                                op,
+                                effect: said.as_str().to_owned(),
+                                reason: verdict.reason.clone(),
+                                request: verdict.request,
+                            };
+                            judged = Some((op_id, verdict));
+                            event
+                        }
+                    }
+                }
+                Effect::Ask(op_id, op) => {
+                    // Whoever answers may take long.
+                    recorder.sync()?;
+                    let known = judged.as_ref().filter(|(id, _)| *id == op_id);
+                    let (reason, request) = known
+                        .map_or(("", None), |(_, judged)| (judged.reason.as_str(), judged.request));
+                    let question = Question { op: &op, reason, request };
+                    let (given, by) = self.approver.answer(&question, self.stop);
+                    answer = Some(given.clone());
+                    if given == Answer::Nobody && (self.stop)() {
+                        Event::CancelRequested {}
+                    } else {
+                        Event::AskAnswered { op_id, answer: given, by }
+                    }
+                }
+                Effect::Perform(op_id, op) => {
+                    recorder.sync()?;
+                    let ready = judged.take().filter(|(id, _)| *id == op_id).map(|(_, j)| j.ready);
+                    let performed = Performed { op_id, op: &op, answer: answer.as_ref(), depth };
+                    self.perform(recorder, &state, &performed, ready)?
+                }
+            };
+            effect = self.input(recorder, &mut state, &input, depth)?;
+        }
+        recorder.sync()?;
+        recorder.summarize(&state)?;
+        Ok(state)
+    }
+
+    fn perform(
+        &self,
+        recorder: &mut dyn Recorder,
+        state: &State,
+        performed: &Performed<'_>,
+        ready: Option<Ready>,
+    ) -> Result<Event, AgentError> {
+        let Performed { op_id, op, answer, depth } = *performed;
+        let Some(ready) = ready else {
+            let text = "Nothing was judged; this is a fault of ours.";
+            return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("Failed", text) });
+        };
+        let observer = self.observer;
+        let output = move |stream: &str, text: &str| {
+            let (stream, text) = (stream.to_owned(), text.to_owned());
+            observer.note(depth, &Note::Output { stream, text });
+        };
+        let outcome = ready(&self.doing(&output, answer));
+        match op {
+            Op::Delegate { skill, .. } if outcome.ok => {
+                inner::delegate(self, recorder, state, op_id, skill, depth)
+            }
+            _ => Ok(Event::ActionFinished { op_id, outcome }),
+        }
+    }
+
+    fn doing<'d>(
+        &'d self,
+        output: &'d (dyn Fn(&str, &str) + Sync),
+        answer: Option<&'d Answer>,
+    ) -> Doing<'d> {
+        Doing { stop: self.stop, output, answer }
+    }
+
+    fn call_model(
+        &self,
+        recorder: &mut dyn Recorder,
+        state: &State,
+        fixed: &Fixed,
+        depth: u32,
+    ) -> Result<Event, AgentError> {
+        recorder.sync()?;
+        let turn = fixed.turn(state);
+        let number = turn.number;
+        let mut early = Early::new();
+        let mut unwritten = None;
+        let mut sink = |event: StreamEvent| match event {
+            StreamEvent::Text(text) => {
+                for known in early.push(&text) {
+                    let note = match known {
+                        EarlyEvent::ActionKnown { kind, target } => {
+                            Note::ActionKnown { turn: number, kind: kind.to_owned(), target }
+                        }
+                        EarlyEvent::AnswerText(text) => Note::AnswerText(text),
+                    };
+                    self.observer.note(depth, &note);
+                }
+            }
+            StreamEvent::Retrying { attempt, error, delay } => {
+                early.reset();
+                self.observer.note(depth, &Note::Anew);
+                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+                let event = Event::ModelRetrying { turn: number, attempt, error, delay_ms };
+                if let Err(error) = self.write(recorder, &event, depth) {
+                    unwritten.get_or_insert(error);
+                }
+            }
+            _ => {}
+        };
+        let replied = self.model.reply(&turn, &mut sink, self.stop);
+        if let Some(error) = unwritten {
+            return Err(error);
+        }
+        Ok(match replied {
+            Ok(reply) => Event::ModelReplied { turn: number, reply },
+            Err(error) if error.kind == ModelErrorKind::Cancelled => Event::CancelRequested {},
+            Err(error) => Event::ModelFailed { turn: number, error },
+        })
+    }
+
+    /// Takes an input: writes it, steps, writes what follows.
+    fn input(
+        &self,
+        recorder: &mut dyn Recorder,
+        state: &mut State,
+        input: &Event,
+        depth: u32,
+    ) -> Result<Effect, AgentError> {
+        let record = self.write(recorder, input, depth)?;
+        let stepped = step(state, input, record.elapsed_ms);
+        for event in &stepped.events {
+            self.write(recorder, event, depth)?;
+        }
+        Ok(stepped.effect)
+    }
+
+    fn write(
+        &self,
+        recorder: &mut dyn Recorder,
+        event: &Event,
+        depth: u32,
+    ) -> Result<Record, AgentError> {
+        let record = recorder.append(event)?;
+        self.observer.event(depth, &record);
+        Ok(record)
+    }
+}
+
+/// How a run that ended so leaves the process.
+pub const fn exit_code(status: Status) -> u8 {
+    match status {
+        Status::Completed => 0,
+        Status::Stuck | Status::Failed => 1,
+        Status::NeedsApproval => 3,
+        Status::BudgetExhausted => 4,
+        Status::Cancelled => 130,
+    }
+}

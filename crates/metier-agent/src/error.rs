@@ -1,0 +1,71 @@
+//! Why a run cannot begin or go on. What goes wrong inside a run is an observation or a status.
+//! The words for people, and the exit code, are the command line's.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::log::LogFault;
+
+/// Why a run cannot begin or go on.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// There is a folder of that name already.
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
+    /// Another process is running it.
+    #[error("the run in {} is going on in another process", .0.display())]
+    Busy(PathBuf),
+    /// A file of the run cannot be read.
+    #[error("{} cannot be read: {}", .0.display(), .1)]
+    Unreadable(PathBuf, String),
+    /// The record cannot be written. Nothing is done that is not written down.
+    #[error("the record in {} cannot be written: {}", .0.display(), .1)]
+    Unwritten(PathBuf, String),
+    /// The record is not what was written.
+    #[error("{}: {}", .0.display(), .1)]
+    Record(PathBuf, LogFault),
+    /// A stored text is not what the record says.
+    #[error("{} is not what the record says", .0.display())]
+    Text(PathBuf),
+    /// The run has ended and cannot go on.
+    #[error("the run has ended ({0}) and cannot go on")]
+    Ended(&'static str),
+}
+
+impl AgentError {
+    /// The stable code.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Exists(_) => "run-exists",
+            Self::Busy(_) => "run-busy",
+            Self::Unreadable(..) => "run-unreadable",
+            Self::Unwritten(..) => "run-unwritable",
+            Self::Record(..) | Self::Text(_) => "record-broken",
+            Self::Ended(_) => "run-ended",
+        }
+    }
+
+    /// The same about this file.
+    pub(crate) fn in_file(self, file: &std::path::Path) -> Self {
+        match self {
+            Self::Record(_, fault) => Self::Record(file.to_owned(), fault),
+            other => other,
+        }
+    }
+
+    /// What to do next.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Exists(_) => "start again: every run gets a new name",
+            Self::Busy(_) => "wait for it, or stop that process",
+            Self::Unreadable(..) => "`metier runs` lists the runs that can be read",
+            Self::Unwritten(..) => "check the permissions and the free space there",
+            Self::Record(..) | Self::Text(_) => {
+                "`metier audit verify RUN` says what is wrong; start a new run"
+            }
+            Self::Ended(_) => "start a new run; `metier show RUN` shows this one",
+        }
+    }
+}

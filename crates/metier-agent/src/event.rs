@@ -1,0 +1,336 @@
+//! Everything that happens in a run, as data. The log is the run: state, display, resume and replay
+//! are made from it.
+//!
+//! *Inputs* come from outside (a reply, a decision of the policy, an outcome) and drive the step.
+//! *Outputs* follow from them: replaying the inputs gives the same outputs, or something changed.
+
+use metier_model::{Decision, ModelError, ModelInfo, Plan, Reply, Usage};
+use metier_skill::Digest;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::op::{Op, Outcome, Text};
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+#[non_exhaustive]
+pub enum Event {
+    /// Input: the run begins.
+    #[serde(rename = "run.started")]
+    RunStarted {
+        /// The run.
+        run_id: String,
+        /// The version of the program.
+        version: String,
+        /// The request.
+        request: String,
+        /// Who decides.
+        model: ModelInfo,
+        /// The hash of the pinned index.
+        index_hash: Digest,
+        /// The digest of `setup.json`.
+        setup_sha256: Digest,
+        /// The digest of `index.json`.
+        index_sha256: Digest,
+    },
+    /// Input: the run goes on in another process.
+    #[serde(rename = "run.resumed")]
+    RunResumed {
+        /// The version of the program.
+        version: String,
+        /// Whether an operation that was to begin next had not been written down, and so had not
+        /// begun.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        not_begun: bool,
+    },
+    /// Input: somebody wants it to stop.
+    #[serde(rename = "run.cancel_requested")]
+    CancelRequested {},
+    /// Output: a model is asked.
+    #[serde(rename = "model.requested")]
+    ModelRequested {
+        /// The turn.
+        turn: u32,
+        /// Bytes of the prompt.
+        bytes: u64,
+        /// Tokens of it, as an estimate.
+        tokens: u64,
+        /// The digest of the stable part.
+        prefix_sha256: Digest,
+        /// The digest of the whole prompt.
+        prompt_sha256: Digest,
+    },
+    /// Information: an attempt failed and another follows.
+    #[serde(rename = "model.retrying")]
+    ModelRetrying {
+        /// The turn.
+        turn: u32,
+        /// Which attempt failed.
+        attempt: u32,
+        /// Why.
+        error: ModelError,
+        /// Milliseconds until the next.
+        delay_ms: u64,
+    },
+    /// Input: the model's reply.
+    #[serde(rename = "model.replied")]
+    ModelReplied {
+        /// The turn.
+        turn: u32,
+        /// The reply.
+        reply: Reply,
+    },
+    /// Input: there is no reply.
+    #[serde(rename = "model.failed")]
+    ModelFailed {
+        /// The turn.
+        turn: u32,
+        /// Why.
+        error: ModelError,
+    },
+    /// Output: the reply is a decision.
+    #[serde(rename = "decision.made")]
+    DecisionMade {
+        /// The turn.
+        turn: u32,
+        /// The decision.
+        decision: Decision,
+    },
+    /// Output: the reply is none.
+    #[serde(rename = "decision.invalid")]
+    DecisionInvalid {
+        /// The turn.
+        turn: u32,
+        /// Why, as a stable code.
+        code: String,
+        /// Why.
+        message: String,
+    },
+    /// Output: there is a new plan.
+    #[serde(rename = "plan.changed")]
+    PlanChanged {
+        /// The plan.
+        plan: Plan,
+    },
+    /// Input: what the policy says about an operation.
+    #[serde(rename = "policy.decided")]
+    PolicyDecided {
+        /// The operation.
+        op_id: u32,
+        /// What it is.
+        #[serde(flatten)]
+        op: Op,
+        /// `allow`, `ask` or `deny`.
+        effect: String,
+        /// Why.
+        reason: String,
+        /// The digest of the request, for `--approve`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Digest>,
+    },
+    /// Output: somebody has to answer.
+    #[serde(rename = "ask.opened")]
+    AskOpened {
+        /// The operation.
+        op_id: u32,
+        /// What it is.
+        #[serde(flatten)]
+        op: Op,
+        /// Why it is a question.
+        reason: String,
+        /// The digest of the request, for `--approve`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<Digest>,
+    },
+    /// Input: the answer.
+    #[serde(rename = "ask.answered")]
+    AskAnswered {
+        /// The operation.
+        op_id: u32,
+        /// The answer.
+        answer: Answer,
+        /// Who gave it: `user`, `yes`, `approve`, `nobody`, ...
+        by: String,
+    },
+    /// Output: an operation begins. Written before anything is done.
+    #[serde(rename = "action.started")]
+    ActionStarted {
+        /// The operation.
+        op_id: u32,
+        /// What it is.
+        #[serde(flatten)]
+        op: Op,
+    },
+    /// Input: it ended.
+    #[serde(rename = "action.finished")]
+    ActionFinished {
+        /// The operation.
+        op_id: u32,
+        /// What came of it.
+        #[serde(flatten)]
+        outcome: Outcome,
+    },
+    /// Output: what the model is told.
+    #[serde(rename = "observation.made")]
+    ObservationMade {
+        /// The turn.
+        turn: u32,
+        /// Whether the action was done.
+        ok: bool,
+        /// Why not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        /// Bytes of it.
+        bytes: u64,
+        /// Its digest.
+        sha256: Digest,
+    },
+    /// Output: old observations were shortened.
+    #[serde(rename = "context.compacted")]
+    ContextCompacted {
+        /// How many.
+        shortened: u32,
+        /// Tokens of the prompt before.
+        tokens_before: u64,
+        /// Tokens of the prompt after.
+        tokens_after: u64,
+    },
+    /// Output: a budget is spent; one last turn follows.
+    #[serde(rename = "budget.spent")]
+    BudgetSpent {
+        /// Which: `turns`, `tool_calls`, `script_runs`, `wall_ms`, `tokens`.
+        budget: String,
+        /// Its limit.
+        limit: u64,
+    },
+    /// Output: the same action had the same result too often; one last turn follows.
+    #[serde(rename = "loop.detected")]
+    LoopDetected {
+        /// The kind of the action.
+        action: String,
+        /// What it is about.
+        target: String,
+        /// How often.
+        times: u32,
+    },
+    /// Output: the run has ended, or waits to be resumed.
+    #[serde(rename = "run.finished")]
+    RunFinished {
+        /// How.
+        status: Status,
+        /// Why, where it is not completed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        /// The answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Text>,
+        /// The answer for programs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
+        /// What was spent.
+        spent: Spent,
+    },
+}
+
+/// An answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Yes, this time.
+    Once,
+    /// Yes, and it is remembered.
+    Always,
+    /// No, with words for the model.
+    Reject(String),
+    /// There is nobody to answer: the run waits.
+    Nobody,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// There is an answer.
+    Completed,
+    /// A budget was spent.
+    BudgetExhausted,
+    /// It went round in circles.
+    Stuck,
+    /// The model, or something of ours, failed.
+    Failed,
+    /// Somebody stopped it. It can be resumed.
+    Cancelled,
+    /// Somebody has to answer. It can be resumed.
+    NeedsApproval,
+}
+
+impl Status {
+    /// The word that is written.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Stuck => "stuck",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::NeedsApproval => "needs_approval",
+        }
+    }
+
+    /// Whether a run that ended so can go on.
+    pub const fn can_resume(self) -> bool {
+        matches!(self, Self::Failed | Self::Cancelled | Self::NeedsApproval)
+    }
+}
+
+/// What a run has spent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// Decisions of the model.
+    pub turns: u32,
+    /// Calls of tools, scripts included.
+    pub tool_calls: u32,
+    /// Runs of scripts.
+    pub script_runs: u32,
+    /// What the model took.
+    pub usage: Usage,
+}
+
+impl Event {
+    /// Whether it drives the step.
+    pub const fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Self::RunStarted { .. }
+                | Self::RunResumed { .. }
+                | Self::CancelRequested {}
+                | Self::ModelReplied { .. }
+                | Self::ModelFailed { .. }
+                | Self::PolicyDecided { .. }
+                | Self::AskAnswered { .. }
+                | Self::ActionFinished { .. }
+        )
+    }
+
+    /// Whether it only tells: it neither drives the step nor follows from it.
+    pub const fn is_information(&self) -> bool {
+        matches!(self, Self::ModelRetrying { .. })
+    }
+
+    /// The texts that may be long.
+    pub(crate) fn texts(&mut self) -> Vec<&mut Text> {
+        match self {
+            Self::ActionFinished { outcome, .. } => {
+                let mut texts = vec![&mut outcome.text];
+                if let Some(skill) = &mut outcome.skill {
+                    texts.extend([&mut skill.block, &mut skill.body]);
+                }
+                texts
+            }
+            Self::RunFinished { answer: Some(answer), .. } => vec![answer],
+            _ => Vec::new(),
+        }
+    }
+}

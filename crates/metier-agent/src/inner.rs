@@ -1,0 +1,97 @@
+//! A loop inside a loop: a skill that runs as a subagent works on its own, with its own budget and
+//! its own record, and gives back what it found.
+//!
+//! Its context starts fresh: the request, the skill, nothing of the trail outside. It cannot start
+//! another loop. When the process ends in the middle, its record is gone on with.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::drive::{Agent, Resumed};
+use crate::error::AgentError;
+use crate::event::{Answer, Event, Status};
+use crate::op::Outcome;
+use crate::recorder::{Inner, Recorder};
+use crate::setup::{Chosen, RunLimits, Setup};
+use crate::state::State;
+
+/// Lets `skill` work in a loop of its own. Gives the input for the loop outside: what came of it, or
+/// that it has to wait.
+pub(crate) fn delegate(
+    agent: &Agent<'_>,
+    recorder: &mut dyn Recorder,
+    outer: &State,
+    op_id: u32,
+    skill: &str,
+    depth: u32,
+) -> Result<Event, AgentError> {
+    if depth > 0 {
+        let text = "A loop inside a loop cannot start another.";
+        return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("NotAllowed", text) });
+    }
+    let setup = inner_setup(outer, skill);
+    let Inner { recorder: mut inner, setup, records } = recorder.inner(op_id, &setup)?;
+    let resumed = agent.resume_with(&mut *inner, Arc::new(setup), &records, depth + 1)?;
+    let (Resumed::On(state) | Resumed::Ended(state)) = resumed;
+    Ok(match state.finished().map(|end| end.status) {
+        Some(Status::Cancelled) => Event::CancelRequested {},
+        Some(Status::NeedsApproval) => {
+            Event::AskAnswered { op_id, answer: Answer::Nobody, by: "nobody".to_owned() }
+        }
+        _ => Event::ActionFinished { op_id, outcome: summary(skill, &state) },
+    })
+}
+
+fn inner_setup(outer: &State, skill: &str) -> Setup {
+    let setup = outer.setup();
+    let (limits, spent) = (&setup.limits, outer.spent());
+    let left = |limit: u32, spent: u32| (limit.saturating_sub(spent) / 2).max(1);
+    let mut skills = setup.skills.clone();
+    for card in &mut skills {
+        card.offered &= !card.subagent;
+    }
+    Setup {
+        opening: format!(
+            "{}\n\n[You work on this with the skill `{skill}` alone. Answer with what you found: \
+             somebody else goes on with it.]",
+            setup.opening
+        ),
+        chosen: vec![Chosen { id: skill.to_owned(), arguments: None }],
+        limits: RunLimits {
+            turns: left(limits.turns, spent.turns),
+            tool_calls: left(limits.tool_calls, spent.tool_calls),
+            script_runs: left(limits.script_runs, spent.script_runs),
+            ..*limits
+        },
+        skills,
+        ..setup.clone()
+    }
+}
+
+/// What the loop outside is told.
+fn summary(skill: &str, state: &State) -> Outcome {
+    let Some(end) = state.finished() else {
+        return Outcome::failed("Failed", "The loop of the skill gave no end.");
+    };
+    let spent = state.spent();
+    let data = json!({
+        "skill": skill,
+        "status": end.status,
+        "turns": spent.turns,
+        "tool_calls": spent.tool_calls,
+        "tokens": spent.usage.input + spent.usage.output,
+        "data": end.data,
+    });
+    match (&end.answer, end.status) {
+        (Some(answer), Status::Completed) => Outcome::done(Arc::clone(answer), data),
+        (answer, status) => {
+            let why = end.message.clone().unwrap_or_default();
+            let text = match answer {
+                Some(answer) => format!("{answer}\n(The loop of the skill ended early: {why}.)"),
+                None => format!("The loop of the skill ended without an answer: {why}."),
+            };
+            Outcome { data, ..Outcome::failed(status.as_str(), text) }
+        }
+    }
+}

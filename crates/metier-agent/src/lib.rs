@@ -1,0 +1,64 @@
+//! The agent: a loop that asks a model, judges what it wants, does it, and tells it what came of it.
+//!
+//! ```text
+//! Setup --> State --step(input)--> events + one effect --driver--> model | policy | person | tools
+//!             ^                                                        |
+//!             +--------------------------- input <---------------------+
+//! every input and event --> events.jsonl (a hash chain) --> display, resume, replay, audit
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`setup`] | what a run is given ([`Setup`]) |
+//! | [`event`], [`op`] | everything that happens, as data ([`Event`], [`Op`], [`Outcome`]) |
+//! | `state`, [`mod@step`] | where a run stands, and the pure step |
+//! | `resolve`, `observe` | an action to operations; outcomes to what the model is told (pure) |
+//! | [`context`] | the prompt of a turn, and keeping it within its size (pure) |
+//! | [`mod@fold`] | a record back to a state: resume and replay (pure) |
+//! | [`log`] | the record as text: a line an event, chained by hashes (pure) |
+//! | [`drive`], `inner` | the driver, and loops inside a loop ([`Agent`]) |
+//! | [`hands`] | what the driver needs of the world ([`Hands`], [`Approver`]) |
+//! | [`recorder`], [`folder`] | writing events down; the folder of a run ([`RunFolder`]) |
+//! | [`mod@audit`] | whether a record is what was written |
+//! | [`export`] | a record in the formats of others: ATIF, OpenTelemetry (pure) |
+//! | [`workshop`] | the real hands: index, policy, tools ([`Workshop`]) |
+//! | [`brief`] | a setup from an index, a request and settings |
+//!
+//! Files on disk: the folder of a run, through `metier-fs`. Talking to models is `metier-model`'s,
+//! deciding `metier-policy`'s, reading skills `metier-loader`'s, doing things `metier-tools`'.
+
+pub mod audit;
+pub mod brief;
+pub mod context;
+pub mod drive;
+mod error;
+pub mod event;
+pub mod export;
+pub mod fold;
+pub mod folder;
+pub mod hands;
+mod inner;
+pub mod log;
+mod observe;
+pub mod op;
+pub mod recorder;
+mod resolve;
+mod run_id;
+pub mod setup;
+mod state;
+pub mod step;
+pub mod workshop;
+
+pub use drive::{Agent, Note, Observer, Unheard, exit_code};
+pub use error::AgentError;
+pub use event::{Answer, Event, Spent, Status};
+pub use fold::{Difference, fold};
+pub use folder::{RunFolder, Summary, runs_in};
+pub use hands::{Approver, Hands, Judged, Nobody, Question, Verdict, Yes};
+pub use log::Record;
+pub use op::{Op, Outcome};
+pub use run_id::{NotARunId, RunId};
+pub use setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};
+pub use state::{Finished, State};
+pub use step::{Effect, step};
+pub use workshop::Workshop;

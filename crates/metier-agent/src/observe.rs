@@ -1,0 +1,167 @@
+//! What the model is told of what came of its action. Pure.
+//!
+//! Foreign text (output, files) stands between marks that it cannot contain, as a skill's body does;
+//! around it are only our own words.
+
+use std::sync::Arc;
+
+use metier_loader::fenced;
+use serde_json::{Value, json};
+
+use crate::op::{Op, Outcome};
+use crate::state::{Acting, TrailItem};
+
+/// What came of an action, ready to be told.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    ok: bool,
+    code: Option<String>,
+    /// As it stands in the prompt.
+    words: String,
+    /// The same in one line.
+    line: String,
+    protected: bool,
+    text: Arc<str>,
+    data: Value,
+}
+
+impl Observed {
+    /// The entry of the trail.
+    pub(crate) fn into_item(self, acting: &Acting) -> TrailItem {
+        TrailItem {
+            decision: acting.decision.clone(),
+            action: acting.action.clone(),
+            ok: self.ok,
+            code: self.code,
+            observation: self.words.into(),
+            line: self.line.into(),
+            shortened: false,
+            protected: self.protected,
+            tokens: 0,
+            text: self.text,
+            data: self.data,
+        }
+    }
+}
+
+/// What came of all operations of an action.
+pub(crate) fn observation(acting: &Acting) -> Observed {
+    let mut words = String::new();
+    let mut line = Vec::new();
+    let mut protected = false;
+    for (op, outcome) in &acting.done {
+        let state = match &outcome.code {
+            None => "ok".to_owned(),
+            Some(code) => code.clone(),
+        };
+        let what = one_line(&op.describe());
+        words.push_str(&format!("[Observation: {what} | {state}]\n"));
+        match (&outcome.skill, op) {
+            (Some(skill), _) if outcome.ok => {
+                protected = true;
+                words.push_str(skill.block.as_str());
+            }
+            // Our own words.
+            (_, Op::Load { .. } | Op::Search { .. }) => {
+                words.push_str(outcome.text.as_str());
+                words.push('\n');
+            }
+            _ if !outcome.ok && outcome.data.is_null() => {
+                words.push_str(outcome.text.as_str());
+                words.push('\n');
+            }
+            _ => words.push_str(&fenced("Output", outcome.text.as_str())),
+        }
+        let kept = outcome.storage_ref.as_ref().map(|at| format!("; the whole is in {at}"));
+        line.push(format!(
+            "[Observation: {what} | {state} | shortened{}]",
+            kept.unwrap_or_default()
+        ));
+    }
+    for note in &acting.notes {
+        words.push_str(&format!("[Note: {}]\n", one_line(note)));
+    }
+    let failed = acting.done.iter().find(|(_, outcome)| !outcome.ok);
+    let any_ok = acting.done.iter().any(|(_, outcome)| outcome.ok);
+    let texts: Vec<&str> = acting.done.iter().map(|(_, outcome)| outcome.text.as_str()).collect();
+    let data = match acting.done.as_slice() {
+        [(_, outcome)] => outcome.data.clone(),
+        several => several.iter().map(|(_, outcome)| outcome.data.clone()).collect(),
+    };
+    Observed {
+        ok: any_ok,
+        code: failed.filter(|_| !any_ok).and_then(|(_, outcome)| outcome.code.clone()),
+        words,
+        line: line.join("\n"),
+        protected,
+        text: texts.join("\n").into(),
+        data,
+    }
+}
+
+/// An action that cannot be.
+pub(crate) fn impossible(acting: &Acting, outcome: &Outcome) -> Observed {
+    let kind = acting.action.as_ref().map_or("reply", |action| action.kind());
+    let state = outcome.code.as_deref().unwrap_or("ok");
+    let mut words = format!("[Observation: {kind} | {state}]\n{}\n", outcome.text.as_str());
+    for note in &acting.notes {
+        words.push_str(&format!("[Note: {}]\n", one_line(note)));
+    }
+    Observed {
+        ok: outcome.ok,
+        code: outcome.code.clone(),
+        line: format!("[Observation: {kind} | {state}]"),
+        words,
+        protected: false,
+        text: outcome.text.shared(),
+        data: outcome.data.clone(),
+    }
+}
+
+/// A reply that is no decision.
+pub(crate) fn invalid(code: &str, message: &str) -> Observed {
+    let words = format!(
+        "[Observation: your reply was not executed | {code}]\n{message}\nReply with one JSON object \
+         that holds one action, and nothing else.\n"
+    );
+    Observed {
+        ok: false,
+        code: Some(code.to_owned()),
+        line: format!("[Observation: a reply was not executed | {code}]"),
+        words,
+        protected: false,
+        text: message.into(),
+        data: Value::Null,
+    }
+}
+
+/// The process ended while something was done.
+pub(crate) fn interrupted(op: &Op) -> Outcome {
+    let text = format!(
+        "The program ended while this was being done ({}). It may have been done in whole, in part \
+         or not at all. Look before you do it again.",
+        one_line(&op.describe())
+    );
+    Outcome::failed("interrupted", text)
+}
+
+/// Nothing is done in a dry run.
+pub(crate) fn dry(op: &Op, words: &str) -> Outcome {
+    let text = format!("Dry run: nothing was done ({}); {words}.", one_line(&op.describe()));
+    Outcome { code: Some("dry_run".to_owned()), ..Outcome::done(text, json!({"dry_run": true})) }
+}
+
+/// Foreign words in a line of ours: no line breaks, no closing bracket, not too long.
+fn one_line(text: &str) -> String {
+    let clean = metier_loader::normalize(text);
+    let plain = |ch: char| match ch {
+        ']' => ')',
+        ch if ch.is_control() => ' ',
+        ch => ch,
+    };
+    let mut line: String = clean.chars().take(200).map(plain).collect();
+    if clean.chars().nth(200).is_some() {
+        line.push_str("...");
+    }
+    line
+}

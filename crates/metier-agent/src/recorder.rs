@@ -1,0 +1,230 @@
+//! Writing events down, in order, each before it is shown or acted on.
+//!
+//! A [`FolderRecorder`] keeps the record of a run on disk; a [`MemoryRecorder`] keeps it in memory, for
+//! tests and for programs that want no files.
+
+use std::time::{Instant, SystemTime};
+
+use metier_fs::AppendFile;
+use metier_registry::manage::utc_text;
+use metier_skill::Digest;
+
+use crate::error::AgentError;
+use crate::event::Event;
+use crate::folder::{RunFolder, Summary};
+use crate::log::{self, Record};
+use crate::run_id::RunId;
+use crate::setup::Setup;
+use crate::state::State;
+
+/// Writes events down.
+pub trait Recorder: Send {
+    /// Writes one event, and gives its record.
+    fn append(&mut self, event: &Event) -> Result<Record, AgentError>;
+    /// Waits until everything is on the disk: before something is done that cannot be undone.
+    fn sync(&mut self) -> Result<(), AgentError>;
+    /// Writes the summary.
+    fn summarize(&mut self, state: &State) -> Result<(), AgentError>;
+    /// The recorder of a loop inside this one, and what it has written already.
+    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<Inner, AgentError>;
+}
+
+/// The record of a loop inside another.
+pub struct Inner {
+    /// Writes it.
+    pub recorder: Box<dyn Recorder>,
+    /// What it was given when it was begun.
+    pub setup: Setup,
+    /// What is written already, at least its first event.
+    pub records: Vec<Record>,
+}
+
+/// The time, and how long a run has taken. Time between two processes does not count.
+#[derive(Debug, Clone, Copy)]
+struct Watch {
+    since: Instant,
+    before_ms: u64,
+}
+
+impl Watch {
+    fn starting_at(before_ms: u64) -> Self {
+        Self { since: Instant::now(), before_ms }
+    }
+
+    fn elapsed_ms(self) -> u64 {
+        let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.before_ms.saturating_add(passed)
+    }
+}
+
+/// The record of a run in its folder.
+#[derive(Debug)]
+pub struct FolderRecorder {
+    folder: RunFolder,
+    file: AppendFile,
+    seq: u64,
+    hash: Digest,
+    watch: Watch,
+    started: String,
+}
+
+impl FolderRecorder {
+    /// Begins the record of a new run. Writes down what the run is given and its first event.
+    pub(crate) fn create(folder: &RunFolder, setup: &Setup) -> Result<(Self, Event), AgentError> {
+        let (file, [setup_sha256, index_sha256]) = folder.create(setup)?;
+        let recorder = Self {
+            hash: log::genesis(folder.id().as_str()),
+            folder: folder.clone(),
+            file,
+            seq: 0,
+            watch: Watch::starting_at(0),
+            started: utc_text(SystemTime::now()),
+        };
+        let event = started(folder.id(), setup, setup_sha256, index_sha256);
+        Ok((recorder, event))
+    }
+
+    /// Goes on with the record of a run that was begun before.
+    pub(crate) fn reopen(folder: &RunFolder) -> Result<(Self, Vec<Record>), AgentError> {
+        let (file, records) = folder.reopen()?;
+        let last = records.last();
+        let recorder = Self {
+            hash: last.map_or_else(|| log::genesis(folder.id().as_str()), |last| last.hash),
+            seq: last.map_or(0, |last| last.seq),
+            watch: Watch::starting_at(last.map_or(0, |last| last.elapsed_ms)),
+            started: records.first().map_or_else(String::new, |first| first.time.clone()),
+            folder: folder.clone(),
+            file,
+        };
+        Ok((recorder, records))
+    }
+}
+
+/// The first event of a run.
+pub(crate) fn started(
+    id: &RunId,
+    setup: &Setup,
+    setup_sha256: Digest,
+    index_sha256: Digest,
+) -> Event {
+    Event::RunStarted {
+        run_id: id.to_string(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        request: setup.request.clone(),
+        model: setup.model.clone(),
+        index_hash: setup.index_hash,
+        setup_sha256,
+        index_sha256,
+    }
+}
+
+impl Recorder for FolderRecorder {
+    fn append(&mut self, event: &Event) -> Result<Record, AgentError> {
+        let stored = self.folder.store_texts(event)?;
+        let (time, elapsed_ms) = (utc_text(SystemTime::now()), self.watch.elapsed_ms());
+        let seq = self.seq + 1;
+        let (line, hash) =
+            log::line(&self.hash, seq, &time, elapsed_ms, stored.as_ref().unwrap_or(event))
+                .map_err(|error| self.folder.unwritten(&error))?;
+        self.file.append(&line).map_err(|error| self.folder.unwritten(&error))?;
+        (self.seq, self.hash) = (seq, hash);
+        Ok(Record { seq, time, elapsed_ms, event: event.clone(), hash })
+    }
+
+    fn sync(&mut self) -> Result<(), AgentError> {
+        self.file.sync().map_err(|error| self.folder.unwritten(&error))
+    }
+
+    fn summarize(&mut self, state: &State) -> Result<(), AgentError> {
+        let finished = state.finished();
+        let answer = finished.and_then(|end| end.answer.as_deref());
+        self.folder.write_summary(&Summary {
+            run_id: self.folder.id().clone(),
+            status: finished.map(|end| end.status),
+            message: finished.and_then(|end| end.message.clone()),
+            request: state.setup().request.clone(),
+            answer: answer.map(str::to_owned),
+            data: finished.and_then(|end| end.data.clone()),
+            model: state.setup().model.clone(),
+            skills: state.loaded(),
+            started: self.started.clone(),
+            finished: finished.map(|_| utc_text(SystemTime::now())),
+            elapsed_ms: self.watch.elapsed_ms(),
+            spent: *state.spent(),
+            events: self.seq,
+            last_hash: self.hash,
+        })
+    }
+
+    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<Inner, AgentError> {
+        let id = RunId::new(&format!("{}-sub{op_id}", self.folder.id()))
+            .map_err(|error| self.folder.unwritten(&error))?;
+        let folder = RunFolder::new(&self.folder.path().join("inner"), id);
+        if metier_fs::exists(&folder.events_file()) {
+            let setup = folder.setup()?;
+            let (recorder, records) = Self::reopen(&folder)?;
+            return Ok(Inner { recorder: Box::new(recorder), setup, records });
+        }
+        // A folder without a record is from a process that ended before its first event.
+        let _ = metier_fs::remove_tree(folder.path());
+        let (mut recorder, event) = Self::create(&folder, setup)?;
+        let first = recorder.append(&event)?;
+        Ok(Inner { recorder: Box::new(recorder), setup: setup.clone(), records: vec![first] })
+    }
+}
+
+/// A record in memory.
+#[derive(Debug)]
+pub struct MemoryRecorder {
+    /// What was written.
+    pub records: Vec<Record>,
+    id: RunId,
+    watch: Watch,
+}
+
+impl MemoryRecorder {
+    /// An empty record.
+    pub fn new(id: RunId) -> Self {
+        Self { records: Vec::new(), id, watch: Watch::starting_at(0) }
+    }
+
+    /// The first event of a run that is recorded in memory.
+    pub fn first_event(&self, setup: &Setup) -> Event {
+        let digest = |bytes: Result<Vec<u8>, _>| Digest::of(&bytes.unwrap_or_default());
+        let index = digest(serde_json::to_vec(&setup.skills));
+        started(&self.id, setup, digest(serde_json::to_vec(setup)), index)
+    }
+}
+
+impl Recorder for MemoryRecorder {
+    fn append(&mut self, event: &Event) -> Result<Record, AgentError> {
+        let before =
+            self.records.last().map_or_else(|| log::genesis(self.id.as_str()), |last| last.hash);
+        let seq = self.records.len() as u64 + 1;
+        let record = Record {
+            seq,
+            time: utc_text(SystemTime::now()),
+            elapsed_ms: self.watch.elapsed_ms(),
+            event: event.clone(),
+            hash: before,
+        };
+        self.records.push(record.clone());
+        Ok(record)
+    }
+
+    fn sync(&mut self) -> Result<(), AgentError> {
+        Ok(())
+    }
+
+    fn summarize(&mut self, _: &State) -> Result<(), AgentError> {
+        Ok(())
+    }
+
+    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<Inner, AgentError> {
+        let name = format!("{}-sub{op_id}", self.id);
+        let id = RunId::new(&name).unwrap_or_else(|_| self.id.clone());
+        let mut recorder = Self::new(id);
+        let first = recorder.append(&recorder.first_event(setup))?;
+        Ok(Inner { recorder: Box::new(recorder), setup: setup.clone(), records: vec![first] })
+    }
+}

@@ -1,0 +1,161 @@
+//! What an action means in this run: which skills, which operations, or why it cannot be. Pure.
+//!
+//! Everything is checked against the pinned index and what is loaded, before any policy is asked:
+//! a model cannot name a skill that it was not shown, nor use one that it has not loaded.
+
+use std::collections::VecDeque;
+
+use metier_model::{Action, SkillRef};
+
+use crate::op::{By, Op, Outcome};
+use crate::setup::SkillCard;
+use crate::state::State;
+
+/// What an action comes to.
+#[derive(Debug)]
+pub(crate) enum Resolved {
+    /// These operations, and what to tell besides.
+    Operations {
+        /// In order.
+        queue: VecDeque<Op>,
+        /// What else the model is told.
+        notes: Vec<String>,
+    },
+    /// Nothing can be done.
+    Impossible(Outcome),
+}
+
+/// The operations of an action.
+pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
+    let one = |op: Op| Resolved::Operations { queue: VecDeque::from([op]), notes: Vec::new() };
+    match action {
+        Action::SelectSkills { skills, .. } => select(state, skills),
+        Action::LoadResource { skill, relative_path, section_hint } => {
+            match loaded_skill(state, skill) {
+                Ok(skill) => one(Op::Resource {
+                    skill,
+                    path: relative_path.clone(),
+                    section: section_hint.clone().filter(|section| !section.trim().is_empty()),
+                }),
+                Err(outcome) => Resolved::Impossible(outcome),
+            }
+        }
+        Action::RunScript { skill, relative_path, args } => match loaded_skill(state, skill) {
+            Ok(skill) => one(Op::Script { skill, path: relative_path.clone(), args: args.clone() }),
+            Err(outcome) => Resolved::Impossible(outcome),
+        },
+        Action::SearchSkills { query } if query.trim().is_empty() => {
+            Resolved::Impossible(Outcome::failed("InvalidArguments", "`query` is empty."))
+        }
+        Action::SearchSkills { query } => one(Op::Search { query: query.clone() }),
+        Action::CallTool { tool, args, skill } => {
+            let skill = skill.as_ref().map(|skill| loaded_skill(state, skill)).transpose();
+            match skill {
+                Ok(skill) => one(Op::Tool { tool: tool.clone(), args: args.clone(), skill }),
+                Err(outcome) => Resolved::Impossible(outcome),
+            }
+        }
+        Action::FinalAnswer { .. } => {
+            Resolved::Operations { queue: VecDeque::new(), notes: Vec::new() }
+        }
+    }
+}
+
+/// The skills to load: those that coordinate first, no more than a turn takes.
+fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
+    if wanted.is_empty() {
+        let text = "`skills` is empty: name at least one skill of the list.";
+        return Resolved::Impossible(Outcome::failed("InvalidArguments", text));
+    }
+    let (mut cards, mut notes): (Vec<&SkillCard>, Vec<String>) = Default::default();
+    let mut known = false;
+    for skill in wanted {
+        match find(state, skill) {
+            Err(words) => notes.push(words),
+            Ok(card) if state.is_loaded(&card.id) => {
+                known = true;
+                notes.push(format!(
+                    "The skill `{}` is already loaded: its text stands above.",
+                    card.name
+                ));
+            }
+            Ok(card) if cards.iter().any(|other| other.id == card.id) => {}
+            Ok(card) => cards.push(card),
+        }
+    }
+    if cards.is_empty() {
+        let text = notes.join("\n");
+        return Resolved::Impossible(if known {
+            Outcome::done(text, serde_json::Value::Null)
+        } else {
+            Outcome::failed("SkillNotFound", text)
+        });
+    }
+    cards.sort_by_key(|card| !card.coordinator);
+    let most = state.setup.limits.skills_a_turn as usize;
+    for card in cards.iter().skip(most) {
+        notes.push(format!(
+            "At most {most} skills are loaded in one turn: select `{}` again if it is still needed.",
+            card.name
+        ));
+    }
+    let load = |card: &&SkillCard| {
+        let (skill, by) = (card.id.clone(), By::Model);
+        if card.subagent {
+            Op::Delegate { skill, by }
+        } else {
+            Op::Load { skill, by, arguments: None }
+        }
+    };
+    Resolved::Operations { queue: cards.iter().take(most).map(load).collect(), notes }
+}
+
+/// A skill that the model may select.
+fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String> {
+    let found = state.setup.skill(&skill.text()).or_else(|| {
+        // `user:pdf` as a name says where it comes from, too.
+        skill.source.is_none().then(|| state.setup.skill(&skill.name)).flatten()
+    });
+    if let Some(card) = found.filter(|card| card.offered) {
+        return Ok(card);
+    }
+    let shown: String = skill.text().escape_debug().take(80).collect();
+    let asked = skill.name.to_lowercase();
+    let near: Vec<String> = state
+        .setup
+        .skills
+        .iter()
+        .filter(|card| card.offered && is_near(&asked, &card.name.to_lowercase()))
+        .take(3)
+        .map(|card| format!("`{}`", if skill.source.is_some() { &card.id } else { &card.name }))
+        .collect();
+    Err(if near.is_empty() {
+        format!("There is no skill `{shown}`. Select one of the list, or use `search_skills`.")
+    } else {
+        format!("There is no skill `{shown}`. Did you mean {}?", near.join(" or "))
+    })
+}
+
+fn is_near(asked: &str, known: &str) -> bool {
+    !asked.is_empty() && (known.contains(asked) || asked.contains(known))
+}
+
+/// The id of a skill that is loaded.
+fn loaded_skill(state: &State, skill: &SkillRef) -> Result<String, Outcome> {
+    let text = skill.text();
+    let by_id = state.loaded.iter().find(|loaded| loaded.text.id == text);
+    let found = by_id.or_else(|| {
+        let named = |id: &str| id.split_once(':').is_some_and(|(_, name)| name == skill.name);
+        state.loaded.iter().find(|loaded| skill.source.is_none() && named(&loaded.text.id))
+    });
+    if let Some(loaded) = found {
+        return Ok(loaded.text.id.clone());
+    }
+    Err(match find(state, skill) {
+        Ok(card) => {
+            let text = format!("The skill `{}` is not loaded. Select it first.", card.name);
+            Outcome::failed("SkillNotLoaded", text)
+        }
+        Err(words) => Outcome::failed("SkillNotFound", words),
+    })
+}

@@ -1,0 +1,142 @@
+//! What a run is given before it starts, and keeps to its end: request, skills, tools, limits.
+//!
+//! It is written to the run's folder, so that a resumed or replayed run starts from the same words.
+
+use metier_model::{ModelInfo, ToolOffer};
+use metier_skill::Digest;
+use serde::{Deserialize, Serialize};
+
+/// What a run is given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The request, as it was typed.
+    pub request: String,
+    /// Files that the user gave, by path in the workspace.
+    pub files: Vec<String>,
+    /// The stable part of every prompt: instructions, actions, tools, catalog.
+    pub system: String,
+    /// The first message: the request and what the catalog shows for it.
+    pub opening: String,
+    /// Who decides.
+    pub model: ModelInfo,
+    /// The tools that may be called.
+    pub tools: Vec<ToolCard>,
+    /// Skills that the user chose, loaded before the first turn.
+    pub chosen: Vec<Chosen>,
+    /// What may be spent.
+    pub limits: RunLimits,
+    /// What the user denied for this run alone, as it was typed. It holds when the run goes on in
+    /// another process. What was allowed is not kept: the folder of a run can come with a project,
+    /// and a project grants nothing.
+    #[serde(default)]
+    pub denied: Vec<String>,
+    /// Whether things are done, or only decided about.
+    pub mode: Mode,
+    /// The hash of the pinned index.
+    pub index_hash: Digest,
+    /// The pinned index; a file of its own.
+    #[serde(skip)]
+    pub skills: Vec<SkillCard>,
+}
+
+/// Whether things are done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// They are.
+    #[default]
+    Real,
+    /// They are decided about; nothing runs and nothing is changed.
+    DryRun,
+}
+
+/// A skill of the pinned index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillCard {
+    /// `source:name`.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What it is for.
+    pub description: String,
+    /// The digest of its frontmatter.
+    pub digest: Digest,
+    /// Whether the model may select it.
+    pub offered: bool,
+    /// Whether it coordinates others, and so is loaded before them.
+    pub coordinator: bool,
+    /// Whether it runs in a loop of its own.
+    pub subagent: bool,
+}
+
+/// A tool, and whether a second call could do harm that one does not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCard {
+    /// What the model is told.
+    #[serde(flatten)]
+    pub offer: ToolOffer,
+    /// Whether it changes something.
+    pub changes: bool,
+}
+
+/// A skill that the user chose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// Its id.
+    pub id: String,
+    /// What was typed after `/name`; nothing when it was chosen by a flag.
+    pub arguments: Option<String>,
+}
+
+/// What a run may spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunLimits {
+    /// Decisions of the model.
+    pub turns: u32,
+    /// Calls of tools, scripts included.
+    pub tool_calls: u32,
+    /// Runs of scripts.
+    pub script_runs: u32,
+    /// Milliseconds from start to end.
+    pub wall_ms: Option<u64>,
+    /// Tokens, sent and received.
+    pub tokens: Option<u64>,
+    /// Bodies of skills that are loaded in one turn.
+    pub skills_a_turn: u32,
+    /// How often one action may have one result before it is a loop.
+    pub repeats: u32,
+    /// Replies in a row that may be no decision.
+    pub invalid_in_row: u32,
+    /// Tokens that a prompt may have.
+    pub prompt_tokens: u64,
+    /// Tokens that a reply may have.
+    pub reply_tokens: u32,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self {
+            turns: 12,
+            tool_calls: 30,
+            script_runs: 10,
+            wall_ms: None,
+            tokens: None,
+            skills_a_turn: 2,
+            repeats: 3,
+            invalid_in_row: 4,
+            prompt_tokens: 96_000,
+            reply_tokens: 4096,
+        }
+    }
+}
+
+impl Setup {
+    /// The skill that a model or a person names: by id, or by name, where the one that counts
+    /// stands first.
+    pub fn skill(&self, text: &str) -> Option<&SkillCard> {
+        let by_id = self.skills.iter().find(|card| card.id == text);
+        by_id.or_else(|| self.skills.iter().find(|card| card.name == text))
+    }
+}

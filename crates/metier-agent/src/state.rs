@@ -1,0 +1,189 @@
+//! Where a run stands: a fold of its events, and nothing else.
+//! Only `step` changes it; everybody else looks.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use metier_model::{Action, Plan};
+use metier_skill::{Digest, estimate_tokens};
+use serde_json::Value;
+
+use crate::event::{Spent, Status};
+use crate::op::{Op, Outcome, SkillText};
+use crate::setup::Setup;
+
+/// Where a run stands.
+#[derive(Debug, Clone)]
+pub struct State {
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) phase: Phase,
+    /// Tokens of the prompt's fixed part.
+    pub(crate) fixed_tokens: u64,
+    pub(crate) plan: Option<Plan>,
+    pub(crate) loaded: Vec<LoadedSkill>,
+    pub(crate) trail: Vec<TrailItem>,
+    pub(crate) spent: Spent,
+    /// Why only one turn is left, and whether it has begun.
+    pub(crate) ending: Option<Ending>,
+    /// How often each action had each result.
+    pub(crate) seen: BTreeMap<Digest, u32>,
+    pub(crate) invalid_in_row: u32,
+    /// Whether the context was shortened because the model said so, since its last reply.
+    pub(crate) squeezed: bool,
+    pub(crate) next_op: u32,
+    pub(crate) finished: Option<Finished>,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Phase {
+    /// The start.
+    New,
+    /// A reply.
+    Model,
+    /// An operation.
+    Acting(Box<Acting>),
+    /// Nothing: it is over.
+    Over,
+}
+
+/// An action on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Acting {
+    /// The model's words; nothing for what the user chose.
+    pub(crate) decision: Option<Arc<str>>,
+    pub(crate) action: Option<Action>,
+    pub(crate) current: Option<Current>,
+    pub(crate) queue: VecDeque<Op>,
+    pub(crate) done: Vec<(Op, Outcome)>,
+    /// What is told besides.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The operation that is being judged, asked about or done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Current {
+    pub(crate) id: u32,
+    pub(crate) op: Op,
+    pub(crate) stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Judging,
+    Asking,
+    Doing,
+}
+
+/// Why only one turn is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
+    pub(crate) status: Status,
+    pub(crate) message: String,
+    /// Whether the last turn has begun.
+    pub(crate) begun: bool,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// How.
+    pub status: Status,
+    /// Why, where it is not completed.
+    pub message: Option<String>,
+    /// The answer.
+    pub answer: Option<Arc<str>>,
+    /// The answer for programs.
+    pub data: Option<Value>,
+}
+
+/// A loaded skill.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LoadedSkill {
+    pub(crate) text: SkillText,
+    pub(crate) by_user: bool,
+}
+
+/// One decision and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TrailItem {
+    pub(crate) decision: Option<Arc<str>>,
+    pub(crate) action: Option<Action>,
+    pub(crate) ok: bool,
+    pub(crate) code: Option<String>,
+    /// What the model is told, as it stands in the prompt.
+    pub(crate) observation: Arc<str>,
+    /// The same in one line, for a context that has become too long.
+    pub(crate) line: Arc<str>,
+    /// Whether only the line is shown.
+    pub(crate) shortened: bool,
+    /// Whether it holds a skill, which is never shortened.
+    pub(crate) protected: bool,
+    pub(crate) tokens: u64,
+    /// The text alone, and the data, for models that do not read prompts.
+    pub(crate) text: Arc<str>,
+    pub(crate) data: Value,
+}
+
+impl TrailItem {
+    pub(crate) fn shown(&self) -> &Arc<str> {
+        if self.shortened { &self.line } else { &self.observation }
+    }
+
+    pub(crate) fn count_tokens(&mut self) {
+        let decision = self.decision.as_deref().map_or(0, estimate_tokens);
+        self.tokens = (decision + estimate_tokens(self.shown())) as u64;
+    }
+}
+
+impl State {
+    /// The state before the first event.
+    pub fn new(setup: Arc<Setup>) -> Self {
+        let fixed_tokens =
+            (estimate_tokens(&setup.system) + estimate_tokens(&setup.opening)) as u64;
+        Self {
+            setup,
+            phase: Phase::New,
+            fixed_tokens,
+            plan: None,
+            loaded: Vec::new(),
+            trail: Vec::new(),
+            spent: Spent::default(),
+            ending: None,
+            seen: BTreeMap::new(),
+            invalid_in_row: 0,
+            squeezed: false,
+            next_op: 1,
+            finished: None,
+        }
+    }
+
+    /// What it was given.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// How it ended, if it has.
+    pub const fn finished(&self) -> Option<&Finished> {
+        self.finished.as_ref()
+    }
+
+    /// The plan, if there is one.
+    pub const fn plan(&self) -> Option<&Plan> {
+        self.plan.as_ref()
+    }
+
+    /// What it has spent.
+    pub const fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    /// The ids of the skills that are loaded, in the order of loading.
+    pub fn loaded(&self) -> Vec<String> {
+        self.loaded.iter().map(|skill| skill.text.id.clone()).collect()
+    }
+
+    pub(crate) fn is_loaded(&self, id: &str) -> bool {
+        self.loaded.iter().any(|skill| skill.text.id == id)
+    }
+}

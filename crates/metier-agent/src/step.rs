@@ -1,0 +1,495 @@
+//! The step: state and input to state, events and the one thing to do next. Pure.
+//!
+//! ```text
+//! New --started--> (chosen skills) --> Model --replied--> Acting --all done--> Model ... --> Over
+//!                                        Acting: judge -> [ask] -> do, for each operation
+//! ```
+//!
+//! No clock, no disk, no randomness: the same inputs give the same events, which is what replay and
+//! resume stand on. A mistake of the model becomes an observation and costs a turn; it ends nothing.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use metier_model::{Action, Decision, ModelError, ModelErrorKind, Reply, parse, plan};
+use metier_skill::Digest;
+
+use crate::context;
+use crate::event::{Answer, Event, Status};
+use crate::observe::{self, Observed};
+use crate::op::{By, Op, Outcome, Text};
+use crate::resolve::{self, Resolved};
+use crate::setup::Mode;
+use crate::state::{Acting, Current, Ending, Finished, LoadedSkill, Phase, Stage, State};
+
+/// The one thing to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Ask the model; the turn is made by [`crate::context::turn`].
+    CallModel,
+    /// Ask the policy about an operation.
+    Judge(u32, Op),
+    /// Wait for somebody's answer.
+    Ask(u32, Op),
+    /// Do it.
+    Perform(u32, Op),
+    /// Nothing: the run is over, or waits to be resumed.
+    Stop,
+}
+
+/// What follows from an input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stepped {
+    /// What happened, in order.
+    pub events: Vec<Event>,
+    /// What to do.
+    pub effect: Effect,
+}
+
+/// Takes one input. `elapsed_ms` is the time since the run began, as the input's record has it.
+pub fn step(state: &mut State, input: &Event, elapsed_ms: u64) -> Stepped {
+    let mut taken = Step { state, events: Vec::new(), elapsed_ms };
+    let effect = taken.take(input);
+    Stepped { events: taken.events, effect }
+}
+
+struct Step<'s> {
+    state: &'s mut State,
+    events: Vec<Event>,
+    elapsed_ms: u64,
+}
+
+impl Step<'_> {
+    fn take(&mut self, input: &Event) -> Effect {
+        match input {
+            Event::RunStarted { .. } => self.start(),
+            Event::RunResumed { not_begun, .. } => self.resume(*not_begun),
+            Event::CancelRequested {} => {
+                self.pause(Status::Cancelled, "somebody stopped it".to_owned())
+            }
+            Event::ModelReplied { reply, .. } => self.replied(reply),
+            Event::ModelFailed { error, .. } => self.failed(error),
+            Event::PolicyDecided { op_id, effect, reason, request, .. } => {
+                self.judged(*op_id, effect, reason, *request)
+            }
+            Event::AskAnswered { op_id, answer, .. } => self.answered(*op_id, answer),
+            Event::ActionFinished { op_id, outcome } => self.performed(*op_id, outcome),
+            // Outputs follow from inputs; fed back, they change nothing.
+            _ => Effect::Stop,
+        }
+    }
+
+    fn start(&mut self) -> Effect {
+        let chosen = self.state.setup.chosen.clone();
+        let queue: VecDeque<Op> = chosen
+            .into_iter()
+            .map(|chosen| Op::Load { skill: chosen.id, by: By::User, arguments: chosen.arguments })
+            .collect();
+        if queue.is_empty() {
+            return self.next_turn();
+        }
+        self.act(None, None, queue, Vec::new())
+    }
+
+    /// Another process goes on. What was begun and could have changed something is not done again:
+    /// the model is told.
+    fn resume(&mut self, not_begun: bool) -> Effect {
+        if self.state.finished.as_ref().is_some_and(|end| !end.status.can_resume()) {
+            return Effect::Stop;
+        }
+        self.state.finished = None;
+        match &mut self.state.phase {
+            Phase::New => self.start(),
+            Phase::Over => Effect::Stop,
+            Phase::Model => self.call_model(),
+            Phase::Acting(acting) => match &mut acting.current {
+                Some(current) if current.stage == Stage::Doing => {
+                    let (id, op) = (current.id, current.op.clone());
+                    if not_begun {
+                        // It counts when it begins.
+                        current.stage = Stage::Judging;
+                        self.state.spent.script_runs -= u32::from(matches!(op, Op::Script { .. }));
+                        self.state.spent.tool_calls -=
+                            u32::from(matches!(op, Op::Script { .. } | Op::Tool { .. }));
+                        Effect::Judge(id, op)
+                    } else if changes(&self.state.setup, &op) {
+                        self.performed(id, &observe::interrupted(&op))
+                    } else {
+                        current.stage = Stage::Judging;
+                        Effect::Judge(id, op)
+                    }
+                }
+                Some(current) => {
+                    current.stage = Stage::Judging;
+                    Effect::Judge(current.id, current.op.clone())
+                }
+                None => self.next_op(),
+            },
+        }
+    }
+
+    fn replied(&mut self, reply: &Reply) -> Effect {
+        if self.state.phase != Phase::Model {
+            return Effect::Stop;
+        }
+        let turn = self.state.spent.turns;
+        self.state.squeezed = false;
+        add_usage(&mut self.state.spent.usage, &reply.usage);
+        let words: Arc<str> = reply.text.as_str().into();
+        let decision = match parse::parse_reply(reply) {
+            Ok(decision) => decision,
+            Err(fault) => {
+                let (code, message) = (fault.code.as_str().to_owned(), fault.to_string());
+                self.events.push(Event::DecisionInvalid {
+                    turn,
+                    code: code.clone(),
+                    message: message.clone(),
+                });
+                return self.invalid(words, None, observe::invalid(&code, &message));
+            }
+        };
+        self.state.invalid_in_row = 0;
+        self.events.push(Event::DecisionMade { turn, decision: decision.clone() });
+        let mut notes = Vec::new();
+        match plan::apply(self.state.plan.as_ref(), &decision) {
+            Ok(Some(plan)) if self.state.plan.as_ref() != Some(&plan) => {
+                self.events.push(Event::PlanChanged { plan: plan.clone() });
+                self.state.plan = Some(plan);
+            }
+            Ok(_) => {}
+            Err(words) => notes.push(format!("The plan was not changed: {words}.")),
+        }
+        self.decided(words, decision, notes)
+    }
+
+    fn decided(&mut self, words: Arc<str>, decision: Decision, notes: Vec<String>) -> Effect {
+        if let Action::FinalAnswer { text, data } = &decision.action {
+            let (status, message) = match &self.state.ending {
+                Some(ending) => (ending.status, Some(ending.message.clone())),
+                None => (Status::Completed, None),
+            };
+            return self.finish(Finished {
+                status,
+                message,
+                answer: Some(text.as_str().into()),
+                data: data.clone(),
+            });
+        }
+        if let Some(ending) = self.state.ending.clone() {
+            let message = format!("{}; the last turn gave no answer", ending.message);
+            let status = ending.status;
+            return self.finish(Finished {
+                status,
+                message: Some(message),
+                answer: None,
+                data: None,
+            });
+        }
+        match resolve::operations(self.state, &decision.action) {
+            Resolved::Operations { queue, notes: more } => {
+                let notes = notes.into_iter().chain(more).collect();
+                self.act(Some(words), Some(decision.action), queue, notes)
+            }
+            Resolved::Impossible(outcome) => {
+                let acting = Acting {
+                    decision: Some(words),
+                    action: Some(decision.action),
+                    current: None,
+                    queue: VecDeque::new(),
+                    done: Vec::new(),
+                    notes,
+                };
+                self.observed(&acting, observe::impossible(&acting, &outcome))
+            }
+        }
+    }
+
+    /// A reply that is no decision: told, counted, and bounded.
+    fn invalid(&mut self, words: Arc<str>, action: Option<Action>, observed: Observed) -> Effect {
+        self.state.invalid_in_row += 1;
+        if self.state.invalid_in_row > self.state.setup.limits.invalid_in_row {
+            let message =
+                format!("{} replies in a row were no decision", self.state.invalid_in_row);
+            return self.pause(Status::Failed, message);
+        }
+        if let Some(ending) = self.state.ending.clone() {
+            let message = format!("{}; the last turn gave no answer", ending.message);
+            let status = ending.status;
+            return self.finish(Finished {
+                status,
+                message: Some(message),
+                answer: None,
+                data: None,
+            });
+        }
+        let acting = Acting {
+            decision: Some(words),
+            action,
+            current: None,
+            queue: VecDeque::new(),
+            done: Vec::new(),
+            notes: Vec::new(),
+        };
+        self.observed(&acting, observed)
+    }
+
+    fn failed(&mut self, error: &ModelError) -> Effect {
+        if self.state.phase != Phase::Model {
+            return Effect::Stop;
+        }
+        if error.kind == ModelErrorKind::Cancelled {
+            return self.pause(Status::Cancelled, "somebody stopped it".to_owned());
+        }
+        if error.kind == ModelErrorKind::ContextOverflow && !self.state.squeezed {
+            self.state.squeezed = true;
+            let half = context::prompt_tokens(self.state) / 2;
+            if let Some(event) = context::compact(self.state, half) {
+                self.events.push(event);
+                return self.call_model();
+            }
+        }
+        self.pause(Status::Failed, error.to_string())
+    }
+
+    fn act(
+        &mut self,
+        decision: Option<Arc<str>>,
+        action: Option<Action>,
+        queue: VecDeque<Op>,
+        notes: Vec<String>,
+    ) -> Effect {
+        let acting = Acting { decision, action, current: None, queue, done: Vec::new(), notes };
+        self.state.phase = Phase::Acting(Box::new(acting));
+        self.next_op()
+    }
+
+    fn next_op(&mut self) -> Effect {
+        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
+        if let Some(op) = acting.queue.pop_front() {
+            let id = self.state.next_op;
+            self.state.next_op += 1;
+            acting.current = Some(Current { id, op: op.clone(), stage: Stage::Judging });
+            return Effect::Judge(id, op);
+        }
+        let acting = acting.clone();
+        let observed = observe::observation(&acting);
+        self.observed(&acting, observed)
+    }
+
+    fn current(&mut self, id: u32, stage: Stage) -> Option<&mut Current> {
+        let Phase::Acting(acting) = &mut self.state.phase else { return None };
+        acting.current.as_mut().filter(|current| current.id == id && current.stage == stage)
+    }
+
+    fn judged(&mut self, id: u32, effect: &str, reason: &str, request: Option<Digest>) -> Effect {
+        let dry = self.state.setup.mode == Mode::DryRun;
+        let setup = Arc::clone(&self.state.setup);
+        let Some(current) = self.current(id, Stage::Judging) else { return Effect::Stop };
+        let op = current.op.clone();
+        match effect {
+            "allow" if dry && changes(&setup, &op) => {
+                self.performed_any(id, &observe::dry(&op, "it would be done"))
+            }
+            "ask" if dry => {
+                self.performed_any(id, &observe::dry(&op, &format!("it would be asked: {reason}")))
+            }
+            "allow" => self.perform(id, op),
+            "ask" => {
+                current.stage = Stage::Asking;
+                let reason = reason.to_owned();
+                self.events.push(Event::AskOpened { op_id: id, op: op.clone(), reason, request });
+                Effect::Ask(id, op)
+            }
+            _ => {
+                let text = format!("Not allowed: {reason}");
+                self.performed_any(id, &Outcome::failed("NotAllowed", text))
+            }
+        }
+    }
+
+    fn answered(&mut self, id: u32, answer: &Answer) -> Effect {
+        // A loop inside this one can come to a question, too, while it is done.
+        let waits = *answer == Answer::Nobody && self.current(id, Stage::Doing).is_some();
+        let stage = if waits { Stage::Doing } else { Stage::Asking };
+        let Some(current) = self.current(id, stage) else { return Effect::Stop };
+        let op = current.op.clone();
+        match answer {
+            Answer::Once | Answer::Always => self.perform(id, op),
+            Answer::Reject(words) if words.is_empty() => {
+                self.performed_any(id, &Outcome::failed("Rejected", "The user said no."))
+            }
+            Answer::Reject(words) => {
+                let text = format!("The user said no: {words}");
+                self.performed_any(id, &Outcome::failed("Rejected", text))
+            }
+            Answer::Nobody => {
+                let message = format!("somebody has to approve: {}", op.describe());
+                self.pause(Status::NeedsApproval, message)
+            }
+        }
+    }
+
+    fn perform(&mut self, id: u32, op: Op) -> Effect {
+        if let Phase::Acting(acting) = &mut self.state.phase
+            && let Some(current) = &mut acting.current
+        {
+            current.stage = Stage::Doing;
+        }
+        match &op {
+            Op::Script { .. } => {
+                self.state.spent.script_runs += 1;
+                self.state.spent.tool_calls += 1;
+            }
+            Op::Tool { .. } => self.state.spent.tool_calls += 1,
+            _ => {}
+        }
+        self.events.push(Event::ActionStarted { op_id: id, op: op.clone() });
+        Effect::Perform(id, op)
+    }
+
+    fn performed(&mut self, id: u32, outcome: &Outcome) -> Effect {
+        // What could not even be judged ends as an outcome too.
+        self.performed_any(id, outcome)
+    }
+
+    fn performed_any(&mut self, id: u32, outcome: &Outcome) -> Effect {
+        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
+        let Some(current) = acting.current.take_if(|current| current.id == id) else {
+            return Effect::Stop;
+        };
+        if let Some(text) = &outcome.skill
+            && outcome.ok
+        {
+            let by_user = matches!(current.op, Op::Load { by: By::User, .. });
+            self.state.loaded.push(LoadedSkill { text: text.clone(), by_user });
+        }
+        acting.done.push((current.op, outcome.clone()));
+        self.next_op()
+    }
+
+    /// An action is over: the model is told, circles and budgets are looked at.
+    fn observed(&mut self, acting: &Acting, observed: Observed) -> Effect {
+        let mut item = observed.into_item(acting);
+        item.count_tokens();
+        self.events.push(Event::ObservationMade {
+            turn: self.state.spent.turns,
+            ok: item.ok,
+            code: item.code.clone(),
+            bytes: item.observation.len() as u64,
+            sha256: Digest::of(item.observation.as_bytes()),
+        });
+        if let Some(action) = &acting.action {
+            let words = serde_json::to_vec(action).unwrap_or_default();
+            let key = Digest::of_parts([words.as_slice(), item.text.as_bytes()]);
+            let times = self.state.seen.entry(key).or_default();
+            *times += 1;
+            let times = *times;
+            if times >= self.state.setup.limits.repeats && self.state.ending.is_none() {
+                let (kind, target) = (action.kind().to_owned(), action.target());
+                let message = format!("`{kind}` had the same result {times} times");
+                self.events.push(Event::LoopDetected { action: kind, target, times });
+                self.state.ending = Some(Ending { status: Status::Stuck, message, begun: false });
+            }
+        }
+        self.state.trail.push(item);
+        self.next_turn()
+    }
+
+    fn next_turn(&mut self) -> Effect {
+        if self.state.ending.is_none()
+            && let Some((budget, limit)) = spent_budget(self.state, self.elapsed_ms)
+        {
+            let message = format!("the budget of {limit} {budget} is spent");
+            self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });
+            self.state.ending =
+                Some(Ending { status: Status::BudgetExhausted, message, begun: false });
+        }
+        if let Some(ending) = &mut self.state.ending {
+            if ending.begun {
+                let (status, message) = (ending.status, Some(ending.message.clone()));
+                return self.finish(Finished { status, message, answer: None, data: None });
+            }
+            ending.begun = true;
+        }
+        self.state.spent.turns += 1;
+        self.state.phase = Phase::Model;
+        let limit = self.state.setup.limits.prompt_tokens;
+        if context::prompt_tokens(self.state) > limit
+            && let Some(event) = context::compact(self.state, limit * 3 / 4)
+        {
+            self.events.push(event);
+        }
+        self.call_model()
+    }
+
+    fn call_model(&mut self) -> Effect {
+        self.state.phase = Phase::Model;
+        self.events.push(context::requested(self.state));
+        Effect::CallModel
+    }
+
+    fn finish(&mut self, finished: Finished) -> Effect {
+        self.state.phase = Phase::Over;
+        self.end(finished)
+    }
+
+    /// The run stops where it stands; it can be resumed from there.
+    fn pause(&mut self, status: Status, message: String) -> Effect {
+        self.end(Finished { status, message: Some(message), answer: None, data: None })
+    }
+
+    fn end(&mut self, finished: Finished) -> Effect {
+        self.events.push(Event::RunFinished {
+            status: finished.status,
+            message: finished.message.clone(),
+            answer: finished.answer.clone().map(Text::Inline),
+            data: finished.data.clone(),
+            spent: self.state.spent,
+        });
+        self.state.finished = Some(finished);
+        Effect::Stop
+    }
+}
+
+/// Whether doing it a second time could do what doing it once does not.
+fn changes(setup: &crate::setup::Setup, op: &Op) -> bool {
+    match op {
+        Op::Script { .. } => true,
+        Op::Tool { tool, .. } => {
+            setup.tools.iter().find(|card| card.offer.name == *tool).is_none_or(|card| card.changes)
+        }
+        // A loop of its own has a record of its own, from which it goes on.
+        Op::Load { .. } | Op::Delegate { .. } | Op::Resource { .. } | Op::Search { .. } => false,
+    }
+}
+
+/// The first budget that is spent, and its limit.
+fn spent_budget(state: &State, elapsed_ms: u64) -> Option<(&'static str, u64)> {
+    let (limits, spent) = (&state.setup.limits, &state.spent);
+    let tokens = spent.usage.input + spent.usage.output;
+    let over = |used: u64, limit: u64| used >= limit;
+    if over(spent.turns.into(), limits.turns.into()) {
+        return Some(("turns", limits.turns.into()));
+    }
+    if over(spent.tool_calls.into(), limits.tool_calls.into()) {
+        return Some(("tool calls", limits.tool_calls.into()));
+    }
+    if over(spent.script_runs.into(), limits.script_runs.into()) {
+        return Some(("script runs", limits.script_runs.into()));
+    }
+    if let Some(limit) = limits.tokens.filter(|limit| over(tokens, *limit)) {
+        return Some(("tokens", limit));
+    }
+    limits.wall_ms.filter(|limit| over(elapsed_ms, *limit)).map(|limit| ("milliseconds", limit))
+}
+
+fn add_usage(total: &mut metier_model::Usage, more: &metier_model::Usage) {
+    total.input += more.input;
+    total.output += more.output;
+    total.cache_read += more.cache_read;
+    total.cache_write += more.cache_write;
+    total.reasoning += more.reasoning;
+    total.attempts += more.attempts;
+    total.total_ms += more.total_ms;
+    total.estimated |= more.estimated;
+}

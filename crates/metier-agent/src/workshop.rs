@@ -1,0 +1,194 @@
+//! The real hands: skills of an index, the policy, the tools, and the machine that scripts run on.
+//!
+//! What is judged is what is done: the content of a skill, the arguments of a call and the places
+//! that it touches are fixed when the policy is asked, and checked again when it is done.
+
+mod doing;
+mod skills;
+mod tools;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use metier_loader::{BodyLimits, ResourceLimits};
+use metier_policy::{
+    Decision, Effect, Invoker, Lifetime, Memory, Policy, Remembered, Request, Scope,
+    TrustedFolders, UnixTime,
+};
+use metier_registry::search::{Document, SearchIndex};
+use metier_registry::{Entry, Index};
+use metier_sandbox::Secrets;
+use metier_skill::Digest;
+use metier_tools::{Kept, Machine, OutputCap, ToolFailure};
+
+use crate::event::Answer;
+use crate::hands::{Hands, Judged, Verdict};
+use crate::op::{By, Op, Outcome};
+
+/// Makes the machine that scripts run on, when the first one does: trying the sandbox takes a moment.
+pub type MachineMaker = Box<dyn Fn(LiveOutput) -> Result<Machine, ToolFailure> + Send + Sync>;
+
+/// Hears what a script prints, as it comes.
+pub type LiveOutput = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
+/// What a workshop is made of.
+pub struct Workshop {
+    /// The skills.
+    pub index: Arc<Index>,
+    /// The ids of those that a model may see, in the order of the catalog.
+    pub offered: Vec<String>,
+    /// The digest of the frontmatter that each skill had when the run began.
+    pub pinned: BTreeMap<String, Digest>,
+    /// The rules.
+    pub policy: Arc<Policy>,
+    /// Folders that are trusted.
+    pub trusted: TrustedFolders,
+    /// Answers that are remembered.
+    pub answers: Mutex<Memory>,
+    /// Where an answer is kept; nothing where there is no such place.
+    pub kept: Option<Kept>,
+    /// Where work happens.
+    pub workspace: PathBuf,
+    /// Where an argument that names a file is looked for.
+    pub working_dir: PathBuf,
+    /// Hosts that may be reached, if the policy allows it too.
+    pub hosts: Vec<String>,
+    /// How much of a body is given.
+    pub body_limits: BodyLimits,
+    /// How much of a file is given.
+    pub resource_limits: ResourceLimits,
+    /// How much of a tool's output is given.
+    pub cap: OutputCap,
+    /// Values that are never shown.
+    pub secrets: Arc<Secrets>,
+    /// Where whole outputs are kept.
+    pub observations: PathBuf,
+    /// Where deleted files are kept.
+    pub trash: PathBuf,
+    /// Makes the machine.
+    pub machine: MachineMaker,
+    /// What is made at the first use.
+    pub made: Made,
+}
+
+/// What is made at the first use.
+#[derive(Default)]
+pub struct Made {
+    machine: OnceLock<Result<Arc<Machine>, ToolFailure>>,
+    search: OnceLock<SearchIndex>,
+    live: doing::Live,
+}
+
+impl std::fmt::Debug for Workshop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workshop").field("workspace", &self.workspace).finish_non_exhaustive()
+    }
+}
+
+impl Hands for Arc<Workshop> {
+    fn judge(&self, op: &Op, loaded: &[String]) -> Judged {
+        match op {
+            Op::Load { skill, by, arguments } => {
+                skills::load(self, skill, *by, arguments.as_deref())
+            }
+            Op::Delegate { skill, by } => skills::leave(self, skill, *by),
+            Op::Resource { skill, path, section } => {
+                skills::resource(self, skill, path, section.as_deref())
+            }
+            Op::Script { skill, path, args } => tools::script(self, skill, path, args, loaded),
+            Op::Tool { tool, args, skill } => {
+                tools::call(self, tool, args, skill.as_deref(), loaded)
+            }
+            Op::Search { query } => skills::search(self, query),
+        }
+    }
+}
+
+impl Workshop {
+    /// The skill with this id, as it was when the run began.
+    fn entry(&self, id: &str) -> Result<Arc<Entry>, Outcome> {
+        let entries = self.index.entries().iter().chain(self.index.shadowed());
+        let entry = entries.into_iter().find(|entry| entry.id().to_string() == id);
+        let Some(entry) = entry else {
+            let text = format!("The skill `{id}` is not there any more.");
+            return Err(Outcome::failed("SkillNotFound", text));
+        };
+        match self.pinned.get(id) {
+            Some(digest) if *digest != entry.digest => {
+                let text = format!("The skill `{id}` has changed since the run began.");
+                Err(Outcome::failed("Changed", text))
+            }
+            _ => Ok(Arc::clone(entry)),
+        }
+    }
+
+    fn machine(&self) -> Result<&Arc<Machine>, ToolFailure> {
+        let made = self.made.machine.get_or_init(|| {
+            let live = self.made.live.clone();
+            let output: LiveOutput = Arc::new(move |stream, text| live.tell(stream, text));
+            (self.machine)(output).map(Arc::new)
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    fn ranking(&self) -> &SearchIndex {
+        self.made.search.get_or_init(|| {
+            SearchIndex::build(self.found_skills().map(|entry| Document {
+                name: entry.name().as_str(),
+                description: &entry.skill.description,
+            }))
+        })
+    }
+
+    /// The offered skills that are still there, in the order of the catalog.
+    fn found_skills(&self) -> impl Iterator<Item = &Entry> {
+        self.offered.iter().filter_map(|id| self.index.find(id))
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Memory> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers an "always". Where it cannot be kept it holds for this run.
+    fn remember(&self, request: &Request, answer: Option<&Answer>) {
+        if answer != Some(&Answer::Always) {
+            return;
+        }
+        let kept = Remembered::of(request, Scope::Everywhere, now(), Lifetime::Unlimited);
+        if let Some(store) = &self.kept {
+            let _ = store.change_answers(|answers| answers.remember(kept.clone()));
+        }
+        self.answers().remember(kept);
+    }
+}
+
+/// The time now.
+fn now() -> UnixTime {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    UnixTime(since.unwrap_or_default().as_secs())
+}
+
+fn invoker(by: By) -> Invoker {
+    match by {
+        By::Model => Invoker::Model,
+        By::User => Invoker::User,
+    }
+}
+
+/// The policy's decision as the loop takes it.
+fn judged(decision: &Decision, request: &Request, ready: crate::hands::Ready) -> Judged {
+    let verdict = match decision.effect {
+        Effect::Allow => Verdict::Allow,
+        Effect::Ask => Verdict::Ask,
+        Effect::Deny => Verdict::Deny,
+    };
+    let reason = decision.sentences().join("; ");
+    Judged { verdict, reason, request: Some(request.digest()), ready }
+}
+
+/// A failure of a tool as an outcome.
+fn failed(failure: &ToolFailure) -> Outcome {
+    let text = format!("{}. {}.", failure.message, failure.help);
+    Outcome::failed(failure.code.as_str(), text)
+}

@@ -1,0 +1,59 @@
+//! Doing a call of a tool: waiting for it, passing its output on, stopping it when somebody wants so.
+//! What is called was judged before; here nothing is decided.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use metier_tools::{Cancel, Permit, ToolFailure, ToolResult, wait};
+
+use crate::hands::Doing;
+
+/// How often the wish to stop is looked at.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// Where output goes while something is done.
+#[derive(Clone, Default)]
+pub(super) struct Live(Arc<Mutex<Option<Sender<(String, String)>>>>);
+
+impl Live {
+    pub(super) fn tell(&self, stream: &str, text: &str) {
+        let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = &*sender {
+            // Nobody may be listening any more.
+            let _ = sender.send((stream.to_owned(), text.to_owned()));
+        }
+    }
+
+    fn set(&self, sender: Option<Sender<(String, String)>>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sender;
+    }
+}
+
+/// Makes the call and waits for its end.
+pub(super) fn call(
+    permit: Permit,
+    live: &Live,
+    doing: &Doing<'_>,
+) -> Result<ToolResult, ToolFailure> {
+    let cancel = Cancel::new();
+    let (sender, receiver) = channel::<(String, String)>();
+    live.set(Some(sender));
+    std::thread::scope(|scope| {
+        let cancel = &cancel;
+        scope.spawn(move || {
+            loop {
+                match receiver.recv_timeout(LOOK) {
+                    Ok((stream, text)) => (doing.output)(&stream, &text),
+                    Err(RecvTimeoutError::Timeout) if (doing.stop)() => cancel.cancel(),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+            }
+        });
+        let answer = wait(permit.call(cancel));
+        // The listener ends with the last sender.
+        live.set(None);
+        answer
+    })
+}

@@ -1,0 +1,188 @@
+//! Reading skills for a run: a body, a file, and finding those that the catalog does not show.
+//! All of it stands under the policy's word on loading the skill.
+
+use std::sync::Arc;
+
+use metier_loader::{
+    Lines, LoadError, Loaded, ResourceQuery, inject, invoke, load_body, load_resource,
+};
+use metier_policy::{Effect, Memory, Permission, Request, Situation, Subject};
+use metier_registry::Entry;
+use metier_tools::LoadGate;
+use metier_tools::ground::{content_digest, loaded_skill};
+use metier_tools::shelf::{file_names, open_files};
+use serde_json::json;
+
+use super::{Workshop, invoker, judged, now};
+use crate::hands::{Judged, Ready};
+use crate::op::{By, Outcome, SkillText, Text};
+
+/// Skills that a search gives.
+const FOUND: usize = 8;
+/// Characters of a description that a search shows.
+const DESCRIPTION_CHARS: usize = 400;
+
+/// The body of a skill.
+pub(super) fn load(shop: &Arc<Workshop>, id: &str, by: By, arguments: Option<&str>) -> Judged {
+    let (shop_too, arguments) = (Arc::clone(shop), arguments.map(str::to_owned));
+    guarded(shop, id, by, move |entry, id| {
+        let files = open_files(entry).map_err(|error| refused(&error))?;
+        let limits = &shop_too.body_limits;
+        let loaded = match &arguments {
+            Some(arguments) => invoke(&*files, &entry.skill, arguments, limits),
+            None => load_body(&*files, limits),
+        };
+        let loaded = loaded.map_err(|error| refused(&error))?;
+        Ok(body_outcome(entry, id, &loaded))
+    })
+}
+
+fn body_outcome(entry: &Entry, id: &str, loaded: &Loaded) -> Outcome {
+    let names: Vec<String> = file_names(entry)
+        .into_iter()
+        .filter(|name| !name.eq_ignore_ascii_case("SKILL.md"))
+        .collect();
+    let path = entry.path.to_string_lossy();
+    let block = inject(entry.name().as_str(), entry.source, &path, loaded, &names);
+    let data = json!({"skill": id, "report": loaded.report});
+    Outcome {
+        truncated: loaded.report.truncated,
+        skill: Some(SkillText {
+            id: id.to_owned(),
+            sha256: loaded.report.sha256,
+            block: Text::Inline(block.into()),
+            body: Text::Inline(loaded.text.as_str().into()),
+            files: names,
+        }),
+        ..Outcome::done(format!("The skill `{id}` is loaded."), data)
+    }
+}
+
+/// The leave to let a skill work in a loop of its own.
+pub(super) fn leave(shop: &Arc<Workshop>, id: &str, by: By) -> Judged {
+    guarded(shop, id, by, |_, id| {
+        Ok(Outcome::done(format!("The skill `{id}` may work."), json!({"skill": id})))
+    })
+}
+
+/// A part of a file of a skill.
+pub(super) fn resource(
+    shop: &Arc<Workshop>,
+    id: &str,
+    path: &str,
+    section: Option<&str>,
+) -> Judged {
+    let (limits, path) = (shop.resource_limits, path.to_owned());
+    let section = section.map(str::to_owned);
+    guarded(shop, id, By::Model, move |entry, _| {
+        let lines = section.as_deref().and_then(asked_lines);
+        let query = ResourceQuery {
+            section: section.as_deref().filter(|_| lines.is_none()),
+            lines,
+            skip_chars: 0,
+        };
+        let files = open_files(entry).map_err(|error| refused(&error))?;
+        let part =
+            load_resource(&*files, &path, &query, &limits).map_err(|error| refused(&error))?;
+        let mut text = part.text.clone();
+        let report = &part.report;
+        if let Some(asked) = &report.section_not_found {
+            text = format!(
+                "(There is no section `{asked}`; this is the start of the file. Its headings: {})\n{text}",
+                report.headings.join(" | ")
+            );
+        }
+        if let Some(metier_loader::Next::Lines(lines)) = &report.next {
+            text.push_str(&format!("\n(More follows: `section_hint`: \"lines {lines}\")\n"));
+        }
+        let data = json!({"path": path, "report": report});
+        Ok(Outcome { truncated: report.truncated, ..Outcome::done(text, data) })
+    })
+}
+
+/// `lines 201-400` as a hint asks for these lines.
+fn asked_lines(hint: &str) -> Option<Lines> {
+    hint.trim().strip_prefix("lines ")?.trim().parse().ok()
+}
+
+/// Skills for these words.
+pub(super) fn search(shop: &Arc<Workshop>, query: &str) -> Judged {
+    let (shop, query) = (Arc::clone(shop), query.to_owned());
+    Judged::free(Box::new(move |_| {
+        let hits = shop.ranking().rank(&query, FOUND);
+        let found: Vec<&Entry> =
+            hits.iter().filter_map(|hit| shop.found_skills().nth(hit.document)).collect();
+        if found.is_empty() {
+            return Outcome::done("No skill matches these words.", json!({"skills": []}));
+        }
+        let line = |entry: &&Entry| {
+            let text = metier_loader::normalize(&entry.skill.description).replace('\n', " ");
+            let text: String = text.chars().take(DESCRIPTION_CHARS).collect();
+            format!("- name={} | source={} | description={text}", entry.name(), entry.source)
+        };
+        let lines: Vec<String> = found.iter().map(line).collect();
+        let ids: Vec<String> = found.iter().map(|entry| entry.id().to_string()).collect();
+        Outcome::done(lines.join("\n"), json!({ "skills": ids }))
+    }))
+}
+
+/// Reading under the policy's word on loading the skill.
+///
+/// Where the policy's word follows from the name alone, nothing of the skill is opened for it. Only
+/// where the content counts (trust, a remembered answer, a question) is the whole skill hashed; then
+/// what is read is what was judged, and a skill that changes in between is refused.
+fn guarded(
+    shop: &Arc<Workshop>,
+    id: &str,
+    by: By,
+    read: impl FnOnce(&Entry, &str) -> Result<Outcome, Outcome> + Send + 'static,
+) -> Judged {
+    let entry = match shop.entry(id) {
+        Ok(entry) => entry,
+        Err(outcome) => return Judged::impossible(outcome),
+    };
+    let own = [loaded_skill(&entry)];
+    let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
+    let by_name = by_name.by(invoker(by));
+    let nothing = Memory::default();
+    let decision =
+        shop.policy.decide(&by_name, &Situation { loaded: &own, memory: &nothing, now: now() });
+    if decision.effect != Effect::Ask {
+        let id = id.to_owned();
+        let ready: Ready = Box::new(move |_| read(&entry, &id).unwrap_or_else(|refused| refused));
+        return judged(&decision, &by_name, ready);
+    }
+    let answers = shop.answers().clone();
+    let gate = LoadGate {
+        policy: &shop.policy,
+        answers: &answers,
+        trusted: &shop.trusted,
+        now: now(),
+        invoker: invoker(by),
+        index: &shop.index,
+    };
+    let Some(request) = gate.request(&entry) else {
+        let text = "Its content cannot be told, so it can be neither trusted nor approved.";
+        return Judged::impossible(Outcome::failed("NotAllowed", text));
+    };
+    let situation = Situation { loaded: &own, memory: &answers, now: now() };
+    let decision = shop.policy.decide(&request, &situation);
+    let (id, shop, asked) = (id.to_owned(), Arc::clone(shop), request.clone());
+    let ready: Ready = Box::new(move |doing| {
+        shop.remember(&asked, doing.answer);
+        let outcome = read(&entry, &id).unwrap_or_else(|refused| refused);
+        let judged = asked.skill.as_ref().map(|skill| skill.digest);
+        if outcome.ok && content_digest(&entry).ok() != judged {
+            return Outcome::failed(
+                "Changed",
+                format!("The skill `{id}` changed while it was read."),
+            );
+        }
+        outcome
+    });
+    judged(&decision, &request, ready)
+}
+
+fn refused(error: &LoadError) -> Outcome {
+    Outcome::failed(error.code(), format!("{error}; {}", error.help()))
+}

@@ -1,0 +1,265 @@
+//! Calling tools for a run: the toolbox of what is loaded, the policy's word, the call.
+//! A planned call is judged, and that very call is made.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use metier_fs::WorkRoot;
+use metier_policy::{Effect, Invoker, LoadedSkill, Permission, Request, Situation, Subject};
+use metier_registry::Entry;
+use metier_skill::{RelPath, Source};
+use metier_tools::ground::{absolute, acting_skill, loaded_skill};
+use metier_tools::{
+    DeleteFile, FailureCode, FolderStore, Grep, HostList, ListDir, NetworkRequest, NetworkSettings,
+    Planned, ReadFile, RunCommand, RunScript, ToolFailure, ToolGate, Toolbox, Trash, Verdict,
+    Workplace, WriteFile,
+};
+use serde_json::{Map, Value, json};
+
+use super::{Workshop, doing, failed, judged, now};
+use crate::hands::{Judged, Ready};
+use crate::op::{Outcome, Text};
+use crate::setup::ToolCard;
+
+/// A script of a loaded skill.
+pub(super) fn script(
+    shop: &Arc<Workshop>,
+    id: &str,
+    path: &str,
+    args: &[String],
+    loaded: &[String],
+) -> Judged {
+    // Nobody is asked about what cannot run.
+    let machine = match shop.machine() {
+        Ok(machine) => Arc::clone(machine),
+        Err(failure) => return Judged::impossible(failed(&failure)),
+    };
+    let entry = match shop.entry(id) {
+        Ok(entry) => entry,
+        Err(outcome) => return Judged::impossible(outcome),
+    };
+    let is_blind = machine.workspace.is_none();
+    let passed: Vec<String> = args.iter().map(|word| as_path(word, &shop.working_dir)).collect();
+    let toolbox = Toolbox::new().with(RunScript::new(machine, entries(shop, loaded)));
+    let arguments = json!({"skill": id, "relative_path": path, "args": passed});
+    let mut judgement = plan_and_judge(
+        shop,
+        &toolbox,
+        RunScript::NAME,
+        arguments,
+        Some(&entry),
+        loaded,
+        |request| {
+            // A rule about the arguments holds as they were written and as they are passed.
+            let typed = RelPath::new(path).ok();
+            let typed =
+                typed.and_then(|path| Subject::script(entry.id(), path, args.to_vec()).ok());
+            if let Some(typed) = typed.filter(|typed| !request.subjects.contains(typed)) {
+                request.subjects.push(typed);
+            }
+        },
+    );
+    if is_blind {
+        // Otherwise a script that finds no file would be blamed for it.
+        judgement.ready = told_blind(judgement.ready);
+    }
+    judgement
+}
+
+/// Says after the output that the script did not see the workspace.
+fn told_blind(ready: Ready) -> Ready {
+    Box::new(move |doing| {
+        let mut outcome = ready(doing);
+        let note = "(The script does not see the workspace: it holds what no rule opens, such as the \
+                    home directory.)";
+        outcome.text = Text::Inline(format!("{}\n{note}\n", outcome.text.as_str()).into());
+        if let Some(Value::String(stderr)) = outcome.data.get_mut("stderr") {
+            stderr.push_str(note);
+        }
+        outcome
+    })
+}
+
+/// An argument as the script gets it: the name of an existing file stands for that file.
+fn as_path(word: &str, working_dir: &Path) -> String {
+    let is_relative = Path::new(word).is_relative() && !word.is_empty() && !word.starts_with('-');
+    if !is_relative || !metier_fs::exists(&working_dir.join(word)) {
+        return word.to_owned();
+    }
+    let path = metier_fs::canonical(&working_dir.join(word));
+    path.ok().and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| word.to_owned())
+}
+
+/// A tool.
+pub(super) fn call(
+    shop: &Arc<Workshop>,
+    tool: &str,
+    args: &Map<String, Value>,
+    skill: Option<&str>,
+    loaded: &[String],
+) -> Judged {
+    let entry = match skill.map(|id| shop.entry(id)).transpose() {
+        Ok(entry) => entry,
+        Err(outcome) => return Judged::impossible(outcome),
+    };
+    let toolbox = match shop.toolbox(loaded, tool) {
+        Ok(toolbox) => toolbox,
+        Err(failure) => return Judged::impossible(failed(&failure)),
+    };
+    let arguments = Value::Object(args.clone());
+    plan_and_judge(shop, &toolbox, tool, arguments, entry.as_ref(), loaded, |_| {})
+}
+
+fn plan_and_judge(
+    shop: &Arc<Workshop>,
+    toolbox: &Toolbox,
+    tool: &str,
+    arguments: Value,
+    skill: Option<&Arc<Entry>>,
+    loaded: &[String],
+    amend: impl FnOnce(&mut Request),
+) -> Judged {
+    let planned = match toolbox.plan(tool, arguments) {
+        Ok(planned) => planned,
+        Err(failure) => return Judged::impossible(failed(&failure)),
+    };
+    let acting = match skill.map(|entry| acting_skill(entry, &shop.trusted)).transpose() {
+        Ok(acting) => acting,
+        Err(_) => {
+            let text = "The content of the skill cannot be told, so nothing is done for it.";
+            return Judged::impossible(Outcome::failed("NotAllowed", text));
+        }
+    };
+    let known: Vec<LoadedSkill> =
+        entries(shop, loaded).iter().map(|entry| loaded_skill(entry)).collect();
+    let gate = ToolGate {
+        policy: Arc::clone(&shop.policy),
+        answers: Arc::new(shop.answers().clone()),
+        loaded: known.into(),
+        now: now(),
+        invoker: Invoker::Model,
+        skill: acting,
+    };
+    let mut request = match gate.request(&planned) {
+        Ok(request) => request,
+        Err(failure) => return Judged::impossible(failed(&failure)),
+    };
+    amend(&mut request);
+    let situation = Situation { loaded: &gate.loaded, memory: &gate.answers, now: gate.now };
+    let decision = gate.policy.decide(&request, &situation);
+    let (shop, asked) = (Arc::clone(shop), request.clone());
+    let name = planned.tool().name();
+    let ready: Ready = Box::new(move |doing| {
+        shop.remember(&asked, doing.answer);
+        done(&shop, planned, gate.screen(name), doing)
+    });
+    judged(&decision, &request, ready)
+}
+
+fn done(
+    shop: &Workshop,
+    planned: Planned,
+    screen: metier_tools::Screen,
+    doing: &crate::hands::Doing<'_>,
+) -> Outcome {
+    let answer = planned
+        .decided(Verdict::Allow, screen)
+        .and_then(|permit| doing::call(permit, &shop.made.live, doing));
+    match answer {
+        Err(failure) => failed(&failure),
+        Ok(result) => {
+            // A script that fails was run, but what it was run for was not done.
+            let code = result.data.get("exit_code").and_then(Value::as_i64);
+            let ran_badly = result.data.get("exit_code").is_some() && code != Some(0);
+            Outcome {
+                ok: !ran_badly,
+                code: ran_badly.then(|| "ScriptFailed".to_owned()),
+                text: Text::Inline(result.text.into()),
+                truncated: result.truncated,
+                storage_ref: result.storage_ref,
+                data: result.data,
+                skill: None,
+            }
+        }
+    }
+}
+
+fn entries(shop: &Workshop, loaded: &[String]) -> Vec<Arc<Entry>> {
+    loaded.iter().filter_map(|id| shop.entry(id).ok()).collect()
+}
+
+impl Workshop {
+    /// The tools that a model is offered: those that look, and those that the policy does not refuse
+    /// as such.
+    pub fn offers(&self) -> Result<Vec<ToolCard>, ToolFailure> {
+        let mut wanted = vec!["read_file", "list_dir", "grep"];
+        for tool in ["write_file", "delete_file", "run_command", "network_request"] {
+            if self.may_be_asked_for(tool) {
+                wanted.push(tool);
+            }
+        }
+        let mut cards = Vec::new();
+        for name in wanted {
+            let toolbox = self.toolbox(&[], name)?;
+            let Ok(tool) = toolbox.find(name) else { continue };
+            cards.push(ToolCard {
+                offer: metier_model::ToolOffer {
+                    name: name.to_owned(),
+                    description: tool.description().to_owned(),
+                    schema: tool.schema(),
+                },
+                changes: tool.risk() != metier_tools::Risk::Low,
+            });
+        }
+        Ok(cards)
+    }
+
+    /// Whether the policy refuses the tool as such.
+    fn may_be_asked_for(&self, tool: &str) -> bool {
+        let Ok(permission) = Permission::named(tool) else { return false };
+        let subjects = match permission {
+            Permission::WriteFile | Permission::DeleteFile => {
+                // A plain file of the workspace, which no floor is about.
+                absolute(&self.workspace.join("file")).map(Subject::Path).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        let request = Request::new(permission, subjects).by(Invoker::Model);
+        let answers = self.answers().clone();
+        let situation = Situation { loaded: &[], memory: &answers, now: now() };
+        self.policy.decide(&request, &situation).effect != Effect::Deny
+    }
+
+    /// The tools over the workspace and the loaded skills; the machine is made only for a tool that
+    /// needs it.
+    fn toolbox(&self, loaded: &[String], tool: &str) -> Result<Toolbox, ToolFailure> {
+        let root = WorkRoot::open(&self.workspace).map_err(|error| {
+            ToolFailure::new(FailureCode::IoError, format!("the workspace: {error}"))
+        })?;
+        let store = FolderStore::new(self.observations.clone(), "observations/");
+        let mut place = Workplace::new(root)
+            .with_store(Arc::new(store))
+            .with_cap(self.cap)
+            .with_secrets(Arc::clone(&self.secrets));
+        for entry in entries(self, loaded) {
+            if entry.source != Source::Builtin {
+                place = place.with_skill(entry.name().as_str(), &entry.path)?;
+            }
+        }
+        let place = Arc::new(place);
+        let mut toolbox = Toolbox::new()
+            .with(ReadFile::new(Arc::clone(&place)))
+            .with(ListDir::new(Arc::clone(&place)))
+            .with(Grep::new(Arc::clone(&place)))
+            .with(WriteFile::new(Arc::clone(&place)))
+            .with(DeleteFile::new(Arc::clone(&place), Arc::new(Trash::new(self.trash.clone()))))
+            .with(NetworkRequest::new(
+                Arc::clone(&place),
+                NetworkSettings::new(HostList::new(&self.hosts)),
+            ));
+        if tool == RunCommand::NAME {
+            toolbox = toolbox.with(RunCommand::new(Arc::clone(self.machine()?)));
+        }
+        Ok(toolbox)
+    }
+}

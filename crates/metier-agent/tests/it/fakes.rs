@@ -1,0 +1,214 @@
+//! Skills in memory, hands that write down what they did, and a run over them.
+//! No disk, no process, no network.
+
+use std::sync::{Arc, Mutex};
+
+use metier_agent::hands::{Doing, Judged};
+use metier_agent::op::{SkillText, Text};
+use metier_agent::recorder::MemoryRecorder;
+use metier_agent::{
+    Agent, Approver, Event, Hands, Mode, Nobody, Op, Outcome, Record, RunId, RunLimits, Setup,
+    SkillCard, State, ToolCard, Unheard, Verdict, Yes,
+};
+use metier_model::{Model, Scripted, ToolOffer};
+use metier_skill::Digest;
+use serde_json::{Value, json};
+
+/// Hands that write down what they did.
+#[derive(Default)]
+pub(crate) struct FakeHands {
+    /// What was done, in order.
+    pub(crate) done: Arc<Mutex<Vec<String>>>,
+    /// Operations (by the start of their description) that need an answer.
+    pub(crate) ask: Vec<&'static str>,
+    /// Operations that are denied.
+    pub(crate) deny: Vec<&'static str>,
+}
+
+impl FakeHands {
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.done.lock().expect("whole").clone()
+    }
+}
+
+impl Hands for FakeHands {
+    fn judge(&self, op: &Op, _: &[String]) -> Judged {
+        let told = op.describe();
+        let matches = |list: &[&str]| list.iter().any(|start| told.starts_with(start));
+        let verdict = if matches(&self.deny) {
+            Verdict::Deny
+        } else if matches(&self.ask) {
+            Verdict::Ask
+        } else {
+            Verdict::Allow
+        };
+        if let Op::Tool { tool, .. } = op
+            && !["write_file", "read_file"].contains(&tool.as_str())
+        {
+            let text = format!("there is no tool `{tool}`");
+            return Judged::impossible(Outcome::failed("UnknownTool", text));
+        }
+        let (op, done) = (op.clone(), Arc::clone(&self.done));
+        Judged {
+            verdict,
+            reason: format!("a rule about {told}"),
+            request: Some(Digest::of(told.as_bytes())),
+            ready: Box::new(move |doing| perform(&op, &done, doing)),
+        }
+    }
+}
+
+fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &Doing<'_>) -> Outcome {
+    done.lock().expect("whole").push(op.describe());
+    match op {
+        Op::Load { skill, .. } => {
+            let body = format!("# {skill}\nRun scripts/do.sh.\n");
+            let text = SkillText {
+                id: skill.clone(),
+                sha256: Digest::of(body.as_bytes()),
+                block: Text::Inline(metier_loader::fenced("Skill Text", &body).into()),
+                body: Text::Inline(body.into()),
+                files: vec!["scripts/do.sh".to_owned()],
+            };
+            Outcome { skill: Some(text), ..Outcome::done("loaded", Value::Null) }
+        }
+        Op::Script { path, args, .. } => {
+            (doing.output)("stdout", "working\n");
+            let text = format!("ran {path} {}", args.join(" "));
+            Outcome::done(text.clone(), json!({"exit_code": 0, "stdout": text}))
+        }
+        Op::Resource { path, .. } if path == "long.md" => {
+            Outcome::done("long text. ".repeat(2000), json!({"path": path}))
+        }
+        other => Outcome::done(format!("did {}", other.describe()), json!({"ok": true})),
+    }
+}
+
+fn card(id: &str) -> SkillCard {
+    let (source, name) = id.split_once(':').expect("an id");
+    SkillCard {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        source: source.to_owned(),
+        description: format!("About {name}."),
+        digest: Digest::of(id.as_bytes()),
+        offered: true,
+        coordinator: name.starts_with("lead"),
+        subagent: name.starts_with("sub"),
+    }
+}
+
+pub(crate) fn tool(name: &str, changes: bool) -> ToolCard {
+    let schema =
+        json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
+    let offer =
+        ToolOffer { name: name.to_owned(), description: format!("The tool {name}."), schema };
+    ToolCard { offer, changes }
+}
+
+/// A setup with a few skills and tools.
+pub(crate) fn setup(model: &dyn Model) -> Setup {
+    let ids = [
+        "user:pdf",
+        "user:csv",
+        "project:csv",
+        "user:lead-plan",
+        "user:sub-research",
+        "user:notes",
+    ];
+    Setup {
+        request: "do it".to_owned(),
+        files: Vec::new(),
+        system: "Rules and skills.".to_owned(),
+        opening: "# Request\n\ndo it\n".to_owned(),
+        model: model.info(),
+        tools: vec![tool("write_file", true), tool("read_file", false)],
+        chosen: Vec::new(),
+        limits: RunLimits::default(),
+        denied: Vec::new(),
+        mode: Mode::Real,
+        index_hash: Digest::of(b"index"),
+        skills: ids.iter().map(|id| card(id)).collect(),
+    }
+}
+
+/// A scripted model from JSON replies.
+pub(crate) fn scripted(replies: Value) -> Scripted {
+    Scripted::parse(&json!({"name": "test", "replies": replies}).to_string()).expect("a script")
+}
+
+pub(crate) fn select(names: &[&str]) -> Value {
+    let skills: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+    json!({"action": {"type": "select_skills", "skills": skills, "reason": "fits"}})
+}
+
+pub(crate) fn script(skill: &str, args: &[&str]) -> Value {
+    json!({"action": {"type": "run_script", "skill": {"name": skill},
+        "relative_path": "scripts/do.sh", "args": args}})
+}
+
+pub(crate) fn answer(text: &str) -> Value {
+    json!({"action": {"type": "final_answer", "text": text}})
+}
+
+pub(crate) fn call(tool: &str, args: Value) -> Value {
+    json!({"action": {"type": "call_tool", "tool": tool, "args": args}})
+}
+
+pub(crate) struct Ran {
+    pub(crate) state: State,
+    pub(crate) records: Vec<Record>,
+    pub(crate) hands: FakeHands,
+}
+
+impl Ran {
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        self.records.iter().map(|record| kind(&record.event)).collect()
+    }
+
+    pub(crate) fn answer(&self) -> &str {
+        self.state.finished().and_then(|end| end.answer.as_deref()).unwrap_or_default()
+    }
+
+    /// The codes of the observations, in order; `ok` where there is none.
+    pub(crate) fn observations(&self) -> Vec<String> {
+        let code = |record: &Record| match &record.event {
+            Event::ObservationMade { code, .. } => {
+                Some(code.clone().unwrap_or_else(|| "ok".to_owned()))
+            }
+            _ => None,
+        };
+        self.records.iter().filter_map(code).collect()
+    }
+}
+
+pub(crate) fn kind(event: &Event) -> String {
+    let value = serde_json::to_value(event).expect("JSON");
+    value["type"].as_str().expect("a type").to_owned()
+}
+
+/// Runs in memory with the usual setup, changed by `amend`.
+pub(crate) fn run(
+    model: &dyn Model,
+    hands: FakeHands,
+    approver: &dyn Approver,
+    amend: impl FnOnce(&mut Setup),
+) -> Ran {
+    let mut setup = setup(model);
+    amend(&mut setup);
+    let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
+    let first = recorder.first_event(&setup);
+    let agent = Agent { model, hands: &hands, approver, observer: &Unheard, stop: &|| false };
+    let state = agent.run_with(&mut recorder, &first, Arc::new(setup)).expect("runs");
+    Ran { state, records: recorder.records, hands }
+}
+
+/// A run in which every question is answered with yes.
+pub(crate) fn run_yes(replies: Value) -> Ran {
+    run(&scripted(replies), FakeHands::default(), &Yes, |_| {})
+}
+
+/// A run in which nobody answers.
+pub(crate) fn run_alone(replies: Value, hands: FakeHands) -> Ran {
+    run(&scripted(replies), hands, &Nobody, |_| {})
+}

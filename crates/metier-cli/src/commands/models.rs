@@ -1,0 +1,93 @@
+//! `metier models test`: whether the configured model answers, how it can be asked, and how fast.
+//! Asking is `metier-model`'s; here are the flags and the line that is printed.
+
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+use metier_model::{ModelInfo, OutputMode, Probe, probe};
+use serde_json::json;
+
+use crate::agent::model::model;
+use crate::agent::signal::Interrupt;
+use crate::context::Context;
+use crate::error::{Exit, Result};
+use crate::output::{Output, remark, write_json};
+use crate::render::safe;
+use crate::render::style::{CYAN, GREEN, RED, paint};
+
+/// Try the configured model.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier models test
+  metier models test --model openai:gpt-5-mini
+  metier models test --json")]
+pub(crate) struct ModelsArgs {
+    #[command(subcommand)]
+    command: ModelsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ModelsCommand {
+    /// Send one small request: does the endpoint work, which output mode does it support, how fast is
+    /// it?
+    Test {
+        /// Who is tried: openai:NAME, anthropic:NAME, scripted:FILE, replay:RUN or router.
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+    },
+}
+
+struct Tested {
+    info: ModelInfo,
+    probe: Probe,
+}
+
+pub(crate) fn run(args: &ModelsArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let ModelsCommand::Test { model: wanted } = &args.command;
+    let model = model(context, wanted.as_deref())?;
+    let interrupt = Interrupt::listen();
+    let probe = probe(&*model, &|| interrupt.wanted());
+    Ok(Box::new(Tested { info: model.info(), probe }))
+}
+
+impl Output for Tested {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(&json!({"model": self.info, "test": self.probe}), out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let who = format!("{}:{}", self.info.provider, self.info.name);
+        let Probe { ok, mode, first_ms, total_ms, usage, error, fault, .. } = &self.probe;
+        if *ok {
+            let mode = mode.map_or("no output mode", OutputMode::as_str);
+            let ms = |time: &Option<u64>| time.map_or_else(String::new, |ms| format!("{ms} ms"));
+            let tokens = usage.map_or(0, |usage| usage.input + usage.output);
+            let works = paint(GREEN, "works");
+            return writeln!(
+                out,
+                "{works} {}: {mode}, first words after {}, {} in all, {tokens} tokens",
+                safe(&who),
+                ms(first_ms),
+                ms(total_ms),
+            );
+        }
+        let why = error.as_ref().map(ToString::to_string).or_else(|| fault.clone());
+        writeln!(
+            out,
+            "{} {}: {}",
+            paint(RED, "fails"),
+            safe(&who),
+            safe(&why.unwrap_or_default())
+        )?;
+        out.flush()?;
+        if let Some(error) = error {
+            remark(&format!("{}: {}", paint(CYAN, "help"), error.kind.help()));
+        }
+        Ok(())
+    }
+
+    fn exit(&self) -> Exit {
+        if self.probe.ok { Exit::Done } else { Exit::Findings }
+    }
+}

@@ -1,0 +1,201 @@
+//! The story of a run on a terminal: a line for each thing that happened, long texts folded.
+//!
+//! Everything that was recorded is foreign and goes through the filter for terminals.
+
+use std::io::{self, Write};
+
+use metier_model::StepStatus;
+use metier_skill::hidden::{Breaks, terminal_safe};
+
+use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
+use crate::render::table::{cut, terminal_width};
+use crate::render::timeline::{End, Entry, Mark, Section, Story, total};
+use crate::render::{count, one_line, safe};
+
+/// Lines of a text that are shown when it is folded.
+const FOLDED: usize = 6;
+/// Columns of a folded line where no terminal says how many there are.
+const WIDE: usize = 160;
+/// Columns of the labels.
+const LABEL: usize = 9;
+
+/// How much of long texts is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// The first lines.
+    Folded,
+    /// Everything.
+    Full,
+}
+
+/// Writes a story. `status` is how the run stands.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    story: &Story,
+    status: &str,
+    texts: Texts,
+) -> io::Result<()> {
+    let style = match status {
+        "completed" => GREEN,
+        "failed" | "stuck" => RED,
+        _ => YELLOW,
+    };
+    writeln!(out, "{}  {}", paint(BOLD, safe(&story.id)), paint(style, status))?;
+    let mut writer = Writer { out, indent: 0, texts };
+    writer.text(&story.request, Texts::Full)?;
+    for (name, value) in facts(story) {
+        writer.line(&format!("{}{value}", label(name, CYAN)))?;
+    }
+    writer.story(story)
+}
+
+struct Writer<'w> {
+    out: &'w mut dyn Write,
+    indent: usize,
+    texts: Texts,
+}
+
+impl Writer<'_> {
+    fn story(&mut self, story: &Story) -> io::Result<()> {
+        for section in &story.sections {
+            writeln!(self.out)?;
+            self.section(section)?;
+        }
+        if let Some(end) = &story.end {
+            writeln!(self.out)?;
+            self.end(end, story.elapsed_ms)?;
+        }
+        Ok(())
+    }
+
+    fn section(&mut self, section: &Section) -> io::Result<()> {
+        let title = match section.turn {
+            Some(turn) => format!("turn {turn}"),
+            None => "before the first turn".to_owned(),
+        };
+        let cost = paint(DIM, safe(&section.cost));
+        let cost = if section.cost.is_empty() { String::new() } else { format!("  {cost}") };
+        self.line(&format!("{}{cost}", paint(BOLD, title)))?;
+        self.indent += 2;
+        for entry in &section.entries {
+            self.entry(entry)?;
+        }
+        self.indent -= 2;
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+        let style = match entry.mark {
+            Mark::Plain => CYAN,
+            Mark::Good => GREEN,
+            Mark::Warn => YELLOW,
+            Mark::Bad => RED,
+        };
+        let title = one_line(&entry.title);
+        let title = if self.texts == Texts::Full { title } else { cut(&title, self.room()) };
+        let notes: Vec<String> = entry.notes.iter().map(|note| one_line(note)).collect();
+        let notes =
+            if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
+        self.line(&format!("{}{title}{}", label(entry.label, style), paint(DIM, notes)))?;
+        self.indent += LABEL;
+        if !entry.reason.is_empty() {
+            self.line(&one_line(&entry.reason))?;
+        }
+        for (status, title) in &entry.steps {
+            let style = match status {
+                StepStatus::Completed => GREEN,
+                StepStatus::InProgress => CYAN,
+                StepStatus::Pending | StepStatus::Skipped => DIM,
+            };
+            self.line(&format!("{} {}", paint(style, sign(*status)), one_line(title)))?;
+        }
+        self.text(&entry.text, self.texts)?;
+        if let Some(inner) = &entry.inner {
+            // What it was given is the same, and how it ended stands at its end.
+            self.indent -= LABEL - 2;
+            self.line(&format!("{}{}", label("loop", CYAN), paint(BOLD, safe(&inner.id))))?;
+            self.story(inner)?;
+            self.indent += LABEL - 2;
+        }
+        self.indent -= LABEL;
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End, elapsed_ms: u64) -> io::Result<()> {
+        let status = end.status.as_str();
+        if end.message.is_empty() {
+            self.line(&paint(BOLD, status))?;
+        } else {
+            self.line(&format!("{}: {}", paint(BOLD, status), one_line(&end.message)))?;
+        }
+        self.text(&end.answer, Texts::Full)?;
+        if let Some(data) = &end.data {
+            self.text(&data.to_string(), self.texts)?;
+        }
+        self.line(&paint(DIM, format!("spent: {}", total(&end.spent, elapsed_ms))))
+    }
+
+    /// A foreign text, behind a bar that tells it from our own words.
+    fn text(&mut self, text: &str, texts: Texts) -> io::Result<()> {
+        let text = text.trim_end();
+        if text.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<&str> = text.split('\n').collect();
+        let shown =
+            if texts == Texts::Full || lines.len() <= FOLDED + 1 { lines.len() } else { FOLDED };
+        let room = self.room();
+        for line in &lines[..shown] {
+            let line = terminal_safe(line, Breaks::Keep);
+            let line = if texts == Texts::Full { line.into_owned() } else { cut(&line, room) };
+            self.line(format!("{} {line}", paint(DIM, "|")).trim_end())?;
+        }
+        if shown < lines.len() {
+            let rest = count(lines.len() - shown, "more line");
+            self.line(&paint(DIM, format!("| ... {rest} (--full shows all)")))?;
+        }
+        Ok(())
+    }
+
+    fn room(&self) -> usize {
+        let wide = terminal_width().unwrap_or(WIDE);
+        wide.saturating_sub(self.indent + LABEL + 2).max(20)
+    }
+
+    fn line(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.out, "{:indent$}{line}", "", indent = self.indent)
+    }
+}
+
+fn label(name: &str, style: anstyle::Style) -> String {
+    let fill = " ".repeat(LABEL.saturating_sub(name.len()).max(1));
+    format!("{}{fill}", paint(style, name))
+}
+
+/// What a run was given, in lines.
+fn facts(story: &Story) -> Vec<(&'static str, String)> {
+    let listed = |names: &[String]| one_line(&names.join(", "));
+    let started: String = story.started.chars().take(19).collect();
+    let mut facts = vec![("model", one_line(&story.model))];
+    if !story.skills.is_empty() {
+        facts.push(("skills", listed(&story.skills)));
+    }
+    if !story.files.is_empty() {
+        facts.push(("files", listed(&story.files)));
+    }
+    if story.dry {
+        facts.push(("dry run", "nothing was done".to_owned()));
+    }
+    facts.push(("started", format!("{} UTC", safe(&started.replace('T', " ")))));
+    facts
+}
+
+/// The sign of a step of a plan.
+const fn sign(status: StepStatus) -> &'static str {
+    match status {
+        StepStatus::Pending => "[ ]",
+        StepStatus::InProgress => "[>]",
+        StepStatus::Completed => "[x]",
+        StepStatus::Skipped => "[-]",
+    }
+}

@@ -1,0 +1,188 @@
+//! `metier chat` from outside: several requests in one session, each with what was said before.
+//! A server that keeps every request says what a model was told.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use metier_testkit::TestHome;
+use serde_json::{Value, json};
+
+use crate::run_server::{Answer, DIALECTS, Server};
+use crate::run_support::{answer, call, events_in, holds_scripts, of_type, project, runs, select};
+use crate::support::METIER;
+
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A session over pipes.
+struct Session {
+    child: Child,
+    input: Option<ChildStdin>,
+    answers: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Session {
+    fn start(home: &TestHome, flags: &[&str]) -> Self {
+        let mut command = home.command(METIER);
+        command.arg("chat").args(flags);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let answers = BufReader::new(child.stdout.take().expect("piped")).lines();
+        Self { input: child.stdin.take(), child, answers }
+    }
+
+    fn says(&mut self, request: &str) {
+        let input = self.input.as_mut().expect("open");
+        writeln!(input, "{request}").and_then(|()| input.flush()).expect("writes");
+    }
+
+    fn answer(&mut self) -> String {
+        self.answers.next().expect("an answer").expect("a line")
+    }
+
+    fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+    }
+
+    /// Closes the input; gives what else was said and the exit code.
+    fn end(mut self) -> (Vec<String>, i32) {
+        drop(self.input.take());
+        let rest = self.answers.by_ref().map(|line| line.expect("a line")).collect();
+        (rest, self.child.wait().expect("ends").code().unwrap_or(-1))
+    }
+}
+
+fn asked_so_far(server: &Server, wanted: usize) {
+    let since = Instant::now();
+    while server.asked().len() < wanted {
+        assert!(since.elapsed() < PATIENCE, "{} requests", server.asked().len());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The records of a session, oldest first.
+fn records(home: &TestHome) -> Vec<Vec<Value>> {
+    let list = std::fs::read_dir(runs(home)).expect("runs");
+    let mut folders: Vec<_> = list.map(|entry| entry.expect("an entry").path()).collect();
+    folders.retain(|path| path.is_dir());
+    folders.sort();
+    folders.iter().map(|folder| events_in(folder)).collect()
+}
+
+#[test]
+fn a_second_request_knows_the_first_and_keeps_its_skills() {
+    for dialect in DIALECTS {
+        let home = project();
+        home.write(
+            "home/.agents/skills/manners/SKILL.md",
+            "---\nname: manners\ndescription: How to greet.\n---\nAlways greet twice.\n",
+        );
+        let turns = [
+            select(&["manners"]),
+            answer("Hello, hello. [End of Answer 1]"),
+            answer("As I said: hello."),
+            answer("Third."),
+        ];
+        let server = Server::start(move |at, _| dialect.decides(&turns[at.min(3)]));
+        dialect.configure(&home, &server.url(), json!({}));
+        let mut session = Session::start(&home, &[]);
+        session.says("greet me with manners");
+        assert_eq!(session.answer(), "Hello, hello. [End of Answer 1]");
+        session.says("what did you say?");
+        assert_eq!(session.answer(), "As I said: hello.");
+        session.says("/manners again");
+        assert_eq!(session.answer(), "Third.");
+        let (rest, code) = session.end();
+        assert_eq!((rest.len(), code), (0, 0), "{rest:?}");
+        let asked = server.asked();
+        assert_eq!(asked.len(), 4);
+        let second = &asked[2].body;
+        for earlier in ["greet me with manners", "Hello, hello.", "Always greet twice."] {
+            assert!(second.contains(earlier), "{earlier}: {second}");
+        }
+        assert!(!asked[0].body.contains("Always greet twice."), "it was not loaded at first");
+        assert_eq!(asked[3].body.matches("Always greet twice.").count(), 1, "loaded once");
+        let records = records(&home);
+        assert_eq!(records.len(), 3, "each request is a run of its own");
+        let request = |record: &[Value]| record[0]["request"].clone();
+        assert_eq!(request(&records[1]), "what did you say?", "the request is what was typed");
+    }
+}
+
+#[test]
+fn ctrl_c_stops_the_request_and_not_the_session() {
+    let home = project();
+    let dialect = DIALECTS[0];
+    let server = Server::start(move |at, _| match at {
+        0 => Answer::silence(),
+        _ => dialect.decides(&answer("the second one")),
+    });
+    dialect.configure(&home, &server.url(), json!({}));
+    let mut session = Session::start(&home, &[]);
+    session.says("the first one hangs");
+    asked_so_far(&server, 1);
+    session.interrupt();
+    session.says("and now?");
+    assert_eq!(session.answer(), "the second one");
+    let (_, code) = session.end();
+    assert_eq!(code, 0, "the last request was answered");
+    let ends: Vec<Value> = records(&home)
+        .iter()
+        .map(|record| record.last().expect("events")["status"].clone())
+        .collect();
+    assert_eq!(ends, ["cancelled", "completed"]);
+}
+
+#[test]
+fn ctrl_c_while_nothing_is_worked_on_ends_the_session() {
+    let home = project();
+    let dialect = DIALECTS[0];
+    let server = Server::start(move |_, _| dialect.decides(&answer("done")));
+    dialect.configure(&home, &server.url(), json!({}));
+    let mut session = Session::start(&home, &[]);
+    session.says("one");
+    assert_eq!(session.answer(), "done");
+    session.interrupt();
+    let ended = session.child.wait().expect("ends").code();
+    assert_eq!(ended, Some(130));
+}
+
+#[test]
+fn a_session_through_a_pipe_stops_at_no_question_and_goes_on_with_the_next() {
+    let home = project();
+    if !holds_scripts(&home) {
+        return;
+    }
+    let mut session = Session::start(&home, &[]);
+    session.says("summarise examples/sales.csv by region");
+    session.says("/project-overview");
+    let (_, code) = session.end();
+    let records = records(&home);
+    assert_eq!(records.len(), 2, "exit code {code}");
+    assert_eq!(records[0].last().expect("events")["status"], "needs_approval");
+}
+
+#[test]
+fn files_and_flags_hold_for_every_request_of_a_session() {
+    let home = project();
+    let dialect = DIALECTS[1];
+    let write = || call("write_file", json!({"path": "out.txt", "content": "x"}));
+    let turns = [write(), answer("one"), write(), answer("two")];
+    let server = Server::start(move |at, _| dialect.decides(&turns[at.min(3)]));
+    dialect.configure(&home, &server.url(), json!({}));
+    let mut session = Session::start(&home, &["--yes", "--deny", "write_file"]);
+    for said in ["one", "two"] {
+        session.says(said);
+        assert_eq!(session.answer(), said);
+    }
+    assert_eq!(session.end().1, 0);
+    assert!(!home.project().join("out.txt").exists());
+    for record in records(&home) {
+        assert_eq!(of_type(&record, "observation.made")[0]["code"], "NotAllowed");
+    }
+}

@@ -1,0 +1,232 @@
+//! A run against a provider that fails, over real HTTP and with both protocols: every fault ends in an
+//! attempt that succeeds or in a clear error, the record stays true, and the key is nowhere.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use metier_testkit::{Output, TestHome};
+use serde_json::{Value, json};
+
+use crate::run_server::{Answer, CANARY, DIALECTS, Dialect, Server, run_keyed};
+use crate::run_support::{answer, call, codes, events, is_sound, of_type, project};
+
+/// No file and no output has the key.
+fn keeps_the_key(home: &TestHome, output: &Output) {
+    assert!(!output.stdout.contains(CANARY) && !output.stderr.contains(CANARY), "{output:?}");
+    let mut files = 0;
+    look_through(home.path(), &mut files);
+    assert!(files > 1, "{files} files were looked through");
+}
+
+fn look_through(dir: &Path, files: &mut usize) {
+    for entry in std::fs::read_dir(dir).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            look_through(&path, files);
+        } else {
+            let bytes = std::fs::read(&path).expect("reads");
+            let found = bytes.windows(CANARY.len()).any(|part| part == CANARY.as_bytes());
+            assert!(!found, "the key is in {}", path.display());
+            *files += 1;
+        }
+    }
+}
+
+/// A run against this server, with everything checked that holds for every fault.
+fn run_against(home: &TestHome, dialect: Dialect, url: &str, params: Value) -> Output {
+    dialect.configure(home, url, params);
+    let output = run_keyed(home, &["run", "say hello"]);
+    keeps_the_key(home, &output);
+    is_sound(home);
+    let events = events(home);
+    assert_eq!(events.last().expect("events")["type"], "run.finished");
+    output
+}
+
+/// The fault is passed by another attempt.
+fn recovers(fault: impl Fn(Dialect) -> Answer) {
+    for dialect in DIALECTS {
+        let home = project();
+        let good = dialect.decides(&answer("hello ö 漢"));
+        let server = Server::in_order(vec![fault(dialect), good]);
+        let output = run_against(&home, dialect, &server.url(), json!({}));
+        assert_eq!((output.code, output.stdout.as_str()), (0, "hello ö 漢\n"), "{output:?}");
+        assert_eq!(server.asked().len(), 2, "{dialect:?}: one more attempt");
+        let events = events(&home);
+        assert_eq!(of_type(&events, "model.retrying").len(), 1, "{dialect:?}: and it is told");
+        assert!(output.stderr.contains("retry"), "{output:?}");
+        let key = server.asked()[0].headers.values().any(|value| value.contains(CANARY));
+        assert!(key, "{dialect:?}: the key was sent, so that it could have leaked");
+    }
+}
+
+/// The fault ends the run, which says why and can go on once the provider is well.
+fn fails(words: &str, params: Value, fault: impl Fn(Dialect) -> Answer) {
+    for dialect in DIALECTS {
+        let home = project();
+        let server = Server::in_order(vec![fault(dialect)]);
+        let output = run_against(&home, dialect, &server.url(), params.clone());
+        assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{dialect:?}: {output:?}");
+        let told = output.stderr.to_lowercase();
+        assert!(told.contains(words), "{dialect:?}: {words:?} in {output:?}");
+        assert!(told.contains("metier resume"), "{output:?}");
+        let well = Server::in_order(vec![dialect.decides(&answer("well again"))]);
+        dialect.configure(&home, &well.url(), json!({}));
+        let resumed = run_keyed(&home, &["resume", "last"]);
+        assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "well again\n"), "{resumed:?}");
+        is_sound(&home);
+    }
+}
+
+#[test]
+fn a_429_is_tried_again_with_and_without_a_time() {
+    recovers(|dialect| dialect.refuses(429, "rate_limit_error", "slow down", ""));
+    recovers(|dialect| dialect.refuses(429, "rate_limit_error", "slow down", "retry-after: 1\r\n"));
+}
+
+#[test]
+fn a_wait_that_is_longer_than_anybody_waits_is_an_error_at_once() {
+    fails("longer than", json!({}), |dialect| {
+        dialect.refuses(429, "rate_limit_error", "slow down", "retry-after: 86400\r\n")
+    });
+}
+
+#[test]
+fn a_500_and_a_529_are_tried_again() {
+    recovers(|dialect| dialect.refuses(500, "api_error", "we broke", ""));
+    recovers(|dialect| dialect.refuses(529, "overloaded_error", "too many", ""));
+}
+
+#[test]
+fn a_stream_that_is_cut_is_tried_again() {
+    recovers(|dialect| {
+        let whole = dialect.stream(&answer("a longer answer that is cut in the middle"));
+        Answer::open(200, "text/event-stream", &whole[..whole.len() * 2 / 3])
+    });
+}
+
+#[test]
+fn half_a_json_document_is_tried_again() {
+    recovers(|_| Answer::reply(200, "content-type: application/json\r\n", "{\"choices\": [{\"mes"));
+}
+
+#[test]
+fn a_page_in_place_of_a_reply_is_a_clear_error() {
+    fails("neither json nor a stream", json!({}), |_| {
+        Answer::reply(200, "content-type: text/html\r\n", "<html><h1>Log in</h1></html>")
+    });
+}
+
+#[test]
+fn a_slow_first_byte_ends_at_the_time_that_was_set() {
+    fails("second", json!({"timeout_s": 0.7}), |_| Answer::silence());
+    fails("second", json!({"timeout_s": 0.7}), |dialect| {
+        let whole = dialect.stream(&answer("x"));
+        Answer::open(200, "text/event-stream", &whole[..whole.len() / 2]).then_silence()
+    });
+}
+
+#[test]
+fn a_reply_of_fifty_megabytes_is_not_taken() {
+    fails("large", json!({}), |_| {
+        let piece = format!(
+            "data: {}\n\n",
+            json!({"choices": [{"index": 0,
+            "delta": {"content": "x".repeat(65_000)}}], "type": "ping"})
+        );
+        Answer::open(200, "text/event-stream", &piece).times(800)
+    });
+}
+
+#[test]
+fn a_refused_connection_and_a_broken_tls_are_clear_errors() {
+    for dialect in DIALECTS {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+        let address = listener.local_addr().expect("an address");
+        drop(listener);
+        let home = project();
+        let output = run_against(&home, dialect, &format!("http://{address}"), json!({}));
+        assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
+        assert!(output.stderr.to_lowercase().contains("connect"), "{output:?}");
+        let server = Server::in_order(vec![Answer::reply(200, "", "no TLS here")]);
+        let home = project();
+        let url = server.url().replace("http:", "https:");
+        let output = run_against(&home, dialect, &url, json!({}));
+        assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
+        assert!(output.stderr.to_lowercase().contains("tls"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_key_that_is_refused_is_told_without_the_key() {
+    fails("401", json!({}), |dialect| {
+        let message = format!("Incorrect API key provided: {CANARY}. Get one from the console.");
+        dialect.refuses(401, "authentication_error", &message, "")
+    });
+}
+
+#[test]
+fn a_prompt_that_is_too_long_is_shortened_and_sent_again() {
+    for dialect in DIALECTS {
+        let home = project();
+        for name in ["a", "b"] {
+            home.write(
+                &format!("project/{name}.txt"),
+                format!("{name} line of words\n").repeat(800),
+            );
+        }
+        let first = AtomicUsize::new(0);
+        let decisions = [
+            call("read_file", json!({"path": "a.txt"})),
+            call("read_file", json!({"path": "b.txt"})),
+            answer("read both"),
+        ];
+        let turn = AtomicUsize::new(0);
+        let server = Server::start(move |at, asked| {
+            if at == 0 {
+                first.store(asked.body.len(), Ordering::SeqCst);
+            }
+            if asked.body.len() > first.load(Ordering::SeqCst) + 24_000 {
+                return dialect.refuses(400, "invalid_request_error", "prompt is too long", "");
+            }
+            dialect.decides(&decisions[turn.fetch_add(1, Ordering::SeqCst).min(2)])
+        });
+        let output = run_against(&home, dialect, &server.url(), json!({}));
+        assert_eq!((output.code, output.stdout.as_str()), (0, "read both\n"), "{output:?}");
+        let (events, asked) = (events(&home), server.asked());
+        assert_eq!(of_type(&events, "context.compacted").len(), 1);
+        assert_eq!(codes(&events), ["ok", "ok"]);
+        assert_eq!(asked.len(), 4, "three turns, one of them twice");
+        assert!(asked[2].body.contains("a line of words"), "the long prompt had both");
+        assert!(!asked[3].body.contains("a line of words"), "the old one went");
+        assert!(asked[3].body.contains("b line of words"), "the new one was not seen yet");
+    }
+}
+
+#[test]
+fn models_test_says_in_one_line_whether_the_endpoint_works() {
+    for dialect in DIALECTS {
+        let home = project();
+        let server = Server::start(move |_, _| dialect.decides(&answer("ok")));
+        dialect.configure(&home, &server.url(), json!({}));
+        let output = run_keyed(&home, &["models", "test"]);
+        assert_eq!((output.code, output.stdout.lines().count()), (0, 1), "{output:?}");
+        let line = output.stdout.as_str();
+        assert!(line.starts_with(&format!("works {}:test-model: ", dialect.word())), "{line}");
+        assert!(line.contains(" ms") && line.contains("42 tokens"), "{line}");
+        let output = run_keyed(&home, &["models", "test", "--json"]);
+        let document = output.json();
+        assert_eq!((&document["test"]["ok"], output.code), (&json!(true), 0), "{document}");
+        let message = format!("wrong key {CANARY}");
+        let server =
+            Server::start(move |_, _| dialect.refuses(401, "authentication_error", &message, ""));
+        dialect.configure(&home, &server.url(), json!({}));
+        let output = run_keyed(&home, &["models", "test"]);
+        assert_eq!((output.code, output.stdout.lines().count()), (1, 1), "{output:?}");
+        assert!(output.stdout.starts_with("fails ") && output.stdout.contains("401"), "{output:?}");
+        assert!(output.stderr.contains("help"), "{output:?}");
+        keeps_the_key(&home, &output);
+        assert!(!home.project().join(".agent").exists(), "a test is no run");
+    }
+}

@@ -1,0 +1,152 @@
+//! What a model may decide: one action a turn, and what it plans.
+//!
+//! These types are the only source of the protocol: the schema, the words in the prompt and the
+//! parser follow them. Whether an action may be done is not asked here.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::plan::{Plan, PlanUpdate};
+
+/// One reply of a model, understood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The plan, with the first decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+    /// A change of the plan, later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_update: Option<PlanUpdate>,
+    /// What to do next.
+    pub action: Action,
+}
+
+impl Decision {
+    /// A decision that leaves the plan alone.
+    pub const fn to(action: Action) -> Self {
+        Self { plan: None, plan_update: None, action }
+    }
+}
+
+/// A skill as a model names it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SkillRef {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from, where one name has several: `project`, `user`, `builtin`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+impl SkillRef {
+    /// The skill of this name that counts.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), source: None }
+    }
+
+    /// `source:name`, or the name where no source is given.
+    pub fn text(&self) -> String {
+        match &self.source {
+            Some(source) => format!("{source}:{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Action {
+    /// Load the bodies of these skills.
+    SelectSkills {
+        /// The skills.
+        skills: Vec<SkillRef>,
+        /// Why these.
+        #[serde(default)]
+        reason: String,
+    },
+    /// Read a file of a loaded skill, or a section of it.
+    LoadResource {
+        /// The skill.
+        skill: SkillRef,
+        /// The file's path in it.
+        relative_path: String,
+        /// The heading of the section that is wanted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        section_hint: Option<String>,
+    },
+    /// Run a script of a loaded skill.
+    RunScript {
+        /// The skill.
+        skill: SkillRef,
+        /// The script's path in it.
+        relative_path: String,
+        /// Its arguments; no shell looks at them.
+        #[serde(default)]
+        args: Vec<String>,
+    },
+    /// Find skills that are not on the list.
+    SearchSkills {
+        /// Words of what is wanted.
+        query: String,
+    },
+    /// Call a tool.
+    CallTool {
+        /// Its name.
+        tool: String,
+        /// Its arguments.
+        #[serde(default)]
+        args: Map<String, Value>,
+        /// The skill that it is done for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        skill: Option<SkillRef>,
+    },
+    /// The end: the answer.
+    FinalAnswer {
+        /// The answer for the user.
+        text: String,
+        /// The same for programs, if it was asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
+    },
+}
+
+impl Action {
+    /// The kinds of actions, as they are written.
+    pub const KINDS: [&'static str; 6] = [
+        "select_skills",
+        "load_resource",
+        "run_script",
+        "search_skills",
+        "call_tool",
+        "final_answer",
+    ];
+
+    /// The kind, as it is written.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::SelectSkills { .. } => "select_skills",
+            Self::LoadResource { .. } => "load_resource",
+            Self::RunScript { .. } => "run_script",
+            Self::SearchSkills { .. } => "search_skills",
+            Self::CallTool { .. } => "call_tool",
+            Self::FinalAnswer { .. } => "final_answer",
+        }
+    }
+
+    /// What it is about, in a few words for people: `pdf, xlsx`, `pdf/scripts/fill.py`.
+    pub fn target(&self) -> String {
+        match self {
+            Self::SelectSkills { skills, .. } => {
+                skills.iter().map(SkillRef::text).collect::<Vec<_>>().join(", ")
+            }
+            Self::LoadResource { skill, relative_path, .. }
+            | Self::RunScript { skill, relative_path, .. } => {
+                format!("{}/{relative_path}", skill.text())
+            }
+            Self::SearchSkills { query } => query.clone(),
+            Self::CallTool { tool, .. } => tool.clone(),
+            Self::FinalAnswer { .. } => String::new(),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What both adapters share: attempts, backoff, stepping down, cancelling, counting.
+//!
+//! A call works on a small runtime of its own in the caller's thread; the caller's wish to stop is
+//! looked at every few milliseconds, wherever it waits. When a call ends, its connection is dropped.
+
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use metier_skill::estimate_tokens;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use crate::endpoint::{Endpoint, Key, Timeouts, Wishes, config};
+use crate::failure::Failure;
+use crate::gather::Said;
+use crate::http::{self, Outgoing};
+use crate::manner::{MOST_STEPS, Manner};
+use crate::model::{
+    ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, Stop, StreamEvent, Usage,
+};
+use crate::reader::{Dialect, Reader};
+use crate::retry::{Chance, RetryPolicy};
+use crate::schema::InOrder;
+use crate::turn::Turn;
+use crate::{anthropic, openai, responses};
+
+/// The one tool that a model is given where decisions are tool calls.
+pub(crate) const TOOL: &str = "decide";
+/// What it is for.
+pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
+/// How often the caller's wish to stop is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What the system's part says besides, where nobody enforces the form of the reply.
+pub(crate) const fn reminder(manner: Manner) -> &'static str {
+    match manner.mode {
+        OutputMode::JsonSchema => "",
+        OutputMode::ToolCall => {
+            "\n\nGive the JSON object as the arguments of the tool `decide`. Call it exactly once."
+        }
+        OutputMode::Prompted => "\n\nReply with the JSON object alone, without a code fence.",
+    }
+}
+
+/// A model behind HTTP.
+#[derive(Debug)]
+pub(crate) struct Adapter {
+    dialect: Dialect,
+    model: String,
+    key: Key,
+    params: Map<String, Value>,
+    max_tokens: Option<u32>,
+    window: Option<u32>,
+    timeouts: Timeouts,
+    retry: RetryPolicy,
+    reply_limit: usize,
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    /// The manner that worked last.
+    manner: Mutex<Manner>,
+}
+
+impl Adapter {
+    pub(crate) fn new(
+        dialect: Dialect,
+        endpoint: Endpoint,
+        url: Url,
+        headers: Vec<(HeaderName, String)>,
+        manner: impl FnOnce(&Wishes) -> Manner,
+    ) -> Result<Self, ModelError> {
+        if endpoint.model.trim().is_empty() {
+            return Err(config("the model has no name"));
+        }
+        let wishes = Wishes::read(&endpoint.params)?;
+        let mut sent = HeaderMap::new();
+        sent.insert("content-type", HeaderValue::from_static("application/json"));
+        for (name, value) in headers {
+            let mut value = HeaderValue::from_str(&value)
+                .map_err(|_| config("the key has characters that cannot be sent"))?;
+            value.set_sensitive(true);
+            sent.insert(name, value);
+        }
+        let mut timeouts = endpoint.timeouts;
+        timeouts.whole = wishes.timeout.unwrap_or(timeouts.whole);
+        Ok(Self {
+            dialect,
+            model: endpoint.model,
+            key: endpoint.key,
+            max_tokens: wishes.max_tokens,
+            window: wishes.window,
+            client: http::client(&timeouts)?,
+            timeouts,
+            retry: endpoint.retry,
+            reply_limit: endpoint.reply_limit,
+            url,
+            headers: sent,
+            manner: Mutex::new(manner(&wishes)),
+            params: wishes.rest,
+        })
+    }
+
+    pub(crate) fn info(&self) -> ModelInfo {
+        let provider = match self.dialect {
+            Dialect::OpenAi | Dialect::Responses => "openai",
+            Dialect::Anthropic => "anthropic",
+        };
+        ModelInfo { provider: provider.to_owned(), name: self.model.clone(), window: self.window }
+    }
+
+    pub(crate) fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        stop: Stop<'_>,
+    ) -> Result<Reply, ModelError> {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let told = "a model is called from inside an asynchronous runtime; call it from a \
+                        thread of its own";
+            return Err(config(told));
+        }
+        if stop() {
+            return Err(stopped());
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| config(format!("no runtime could be started: {error}")))?;
+        let done = runtime.block_on(until_stopped(stop, self.attempts(turn, sink)));
+        // A lookup that hangs in the system must not hold up the caller.
+        runtime.shutdown_background();
+        done
+    }
+
+    async fn attempts(&self, turn: &Turn, sink: Sink<'_>) -> Result<Reply, ModelError> {
+        let started = Instant::now();
+        let deadline = started + self.timeouts.whole;
+        let mut chance = Chance::new(self.retry.seed);
+        let mut manner = *self.manner.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut requests, mut failures, mut steps) = (0, 0, 0);
+        loop {
+            requests += 1;
+            let mut first = None;
+            let mut out = |piece: &str| {
+                first.get_or_insert_with(|| started.elapsed());
+                sink(StreamEvent::Text(piece.to_owned()));
+            };
+            let failure = match self.attempt(turn, manner, deadline, &mut out).await {
+                Ok(said) => {
+                    *self.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
+                    let total = started.elapsed();
+                    let times = (first.unwrap_or(total), total);
+                    return Ok(reply(said, turn, manner, requests, times));
+                }
+                Err(failure) => self.told(failure, requests),
+            };
+            let error = failure.error.clone();
+            let delay = if let Some(next) = manner.after(&failure).filter(|_| steps < MOST_STEPS) {
+                (manner, steps) = (next, steps + 1);
+                Duration::ZERO
+            } else {
+                failures += 1;
+                if failures >= self.retry.attempts || !failure.is_retryable() {
+                    return Err(error);
+                }
+                self.delay(&failure, failures, deadline, &mut chance)?
+            };
+            sink(StreamEvent::Retrying { attempt: requests, error, delay });
+            tokio::time::sleep(delay).await;
+        }
+    }
+
+    /// How long to wait before the next attempt; the failure itself where that is too long.
+    fn delay(
+        &self,
+        failure: &Failure,
+        failures: u32,
+        deadline: Instant,
+        chance: &mut Chance,
+    ) -> Result<Duration, ModelError> {
+        let too_long = |told: String| {
+            let mut error = failure.error.clone();
+            error.message = format!("{}; {told}", error.message);
+            Err(error)
+        };
+        let asked = failure.wait().filter(|wait| !wait.is_zero());
+        if let Some(asked) = asked.filter(|asked| *asked > self.retry.longest_wait) {
+            let (asked, longest) = (asked.as_secs(), self.retry.longest_wait.as_secs());
+            return too_long(format!(
+                "it asks to wait {asked} seconds, longer than the {longest} that we wait"
+            ));
+        }
+        let delay = asked.unwrap_or_else(|| self.retry.delay(failures, chance));
+        if Instant::now() + delay >= deadline {
+            let whole = self.timeouts.whole.as_secs_f32();
+            return too_long(format!(
+                "there is no time left of {whole} seconds for another attempt"
+            ));
+        }
+        Ok(delay)
+    }
+
+    async fn attempt(
+        &self,
+        turn: &Turn,
+        manner: Manner,
+        deadline: Instant,
+        out: &mut dyn FnMut(&str),
+    ) -> Result<Said, Failure> {
+        let build = match self.dialect {
+            Dialect::OpenAi => openai::request::body,
+            Dialect::Anthropic => anthropic::request::body,
+            Dialect::Responses => responses::request::body,
+        };
+        let body = build(&self.model, &self.params, self.max_tokens, turn, manner);
+        let body = serde_json::to_vec(&InOrder(&body)).map_err(|error| {
+            let told = format!("the request cannot be written: {error}");
+            Failure::new(ModelErrorKind::Config, told)
+        })?;
+        let sent = Outgoing {
+            client: &self.client,
+            url: &self.url,
+            headers: &self.headers,
+            body,
+            timeouts: &self.timeouts,
+            stream: manner.stream,
+            deadline,
+        };
+        let reader = Reader::new(self.dialect, manner.mode, self.reply_limit);
+        http::exchange(sent, reader, out).await
+    }
+
+    /// The failure as it may be told: without the key.
+    fn told(&self, mut failure: Failure, requests: u32) -> Failure {
+        failure.error.message = self.key.hide_in(&failure.error.message);
+        failure.error.attempts = requests;
+        failure
+    }
+}
+
+fn reply(
+    said: Said,
+    turn: &Turn,
+    manner: Manner,
+    attempts: u32,
+    (first, total): (Duration, Duration),
+) -> Reply {
+    let usage = said.usage.unwrap_or_else(|| {
+        let messages = turn.messages();
+        let sent = messages.iter().map(|message| estimate_tokens(&message.text)).sum::<usize>();
+        let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
+        Usage {
+            input: count(sent + estimate_tokens(&turn.system)),
+            output: count(estimate_tokens(&said.text)),
+            estimated: true,
+            ..Usage::default()
+        }
+    });
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let usage = Usage { attempts, first_ms: millis(first), total_ms: millis(total), ..usage };
+    let Said { text, finish, parts, .. } = said;
+    Reply { text, finish, parts, usage, mode: manner.mode }
+}
+
+fn stopped() -> ModelError {
+    ModelError::new(ModelErrorKind::Cancelled, "the call was stopped")
+}
+
+/// Waits for `work` until the caller stops it.
+async fn until_stopped<T>(
+    stop: Stop<'_>,
+    work: impl Future<Output = Result<T, ModelError>>,
+) -> Result<T, ModelError> {
+    let mut work = std::pin::pin!(work);
+    let mut look = tokio::time::interval(LOOK);
+    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    std::future::poll_fn(|context| {
+        // Looked at first: a stream that never pauses must not keep us from it.
+        while look.poll_tick(context).is_ready() {
+            if stop() {
+                return Poll::Ready(Err(stopped()));
+            }
+        }
+        work.as_mut().poll(context)
+    })
+    .await
+}

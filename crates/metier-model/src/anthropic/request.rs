@@ -1,0 +1,95 @@
+//! A turn as the body of a Messages request, with marks for the prompt cache. Pure.
+//!
+//! The cache holds prefixes: tools, then system, then messages. A mark after the system's part keeps
+//! what all runs share; a mark after the last observation keeps the run so far. The next turn finds
+//! it again, because only the tail after it changes.
+
+use serde_json::{Map, Value, json};
+
+use crate::adapter::{TOOL, TOOL_ABOUT, reminder};
+use crate::manner::Manner;
+use crate::model::OutputMode;
+use crate::turn::{Role, Turn};
+
+/// The body that asks `model` for a decision; `params` are passed as they are.
+pub(crate) fn body(
+    model: &str,
+    params: &Map<String, Value>,
+    max_tokens: Option<u32>,
+    turn: &Turn,
+    manner: Manner,
+) -> Value {
+    let mut body = params.clone();
+    let format = (manner.mode == OutputMode::JsonSchema)
+        .then(|| json!({"type": "json_schema", "schema": turn.schema.as_ref()}));
+    if let Some(format) = format {
+        let config = body.entry("output_config").or_insert_with(|| json!({}));
+        if let Some(config) = config.as_object_mut() {
+            config.insert("format".to_owned(), format);
+        }
+    }
+    let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
+    set("model", json!(model));
+    set("max_tokens", json!(max_tokens.unwrap_or(turn.max_output_tokens)));
+    set("messages", messages(turn));
+    let system = format!("{}{}", turn.system, reminder(manner));
+    if !system.is_empty() {
+        set("system", json!([marked(&system)]));
+    }
+    if manner.stream {
+        set("stream", json!(true));
+    }
+    if manner.mode == OutputMode::ToolCall {
+        let schema = turn.schema.as_ref();
+        set("tools", json!([{"name": TOOL, "description": TOOL_ABOUT, "input_schema": schema}]));
+        if manner.demand_tool {
+            let choice = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
+            set("tool_choice", choice);
+        }
+    }
+    Value::Object(body)
+}
+
+fn messages(turn: &Turn) -> Value {
+    let mut messages = Vec::new();
+    let all = turn.messages();
+    let last = all.len().saturating_sub(1);
+    for (at, message) in all.iter().enumerate() {
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        let blocks = if at == last {
+            match stable_part(&message.text, &turn.tail) {
+                Some(stable) => vec![marked(stable), block(&turn.tail)],
+                None if turn.tail.is_empty() => vec![marked(&message.text)],
+                None => vec![block(&message.text)],
+            }
+        } else {
+            vec![block(&message.text)]
+        };
+        messages.push(json!({"role": role, "content": blocks}));
+    }
+    Value::Array(messages)
+}
+
+/// What stands before the tail in the last message.
+fn stable_part<'a>(text: &'a str, tail: &str) -> Option<&'a str> {
+    if tail.trim().is_empty() {
+        return None;
+    }
+    let stable = text.strip_suffix(tail)?.strip_suffix("\n\n")?;
+    (!stable.trim().is_empty()).then_some(stable)
+}
+
+fn block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn marked(text: &str) -> Value {
+    // Nothing to keep, and providers refuse a mark on an empty block.
+    if text.trim().is_empty() {
+        return block(text);
+    }
+    json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}})
+}

@@ -1,0 +1,168 @@
+//! One request over HTTP: the bytes go out, the reply's bytes go to a `Reader` as they come.
+//!
+//! There are no proxies, no redirects (a key must not travel), no compression and no connection that
+//! is kept. Every wait has a limit. Whether to try again is `adapter`'s business.
+
+use std::error::Error as StdError;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Response, Url, redirect};
+use tokio::time::{Instant, timeout_at};
+
+use crate::endpoint::{Timeouts, config, place};
+use crate::failure::{Failure, shown};
+use crate::gather::{Out, Said};
+use crate::model::{ModelError, ModelErrorKind};
+use crate::reader::{Progress, Reader};
+
+/// Bytes of a failed request's reply that are read.
+const ERROR_BYTES: usize = 64 << 10;
+/// How long a failed request's reply is waited for; the status is known already.
+const ERROR_TIME: Duration = Duration::from_secs(5);
+/// How long a count of tokens is waited for when all words are there.
+const COUNT_TIME: Duration = Duration::from_secs(5);
+
+/// The client of an adapter.
+pub(crate) fn client(timeouts: &Timeouts) -> Result<Client, ModelError> {
+    // The HTTP client takes its cryptography from here; who was first has chosen. Certificates are
+    // checked by the system's own means, so what a company added there counts.
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+    Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .http1_only()
+        .pool_max_idle_per_host(0)
+        .connect_timeout(timeouts.connect)
+        .user_agent(concat!("metier/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| config(format!("no HTTP client can be made{}", causes(&error))))
+}
+
+/// What is sent.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) url: &'a Url,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: Vec<u8>,
+    pub(crate) timeouts: &'a Timeouts,
+    /// Whether a stream was asked for.
+    pub(crate) stream: bool,
+    /// When all time is over.
+    pub(crate) deadline: Instant,
+}
+
+/// Sends the request and reads the reply.
+pub(crate) async fn exchange(
+    sent: Outgoing<'_>,
+    mut reader: Reader,
+    out: Out<'_>,
+) -> Result<Said, Failure> {
+    let started = Instant::now();
+    let first = if sent.stream { sent.timeouts.first_byte } else { sent.timeouts.whole };
+    let first_by = (started + first).min(sent.deadline);
+    let request = sent.client.post(sent.url.clone()).headers(sent.headers.clone()).body(sent.body);
+    let mut response = match timeout_at(first_by, request.send()).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => return Err(unreached(&error, sent.url)),
+        Err(_) => return Err(late("there was no reply", started)),
+    };
+    if !response.status().is_success() {
+        return Err(refused(response).await);
+    }
+    let mut wait_until = first_by;
+    loop {
+        let piece = match timeout_at(wait_until, response.chunk()).await {
+            Ok(Ok(Some(piece))) => piece,
+            Ok(Ok(None)) => return reader.end(out),
+            // All words are there and the provider said why it ended: only the count is missing.
+            _ if reader.gathered().is_finished() => return reader.end(out),
+            Ok(Err(error)) => {
+                let message = format!("the connection broke off{}", causes(&error));
+                return Err(Failure::new(ModelErrorKind::Network, message));
+            }
+            Err(_) if wait_until == first_by => return Err(late("there was no reply", started)),
+            Err(_) if wait_until == sent.deadline => {
+                return Err(late("the reply was not complete", started));
+            }
+            Err(_) => {
+                let idle = sent.timeouts.idle.as_secs_f32();
+                let message = format!("nothing more of the reply came for {idle} seconds");
+                return Err(Failure::new(ModelErrorKind::TimedOut, message));
+            }
+        };
+        let idle = match reader.feed(&piece, out)? {
+            Progress::More => sent.timeouts.idle,
+            Progress::Finished => sent.timeouts.idle.min(COUNT_TIME),
+            Progress::Done => return reader.end(out),
+        };
+        wait_until = (Instant::now() + idle).min(sent.deadline);
+    }
+}
+
+/// The failure that a status tells of, with as much of the words as come soon.
+async fn refused(mut response: Response) -> Failure {
+    let until = Instant::now() + ERROR_TIME;
+    let mut body = Vec::new();
+    while body.len() < ERROR_BYTES {
+        match timeout_at(until, response.chunk()).await {
+            Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
+            _ => break,
+        }
+    }
+    body.truncate(ERROR_BYTES);
+    let headers = response.headers();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    Failure::of_status(response.status().as_u16(), header, &body, SystemTime::now())
+}
+
+fn late(what: &str, started: Instant) -> Failure {
+    let seconds = started.elapsed().as_secs_f32();
+    Failure::new(ModelErrorKind::TimedOut, format!("{what} after {seconds:.1} seconds"))
+}
+
+fn unreached(error: &reqwest::Error, url: &Url) -> Failure {
+    let kind = if is_tls(error) {
+        ModelErrorKind::Tls
+    } else if error.is_timeout() {
+        ModelErrorKind::TimedOut
+    } else {
+        ModelErrorKind::Network
+    };
+    let what = if error.is_connect() { "cannot be reached" } else { "did not reply" };
+    Failure::new(kind, format!("{} {what}{}", place(url), causes(error)))
+}
+
+/// Whether the cause is the safety of the connection. An error inside an `io::Error` is not among
+/// its sources, so it is looked for there.
+fn is_tls(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner)) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The causes of an error. Its own words are left out, for they hold the address with all it may
+/// carry.
+fn causes(error: &reqwest::Error) -> String {
+    let mut told: Vec<String> = Vec::new();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let words = shown(&error.to_string());
+        if !told.iter().any(|said| said == &words) {
+            told.push(words);
+        }
+        cause = error.source();
+    }
+    told.insert(0, String::new());
+    told.join(": ")
+}

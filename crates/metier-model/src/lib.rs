@@ -1,0 +1,101 @@
+//! Talking to models: what they may decide, how they are asked, and who answers.
+//!
+//! ```text
+//! Turn (what a model sees) --Model::reply--> Reply (its words) --parse--> Decision
+//!                                 |
+//!                                 +--StreamEvent--> Early: the action's kind and target, answer text
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`action`] | [`Decision`], [`Action`]: what a model may decide |
+//! | [`plan`] | [`Plan`], and how it is replaced or patched |
+//! | [`schema`] | the JSON Schema of a decision and the words that explain it, from one table |
+//! | [`turn`] | [`Turn`]: everything that a model sees in one turn, as text and as data |
+//! | [`model`] | [`Model`], [`Reply`], [`StreamEvent`], [`ModelError`]: the seam to all models |
+//! | [`parse`] | a reply to a decision, or what is wrong with it; nothing is guessed |
+//! | [`early`] | a decision while it still streams: for eyes only, never executed |
+//! | [`scripted`] | a model whose replies stand in a script |
+//! | [`router`] | the offline model: picks a skill by its description, follows its commands |
+//! | [`replay`] | a model that gives recorded replies again |
+//! | [`endpoint`], [`retry`] | the settings of an adapter: address, key, timeouts, backoff |
+//! | [`openai`], [`anthropic`] | the adapters; in each, requests and replies apart, both pure |
+//! | `responses` | the newer protocol of the first |
+//! | [`mod@probe`] | one small decision, to try a model |
+//! | `adapter` | what adapters share: attempts, backoff, stepping down, cancelling |
+//! | `manner` | how a provider is asked, and what to try when it does not take that |
+//! | `http` | one request over HTTP |
+//! | `reader`, `sse`, `gather` | bytes to a reply, however they are cut |
+//! | `failure` | what a provider says when it does not answer |
+//!
+//! Files on disk: none. Finding and loading skills, deciding what may be done and doing it are the
+//! business of higher crates; keys are read by the caller.
+
+#[cfg(feature = "http")]
+mod adapter;
+#[cfg(feature = "http")]
+mod failure;
+mod fault;
+#[cfg(feature = "http")]
+mod gather;
+#[cfg(feature = "http")]
+mod http;
+mod json;
+#[cfg(feature = "http")]
+mod manner;
+mod protocol;
+mod read;
+#[cfg(feature = "http")]
+mod reader;
+#[cfg(feature = "http")]
+mod responses;
+#[cfg(feature = "http")]
+mod sse;
+mod words;
+
+pub mod action;
+#[cfg(feature = "http")]
+pub mod anthropic;
+pub mod early;
+#[cfg(feature = "http")]
+pub mod endpoint;
+pub mod model;
+#[cfg(feature = "http")]
+pub mod openai;
+pub mod parse;
+pub mod plan;
+#[cfg(feature = "http")]
+pub mod probe;
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub mod raw;
+pub mod replay;
+#[cfg(feature = "http")]
+pub mod retry;
+pub mod router;
+pub mod schema;
+pub mod scripted;
+pub mod turn;
+
+pub use action::{Action, Decision, SkillRef};
+#[cfg(feature = "http")]
+pub use anthropic::Anthropic;
+pub use early::{Early, EarlyEvent};
+#[cfg(feature = "http")]
+pub use endpoint::{Endpoint, Key, Timeouts};
+pub use model::{
+    Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, StreamEvent, Usage,
+};
+#[cfg(feature = "http")]
+pub use openai::OpenAi;
+pub use parse::{FaultCode, ParseFault, parse_reply, parse_text};
+pub use plan::{Plan, PlanStep, PlanUpdate, StepStatus};
+#[cfg(feature = "http")]
+pub use probe::{Probe, probe};
+pub use replay::Replay;
+#[cfg(feature = "http")]
+pub use retry::RetryPolicy;
+pub use router::{RankedSkill, Ranker, Router};
+pub use schema::{decision_schema, instructions};
+pub use scripted::Scripted;
+pub use turn::{LoadedText, Message, OfferedSkill, Past, Role, ToolOffer, TrailEntry, Turn, View};

@@ -1,0 +1,160 @@
+//! A reply to a decision, or what is wrong with it. Nothing is guessed.
+//!
+//! What is taken besides strict JSON, because it cannot change the meaning: a code fence or prose
+//! around one complete object; the whole as a JSON string, once; a skill as its name; `args: null`;
+//! arguments and data as the text of their JSON. Everything else goes back to the model: a repair
+//! would execute what nobody decided, and a cut-off `["pdf","xlsx"]` would become `["pdf"]`.
+
+use serde_json::Value;
+
+pub use crate::fault::{FaultCode, ParseFault};
+
+use crate::action::Decision;
+use crate::fault::quoted;
+use crate::json::{self, JsonFault, MOST_DEPTH, Trouble};
+use crate::model::{Finish, Reply};
+use crate::read;
+
+/// Bytes of text that are looked at.
+pub const MOST_BYTES: usize = 256 * 1024;
+
+/// The decision that a reply holds.
+pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
+    let fault = |code, message: String| Err(ParseFault::new(code, message));
+    match reply.finish {
+        Finish::Refusal => {
+            let words = reply.text.trim();
+            let words = if words.is_empty() { "no reason given" } else { words };
+            return fault(FaultCode::Refused, format!("the model refused: {}", quoted(words, 300)));
+        }
+        Finish::Length => {
+            let message = "the reply was cut off at the limit of tokens, so nothing of it counts; \
+                           decide again in fewer words";
+            return fault(FaultCode::Truncated, message.to_owned());
+        }
+        Finish::Stop | Finish::Unknown => {}
+    }
+    if reply.parts > 1 {
+        let message = format!(
+            "the reply holds {} decisions; decide on one, see what comes of it, then decide again",
+            reply.parts
+        );
+        return fault(FaultCode::TwoActions, message);
+    }
+    parse_text(&reply.text)
+}
+
+/// The decision that a text is.
+pub fn parse_text(text: &str) -> Result<Decision, ParseFault> {
+    if text.len() > MOST_BYTES {
+        let message = format!("the reply has {} bytes; at most {MOST_BYTES} are read", text.len());
+        return Err(ParseFault::new(FaultCode::TooLarge, message));
+    }
+    if text.trim().is_empty() {
+        let message = "the reply is empty; expected one JSON object with an action";
+        return Err(ParseFault::new(FaultCode::EmptyReply, message));
+    }
+    let value = value_in(text)?;
+    let value = match value {
+        Value::String(inner) => match json::read(inner.trim(), MOST_DEPTH) {
+            Ok(value @ Value::Object(_)) => value,
+            Ok(_) => Value::String(inner),
+            // Prose in quotes is no broken JSON.
+            Err(_) if !inner.contains('{') => Value::String(inner),
+            Err(fault) => return Err(told(&inner, 0, &fault)),
+        },
+        other => other,
+    };
+    read::decision(value)
+}
+
+/// The one JSON value of a text: all of it, or the one object in a fence or prose.
+fn value_in(text: &str) -> Result<Value, ParseFault> {
+    let start = text.len() - text.trim_start().len();
+    let whole = match json::read(text.trim(), MOST_DEPTH) {
+        Ok(value) => return Ok(value),
+        Err(fault) => fault,
+    };
+    // Only a text that is wrong as JSON may be JSON with something around it.
+    if !matches!(whole.trouble, Trouble::Syntax | Trouble::Cut) {
+        return Err(told(text, start, &whole));
+    }
+    let mut found: Option<Value> = None;
+    let mut at = 0;
+    while let Some(open) = text[at..].find('{').map(|offset| at + offset) {
+        let Some(end) = balanced_end(text, open) else {
+            // An open brace in prose after the object is no second object, but what it is
+            // cannot be known either.
+            let fault = json::read(&text[open..], MOST_DEPTH).err();
+            return Err(fault.map_or_else(|| told(text, start, &whole), |it| told(text, open, &it)));
+        };
+        let region = &text[open..end];
+        match json::read(region, MOST_DEPTH) {
+            Ok(_) if text[..open].trim_end().ends_with('[') => {
+                let message = "the reply is a list; expected one object with plan, plan_update and \
+                               action";
+                return Err(ParseFault::new(FaultCode::NotADecision, message));
+            }
+            Ok(_) if found.is_some() => {
+                let message = "the reply holds two objects; decide on one action, see what comes of \
+                               it, then decide again";
+                return Err(ParseFault::new(FaultCode::TwoActions, message));
+            }
+            Ok(value) => found = Some(value),
+            // `{name}` in prose. Anything with quotes or colons was meant as JSON.
+            Err(_) if !region.contains(['"', '\'', ':', '\\']) => {}
+            Err(fault) => return Err(told(text, open, &fault)),
+        }
+        at = end;
+    }
+    found.ok_or_else(|| told(text, start, &whole))
+}
+
+/// Where the object that opens at `open` ends, by its braces outside of strings.
+fn balanced_end(text: &str, open: usize) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (offset, byte) in text.as_bytes()[open..].iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(open + offset + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A fault of JSON in words, with its place in the whole text.
+fn told(text: &str, start: usize, fault: &JsonFault) -> ParseFault {
+    let before = &text[..start];
+    let lines = before.matches('\n').count();
+    let column = match (fault.line, before.rfind('\n')) {
+        (1, Some(newline)) => fault.column + start - newline - 1,
+        (1, None) => fault.column + start,
+        _ => fault.column,
+    };
+    let place = format!("line {}, column {column}", lines + fault.line.max(1));
+    let (code, advice) = match fault.trouble {
+        Trouble::Syntax => (
+            FaultCode::NotJson,
+            "reply with one JSON object: keys and texts in double quotes, no trailing commas, no \
+             comments, line breaks in texts as \\n",
+        ),
+        Trouble::Cut => (
+            FaultCode::Truncated,
+            "the JSON ends before it is complete, so nothing of it counts; close every string, \
+             list and object",
+        ),
+        Trouble::Twice => (FaultCode::NotJson, "write each key once"),
+        Trouble::TwiceAction => (FaultCode::TwoActions, "decide on one action"),
+        Trouble::Deep => (FaultCode::TooLarge, "nest less"),
+    };
+    ParseFault::new(code, format!("{} ({place}); {advice}", fault.message))
+}

@@ -1,0 +1,261 @@
+//! The one table of the protocol: every action with its fields, its words and an example.
+//!
+//! The schema, the words of the prompt and the parser all read it. A new action is a variant of
+//! [`crate::Action`] and a row here; a test compares the two.
+
+use serde_json::{Value, json};
+
+use crate::turn::ToolOffer;
+
+/// One action.
+pub(crate) struct ActionSpec {
+    /// Its name, as in [`crate::Action::KINDS`].
+    pub(crate) kind: &'static str,
+    /// What it is for, for the prompt.
+    pub(crate) about: &'static str,
+    /// Its fields besides `type`, in the order in which they are written.
+    pub(crate) fields: &'static [Field],
+    /// An example; nothing where the action cannot be taken.
+    pub(crate) example: fn(&[ToolOffer]) -> Option<Value>,
+}
+
+/// A field of an action.
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) need: Need,
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A text.
+    Text,
+    /// A list of texts.
+    Texts,
+    /// A skill.
+    Skill,
+    /// A list of skills.
+    Skills,
+    /// The name of a tool.
+    Tool,
+    /// The arguments of a tool.
+    Arguments,
+    /// Anything; in the schema the text of its JSON, for no provider enforces "anything".
+    Anything,
+}
+
+/// Whether a field has to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The action means nothing without it.
+    Must,
+    /// The schema asks for it; where it is absent or null, the empty value is taken.
+    Empty,
+    /// It may be null.
+    May,
+}
+
+const fn field(name: &'static str, kind: Kind, need: Need) -> Field {
+    Field { name, kind, need }
+}
+
+/// All actions, in the order in which they are explained.
+///
+/// The examples name a skill that nobody has: a small model copies what it sees, and a copy must
+/// not be a thing that can be done.
+pub(crate) const ACTIONS: [ActionSpec; 6] = [
+    ActionSpec {
+        kind: "select_skills",
+        about: "Load the instructions of skills on the list. Only what is loaded can be used.",
+        fields: &[
+            field("skills", Kind::Skills, Need::Must),
+            field("reason", Kind::Text, Need::Empty),
+        ],
+        example: |_| {
+            Some(json!({
+                "type": "select_skills",
+                "skills": [{"name": "example-skill", "source": null}],
+                "reason": "The request is about a form."
+            }))
+        },
+    },
+    ActionSpec {
+        kind: "load_resource",
+        about: "Read a file of a loaded skill, or the section of it with this heading.",
+        fields: &[
+            field("skill", Kind::Skill, Need::Must),
+            field("relative_path", Kind::Text, Need::Must),
+            field("section_hint", Kind::Text, Need::May),
+        ],
+        example: |_| {
+            Some(json!({
+                "type": "load_resource",
+                "skill": {"name": "example-skill", "source": null},
+                "relative_path": "references/forms.md",
+                "section_hint": "Filling fields"
+            }))
+        },
+    },
+    ActionSpec {
+        kind: "run_script",
+        about: "Run a script of a loaded skill. Each argument is one string; no shell reads them.",
+        fields: &[
+            field("skill", Kind::Skill, Need::Must),
+            field("relative_path", Kind::Text, Need::Must),
+            field("args", Kind::Texts, Need::Empty),
+        ],
+        example: |_| {
+            Some(json!({
+                "type": "run_script",
+                "skill": {"name": "example-skill", "source": null},
+                "relative_path": "scripts/fill.py",
+                "args": ["--input", "form.pdf"]
+            }))
+        },
+    },
+    ActionSpec {
+        kind: "search_skills",
+        about: "Find skills that are not on the list, by a few words.",
+        fields: &[field("query", Kind::Text, Need::Must)],
+        example: |_| Some(json!({"type": "search_skills", "query": "convert spreadsheet to csv"})),
+    },
+    ActionSpec {
+        kind: "call_tool",
+        about: "Call a tool. `skill` is the loaded skill that it is done for, or null.",
+        fields: &[
+            field("tool", Kind::Tool, Need::Must),
+            field("args", Kind::Arguments, Need::Empty),
+            field("skill", Kind::Skill, Need::May),
+        ],
+        example: |tools| {
+            let tool = tools.first()?;
+            let args = crate::schema::example_of(&tool.schema);
+            Some(json!({"type": "call_tool", "tool": tool.name, "args": args, "skill": null}))
+        },
+    },
+    ActionSpec {
+        kind: "final_answer",
+        about: "Answer the user; the run ends. `data` is the answer as the text of a JSON value, if \
+                the user asked for one, else null.",
+        fields: &[field("text", Kind::Text, Need::Must), field("data", Kind::Anything, Need::May)],
+        example: |_| {
+            Some(json!({
+                "type": "final_answer",
+                "text": "The form is filled: out/form.pdf.",
+                "data": null
+            }))
+        },
+    },
+];
+
+/// The row of this kind.
+pub(crate) fn action(kind: &str) -> Option<&'static ActionSpec> {
+    ACTIONS.iter().find(|spec| spec.kind == kind)
+}
+
+/// The fields of a decision.
+pub(crate) const DECISION: [&str; 3] = ["plan", "plan_update", "action"];
+/// The fields of a skill.
+pub(crate) const SKILL: [&str; 2] = ["name", "source"];
+/// The fields of a plan.
+pub(crate) const PLAN: [&str; 4] = ["goal", "steps", "assumptions", "constraints"];
+/// The fields of a step.
+pub(crate) const STEP: [&str; 3] = ["id", "title", "status"];
+/// How far a step can be.
+pub(crate) const STATUS: [&str; 4] = ["pending", "in_progress", "completed", "skipped"];
+/// The ways to change a plan.
+pub(crate) const PLAN_UPDATE: [&str; 2] = ["replace", "patch"];
+/// The fields of an operation of a patch.
+pub(crate) const OPERATION: [&str; 4] = ["op", "path", "from", "value"];
+/// The operations of a patch (RFC 6902).
+pub(crate) const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
+
+/// The word of `known` that `word` was most likely meant to be: at most a third of the longer one
+/// differs; capitals do not count, and `-` is `_`.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Longer words are nobody's typing error, and the work is bounded.
+    if word.len() > 64 {
+        return None;
+    }
+    let folded = |word: &str| word.to_lowercase().replace('-', "_");
+    let word = folded(word);
+    let near = known.into_iter().filter_map(|candidate| {
+        let other = folded(candidate);
+        let distance = strsim::osa_distance(&word, &other);
+        let longer = word.chars().count().max(other.chars().count());
+        (distance <= longer / 3).then_some((distance, candidate))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::StepStatus;
+    use crate::{Action, Decision};
+
+    #[test]
+    fn the_table_has_exactly_the_actions_of_the_type_in_their_order() {
+        let kinds: Vec<&str> = ACTIONS.iter().map(|spec| spec.kind).collect();
+        assert_eq!(kinds, Action::KINDS);
+    }
+
+    #[test]
+    fn the_examples_are_actions_and_name_every_field_of_their_row() {
+        let tool = ToolOffer {
+            name: "read_file".to_owned(),
+            description: String::new(),
+            schema: json!({"type": "object", "properties": {}, "required": []}),
+        };
+        for spec in &ACTIONS {
+            let example = (spec.example)(std::slice::from_ref(&tool)).expect("an example");
+            let action: Action = serde_json::from_value(example.clone()).expect("an action");
+            assert_eq!(action.kind(), spec.kind);
+            let mut named: Vec<&str> =
+                example.as_object().expect("an object").keys().map(String::as_str).collect();
+            let mut fields: Vec<&str> = spec.fields.iter().map(|field| field.name).collect();
+            fields.push("type");
+            named.sort_unstable();
+            fields.sort_unstable();
+            assert_eq!(named, fields, "{}", spec.kind);
+        }
+    }
+
+    #[test]
+    fn the_other_lists_are_those_of_the_types() {
+        for word in STATUS {
+            let status: StepStatus = serde_json::from_value(json!(word)).expect("a status");
+            assert_eq!(serde_json::to_value(status).expect("JSON"), json!(word));
+        }
+        let plan = json!({"goal": "g", "steps": [{"id": "a", "title": "t", "status": "pending"}],
+            "assumptions": [], "constraints": []});
+        let decision: Decision = serde_json::from_value(json!({
+            "plan": plan, "plan_update": {"replace": plan},
+            "action": {"type": "search_skills", "query": "q"}
+        }))
+        .expect("a decision");
+        let again = serde_json::to_value(&decision).expect("JSON");
+        let keys = |value: &Value| {
+            let mut keys: Vec<String> =
+                value.as_object().expect("an object").keys().cloned().collect();
+            keys.sort();
+            keys
+        };
+        let sorted = |words: &[&str]| {
+            let mut words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            words.sort();
+            words
+        };
+        assert_eq!(keys(&again), sorted(&DECISION));
+        assert_eq!(keys(&again["plan"]), sorted(&PLAN));
+        assert_eq!(keys(&again["plan"]["steps"][0]), sorted(&STEP));
+    }
+
+    #[test]
+    fn a_near_word_is_found_and_a_far_one_is_not() {
+        assert_eq!(nearest("Select-Skill", Action::KINDS), Some("select_skills"));
+        assert_eq!(nearest("banana", Action::KINDS), None);
+        assert_eq!(nearest(&"x".repeat(5000), Action::KINDS), None);
+    }
+}

@@ -1,0 +1,331 @@
+//! What a request names: files, folders, columns, numbers, addresses and quoted words.
+//!
+//! A small grammar, the same for every skill; nothing is guessed beyond it.
+//!
+//! | thing | how it is said |
+//! |---|---|
+//! | file | a word with an extension (`sales.csv`, `data/a.json`), or one of the files the user gave |
+//! | folder | a word with a slash and no extension (`src/`, `crates/app`) |
+//! | group | what stands after *by*, *per*, *for each*; Chinese *an*, *mei ge*: `by region and year` |
+//! | measure | what stands after *sum*, *total*, *average*, …: `average price`, or before `column` |
+//! | number, address | as written |
+//! | text | what stands in quotes |
+//!
+//! tidy:allow-cjk
+
+/// Everything that a request names, each kind in the order of the request.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Things {
+    pub(super) files: Vec<String>,
+    pub(super) folders: Vec<String>,
+    pub(super) groups: Vec<String>,
+    pub(super) measures: Vec<String>,
+    pub(super) numbers: Vec<String>,
+    pub(super) addresses: Vec<String>,
+    pub(super) texts: Vec<String>,
+}
+
+const QUOTES: &[(char, char)] =
+    &[('"', '"'), ('`', '`'), ('“', '”'), ('「', '」'), ('『', '』'), ('《', '》'), ('\'', '\'')];
+/// Stands for a blank inside quotes.
+const HELD: &str = "\u{1}";
+/// Words that a group or a measure may begin with and that are not part of it.
+const FILLERS: &[&str] =
+    &["the", "a", "an", "each", "every", "its", "their", "all", "column", "of"];
+/// Words that end a group or a measure.
+const ENDS: &[&str] = &[
+    "in", "from", "of", "for", "by", "per", "with", "to", "on", "at", "and", "or", "then", "as",
+    "is", "are", "using", "please", "grouped", "group", "into", "over",
+];
+/// What follows *by* without being a column: how or until when something is done.
+const MANNERS: &[&str] =
+    &["hand", "default", "myself", "yourself", "tomorrow", "tonight", "now", "end", "far", "way"];
+const MEASURES: &[&str] = &[
+    "sum", "sums", "total", "totals", "average", "averages", "mean", "minimum", "maximum", "min",
+    "max", "add", "median",
+];
+/// Words after a measure that are no column.
+const NO_COLUMN: &[&str] =
+    &["up", "value", "values", "number", "numbers", "amount", "column", "columns"];
+const CHINESE_MEASURES: &[&str] = &["总和", "平均", "合计", "总计", "均值", "最大", "最小"];
+const CHINESE_GROUPS: &[&str] = &["按照", "按", "每个", "根据"];
+const CHINESE_GROUP_ENDS: &[&str] = &[
+    "汇总", "分组", "统计", "归类", "来", "求", "计算", "算", "列", "进行", "的", "，", "。", "、",
+];
+
+impl Things {
+    /// What `request` names, and the files that came with it.
+    pub(super) fn of(request: &str, given: &[String]) -> Self {
+        let mut things = Self::default();
+        let held = things.read_quotes(request);
+        let words = words(&held);
+        for word in &words {
+            things.take(&word.text);
+        }
+        // A file that was given may be meant by its last part alone.
+        for file in &mut things.files {
+            let same = |path: &&String| path.rsplit(['/', '\\']).next() == Some(file.as_str());
+            if let Some(path) = given.iter().find(same) {
+                file.clone_from(path);
+            }
+        }
+        for path in given {
+            if !things.files.contains(path) && !things.folders.contains(path) {
+                things.files.push(path.clone());
+            }
+        }
+        things.read_groups(&words);
+        things.read_measures(&words);
+        things.read_chinese(request);
+        things
+    }
+
+    /// Takes what stands in quotes, and gives the request with each of them held together as a word.
+    fn read_quotes(&mut self, request: &str) -> String {
+        let mut held = String::with_capacity(request.len());
+        let mut rest = request;
+        while let Some(at) = rest.find(|c| QUOTES.iter().any(|&(open, _)| open == c)) {
+            let before = rest[..at].chars().next_back();
+            let open = rest[at..].chars().next().unwrap_or('"');
+            let inner = &rest[at + open.len_utf8()..];
+            let close = QUOTES.iter().find(|&&(o, _)| o == open).map_or(open, |&(_, close)| close);
+            // The apostrophe of a word (don't) opens nothing.
+            let opens = open != '\'' || before.is_none_or(|c| !c.is_alphanumeric());
+            held.push_str(&rest[..at]);
+            held.push(open);
+            rest = inner;
+            if let Some(end) = inner.find(close).filter(|_| opens) {
+                let text = inner[..end].trim();
+                if !text.is_empty() {
+                    self.texts.push(text.to_owned());
+                }
+                held.push_str(&text.replace(char::is_whitespace, HELD));
+                held.push(close);
+                rest = &inner[end + close.len_utf8()..];
+            }
+        }
+        held + rest
+    }
+
+    fn take(&mut self, word: &str) {
+        if word.contains("://") {
+            push(&mut self.addresses, word);
+        } else if is_number(word) {
+            push(&mut self.numbers, word);
+        } else if extension(word).is_some() {
+            push(&mut self.files, word);
+        } else if is_folder(word) {
+            push(&mut self.folders, word.trim_end_matches('/'));
+        }
+    }
+
+    /// `by region`, `per product`, `for each month`, `by region and product`.
+    fn read_groups(&mut self, words: &[Word]) {
+        for (at, word) in words.iter().enumerate() {
+            let opens = match word.lower.as_str() {
+                "by" | "per" => true,
+                "each" | "every" => at > 0 && words[at - 1].lower == "for",
+                _ => false,
+            };
+            if !opens || word.stop {
+                continue;
+            }
+            let mut rest = words[at + 1..].iter().skip_while(|next| is_filler(next)).peekable();
+            let Some(first) = rest.next().filter(|first| self.may_be_column(first)) else {
+                continue;
+            };
+            let mut group = first.text.clone();
+            // A second one, when it is plainly the last: "by region and year in sales.csv".
+            if !first.stop
+                && let Some(joint) = rest.next()
+                && joint.lower == "and"
+                && let Some(second) = rest.next().filter(|second| self.may_be_column(second))
+                && (second.stop
+                    || rest.peek().is_none_or(|next| ENDS.contains(&next.lower.as_str())))
+            {
+                group = format!("{group},{}", second.text);
+            }
+            push(&mut self.groups, &group);
+        }
+    }
+
+    /// `average price`, `sum the units`, `the price column`.
+    fn read_measures(&mut self, words: &[Word]) {
+        for (at, word) in words.iter().enumerate() {
+            let lower = word.lower.as_str();
+            if MEASURES.contains(&lower) && !word.stop {
+                let next = words[at + 1..]
+                    .iter()
+                    .find(|next| !is_filler(next) && (lower != "add" || next.lower != "up"));
+                if let Some(next) = next.filter(|next| self.may_be_column(next))
+                    && !NO_COLUMN.contains(&next.lower.as_str())
+                    && !MEASURES.contains(&next.lower.as_str())
+                {
+                    push(&mut self.measures, &next.text);
+                }
+            } else if lower == "column"
+                && at > 1
+                && is_filler(&words[at - 2])
+                && self.may_be_column(&words[at - 1])
+                && !self.groups.contains(&words[at - 1].text)
+            {
+                push(&mut self.measures, &words[at - 1].text);
+            }
+        }
+    }
+
+    fn may_be_column(&self, word: &Word) -> bool {
+        let lower = word.lower.as_str();
+        let is_stem = |path: &String| {
+            let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+            name.split('.').next().is_some_and(|stem| stem.eq_ignore_ascii_case(lower))
+        };
+        lower.starts_with(char::is_alphabetic)
+            && !ENDS.contains(&lower)
+            && !MANNERS.contains(&lower)
+            && (lower.len() < 6 || !lower.ends_with("ing"))
+            && extension(&word.text).is_none()
+            && !word.text.contains('/')
+            && !self.files.iter().any(is_stem)
+            && !word.text.chars().any(is_han)
+    }
+
+    fn read_chinese(&mut self, request: &str) {
+        for open in CHINESE_GROUPS {
+            for (at, _) in request.match_indices(open) {
+                let rest = request[at + open.len()..].trim_start();
+                let end = CHINESE_GROUP_ENDS.iter().filter_map(|end| rest.find(end)).min();
+                let end = end.unwrap_or(rest.len()).min(blank(rest));
+                let column = rest[..end].trim().trim_matches(['"', '“', '”', '`']);
+                if !column.is_empty() && column.chars().count() <= 20 && extension(column).is_none()
+                {
+                    push(&mut self.groups, column);
+                }
+            }
+        }
+        // What stands before 的总和 is what is added up.
+        for mark in CHINESE_MEASURES {
+            for (at, _) in request.match_indices(mark) {
+                let before = request[..at].trim_end();
+                let Some(before) = before.strip_suffix('的') else {
+                    continue;
+                };
+                let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                let start = before
+                    .trim_end()
+                    .rfind(|c| !is_part(c))
+                    .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+                let column = before[start..].trim();
+                if column.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                    push(&mut self.measures, column);
+                }
+            }
+        }
+    }
+}
+
+/// A word of a request, without the signs around it.
+#[derive(Debug)]
+struct Word {
+    text: String,
+    lower: String,
+    /// A sign that ends a clause stands behind it.
+    stop: bool,
+}
+
+/// The words, cut at blanks and where Chinese and other text meet.
+fn words(request: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    for chunk in request.split_whitespace() {
+        // A name such as `销售.csv` that stands alone is one word.
+        let whole = trimmed(chunk);
+        if extension(whole).is_some() && !whole.contains(['把', '将', '对', '按', '用', '给', '从'])
+        {
+            words.push(Word::new(chunk, whole));
+            continue;
+        }
+        let mut start = 0;
+        let mut before: Option<bool> = None;
+        for (at, c) in chunk.char_indices() {
+            let han = is_han(c) || !c.is_ascii() && !c.is_alphanumeric();
+            if before.is_some_and(|before| before != han) {
+                words.push(Word::new(&chunk[start..at], trimmed(&chunk[start..at])));
+                start = at;
+            }
+            before = Some(han);
+        }
+        words.push(Word::new(&chunk[start..], trimmed(&chunk[start..])));
+    }
+    words.retain(|word| !word.text.is_empty());
+    words
+}
+
+impl Word {
+    fn new(chunk: &str, text: &str) -> Self {
+        let behind = chunk.find(text).map_or("", |at| &chunk[at + text.len()..]);
+        let stop =
+            behind.contains([',', '.', ';', ':', '!', '?', ')', '，', '。', '；', '？', '！']);
+        let text = text.replace(HELD, " ");
+        Self { lower: text.to_lowercase(), text, stop }
+    }
+}
+
+/// Without the signs that surround a word in prose; those that begin a path stay.
+fn trimmed(chunk: &str) -> &str {
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '_' | '-' | '\\');
+    let chunk = chunk.trim_start_matches(|c: char| !inside(c));
+    let chunk = chunk.trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '_'));
+    chunk.strip_suffix("'s").unwrap_or(chunk)
+}
+
+/// The extension of a file's name: letters and digits, with a letter among them.
+pub(super) fn extension(word: &str) -> Option<&str> {
+    if word.contains("://") {
+        return None;
+    }
+    let name = word.rsplit(['/', '\\']).next()?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    let fits = (1..=8).contains(&extension.len())
+        && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+        && extension.bytes().any(|b| b.is_ascii_alphabetic());
+    // `e.g` and `i.e` are no files.
+    (fits && !stem.is_empty() && !matches!(name, "e.g" | "i.e" | "a.m" | "p.m"))
+        .then_some(extension)
+}
+
+fn is_folder(word: &str) -> bool {
+    let inner = word.trim_end_matches('/');
+    // `and/or` is no folder; one slash counts when it begins or ends the word.
+    let slashes = inner.matches('/').count();
+    let marked = word.ends_with('/') || word.starts_with("./") || word.starts_with("~/");
+    word == "."
+        || !inner.is_empty() && (marked || slashes > 1 || slashes == 1 && word.starts_with('/'))
+        || slashes == 1 && inner.len() > 6 && inner.split('/').all(|part| part.len() > 2)
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) && word.parse::<f64>().is_ok()
+}
+
+fn is_filler(word: &Word) -> bool {
+    !word.stop && FILLERS.contains(&word.lower.as_str())
+}
+
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3000}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}')
+}
+
+fn blank(text: &str) -> usize {
+    text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
+fn push(list: &mut Vec<String>, thing: &str) {
+    if !list.iter().any(|known| known == thing) {
+        list.push(thing.to_owned());
+    }
+}
+
+/// Whether a request is in Chinese, and is to be answered so.
+pub(super) fn is_chinese(request: &str) -> bool {
+    request.chars().any(|c| matches!(c, '\u{4E00}'..='\u{9FFF}'))
+}

@@ -1,0 +1,191 @@
+//! The JSON Schema of a decision, and the words that explain it: both from the table of `protocol`.
+//!
+//! The schema keeps to the subset that every provider enforces: an object at the root, every
+//! property required and nullable where it may be left out, nothing else allowed, no limits of
+//! numbers or lengths. Whatever a provider enforces, `parse` checks again.
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{Map, Value, json};
+
+use crate::protocol::{
+    ACTIONS, ActionSpec, DECISION, Kind, Need, OPERATION, OPERATIONS, PLAN, PLAN_UPDATE, SKILL,
+    STATUS, STEP,
+};
+use crate::turn::ToolOffer;
+pub use crate::words::instructions;
+
+/// The schema of a decision where these tools may be called.
+pub fn decision_schema(tools: &[ToolOffer]) -> Value {
+    let actions: Vec<Value> = ACTIONS.iter().flat_map(|spec| variants(spec, tools)).collect();
+    object(&DECISION, |name| match name {
+        "plan" => nullable(plan()),
+        "plan_update" => nullable(plan_update()),
+        _ => json!({"anyOf": actions}),
+    })
+}
+
+/// An action is one variant; calling a tool is one for each tool, with its own arguments.
+fn variants(spec: &ActionSpec, tools: &[ToolOffer]) -> Vec<Value> {
+    let names: Vec<&str> =
+        std::iter::once("type").chain(spec.fields.iter().map(|field| field.name)).collect();
+    let variant = |tool: Option<&ToolOffer>| {
+        object(&names, |name| {
+            let Some(field) = spec.fields.iter().find(|field| field.name == name) else {
+                return json!({"type": "string", "enum": [spec.kind]});
+            };
+            let schema = match (field.kind, tool) {
+                (Kind::Tool, Some(tool)) => json!({"type": "string", "enum": [tool.name]}),
+                (Kind::Arguments, Some(tool)) => tool.schema.clone(),
+                (Kind::Texts, _) => json!({"type": "array", "items": {"type": "string"}}),
+                (Kind::Skill, _) => skill(),
+                (Kind::Skills, _) => json!({"type": "array", "items": skill()}),
+                (Kind::Text | Kind::Anything | Kind::Tool | Kind::Arguments, _) => {
+                    json!({"type": "string"})
+                }
+            };
+            if field.need == Need::May { nullable(schema) } else { schema }
+        })
+    };
+    if spec.fields.iter().any(|field| field.kind == Kind::Tool) {
+        tools.iter().map(|tool| variant(Some(tool))).collect()
+    } else {
+        vec![variant(None)]
+    }
+}
+
+fn skill() -> Value {
+    object(&SKILL, |name| match name {
+        "source" => nullable(json!({"type": "string"})),
+        _ => json!({"type": "string"}),
+    })
+}
+
+fn step() -> Value {
+    object(&STEP, |name| match name {
+        "status" => json!({"type": "string", "enum": STATUS}),
+        _ => json!({"type": "string"}),
+    })
+}
+
+fn plan() -> Value {
+    object(&PLAN, |name| match name {
+        "goal" => json!({"type": "string"}),
+        "steps" => json!({"type": "array", "items": step()}),
+        _ => json!({"type": "array", "items": {"type": "string"}}),
+    })
+}
+
+fn plan_update() -> Value {
+    let operation = object(&OPERATION, |name| match name {
+        "op" => json!({"type": "string", "enum": OPERATIONS}),
+        "path" => json!({"type": "string"}),
+        "from" => nullable(json!({"type": "string"})),
+        // A patch may put anything anywhere, but a plan holds nothing else than these.
+        _ => json!({"anyOf": [
+            {"type": "string"},
+            step(),
+            {"type": "array", "items": {"type": "string"}},
+            {"type": "null"}
+        ]}),
+    });
+    object(&PLAN_UPDATE, |name| match name {
+        "replace" => nullable(plan()),
+        _ => json!({"type": ["array", "null"], "items": operation}),
+    })
+}
+
+/// An object with these properties and no others.
+fn object(names: &[&str], schema: impl Fn(&str) -> Value) -> Value {
+    let properties: Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), schema(name))).collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": names,
+        "additionalProperties": false
+    })
+}
+
+fn nullable(schema: Value) -> Value {
+    let null = json!({"type": "null"});
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string") if schema.get("enum").is_none() => json!({"type": ["string", "null"]}),
+        _ => {
+            Value::Object(Map::from_iter([("anyOf".to_owned(), Value::Array(vec![schema, null]))]))
+        }
+    }
+}
+
+/// A schema that is written with its properties in the order of `required`.
+///
+/// Providers that enforce a schema have a model write the keys in the order of the schema, and a
+/// [`Value`] has its keys sorted: a model would choose the arguments before the tool, and the action
+/// before the plan. Serialise this into the request, not into a `Value`.
+#[derive(Debug, Clone, Copy)]
+pub struct InOrder<'a>(pub &'a Value);
+
+impl Serialize for InOrder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Array(items) => {
+                let mut seq = serializer.serialize_seq(Some(items.len()))?;
+                items.iter().try_for_each(|item| seq.serialize_element(&InOrder(item)))?;
+                seq.end()
+            }
+            Value::Object(map) => {
+                let mut out = serializer.serialize_map(Some(map.len()))?;
+                for (key, value) in map {
+                    match (key.as_str(), value, map.get("required")) {
+                        ("properties", Value::Object(properties), Some(Value::Array(order))) => {
+                            out.serialize_entry(key, &Properties(properties, order))?;
+                        }
+                        _ => out.serialize_entry(key, &InOrder(value))?,
+                    }
+                }
+                out.end()
+            }
+            other => other.serialize(serializer),
+        }
+    }
+}
+
+struct Properties<'a>(&'a Map<String, Value>, &'a [Value]);
+
+impl Serialize for Properties<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(properties, order) = self;
+        let place = |key: &String| order.iter().position(|name| name.as_str() == Some(key));
+        let mut entries: Vec<(&String, &Value)> = properties.iter().collect();
+        entries.sort_by_key(|(key, _)| place(key).unwrap_or(usize::MAX));
+        serializer.collect_map(entries.into_iter().map(|(key, value)| (key, InOrder(value))))
+    }
+}
+
+/// A value that a schema of arguments allows: null where it may be.
+pub(crate) fn example_of(schema: &Value) -> Value {
+    let kinds: Vec<&str> = match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let any_of = schema.get("anyOf").and_then(Value::as_array);
+    let null = any_of.is_some_and(|options| options.iter().any(|it| it["type"] == "null"));
+    if null || kinds.contains(&"null") {
+        return Value::Null;
+    }
+    if let Some(first) = schema.get("enum").and_then(|words| words.get(0)) {
+        return first.clone();
+    }
+    match kinds.first().copied() {
+        Some("string") => json!("..."),
+        Some("integer" | "number") => json!(1),
+        Some("boolean") => json!(true),
+        Some("array") => json!([]),
+        Some("object") => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let properties = properties.into_iter().flatten();
+            properties.map(|(name, schema)| (name.clone(), example_of(schema))).collect()
+        }
+        _ => any_of.and_then(|options| options.first()).map_or(Value::Null, example_of),
+    }
+}

@@ -1,0 +1,131 @@
+//! The language of scripts: JSON, read strictly.
+//!
+//! ```json
+//! {
+//!   "name": "two turns",
+//!   "replies": [
+//!     {"action": {"type": "search_skills", "query": "pdf"}},
+//!     {"raw": "I will not say.", "finish": "refusal"},
+//!     {"chunks": ["{\"action\":", " {\"type\":"], "finish": "length"},
+//!     {"fault": "rate_limited", "message": "slow down", "delay_ms": 50}
+//!   ],
+//!   "rules": [
+//!     {"when": {"last_code": "NotAllowed"}, "times": 1,
+//!      "reply": {"action": {"type": "final_answer", "text": "I may not."}}}
+//!   ]
+//! }
+//! ```
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::rule::{Rule, When};
+use super::{Entry, Scripted, What};
+use crate::json;
+use crate::model::{Finish, ModelError, ModelErrorKind};
+
+/// Objects and arrays within each other: a decision in a reply in a rule.
+const MOST_DEPTH: usize = 80;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Script {
+    name: Option<String>,
+    #[serde(default)]
+    replies: Vec<Map<String, Value>>,
+    #[serde(default)]
+    rules: Vec<RuleText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleText {
+    when: When,
+    times: Option<u32>,
+    reply: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawText {
+    raw: String,
+    finish: Option<Finish>,
+    parts: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChunksText {
+    chunks: Vec<String>,
+    finish: Option<Finish>,
+    parts: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FaultText {
+    fault: ModelErrorKind,
+    message: Option<String>,
+    status: Option<u16>,
+    retry_after_ms: Option<u64>,
+}
+
+/// Reads a script, or says what is wrong with it.
+pub(super) fn read(text: &str) -> Result<Scripted, String> {
+    let value = json::read(text, MOST_DEPTH).map_err(|fault| {
+        format!("{} (line {}, column {})", fault.message, fault.line, fault.column)
+    })?;
+    let script: Script = typed(value)?;
+    let mut replies = Vec::new();
+    for (i, reply) in script.replies.into_iter().enumerate() {
+        replies.push(entry(reply).map_err(|words| format!("replies[{i}]: {words}"))?);
+    }
+    let mut rules = Vec::new();
+    for (i, RuleText { when, times, reply }) in script.rules.into_iter().enumerate() {
+        let reply = entry(reply).map_err(|words| format!("rules[{i}].reply: {words}"))?;
+        rules.push(Rule { when, times, reply });
+    }
+    let name = script.name.unwrap_or_else(|| "script".to_owned());
+    Ok(Scripted { name, replies, rules })
+}
+
+fn entry(mut map: Map<String, Value>) -> Result<Entry, String> {
+    let delay: u64 = map.remove("delay_ms").map(typed).transpose()?.unwrap_or(0);
+    let what = if map.contains_key("raw") {
+        let RawText { raw, finish, parts } = typed(Value::Object(map))?;
+        words(Entry::of(&raw), finish, parts)
+    } else if map.contains_key("chunks") {
+        let ChunksText { chunks, finish, parts } = typed(Value::Object(map))?;
+        let what = What::Words { pieces: chunks, finish: Finish::Stop, parts: 1 };
+        words(Entry::new(what), finish, parts)
+    } else if map.contains_key("fault") {
+        let FaultText { fault, message, status, retry_after_ms } = typed(Value::Object(map))?;
+        let message = message.unwrap_or_else(|| "the script says so".to_owned());
+        What::Fault(ModelError { status, retry_after_ms, ..ModelError::new(fault, message) })
+    } else {
+        let value = Value::Object(map);
+        let text = value.to_string();
+        // A script that is meant to give no decision says so by `raw`.
+        crate::read::decision(value).map_err(|fault| fault.to_string())?;
+        Entry::of(&text).what
+    };
+    Ok(Entry { delay: Duration::from_millis(delay), what })
+}
+
+fn words(entry: Entry, new_finish: Option<Finish>, new_parts: Option<u32>) -> What {
+    match entry.what {
+        What::Words { pieces, finish, parts } => What::Words {
+            pieces,
+            finish: new_finish.unwrap_or(finish),
+            parts: new_parts.unwrap_or(parts),
+        },
+        fault @ What::Fault(_) => fault,
+    }
+}
+
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| crate::fault::quoted(&error.to_string(), 300))
+}

@@ -1,0 +1,165 @@
+//! What a model sees in one turn: as text for those that read, as data for those that do not.
+//!
+//! The text has a stable prefix. `system` and `request` are byte-identical over the turns of a run,
+//! and `trail` only grows (until old observations are shortened), so that a provider's prompt cache
+//! survives; `tail` is the one part that changes with every turn, and stands last.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::action::Action;
+use crate::plan::Plan;
+
+/// Everything that a model sees in one turn.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// Which turn of the run, from 1.
+    pub number: u32,
+    /// Instructions, actions, tools and the catalog.
+    pub system: Arc<str>,
+    /// The user's request, with what the catalog shows for it.
+    pub request: Arc<str>,
+    /// What was decided and what came of it.
+    pub trail: Vec<TrailEntry>,
+    /// The plan, what is left of the budgets, a word on the last turn.
+    pub tail: String,
+    /// The JSON Schema of a decision in this run.
+    pub schema: Arc<Value>,
+    /// Tokens that the reply may have.
+    pub max_output_tokens: u32,
+    /// The same as data.
+    pub view: Arc<View>,
+}
+
+/// A decision and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrailEntry {
+    /// The model's words; nothing where something happened without it (a skill the user chose).
+    pub decision: Option<Arc<str>>,
+    /// What came of it.
+    pub observation: Arc<str>,
+}
+
+/// Who says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// We: the request, observations.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One message of a conversation. Neighbours have different roles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// What.
+    pub text: String,
+}
+
+impl Turn {
+    /// The conversation after the system's part: it starts and ends with the user, and roles
+    /// alternate, as every provider wants it.
+    pub fn messages(&self) -> Vec<Message> {
+        let mut messages = vec![Message { role: Role::User, text: self.request.to_string() }];
+        let mut say = |role: Role, text: &str| match messages.last_mut() {
+            Some(last) if last.role == role => {
+                last.text.push_str("\n\n");
+                last.text.push_str(text);
+            }
+            _ => messages.push(Message { role, text: text.to_owned() }),
+        };
+        for entry in &self.trail {
+            if let Some(decision) = &entry.decision {
+                // An empty message is refused by some providers.
+                say(Role::Assistant, if decision.is_empty() { "(no reply)" } else { decision });
+            }
+            say(Role::User, &entry.observation);
+        }
+        if !self.tail.is_empty() {
+            say(Role::User, &self.tail);
+        }
+        messages
+    }
+
+    /// Bytes of all the text that is sent.
+    pub fn text_bytes(&self) -> usize {
+        self.system.len() + self.messages().iter().map(|message| message.text.len()).sum::<usize>()
+    }
+}
+
+/// What is known in a turn, as data.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// The user's request alone.
+    pub request: String,
+    /// Files that the user gave, by path.
+    pub files: Vec<String>,
+    /// The skills that may be selected.
+    pub offered: Arc<[OfferedSkill]>,
+    /// The skills that are loaded, in the order of loading.
+    pub loaded: Vec<LoadedText>,
+    /// What was decided and what came of it, oldest first.
+    pub past: Vec<Past>,
+    /// The tools that may be called.
+    pub tools: Arc<[ToolOffer]>,
+    /// The plan so far.
+    pub plan: Option<Plan>,
+    /// Whether this is the last turn: only an answer counts.
+    pub last_turn: bool,
+}
+
+/// A skill that may be selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedSkill {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What it is for, as its author says.
+    pub description: String,
+}
+
+/// A loaded skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedText {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Its body.
+    pub body: Arc<str>,
+    /// Its files, by path.
+    pub files: Vec<String>,
+    /// Whether the user chose it, not the model.
+    pub by_user: bool,
+}
+
+/// One past action.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Past {
+    /// What was decided; nothing where the reply was no decision.
+    pub action: Option<Action>,
+    /// Whether it was done.
+    pub ok: bool,
+    /// The code of the failure, where it was not: `NotAllowed`, `interrupted`, ...
+    pub code: Option<String>,
+    /// What came of it, as the model is told, without fences.
+    pub text: String,
+    /// The same for programs.
+    pub data: Value,
+}
+
+/// A tool that may be called.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolOffer {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub schema: Value,
+}

@@ -1,0 +1,27 @@
+//! The integration tests of `metier-model`: one binary, a module for each subject.
+//! What needs a server runs one on loopback.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "these are tests")]
+
+mod any;
+mod early;
+#[cfg(feature = "http")]
+mod faults;
+#[cfg(feature = "http")]
+mod manners;
+mod parse;
+mod plan;
+#[cfg(feature = "http")]
+mod readers;
+#[cfg(feature = "http")]
+mod recordings;
+mod router;
+mod schema;
+mod scripted;
+#[cfg(feature = "http")]
+mod server;
+#[cfg(feature = "http")]
+mod talk;
+#[cfg(feature = "http")]
+mod waits;
+#[cfg(feature = "http")]
+mod wire;

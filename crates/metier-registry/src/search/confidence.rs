@@ -1,0 +1,126 @@
+//! Whether a document is what a request wants, as a number that means the same in every ranking.
+//!
+//! A score only orders the documents of one index; the best of a bad lot is still first. Confidence
+//! asks three questions of the best document and takes the worst answer: how much of what the request
+//! is about does its description speak of, in how many words, and how far is it ahead of the next?
+//! Each answer is one half at its threshold, so that one half is where a document *fires*. A name that
+//! is called settles it: who calls a skill wants that one or none.
+//!
+//! The thresholds were set once, from what they mean, and checked on the trigger queries of five
+//! skills; the other five and the requests in `tests/it/routing` were kept for measuring.
+
+use super::bm25::Postings;
+use super::dictionary::TermId;
+use super::naming::Naming;
+use super::plan::Plan;
+
+/// At this confidence and above, a document is what the request wants.
+pub(super) const FIRES: f32 = 0.5;
+
+/// The part of what a request is about, weighed by rarity, that a description must speak of. Requests
+/// carry names, paths and circumstances that no description knows; less than a sixth is chance.
+const COVERAGE: f32 = 1.0 / 6.0;
+/// How many telling words must be shared: one alone is a coincidence.
+const WORDS: f32 = 2.0;
+/// Unless it is in the name and covers this much of the request: then it is its subject.
+const SUBJECT: f32 = 0.5;
+/// How far the best must be ahead of the next: closer ones cannot be told apart.
+const LEAD: f32 = 0.05;
+/// The same when one telling word is all that is shared: it must single the document out.
+const LEAD_OF_ONE: f32 = 0.5;
+
+/// What speaks for one document.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Evidence {
+    /// The part of the request that it covers, from 0 to 1.
+    pub(super) coverage: f32,
+    /// The telling words that it shares with the request.
+    pub(super) words: u16,
+    /// Whether one of them is in its name.
+    pub(super) in_name: bool,
+}
+
+impl Evidence {
+    /// What one document shares with a request; `name` tells whether a term is in its name.
+    pub(super) fn of(
+        document: u32,
+        plan: &Plan,
+        postings: &Postings,
+        name: impl Fn(TermId) -> bool,
+    ) -> Self {
+        let mut all = plan.unknown * postings.rarest();
+        let (mut covered, mut words, mut in_name) = (0.0, 0u16, false);
+        let has = |term: &TermId| postings.about.impact(*term, document) > 0.0;
+        for concept in &plan.concepts {
+            let Some(&first) = concept.alternatives.first().and_then(|first| first.terms.first())
+            else {
+                continue;
+            };
+            let telling = if name(first) { concept.telling_in_name } else { concept.telling };
+            if telling == 0.0 {
+                continue;
+            }
+            let mass = telling * postings.rarity(first);
+            let shared = concept
+                .alternatives
+                .iter()
+                .filter(|alternative| alternative.terms.iter().all(has))
+                .map(|alternative| alternative.weight)
+                .fold(0.0, f32::max);
+            all += mass;
+            covered += mass * shared;
+            words += u16::from(shared > 0.0);
+            in_name |= concept
+                .alternatives
+                .iter()
+                .any(|alternative| alternative.terms.iter().all(|&term| name(term)));
+        }
+        Self { coverage: if all > 0.0 { covered / all } else { 0.0 }, words, in_name }
+    }
+
+    /// How sure it is, for a document with this score when the best other one has `next`.
+    pub(super) fn confidence(self, score: f32, next: f32) -> f32 {
+        let half_at = |value: f32, threshold: f32| (value / threshold * FIRES).clamp(0.0, 1.0);
+        let is_subject = self.in_name && self.coverage >= SUBJECT;
+        let words = if is_subject { f32::INFINITY } else { f32::from(self.words) };
+        let lead = if next > 0.0 { score / next - 1.0 } else { f32::INFINITY };
+        let least_lead = if f32::from(self.words) < WORDS { LEAD_OF_ONE } else { LEAD };
+        half_at(self.coverage, COVERAGE).min(half_at(words, WORDS)).min(half_at(lead, least_lead))
+    }
+}
+
+/// What the request as a whole says about names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// No skill is called by name.
+    None,
+    /// Some skill is, of these or of others.
+    Some,
+}
+
+/// The confidence that a name settles, if it does.
+pub(super) fn settled(naming: Option<Naming>, calls: Calls, by_name_only: bool) -> Option<f32> {
+    match (naming, calls) {
+        (Some(Naming::Called), _) => Some(1.0),
+        (Some(Naming::Declined), _) | (None, Calls::Some) => Some(0.0),
+        (None, Calls::None) => by_name_only.then_some(0.0),
+    }
+}
+
+/// Whether a description says that only a person starts the skill, by its name: the folded words of
+/// `user-invoked`, `invoked manually`, `only when explicitly asked`.
+pub(super) fn by_name_only<'a>(words: impl Iterator<Item = &'a str>) -> bool {
+    let (mut before, mut since_only) = ("", usize::MAX);
+    for word in words {
+        let invoked = matches!(word, "invoked" | "triggered" | "activated" | "called" | "started");
+        if invoked && matches!(before, "user" | "manually" | "explicitly")
+            || before == "invoked" && matches!(word, "manually" | "explicitly")
+            || matches!(word, "explicitly" | "manually") && since_only < 6
+        {
+            return true;
+        }
+        since_only = if word == "only" { 0 } else { since_only.saturating_add(1) };
+        before = word;
+    }
+    false
+}

@@ -1,0 +1,274 @@
+//! The offline model with the real ranking over the compiled-in skills, and their scripts run by a
+//! plain shell: the way from a request on a fresh clone to the right numbers.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use metier_model::router::Router;
+use metier_model::{Action, LoadedText, OfferedSkill, Past, SkillRef, View};
+use metier_registry::routing::SkillRanker;
+use metier_registry::{ScanOptions, builtin_files, scan};
+use serde_json::json;
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn router() -> Router {
+    Router::new(Arc::new(SkillRanker))
+}
+
+/// What is offered on a fresh clone.
+fn offered() -> Arc<[OfferedSkill]> {
+    let scan = scan(&[], &ScanOptions { builtin: true, ..ScanOptions::default() });
+    let entries = scan.index.entries().iter();
+    entries
+        .map(|entry| OfferedSkill {
+            name: entry.name().as_str().to_owned(),
+            source: entry.source.to_string(),
+            description: entry.skill.description.to_string(),
+        })
+        .collect()
+}
+
+fn loaded(name: &str) -> LoadedText {
+    let files = || builtin_files().iter().filter(|file| file.skill == name);
+    let text = files().find(|file| file.path == "SKILL.md").expect("a SKILL.md").bytes;
+    let text = std::str::from_utf8(text).expect("UTF-8");
+    let body = text.splitn(3, "---\n").nth(2).expect("a body");
+    LoadedText {
+        name: name.to_owned(),
+        source: "builtin".to_owned(),
+        body: body.into(),
+        files: files().map(|file| file.path.to_owned()).collect(),
+        by_user: false,
+    }
+}
+
+fn first_skill(request: &str) -> Option<String> {
+    let view = View { request: request.to_owned(), offered: offered(), ..View::default() };
+    match router().decide(&view).action {
+        Action::SelectSkills { skills, .. } => Some(skills[0].name.clone()),
+        _ => None,
+    }
+}
+
+fn next_action(request: &str, skill: &str) -> Action {
+    let view = View {
+        request: request.to_owned(),
+        offered: offered(),
+        loaded: vec![loaded(skill)],
+        ..View::default()
+    };
+    router().decide(&view).action
+}
+
+/// Runs a compiled-in script as the sandbox does: elsewhere, with the project readable.
+fn run(shell: &str, skill: &str, script: &str, args: &[&str], workspace: &Path) -> Output {
+    let elsewhere = tempfile::tempdir().expect("dir");
+    Command::new(shell)
+        .arg(project().join("skills").join(skill).join(script))
+        .args(args)
+        .current_dir(elsewhere.path())
+        .env("WORKSPACE_DIR", workspace)
+        .output()
+        .expect("runs")
+}
+
+/// The table that a script prints below a heading, as words.
+fn table(output: &str, heading: &str) -> Vec<Vec<String>> {
+    let lines = output.lines().skip_while(|line| *line != heading).skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    lines.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+/// The shells that are on this machine; `sh` is on every one.
+fn shells() -> Vec<&'static str> {
+    let there = |shell: &&str| Command::new(shell).args(["-c", ":"]).output().is_ok();
+    ["sh", "dash", "bash"].into_iter().filter(there).collect()
+}
+
+#[test]
+fn a_request_on_a_fresh_clone_leads_to_the_right_numbers() {
+    let request = "summarise examples/sales.csv by region";
+    assert_eq!(first_skill(request).as_deref(), Some("csv-summary"));
+    let action = next_action(request, "csv-summary");
+    let wanted = Action::RunScript {
+        skill: SkillRef::named("csv-summary"),
+        relative_path: "scripts/summarise.sh".to_owned(),
+        args: ["--by", "region", "examples/sales.csv"].map(str::to_owned).to_vec(),
+    };
+    assert_eq!(action, wanted);
+    let Action::RunScript { relative_path, args, .. } = &action else { panic!() };
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let stdout = printed(&run("sh", "csv-summary", relative_path, &args, &project()));
+    let units = [
+        ["region", "count", "sum", "mean", "min", "max"],
+        ["East", "5", "259", "51.8", "4", "140"],
+        ["North", "6", "124", "20.666667", "2", "85"],
+        ["South", "5", "159", "31.8", "2", "75"],
+        ["West", "3", "11", "3.666667", "1", "9"],
+    ];
+    assert_eq!(
+        table(&stdout, "units by region:"),
+        units.map(|row| row.map(str::to_owned).to_vec())
+    );
+    assert!(stdout.contains("Missing values: units 1."), "{stdout}");
+
+    let data = json!({"exit_code": 0, "timed_out": false, "stdout": stdout, "stderr": ""});
+    let done = Past { action: Some(action), ok: true, code: None, text: String::new(), data };
+    let view = View {
+        request: request.to_owned(),
+        offered: offered(),
+        loaded: vec![loaded("csv-summary")],
+        past: vec![done],
+        ..View::default()
+    };
+    let Action::FinalAnswer { text, .. } = router().decide(&view).action else { panic!() };
+    assert!(text.contains(stdout.trim_end()), "{text}");
+}
+
+#[test]
+fn each_compiled_in_skill_is_followed() {
+    let script = |request: &str, skill: &str| match next_action(request, skill) {
+        Action::RunScript { relative_path, args, .. } => {
+            format!("{relative_path} {}", args.join(" "))
+        }
+        other => format!("{} {}", other.kind(), other.target()),
+    };
+    assert_eq!(script("an overview, please", "project-overview"), "scripts/overview.sh ");
+    assert_eq!(
+        script("an overview of crates/metier-cli", "project-overview"),
+        "scripts/overview.sh crates/metier-cli"
+    );
+    assert_eq!(script("is a.csv clean?", "profile-csv"), "scripts/profile_csv.py a.csv");
+    assert_eq!(
+        script("average price by product in sales.csv", "csv-summary"),
+        "scripts/summarise.sh --by product --column price sales.csv"
+    );
+    assert_eq!(
+        script("sharpen the description of my skill", "write-skill"),
+        "load_resource write-skill/references/descriptions.md"
+    );
+    assert!(
+        script("is this script safe?", "review-skill").starts_with("load_resource review-skill/")
+    );
+}
+
+#[test]
+fn the_summary_takes_the_csv_that_people_have() {
+    let dir = tempfile::tempdir().expect("dir");
+    let file =
+        |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes).expect("writes");
+    // Byte order mark, CRLF, a delimiter and a line break and quotes in fields, blanks, a short row.
+    file(
+        "odd.csv",
+        b"\xEF\xBB\xBFteam,\"unit price\",note\r\nred,1.5,\"a, b\"\r\nblue,-2,\"two\r\nlines\"\r\nred, 3 ,\"say \"\"hi\"\"\"\r\nblue,,x\r\n\r\ngreen\r\n",
+    );
+    file("semi.csv", "stadt;menge\nKöln;1\nBonn;2,5\n".as_bytes());
+    file("numbers.csv", b"year,n\n10,1\n9,2\n10,3\n");
+    file("head.csv", b"a,b\n");
+    file("empty.csv", b"");
+    file("open.csv", b"a,b\n1,\"2\n");
+    file("a=b.csv", b"k,v\nx,1\n");
+    for shell in shells() {
+        let summary =
+            |args: &[&str]| run(shell, "csv-summary", "scripts/summarise.sh", args, dir.path());
+        let text = printed(&summary(&["--by", "TEAM", "odd.csv"]));
+        assert!(
+            text.starts_with("odd.csv: 5 rows, 3 columns (team, unit price, note)\n"),
+            "{text}"
+        );
+        let rows = table(&text, "unit price by team:");
+        assert_eq!(rows[1], ["blue", "1", "-2", "-2", "-2", "-2"], "{shell}");
+        assert_eq!(rows[2], ["green", "0", "-", "-", "-", "-"], "{shell}");
+        assert_eq!(rows[3], ["red", "2", "4.5", "2.25", "1.5", "3"], "{shell}");
+        assert!(text.contains("1 rows have more or fewer fields"), "{text}");
+        assert!(text.contains("Missing values: unit price 2, note 1."), "{text}");
+        let text = printed(&summary(&["semi.csv"]));
+        assert!(text.contains("2 columns (stadt, menge)"), "{text}");
+        assert!(
+            text.contains("Not summed, for they hold words as well as numbers: menge"),
+            "{text}"
+        );
+        let text = printed(&summary(&["--by", "year", "numbers.csv"]));
+        assert_eq!(table(&text, "n by year:")[1], ["9", "1", "2", "2", "2", "2"], "{shell}");
+        assert!(printed(&summary(&["head.csv"])).contains("There is a header and no row."));
+        assert!(printed(&summary(&["a=b.csv"])).contains("1 rows"));
+        for (args, said) in [
+            (&["nowhere.csv"][..], "there is no file nowhere.csv"),
+            (&["empty.csv"], "empty.csv is empty"),
+            (&["open.csv"], "a quote that opens on line 2 of open.csv is never closed"),
+            (
+                &["--by", "size", "numbers.csv"],
+                "there is no column \"size\"; the columns are: year, n",
+            ),
+            (&["--column", "note", "odd.csv"], "the column \"note\" is not numeric"),
+            (&["--by"], "--by needs a value"),
+            (&["--odd", "numbers.csv"], "unknown option: --odd"),
+            (&[], "name the file to summarise"),
+            (&["numbers.csv", "odd.csv"], "one file at a time"),
+            (&["."], "is not a file"),
+        ] {
+            let output = summary(args);
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && error.contains(said), "{shell} {args:?}: {error}");
+            assert!(output.stdout.is_empty() || args.contains(&"--column"), "{shell} {args:?}");
+        }
+    }
+}
+
+#[test]
+fn the_overview_tells_what_a_project_is_made_of() {
+    let dir = tempfile::tempdir().expect("dir");
+    let file = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("makes");
+        std::fs::write(path, text).expect("writes");
+    };
+    file("README.md", "\n<!-- badge -->\n# The *Shop*\n\nSells.\n");
+    file("Cargo.toml", "[package]\n");
+    file("src/main.rs", "fn main() {\n}\n");
+    file("src/lib.rs", "//! lib\n");
+    file("src/odd name.rs", "// one\n");
+    file("tools/run.py", "print(1)\n");
+    file("node_modules/x/index.js", "1\n");
+    file("target/debug/a.rs", "fn a() {}\n");
+    file(".agent/runs/1/log.json", "{}\n");
+    file(".github/ci.yml", "on: push\n");
+    file("data.bin", "0");
+    for shell in shells() {
+        let overview =
+            |args: &[&str]| run(shell, "project-overview", "scripts/overview.sh", args, dir.path());
+        let text = printed(&overview(&[]));
+        assert!(text.contains("Title: The *Shop* (README.md)\nFiles: 8\n"), "{text}");
+        let languages = table(&text, "Languages:");
+        let rust = ["Rust", "3", "files", "3", "lines"];
+        assert_eq!(languages[0][0], "Markdown", "{text}");
+        assert!(languages.iter().any(|row| row == &rust), "{text}");
+        assert!(text.contains("  Cargo.toml\n") && !text.contains("JavaScript"), "{text}");
+        assert!(text.contains("lines of 1 files were not counted"), "{text}");
+        assert_eq!(table(&text, "Top folders by number of files:")[0], ["(top", "level)", "3"]);
+        let text = printed(&overview(&["src"]));
+        assert!(text.starts_with("Folder: src\nFiles: 3\n"), "{text}");
+        assert!(!overview(&["nowhere"]).status.success());
+    }
+    let left: Vec<_> = std::fs::read_dir(dir.path()).expect("lists").collect();
+    assert_eq!(left.len(), 9, "the project is only read");
+}
+
+#[test]
+fn compiled_in_skills_speak_of_files_that_they_have() {
+    for file in builtin_files().iter().filter(|file| file.path == "SKILL.md") {
+        let skill = loaded(file.skill);
+        for reference in metier_skill::references(&skill.body) {
+            assert!(skill.files.contains(&reference.path), "{} in {}", reference.path, file.skill);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `cargo xtask bench running`: what the agent adds to a model, as whole processes and in one.
+//!
+//! Three things: the cost of a turn with a model that takes no time (twenty turns less two, over
+//! eighteen), the time from the start of `metier run` to the first request on the wire beside a plain
+//! scan of the same skills, and a thousand runs at once in one process.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::discovery::{build, environment, run_in_turns};
+use super::machine;
+use super::process::{Program, Stat};
+use super::scratch::Scratch;
+use super::tree;
+use crate::workspace::{Workspace, output};
+
+/// Milliseconds that a turn may cost, the durable record included.
+const MOST_TURN: f64 = 2.0;
+/// The first request, as a multiple of the plain scan.
+const MOST_START: f64 = 3.0;
+/// Bytes that a run may take beside a thousand others.
+const MOST_BYTES: f64 = 1e6;
+const LONG: u32 = 20;
+const SHORT: u32 = 2;
+const SKILLS: u32 = 1000;
+
+/// What was measured.
+pub(crate) struct Report {
+    machine: String,
+    repeats: u32,
+    turn: (f64, f64),
+    start: (f64, f64),
+    scan: (f64, f64),
+    parallel: Parallel,
+}
+
+struct Parallel {
+    runs: u64,
+    well: u64,
+    bytes: f64,
+    ms: u64,
+}
+
+/// Builds and measures.
+pub(crate) fn measure(workspace: &Workspace, scratch: &Scratch, repeats: u32) -> Result<Report> {
+    let binaries = build(workspace)?;
+    let metier = &binaries.metier;
+    let cwd = scratch.fresh("cwd")?;
+    let machine = machine::describe(&cwd);
+    eprintln!("bench: turns");
+    let turn = turns(metier, scratch, &cwd, repeats)?;
+    eprintln!("bench: the first request with {SKILLS} skills");
+    let (start, scan) = first_request(metier, scratch, &cwd, repeats)?;
+    eprintln!("bench: a thousand runs at once");
+    let parallel = parallel(workspace)?;
+    Ok(Report { machine, repeats, turn, start, scan, parallel })
+}
+
+/// Milliseconds of a turn, minimum and median.
+fn turns(metier: &Path, scratch: &Scratch, cwd: &Path, repeats: u32) -> Result<(f64, f64)> {
+    let skills = scratch.fresh("ten")?;
+    tree::write(&skills, 10)?;
+    let home = scratch.fresh("home")?;
+    let first = fs::read_dir(&skills)?.next().context("a skill")??;
+    let name = first.file_name().to_string_lossy().into_owned();
+    let program = |turns: u32| -> Result<Program> {
+        let file = cwd.join(format!("script-{turns}.json"));
+        fs::write(&file, script(&name, turns).to_string())?;
+        let model = format!("scripted:{}", file.display());
+        let root = skills.to_string_lossy().into_owned();
+        let args = ["run", "--model", &model, "--root", &root, "do it"];
+        let config = json!({"budgets": {"turns": 40, "tool_calls": 60}});
+        fs::create_dir_all(home.join("metier"))?;
+        fs::write(home.join("metier/config.json"), config.to_string())?;
+        Ok(in_dir(metier, &args, &home, cwd))
+    };
+    let [long, short] = run_in_turns(&[program(LONG)?, program(SHORT)?], repeats)?;
+    let (long, short) = (long.stat(), short.stat());
+    let each = |of: fn(&Stat) -> f64| (of(&long) - of(&short)) / f64::from(LONG - SHORT);
+    Ok((each(|stat| stat.min), each(|stat| stat.median)))
+}
+
+/// A script of so many turns: select, read, answer.
+fn script(skill: &str, turns: u32) -> Value {
+    let select = json!({"action": {"type": "select_skills", "skills": [{"name": skill}], "reason": "bench"}});
+    let read = |at: u32| {
+        json!({"action": {"type": "load_resource", "skill": {"name": skill},
+            "relative_path": "references/ref.md", "section_hint": format!("lines {}-{}", at + 1, at + 1)}})
+    };
+    let answer = json!({"action": {"type": "final_answer", "text": "done"}});
+    let mut replies = vec![select];
+    replies.extend((0..turns - 2).map(read));
+    replies.push(answer);
+    json!({"name": "bench", "replies": replies})
+}
+
+/// Milliseconds to the first request, and of a plain scan; minimum and median.
+fn first_request(
+    metier: &Path,
+    scratch: &Scratch,
+    cwd: &Path,
+    repeats: u32,
+) -> Result<((f64, f64), (f64, f64))> {
+    let skills = scratch.fresh("thousand")?;
+    tree::write(&skills, SKILLS)?;
+    let home = scratch.fresh("home")?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = format!("http://{}/v1", listener.local_addr()?);
+    let config = json!({"model": {"provider": "openai", "name": "bench", "base_url": address}});
+    fs::create_dir_all(home.join("metier"))?;
+    fs::write(home.join("metier/config.json"), config.to_string())?;
+    let root = skills.to_string_lossy().into_owned();
+    let run =
+        in_dir(metier, &["run", "--no-cache", "--root", &root, "summarise the report"], &home, cwd);
+    let list = in_dir(metier, &["list", "--json", "--no-cache", "--root", &root], &home, cwd);
+    let (mut starts, mut scans) = (Vec::new(), Vec::new());
+    for round in 0..=repeats {
+        let start = until_request(&run, &listener)?;
+        let begun = Instant::now();
+        list.run()?;
+        let scan = begun.elapsed();
+        // The first round warms the page cache.
+        if round > 0 {
+            starts.push(start);
+            scans.push(scan);
+        }
+    }
+    Ok((ends(&mut starts), ends(&mut scans)))
+}
+
+/// The time from the start of a process to the first bytes of its request.
+fn until_request(program: &Program, listener: &TcpListener) -> Result<Duration> {
+    let begun = Instant::now();
+    let mut child = program.command().stderr(Stdio::null()).spawn()?;
+    let (mut stream, _) = listener.accept()?;
+    let mut byte = [0];
+    let got = stream.read(&mut byte)?;
+    let took = begun.elapsed();
+    child.kill()?;
+    child.wait()?;
+    if got == 0 {
+        bail!("`metier run` closed the connection without a request");
+    }
+    Ok(took)
+}
+
+fn ends(times: &mut [Duration]) -> (f64, f64) {
+    times.sort_unstable();
+    let ms = |time: Option<&Duration>| time.map_or(0.0, |time| time.as_secs_f64() * 1e3);
+    (ms(times.first()), ms(times.get(times.len() / 2)))
+}
+
+fn in_dir(path: &Path, args: &[&str], home: &Path, dir: &Path) -> Program {
+    Program {
+        path: path.to_owned(),
+        args: args.iter().map(Into::into).collect(),
+        env: environment(home),
+        dir: PathBuf::from(dir),
+    }
+}
+
+fn parallel(workspace: &Workspace) -> Result<Parallel> {
+    let mut command = workspace.cargo(&["bench", "--quiet", "--package", "metier-agent"]);
+    command.args(["--bench", "parallel", "--profile", "release", "--", "1000"]);
+    let printed = String::from_utf8(output(&mut command)?).context("the bench printed no text")?;
+    let line = printed.trim();
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [runs, well, bytes, ms] = fields[..] else { bail!("the bench printed `{line}`") };
+    Ok(Parallel {
+        runs: runs.parse()?,
+        well: well.parse()?,
+        bytes: bytes.parse()?,
+        ms: ms.parse()?,
+    })
+}
+
+impl Report {
+    /// The table.
+    pub(crate) fn to_markdown(&self) -> String {
+        let verdict = |passes: bool| if passes { "PASS" } else { "**MISS**" };
+        let ratio = self.start.0 / self.scan.0;
+        let Parallel { runs, well, bytes, ms } = &self.parallel;
+        let mut out = format!(
+            "Machine: {}. {} rounds in turns, whole processes.\n\n| what | measured | target | |\n|---|---|---|---|\n",
+            self.machine, self.repeats
+        );
+        let _ = writeln!(
+            out,
+            "| a turn with a model that takes no time (10 skills, {LONG} turns, durable record) | {:.2} / {:.2} ms | {MOST_TURN} ms | {} |",
+            self.turn.0,
+            self.turn.1,
+            verdict(self.turn.0 <= MOST_TURN),
+        );
+        let _ = writeln!(
+            out,
+            "| start of `metier run` to the first request, {SKILLS} skills | {:.1} / {:.1} ms; plain scan {:.1} / {:.1} ms: **{ratio:.2}** / {:.2} | {MOST_START} x the scan | {} |",
+            self.start.0,
+            self.start.1,
+            self.scan.0,
+            self.scan.1,
+            self.start.1 / self.scan.1,
+            verdict(ratio <= MOST_START),
+        );
+        let _ = writeln!(
+            out,
+            "| {runs} runs of {LONG} turns at once in one process, each with its record on disk | {well} ended well, {:.2} MB each, {ms} ms in all | all, 1 MB each | {} |",
+            bytes / 1e6,
+            verdict(well == runs && *bytes <= MOST_BYTES),
+        );
+        out.push_str("\nMinimum / median.\n");
+        out
+    }
+}
