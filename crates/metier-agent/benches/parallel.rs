@@ -86,6 +86,7 @@ fn setup(model: &dyn Model) -> Setup {
         chosen: Vec::new(),
         limits: RunLimits { turns: 30, ..RunLimits::default() },
         mode: Mode::Real,
+        is_inner: false,
         index_hash: Digest::of(b"index"),
         skills: (0..10).map(card).collect(),
     }

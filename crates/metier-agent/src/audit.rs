@@ -5,11 +5,12 @@
 
 use metier_skill::Digest;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::folder::RunFolder;
-use crate::log::Record;
+use crate::log::{LogFault, Record};
 
 /// What the check of a record found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,6 +58,7 @@ pub fn audit(folder: &RunFolder) -> Result<Audited, AgentError> {
     }
     check_given(folder, records.first(), &mut findings);
     check_texts(folder, &mut records, &mut findings);
+    check_kept(folder, &records, &mut findings);
     let last = records.last();
     let finished = last.is_some_and(|last| matches!(last.event, Event::RunFinished { .. }));
     match folder.summary() {
@@ -79,14 +81,26 @@ pub fn audit(folder: &RunFolder) -> Result<Audited, AgentError> {
     Ok(Audited { events, last_hash, finished, findings })
 }
 
+/// Nothing, or why nobody should go on from this record. A line that was cut off by a crash is no
+/// reason, nor is a summary that was not written yet.
+pub(crate) fn must_hold(folder: &RunFolder) -> Result<(), AgentError> {
+    let found = audit(folder)?.findings.into_iter();
+    let Some(finding) = found.into_iter().find(|it| !matches!(it.code, "torn" | "no-summary"))
+    else {
+        return Ok(());
+    };
+    let Finding { file, line, code, message } = finding;
+    let fault = LogFault { line: line.unwrap_or(1), code, message };
+    Err(AgentError::Record(folder.path().join(file), fault))
+}
+
 /// What was too long for the record is what the record vouches for.
 fn check_texts(folder: &RunFolder, records: &mut [Record], findings: &mut Vec<Finding>) {
     for record in records {
         let found = match folder.fetch_texts(&mut record.event) {
-            Ok(()) => continue,
             Err(AgentError::Text(path)) => (path, "text-changed", "it is not what the record says"),
             Err(AgentError::Unreadable(path, _)) => (path, "text-missing", "it cannot be read"),
-            Err(_) => continue,
+            Ok(()) | Err(_) => continue,
         };
         let (path, code, message) = found;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -95,6 +109,30 @@ fn check_texts(folder: &RunFolder, records: &mut [Record], findings: &mut Vec<Fi
         if !findings.iter().any(|known| known.file == file) {
             findings
                 .push(Finding { line: Some(record.seq), ..Finding::about(&file, code, message) });
+        }
+    }
+}
+
+/// The whole outputs that the record vouches for.
+fn check_kept(folder: &RunFolder, records: &[Record], findings: &mut Vec<Finding>) {
+    let outcomes = records.iter().filter_map(|record| match &record.event {
+        Event::ActionFinished { outcome, .. } => Some((record.seq, outcome)),
+        _ => None,
+    });
+    for (seq, outcome) in outcomes {
+        for kept in outcome.data.get("kept").and_then(Value::as_array).into_iter().flatten() {
+            let (Some(file), Some(told)) = (kept["file"].as_str(), kept["sha256"].as_str()) else {
+                continue;
+            };
+            // A record must not lead to files that are no part of the run.
+            let plain =
+                file.starts_with("observations/") && !file.split('/').any(|part| part == "..");
+            let found = plain.then(|| folder.digest_of(file)).flatten();
+            if found.is_none_or(|found| found.to_string() != told) {
+                let message = "it is not what the record says, or is gone";
+                let finding = Finding::about(file, "text-changed", message);
+                findings.push(Finding { line: Some(seq), ..finding });
+            }
         }
     }
 }

@@ -16,6 +16,19 @@ use crate::event::Event;
 use crate::setup::Setup;
 use crate::state::State;
 
+/// Characters of a reply that was no decision, as the model sees it again.
+pub(crate) const INVALID_CHARS: usize = 1000;
+/// Characters of a decision in a context that has become too long.
+const OLD_DECISION_CHARS: usize = 200;
+
+/// The beginning of a text, which says that it is one.
+pub(crate) fn head(text: &Arc<str>, chars: usize) -> Arc<str> {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => format!("{} [shortened]", &text[..end]).into(),
+        None => Arc::clone(text),
+    }
+}
+
 /// What does not change over the turns of a run, made once.
 #[derive(Debug, Clone)]
 pub struct Fixed {
@@ -144,11 +157,16 @@ pub(crate) fn compact(state: &mut State, most: u64) -> Option<Event> {
         if tokens_after <= most {
             break;
         }
-        if item.shortened || item.protected || item.observation.len() <= item.line.len() {
+        let decision = item.decision.as_ref().map(|words| head(words, OLD_DECISION_CHARS));
+        let is_short = decision.as_ref().map(|words| words.len())
+            == item.decision.as_ref().map(|words| words.len());
+        let can_shrink = !item.protected && item.observation.len() > item.line.len();
+        if item.shortened || (is_short && !can_shrink) {
             continue;
         }
         let before = item.tokens;
-        item.shortened = true;
+        item.decision = decision;
+        item.shortened = can_shrink;
         item.count_tokens();
         tokens_after = tokens_after.saturating_sub(before.saturating_sub(item.tokens));
         shortened += 1;

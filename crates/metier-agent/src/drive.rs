@@ -8,9 +8,10 @@ use std::sync::Arc;
 use metier_model::early::{Early, EarlyEvent};
 use metier_model::{Model, ModelErrorKind, StreamEvent};
 
+use crate::audit::must_hold;
 use crate::context::Fixed;
 use crate::error::AgentError;
-use crate::event::{Answer, Event, Status};
+use crate::event::{Answer, Event};
 use crate::fold::fold;
 use crate::folder::RunFolder;
 use crate::hands::{Approver, Doing, Hands, Judged, Question, Ready, Verdict};
@@ -126,8 +127,14 @@ impl Agent<'_> {
 
     /// Goes on with a run that was stopped, killed, or waits for an answer.
     pub fn resume(&self, folder: &RunFolder) -> Result<State, AgentError> {
+        must_hold(folder)?;
         let setup = folder.setup()?;
         let (mut recorder, records) = FolderRecorder::reopen(folder)?;
+        if records.is_empty() {
+            // The process ended before its first event: nothing was done, so it begins.
+            let first = folder.first_event(&setup)?;
+            return self.run_with(&mut recorder, &first, Arc::new(setup));
+        }
         let resumed = self.resume_with(&mut recorder, Arc::new(setup), &records, 0);
         match resumed.map_err(|error| error.in_file(&folder.events_file()))? {
             Resumed::On(state) => Ok(state),
@@ -198,6 +205,8 @@ impl Agent<'_> {
                             let outcome = (verdict.ready)(&self.doing(&|_, _| {}, None));
                             Event::ActionFinished { op_id, outcome }
                         }
+                        // What is stopped now has not begun, and nothing says that it has.
+                        _ if (self.stop)() => Event::CancelRequested {},
                         said => {
                             let event = Event::PolicyDecided {
                                 op_id,
@@ -220,7 +229,7 @@ impl Agent<'_> {
                     let question = Question { op: &op, reason, request };
                     let (given, by) = self.approver.answer(&question, self.stop);
                     answer = Some(given.clone());
-                    if given == Answer::Nobody && (self.stop)() {
+                    if (self.stop)() {
                         Event::CancelRequested {}
                     } else {
                         Event::AskAnswered { op_id, answer: given, by }
@@ -249,6 +258,9 @@ impl Agent<'_> {
     ) -> Result<Event, AgentError> {
         let Performed { op_id, op, answer, depth } = *performed;
         let Some(ready) = ready else {
+            if matches!(op, Op::Delegate { .. }) {
+                return inner::delegate(self, recorder, state, op_id, op, depth);
+            }
             let text = "Nothing was judged; this is a fault of ours.";
             return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("Failed", text) });
         };
@@ -259,8 +271,12 @@ impl Agent<'_> {
         };
         let outcome = ready(&self.doing(&output, answer));
         match op {
-            Op::Delegate { skill, .. } if outcome.ok => {
-                inner::delegate(self, recorder, state, op_id, skill, depth)
+            Op::Delegate { .. } if outcome.ok => {
+                inner::delegate(self, recorder, state, op_id, op, depth)
+            }
+            // It had begun: whoever goes on is told that it was interrupted.
+            _ if outcome.code.as_deref() == Some("Cancelled") && (self.stop)() => {
+                Ok(Event::CancelRequested {})
             }
             _ => Ok(Event::ActionFinished { op_id, outcome }),
         }
@@ -345,16 +361,5 @@ impl Agent<'_> {
         let record = recorder.append(event)?;
         self.observer.event(depth, &record);
         Ok(record)
-    }
-}
-
-/// How a run that ended so leaves the process.
-pub const fn exit_code(status: Status) -> u8 {
-    match status {
-        Status::Completed => 0,
-        Status::Stuck | Status::Failed => 1,
-        Status::NeedsApproval => 3,
-        Status::BudgetExhausted => 4,
-        Status::Cancelled => 130,
     }
 }

@@ -16,6 +16,7 @@ use crate::error::AgentError;
 use crate::event::{Event, Spent, Status};
 use crate::log::{self, LogFault, Record};
 use crate::op::Text;
+use crate::recorder::started;
 use crate::run_id::RunId;
 use crate::setup::{Setup, SkillCard};
 
@@ -127,6 +128,14 @@ impl RunFolder {
         let mut setup: Setup = self.read_json("setup.json")?;
         setup.skills = self.read_json::<Vec<SkillCard>>("index.json")?;
         Ok(setup)
+    }
+
+    /// The first event of the run, from what it was given.
+    pub(crate) fn first_event(&self, setup: &Setup) -> Result<Event, AgentError> {
+        let digest = |name: &str| {
+            self.digest_of(name).ok_or_else(|| self.unreadable(name, &"its digest cannot be told"))
+        };
+        Ok(started(&self.id, setup, digest("setup.json")?, digest("index.json")?))
     }
 
     /// Its summary.

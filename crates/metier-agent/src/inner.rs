@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::drive::{Agent, Resumed};
 use crate::error::AgentError;
 use crate::event::{Answer, Event, Status};
-use crate::op::Outcome;
+use crate::hands::{Hands, Judged, Verdict};
+use crate::op::{Op, Outcome};
 use crate::recorder::{Inner, Recorder};
 use crate::setup::{Chosen, RunLimits, Setup};
 use crate::state::State;
@@ -23,15 +24,21 @@ pub(crate) fn delegate(
     recorder: &mut dyn Recorder,
     outer: &State,
     op_id: u32,
-    skill: &str,
+    delegated: &Op,
     depth: u32,
 ) -> Result<Event, AgentError> {
     if depth > 0 {
         let text = "A loop inside a loop cannot start another.";
         return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("NotAllowed", text) });
     }
-    let setup = inner_setup(outer, skill);
+    let Op::Delegate { skill, arguments, .. } = delegated else {
+        let text = "Nothing was delegated; this is a fault of ours.";
+        return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("Failed", text) });
+    };
+    let setup = inner_setup(outer, skill, arguments.as_deref());
     let Inner { recorder: mut inner, setup, records } = recorder.inner(op_id, &setup)?;
+    let hands = Allowed { hands: agent.hands, skill };
+    let agent = &Agent { hands: &hands, ..*agent };
     let resumed = agent.resume_with(&mut *inner, Arc::new(setup), &records, depth + 1)?;
     let (Resumed::On(state) | Resumed::Ended(state)) = resumed;
     Ok(match state.finished().map(|end| end.status) {
@@ -43,7 +50,25 @@ pub(crate) fn delegate(
     })
 }
 
-fn inner_setup(outer: &State, skill: &str) -> Setup {
+/// The hands of the loop outside, to whom one question was answered already: that the skill may be
+/// loaded. A denial stays one.
+struct Allowed<'a> {
+    hands: &'a dyn Hands,
+    skill: &'a str,
+}
+
+impl Hands for Allowed<'_> {
+    fn judge(&self, op: &Op, loaded: &[String]) -> Judged {
+        let judged = self.hands.judge(op, loaded);
+        let is_its_own = matches!(op, Op::Load { skill, .. } if skill == self.skill);
+        match judged.verdict {
+            Verdict::Ask if is_its_own => Judged { verdict: Verdict::Allow, ..judged },
+            _ => judged,
+        }
+    }
+}
+
+fn inner_setup(outer: &State, skill: &str, arguments: Option<&str>) -> Setup {
     let setup = outer.setup();
     let (limits, spent) = (&setup.limits, outer.spent());
     let left = |limit: u32, spent: u32| (limit.saturating_sub(spent) / 2).max(1);
@@ -57,11 +82,15 @@ fn inner_setup(outer: &State, skill: &str) -> Setup {
              somebody else goes on with it.]",
             setup.opening
         ),
-        chosen: vec![Chosen { id: skill.to_owned(), arguments: None }],
+        chosen: vec![Chosen { id: skill.to_owned(), arguments: arguments.map(str::to_owned) }],
+        is_inner: true,
         limits: RunLimits {
             turns: left(limits.turns, spent.turns),
             tool_calls: left(limits.tool_calls, spent.tool_calls),
             script_runs: left(limits.script_runs, spent.script_runs),
+            tokens: limits
+                .tokens
+                .map(|limit| limit.saturating_sub(spent.usage.input + spent.usage.output).max(1)),
             ..*limits
         },
         skills,
@@ -80,7 +109,7 @@ fn summary(skill: &str, state: &State) -> Outcome {
         "status": end.status,
         "turns": spent.turns,
         "tool_calls": spent.tool_calls,
-        "tokens": spent.usage.input + spent.usage.output,
+        "spent": spent,
         "data": end.data,
     });
     match (&end.answer, end.status) {

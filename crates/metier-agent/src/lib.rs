@@ -49,7 +49,7 @@ mod state;
 pub mod step;
 pub mod workshop;
 
-pub use drive::{Agent, Note, Observer, Unheard, exit_code};
+pub use drive::{Agent, Note, Observer, Unheard};
 pub use error::AgentError;
 pub use event::{Answer, Event, Spent, Status};
 pub use fold::{Difference, fold};

@@ -39,6 +39,9 @@ pub enum Op {
         skill: String,
         /// Who wants it.
         by: By,
+        /// What a person typed after `/name`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<String>,
     },
     /// Read a file of a loaded skill.
     Resource {
@@ -89,6 +92,11 @@ impl Op {
             Self::Script { skill, path, args } => {
                 let words = std::iter::once(format!("run {skill}/{path}")).chain(args.clone());
                 words.collect::<Vec<_>>().join(" ")
+            }
+            // Of a file that is written the path is what counts; a question shows the change.
+            Self::Tool { tool, args, .. } if args.contains_key("content") => {
+                let path = args.get("path").and_then(Value::as_str).unwrap_or_default();
+                format!("{tool} {path}")
             }
             Self::Tool { tool, args, .. } => format!("{tool} {}", Value::Object(args.clone())),
             Self::Search { query } => format!("search {query}"),

@@ -9,6 +9,7 @@ use metier_fs::AppendFile;
 use metier_registry::manage::utc_text;
 use metier_skill::Digest;
 
+use crate::audit::must_hold;
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::folder::{RunFolder, Summary};
@@ -92,7 +93,9 @@ impl FolderRecorder {
             hash: last.map_or_else(|| log::genesis(folder.id().as_str()), |last| last.hash),
             seq: last.map_or(0, |last| last.seq),
             watch: Watch::starting_at(last.map_or(0, |last| last.elapsed_ms)),
-            started: records.first().map_or_else(String::new, |first| first.time.clone()),
+            started: records
+                .first()
+                .map_or_else(|| utc_text(SystemTime::now()), |first| first.time.clone()),
             folder: folder.clone(),
             file,
         };
@@ -161,11 +164,14 @@ impl Recorder for FolderRecorder {
             .map_err(|error| self.folder.unwritten(&error))?;
         let folder = RunFolder::new(&self.folder.path().join("inner"), id);
         if metier_fs::exists(&folder.events_file()) {
-            let setup = folder.setup()?;
+            must_hold(&folder)?;
             let (recorder, records) = Self::reopen(&folder)?;
-            return Ok(Inner { recorder: Box::new(recorder), setup, records });
+            if !records.is_empty() {
+                let setup = folder.setup()?;
+                return Ok(Inner { recorder: Box::new(recorder), setup, records });
+            }
         }
-        // A folder without a record is from a process that ended before its first event.
+        // A folder without an event is from a process that ended before its first one.
         let _ = metier_fs::remove_tree(folder.path());
         let (mut recorder, event) = Self::create(&folder, setup)?;
         let first = recorder.append(&event)?;

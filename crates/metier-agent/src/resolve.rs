@@ -22,7 +22,7 @@ pub(crate) enum Resolved {
         notes: Vec<String>,
     },
     /// Nothing can be done.
-    Impossible(Outcome),
+    Impossible(Box<Outcome>),
 }
 
 /// The operations of an action.
@@ -45,7 +45,7 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
             Err(outcome) => Resolved::Impossible(outcome),
         },
         Action::SearchSkills { query } if query.trim().is_empty() => {
-            Resolved::Impossible(Outcome::failed("InvalidArguments", "`query` is empty."))
+            impossible(Outcome::failed("InvalidArguments", "`query` is empty."))
         }
         Action::SearchSkills { query } => one(Op::Search { query: query.clone() }),
         Action::CallTool { tool, args, skill } => {
@@ -61,11 +61,15 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
     }
 }
 
+fn impossible(outcome: Outcome) -> Resolved {
+    Resolved::Impossible(Box::new(outcome))
+}
+
 /// The skills to load: those that coordinate first, no more than a turn takes.
 fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     if wanted.is_empty() {
         let text = "`skills` is empty: name at least one skill of the list.";
-        return Resolved::Impossible(Outcome::failed("InvalidArguments", text));
+        return impossible(Outcome::failed("InvalidArguments", text));
     }
     let (mut cards, mut notes): (Vec<&SkillCard>, Vec<String>) = Default::default();
     let mut known = false;
@@ -85,7 +89,7 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     }
     if cards.is_empty() {
         let text = notes.join("\n");
-        return Resolved::Impossible(if known {
+        return impossible(if known {
             Outcome::done(text, serde_json::Value::Null)
         } else {
             Outcome::failed("SkillNotFound", text)
@@ -102,7 +106,7 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     let load = |card: &&SkillCard| {
         let (skill, by) = (card.id.clone(), By::Model);
         if card.subagent {
-            Op::Delegate { skill, by }
+            Op::Delegate { skill, by, arguments: None }
         } else {
             Op::Load { skill, by, arguments: None }
         }
@@ -141,7 +145,7 @@ fn is_near(asked: &str, known: &str) -> bool {
 }
 
 /// The id of a skill that is loaded.
-fn loaded_skill(state: &State, skill: &SkillRef) -> Result<String, Outcome> {
+fn loaded_skill(state: &State, skill: &SkillRef) -> Result<String, Box<Outcome>> {
     let text = skill.text();
     let by_id = state.loaded.iter().find(|loaded| loaded.text.id == text);
     let found = by_id.or_else(|| {
@@ -151,11 +155,11 @@ fn loaded_skill(state: &State, skill: &SkillRef) -> Result<String, Outcome> {
     if let Some(loaded) = found {
         return Ok(loaded.text.id.clone());
     }
-    Err(match find(state, skill) {
+    Err(Box::new(match find(state, skill) {
         Ok(card) => {
             let text = format!("The skill `{}` is not loaded. Select it first.", card.name);
             Outcome::failed("SkillNotLoaded", text)
         }
         Err(words) => Outcome::failed("SkillNotFound", words),
-    })
+    }))
 }

@@ -32,6 +32,9 @@ pub struct Setup {
     pub denied: Vec<String>,
     /// Whether things are done, or only decided about.
     pub mode: Mode,
+    /// Whether this is a loop inside another.
+    #[serde(default)]
+    pub is_inner: bool,
     /// The hash of the pinned index.
     pub index_hash: Digest,
     /// The pinned index; a file of its own.

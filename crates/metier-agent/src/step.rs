@@ -8,19 +8,23 @@
 //! No clock, no disk, no randomness: the same inputs give the same events, which is what replay and
 //! resume stand on. A mistake of the model becomes an observation and costs a turn; it ends nothing.
 
+mod acting;
+mod spend;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use metier_model::{Action, Decision, ModelError, ModelErrorKind, Reply, parse, plan};
 use metier_skill::Digest;
 
+use self::spend::{add_usage, changes, spent_budget};
 use crate::context;
-use crate::event::{Answer, Event, Status};
+use crate::event::{Event, Status};
 use crate::observe::{self, Observed};
-use crate::op::{By, Op, Outcome, Text};
+use crate::op::{By, Op, Text};
 use crate::resolve::{self, Resolved};
-use crate::setup::Mode;
-use crate::state::{Acting, Current, Ending, Finished, LoadedSkill, Phase, Stage, State};
+use crate::setup::Chosen;
+use crate::state::{Acting, Ending, Finished, Phase, Stage, State};
 
 /// The one thing to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +87,15 @@ impl Step<'_> {
         let chosen = self.state.setup.chosen.clone();
         let queue: VecDeque<Op> = chosen
             .into_iter()
-            .map(|chosen| Op::Load { skill: chosen.id, by: By::User, arguments: chosen.arguments })
+            .map(|Chosen { id: skill, arguments }| {
+                // What runs as a subagent does so for people too; inside its loop it is loaded.
+                let apart = self.state.setup.skill(&skill).is_some_and(|card| card.subagent);
+                if apart && !self.state.setup.is_inner {
+                    Op::Delegate { skill, by: By::User, arguments }
+                } else {
+                    Op::Load { skill, by: By::User, arguments }
+                }
+            })
             .collect();
         if queue.is_empty() {
             return self.next_turn();
@@ -112,6 +124,9 @@ impl Step<'_> {
                         self.state.spent.tool_calls -=
                             u32::from(matches!(op, Op::Script { .. } | Op::Tool { .. }));
                         Effect::Judge(id, op)
+                    } else if matches!(op, Op::Delegate { .. }) {
+                        // It was allowed when it began; its own record says how far it came.
+                        Effect::Perform(id, op)
                     } else if changes(&self.state.setup, &op) {
                         self.performed(id, &observe::interrupted(&op))
                     } else {
@@ -145,7 +160,8 @@ impl Step<'_> {
                     code: code.clone(),
                     message: message.clone(),
                 });
-                return self.invalid(words, None, observe::invalid(&code, &message));
+                let quoted = context::head(&words, context::INVALID_CHARS);
+                return self.invalid(quoted, None, observe::invalid(&code, &message));
             }
         };
         self.state.invalid_in_row = 0;
@@ -175,15 +191,8 @@ impl Step<'_> {
                 data: data.clone(),
             });
         }
-        if let Some(ending) = self.state.ending.clone() {
-            let message = format!("{}; the last turn gave no answer", ending.message);
-            let status = ending.status;
-            return self.finish(Finished {
-                status,
-                message: Some(message),
-                answer: None,
-                data: None,
-            });
+        if let Some(end) = self.ended_without_answer() {
+            return end;
         }
         match resolve::operations(self.state, &decision.action) {
             Resolved::Operations { queue, notes: more } => {
@@ -204,6 +213,14 @@ impl Step<'_> {
         }
     }
 
+    /// The end, if this was the last turn.
+    fn ended_without_answer(&mut self) -> Option<Effect> {
+        let ending = self.state.ending.clone()?;
+        let message = Some(format!("{}; the last turn gave no answer", ending.message));
+        let status = ending.status;
+        Some(self.finish(Finished { status, message, answer: None, data: None }))
+    }
+
     /// A reply that is no decision: told, counted, and bounded.
     fn invalid(&mut self, words: Arc<str>, action: Option<Action>, observed: Observed) -> Effect {
         self.state.invalid_in_row += 1;
@@ -212,15 +229,8 @@ impl Step<'_> {
                 format!("{} replies in a row were no decision", self.state.invalid_in_row);
             return self.pause(Status::Failed, message);
         }
-        if let Some(ending) = self.state.ending.clone() {
-            let message = format!("{}; the last turn gave no answer", ending.message);
-            let status = ending.status;
-            return self.finish(Finished {
-                status,
-                message: Some(message),
-                answer: None,
-                data: None,
-            });
+        if let Some(end) = self.ended_without_answer() {
+            return end;
         }
         let acting = Acting {
             decision: Some(words),
@@ -249,122 +259,6 @@ impl Step<'_> {
             }
         }
         self.pause(Status::Failed, error.to_string())
-    }
-
-    fn act(
-        &mut self,
-        decision: Option<Arc<str>>,
-        action: Option<Action>,
-        queue: VecDeque<Op>,
-        notes: Vec<String>,
-    ) -> Effect {
-        let acting = Acting { decision, action, current: None, queue, done: Vec::new(), notes };
-        self.state.phase = Phase::Acting(Box::new(acting));
-        self.next_op()
-    }
-
-    fn next_op(&mut self) -> Effect {
-        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
-        if let Some(op) = acting.queue.pop_front() {
-            let id = self.state.next_op;
-            self.state.next_op += 1;
-            acting.current = Some(Current { id, op: op.clone(), stage: Stage::Judging });
-            return Effect::Judge(id, op);
-        }
-        let acting = acting.clone();
-        let observed = observe::observation(&acting);
-        self.observed(&acting, observed)
-    }
-
-    fn current(&mut self, id: u32, stage: Stage) -> Option<&mut Current> {
-        let Phase::Acting(acting) = &mut self.state.phase else { return None };
-        acting.current.as_mut().filter(|current| current.id == id && current.stage == stage)
-    }
-
-    fn judged(&mut self, id: u32, effect: &str, reason: &str, request: Option<Digest>) -> Effect {
-        let dry = self.state.setup.mode == Mode::DryRun;
-        let setup = Arc::clone(&self.state.setup);
-        let Some(current) = self.current(id, Stage::Judging) else { return Effect::Stop };
-        let op = current.op.clone();
-        match effect {
-            "allow" if dry && changes(&setup, &op) => {
-                self.performed_any(id, &observe::dry(&op, "it would be done"))
-            }
-            "ask" if dry => {
-                self.performed_any(id, &observe::dry(&op, &format!("it would be asked: {reason}")))
-            }
-            "allow" => self.perform(id, op),
-            "ask" => {
-                current.stage = Stage::Asking;
-                let reason = reason.to_owned();
-                self.events.push(Event::AskOpened { op_id: id, op: op.clone(), reason, request });
-                Effect::Ask(id, op)
-            }
-            _ => {
-                let text = format!("Not allowed: {reason}");
-                self.performed_any(id, &Outcome::failed("NotAllowed", text))
-            }
-        }
-    }
-
-    fn answered(&mut self, id: u32, answer: &Answer) -> Effect {
-        // A loop inside this one can come to a question, too, while it is done.
-        let waits = *answer == Answer::Nobody && self.current(id, Stage::Doing).is_some();
-        let stage = if waits { Stage::Doing } else { Stage::Asking };
-        let Some(current) = self.current(id, stage) else { return Effect::Stop };
-        let op = current.op.clone();
-        match answer {
-            Answer::Once | Answer::Always => self.perform(id, op),
-            Answer::Reject(words) if words.is_empty() => {
-                self.performed_any(id, &Outcome::failed("Rejected", "The user said no."))
-            }
-            Answer::Reject(words) => {
-                let text = format!("The user said no: {words}");
-                self.performed_any(id, &Outcome::failed("Rejected", text))
-            }
-            Answer::Nobody => {
-                let message = format!("somebody has to approve: {}", op.describe());
-                self.pause(Status::NeedsApproval, message)
-            }
-        }
-    }
-
-    fn perform(&mut self, id: u32, op: Op) -> Effect {
-        if let Phase::Acting(acting) = &mut self.state.phase
-            && let Some(current) = &mut acting.current
-        {
-            current.stage = Stage::Doing;
-        }
-        match &op {
-            Op::Script { .. } => {
-                self.state.spent.script_runs += 1;
-                self.state.spent.tool_calls += 1;
-            }
-            Op::Tool { .. } => self.state.spent.tool_calls += 1,
-            _ => {}
-        }
-        self.events.push(Event::ActionStarted { op_id: id, op: op.clone() });
-        Effect::Perform(id, op)
-    }
-
-    fn performed(&mut self, id: u32, outcome: &Outcome) -> Effect {
-        // What could not even be judged ends as an outcome too.
-        self.performed_any(id, outcome)
-    }
-
-    fn performed_any(&mut self, id: u32, outcome: &Outcome) -> Effect {
-        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
-        let Some(current) = acting.current.take_if(|current| current.id == id) else {
-            return Effect::Stop;
-        };
-        if let Some(text) = &outcome.skill
-            && outcome.ok
-        {
-            let by_user = matches!(current.op, Op::Load { by: By::User, .. });
-            self.state.loaded.push(LoadedSkill { text: text.clone(), by_user });
-        }
-        acting.done.push((current.op, outcome.clone()));
-        self.next_op()
     }
 
     /// An action is over: the model is told, circles and budgets are looked at.
@@ -399,7 +293,7 @@ impl Step<'_> {
         if self.state.ending.is_none()
             && let Some((budget, limit)) = spent_budget(self.state, self.elapsed_ms)
         {
-            let message = format!("the budget of {limit} {budget} is spent");
+            let message = format!("the budget `{budget}` of {limit} is spent");
             self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });
             self.state.ending =
                 Some(Ending { status: Status::BudgetExhausted, message, begun: false });
@@ -449,47 +343,4 @@ impl Step<'_> {
         self.state.finished = Some(finished);
         Effect::Stop
     }
-}
-
-/// Whether doing it a second time could do what doing it once does not.
-fn changes(setup: &crate::setup::Setup, op: &Op) -> bool {
-    match op {
-        Op::Script { .. } => true,
-        Op::Tool { tool, .. } => {
-            setup.tools.iter().find(|card| card.offer.name == *tool).is_none_or(|card| card.changes)
-        }
-        // A loop of its own has a record of its own, from which it goes on.
-        Op::Load { .. } | Op::Delegate { .. } | Op::Resource { .. } | Op::Search { .. } => false,
-    }
-}
-
-/// The first budget that is spent, and its limit.
-fn spent_budget(state: &State, elapsed_ms: u64) -> Option<(&'static str, u64)> {
-    let (limits, spent) = (&state.setup.limits, &state.spent);
-    let tokens = spent.usage.input + spent.usage.output;
-    let over = |used: u64, limit: u64| used >= limit;
-    if over(spent.turns.into(), limits.turns.into()) {
-        return Some(("turns", limits.turns.into()));
-    }
-    if over(spent.tool_calls.into(), limits.tool_calls.into()) {
-        return Some(("tool calls", limits.tool_calls.into()));
-    }
-    if over(spent.script_runs.into(), limits.script_runs.into()) {
-        return Some(("script runs", limits.script_runs.into()));
-    }
-    if let Some(limit) = limits.tokens.filter(|limit| over(tokens, *limit)) {
-        return Some(("tokens", limit));
-    }
-    limits.wall_ms.filter(|limit| over(elapsed_ms, *limit)).map(|limit| ("milliseconds", limit))
-}
-
-fn add_usage(total: &mut metier_model::Usage, more: &metier_model::Usage) {
-    total.input += more.input;
-    total.output += more.output;
-    total.cache_read += more.cache_read;
-    total.cache_write += more.cache_write;
-    total.reasoning += more.reasoning;
-    total.attempts += more.attempts;
-    total.total_ms += more.total_ms;
-    total.estimated |= more.estimated;
 }

@@ -4,6 +4,7 @@
 //! that it touches are fixed when the policy is asked, and checked again when it is done.
 
 mod doing;
+mod kept;
 mod skills;
 mod tools;
 
@@ -92,7 +93,7 @@ impl Hands for Arc<Workshop> {
             Op::Load { skill, by, arguments } => {
                 skills::load(self, skill, *by, arguments.as_deref())
             }
-            Op::Delegate { skill, by } => skills::leave(self, skill, *by),
+            Op::Delegate { skill, by, .. } => skills::leave(self, skill, *by),
             Op::Resource { skill, path, section } => {
                 skills::resource(self, skill, path, section.as_deref())
             }
@@ -107,17 +108,17 @@ impl Hands for Arc<Workshop> {
 
 impl Workshop {
     /// The skill with this id, as it was when the run began.
-    fn entry(&self, id: &str) -> Result<Arc<Entry>, Outcome> {
+    fn entry(&self, id: &str) -> Result<Arc<Entry>, Box<Outcome>> {
         let entries = self.index.entries().iter().chain(self.index.shadowed());
         let entry = entries.into_iter().find(|entry| entry.id().to_string() == id);
         let Some(entry) = entry else {
             let text = format!("The skill `{id}` is not there any more.");
-            return Err(Outcome::failed("SkillNotFound", text));
+            return Err(Box::new(Outcome::failed("SkillNotFound", text)));
         };
         match self.pinned.get(id) {
             Some(digest) if *digest != entry.digest => {
                 let text = format!("The skill `{id}` has changed since the run began.");
-                Err(Outcome::failed("Changed", text))
+                Err(Box::new(Outcome::failed("Changed", text)))
             }
             _ => Ok(Arc::clone(entry)),
         }

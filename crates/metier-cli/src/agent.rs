@@ -5,6 +5,7 @@
 //! | `model` | the model that the settings and flags name |
 //! | `key` | the key of a provider, from the environment or a program |
 //! | `shop` | the hands of a run: index, policy, tools, machine |
+//! | `own_runs` | which runs this user began |
 //! | `approver` | answers: flags, a person, or nobody |
 //! | `diff` | what a file would become, shown before somebody approves it |
 //! | `signal` | Ctrl-C: once asks the run to stop, twice ends the program |
@@ -15,6 +16,7 @@ pub(crate) mod approver;
 mod diff;
 mod key;
 pub(crate) mod model;
+pub(crate) mod own_runs;
 pub(crate) mod shop;
 pub(crate) mod signal;
 pub(crate) mod typed;

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use metier_policy::{
-    AbsolutePath, ExampleFault, Memory, Places, Policy, PolicyError, TrustedFolders, UnixTime,
+    AbsolutePath, ExampleFault, Invoker, Memory, Places, Policy, PolicyError, TrustedFolders,
+    UnixTime,
 };
-use metier_registry::Scan;
+use metier_registry::{Index, Scan};
 use metier_tools::ground::{absolute, places_of};
 use metier_tools::rules::{failed_examples, layers_of};
-use metier_tools::{Kept, KeptError};
+use metier_tools::{Kept, KeptError, LoadGate};
 
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Fault, Result};
@@ -23,6 +24,26 @@ pub(crate) struct Guard {
     pub(crate) answers: Memory,
     pub(crate) trusted: TrustedFolders,
     pub(crate) now: UnixTime,
+    /// Hosts that flags of this run name.
+    pub(crate) hosts: Vec<String>,
+}
+
+impl Guard {
+    /// The policy as loading asks it.
+    pub(crate) const fn load_gate<'a>(
+        &'a self,
+        index: &'a Index,
+        invoker: Invoker,
+    ) -> LoadGate<'a> {
+        LoadGate {
+            policy: &self.policy,
+            answers: &self.answers,
+            trusted: &self.trusted,
+            now: self.now,
+            invoker,
+            index,
+        }
+    }
 }
 
 impl Context {
@@ -44,7 +65,7 @@ impl Context {
             }
             None => (Memory::default(), TrustedFolders::default()),
         };
-        Ok(Guard { policy, answers, trusted, now: now() })
+        Ok(Guard { policy, answers, trusted, now: now(), hosts: Vec::new() })
     }
 
     /// Checks the examples beside the rules. They are judged in a workspace that is the same

@@ -53,10 +53,7 @@ pub(crate) fn finish(result: Result<Box<dyn Output>, CommandError>, wants_json: 
         Ok(output) if wants_json => print_json(|out| output.json(out)),
         Ok(output) if output.is_raw() => print_raw(|out| output.human(out)),
         Ok(output) => print(|out| output.human(out)),
-        Err(error) if wants_json => {
-            print_json(|out| write_json(&serde_json::json!({ "error": error }), out))
-        }
-        Err(error) => complain(error),
+        Err(error) => tell(error, wants_json),
     };
     // The process ends here; freeing a hundred thousand skills first would only take time.
     std::mem::forget(result);
@@ -103,6 +100,14 @@ impl OrDetected for anstream::ColorChoice {
     fn or_detected(self) -> anstream::ColorChoice {
         if self == Self::Auto { anstream::AutoStream::choice(&io::stdout()) } else { self }
     }
+}
+
+/// Prints an error in the form that is wanted.
+pub(crate) fn tell(error: &CommandError, wants_json: bool) -> io::Result<()> {
+    if wants_json {
+        return print_json(|out| write_json(&serde_json::json!({ "error": error }), out));
+    }
+    complain(error)
 }
 
 fn complain(error: &CommandError) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use metier_skill::Source;
 
-use crate::config::{CatalogFormat, MinTier, OverLongBody, Profile, Provider};
+use crate::config::{CatalogFormat, Config, MinTier, OverLongBody, Profile, Provider};
 use crate::key_path::{Segment, render};
 use crate::layer::{Layer, Scope};
 use crate::resolve::Resolver;
@@ -20,7 +20,8 @@ impl Settings {
     /// [`Scope::Project`]).
     ///
     /// A project's word counts for preferences; limits, budgets, `profile` and the switches under
-    /// `security` it can tighten but not loosen, and a skill it can switch off but not on. Lists
+    /// `security` it can tighten but not loosen, and a skill it can switch off but not on. A model
+    /// that is a file (`scripted`, `replay`) it can neither choose nor name. Lists
     /// and maps are joined: `skill_roots` (project's first), `require_approval_for`, `model.params`
     /// (project's entry wins), `skills`, `permissions` (kept apart).
     pub fn merge(user: Option<&Layer>, project: Option<&Layer>) -> Self {
@@ -81,20 +82,33 @@ fn model(r: &mut Resolver<'_>) -> ModelSettings {
     // A user who chose an endpoint chose where requests go; a project that names another provider
     // would send them elsewhere.
     let pinned = user.is_some_and(|model| model.base_url.is_some() && model.provider.is_some());
-    let provider =
-        r.guard("model.provider", Provider::Router, |_, _| !pinned, |c| c.model.provider);
+    // A file or a record in a clone would be a model that the clone's author wrote.
+    let of_a_file = |provider: &Provider| matches!(provider, Provider::Scripted | Provider::Replay);
+    let provider = r.guard(
+        "model.provider",
+        Provider::Router,
+        |asked, kept| asked != kept && !pinned && !of_a_file(asked),
+        |c| c.model.provider,
+    );
     // A name and parameters are spelled for a provider: under another one they mean nothing.
     let switched = user.and_then(|model| model.provider).is_some_and(|own| own != provider);
     let inherited = r.user.filter(|_| !switched);
+    let asked = r.project.and_then(|layer| layer.config.model.provider);
+    let refused = asked.is_some_and(|asked| asked != provider);
     let whole_user = std::mem::replace(&mut r.user, inherited);
-    let name = r.preference("model.name", None, |c| c.model.name.clone().map(Some));
+    let named = |c: &Config| c.model.name.clone().map(Some);
+    let name = if refused || of_a_file(&provider) {
+        r.guard("model.name", None, |_, _| false, named)
+    } else {
+        r.preference("model.name", None, named)
+    };
     let base_url = r.user_only("model.base_url", None, |c| c.model.base_url.clone().map(Some));
     let key_env = r.user_only("model.key_env", None, |c| c.model.key_env.clone().map(Some));
     let key_command =
         r.user_only("model.key_command", None, |c| c.model.key_command.clone().map(Some));
     let mut params = serde_json::Map::new();
     let mut setters = BTreeMap::new();
-    for layer in [r.user, r.project].into_iter().flatten() {
+    for layer in [r.user, r.project.filter(|_| !refused)].into_iter().flatten() {
         for (key, value) in &layer.config.model.params {
             params.insert(key.clone(), value.clone());
             setters.insert(key, layer);

@@ -7,6 +7,10 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::Duration;
+
+const TRIES: u32 = 10;
+const BETWEEN: Duration = Duration::from_millis(3);
 
 /// A file that is being appended to.
 #[derive(Debug)]
@@ -88,12 +92,17 @@ impl AppendFile {
     }
 }
 
+/// The file with its lock. A process that is just being started shares the lock for a moment, until it
+/// becomes another program; so one try is not enough.
 fn locked(file: File) -> Result<File, AppendError> {
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(AppendError::Busy),
-        Err(TryLockError::Error(error)) => Err(AppendError::Io(error)),
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN),
+            Err(TryLockError::Error(error)) => return Err(AppendError::Io(error)),
+        }
     }
+    Err(AppendError::Busy)
 }
 
 #[cfg(test)]

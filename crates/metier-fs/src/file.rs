@@ -183,6 +183,11 @@ pub fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink())
 }
 
+/// Whether a directory stands at `path` that is no link to one.
+pub fn is_real_dir(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
+}
+
 /// What stands at `path`, a link as itself; `None` where nothing does.
 pub fn entry_kind(path: &Path) -> Option<EntryKind> {
     let kind = fs::symlink_metadata(path).ok()?.file_type();

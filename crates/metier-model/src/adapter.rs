@@ -149,11 +149,13 @@ impl Adapter {
                 sink(StreamEvent::Text(piece.to_owned()));
             };
             let failure = match self.attempt(turn, manner, deadline, &mut out).await {
-                Ok(said) => {
+                Ok((said, sent_bytes)) => {
                     *self.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
                     let total = started.elapsed();
                     let times = (first.unwrap_or(total), total);
-                    return Ok(reply(said, turn, manner, requests, times));
+                    let mut reply = reply(said, turn, manner, requests, times);
+                    reply.usage.sent_bytes = sent_bytes;
+                    return Ok(reply);
                 }
                 Err(failure) => self.told(failure, requests),
             };
@@ -203,13 +205,14 @@ impl Adapter {
         Ok(delay)
     }
 
+    /// What was said, and the bytes that asked for it.
     async fn attempt(
         &self,
         turn: &Turn,
         manner: Manner,
         deadline: Instant,
         out: &mut dyn FnMut(&str),
-    ) -> Result<Said, Failure> {
+    ) -> Result<(Said, u64), Failure> {
         let build = match self.dialect {
             Dialect::OpenAi => openai::request::body,
             Dialect::Anthropic => anthropic::request::body,
@@ -220,6 +223,7 @@ impl Adapter {
             let told = format!("the request cannot be written: {error}");
             Failure::new(ModelErrorKind::Config, told)
         })?;
+        let sent_bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
         let sent = Outgoing {
             client: &self.client,
             url: &self.url,
@@ -230,7 +234,7 @@ impl Adapter {
             deadline,
         };
         let reader = Reader::new(self.dialect, manner.mode, self.reply_limit);
-        http::exchange(sent, reader, out).await
+        http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 
     /// The failure as it may be told: without the key.
@@ -251,9 +255,13 @@ fn reply(
     let usage = said.usage.unwrap_or_else(|| {
         let messages = turn.messages();
         let sent = messages.iter().map(|message| estimate_tokens(&message.text)).sum::<usize>();
+        let schema = match manner.mode {
+            OutputMode::Prompted => 0,
+            _ => estimate_tokens(&turn.schema.to_string()),
+        };
         let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
         Usage {
-            input: count(sent + estimate_tokens(&turn.system)),
+            input: count(sent + estimate_tokens(&turn.system) + schema),
             output: count(estimate_tokens(&said.text)),
             estimated: true,
             ..Usage::default()

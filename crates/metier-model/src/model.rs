@@ -135,6 +135,9 @@ pub struct Usage {
     pub first_ms: u64,
     /// Milliseconds in all.
     pub total_ms: u64,
+    /// Bytes of the request's body as it went out, of the attempt that succeeded; 0 where nothing is
+    /// sent.
+    pub sent_bytes: u64,
 }
 
 /// Why there is no reply.

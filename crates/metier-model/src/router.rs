@@ -16,6 +16,7 @@
 //! | `fill` | a request's things into a command's placeholders |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
+//! | `script` | the same about scripts: a result, or why there is none |
 //!
 //! Ranking comes in through [`Ranker`], because it belongs to the crate that owns the index. Nothing
 //! is tried twice, except what was interrupted, once.
@@ -24,6 +25,7 @@ mod answer;
 mod commands;
 mod fill;
 mod reading;
+mod script;
 mod things;
 
 use std::sync::Arc;
@@ -300,6 +302,9 @@ fn came_of(view: &View, voice: Voice, skill: &LoadedText, last: &Past) -> (Strin
         let says = reading::section(&skill.body, &view.request);
         return (voice.instructions(skill, &says, Some(last)), Ending::Read);
     };
+    if script::is_dry(last) {
+        return (voice.script_dry(skill, relative_path, args), Ending::GaveUp);
+    }
     let ended_well = last.data["exit_code"].as_i64().is_none_or(|code| code == 0)
         && last.data["timed_out"] != serde_json::Value::Bool(true);
     if last.ok && ended_well {

@@ -19,7 +19,7 @@ pub fn decision_schema(tools: &[ToolOffer]) -> Value {
     let actions: Vec<Value> = ACTIONS.iter().flat_map(|spec| variants(spec, tools)).collect();
     object(&DECISION, |name| match name {
         "plan" => nullable(plan()),
-        "plan_update" => nullable(plan_update()),
+        "plan_update" => plan_update(),
         _ => json!({"anyOf": actions}),
     })
 }
@@ -75,23 +75,39 @@ fn plan() -> Value {
     })
 }
 
+/// Either a new plan or a patch: a model that is held to this cannot write both.
 fn plan_update() -> Value {
-    let operation = object(&OPERATION, |name| match name {
-        "op" => json!({"type": "string", "enum": OPERATIONS}),
-        "path" => json!({"type": "string"}),
-        "from" => nullable(json!({"type": "string"})),
+    let nothing = json!({"type": "null"});
+    let update = |replace: &Value, patch: &Value| {
+        object(&PLAN_UPDATE, |name| if name == "replace" { replace.clone() } else { patch.clone() })
+    };
+    let patch = json!({"type": "array", "items": {"anyOf": operations()}});
+    json!({"anyOf": [update(&plan(), &nothing), update(&nothing, &patch), nothing]})
+}
+
+/// The operations of a patch: those that set something, and those that say where it comes from.
+fn operations() -> [Value; 2] {
+    let (moving, setting): (Vec<&str>, Vec<&str>) =
+        OPERATIONS.iter().partition(|op| matches!(**op, "move" | "copy"));
+    let text = || json!({"type": "string"});
+    let set = object(&OPERATION, |name| match name {
+        "op" => json!({"type": "string", "enum": setting}),
+        "path" => text(),
+        "from" => json!({"type": "null"}),
         // A patch may put anything anywhere, but a plan holds nothing else than these.
         _ => json!({"anyOf": [
-            {"type": "string"},
+            text(),
             step(),
-            {"type": "array", "items": {"type": "string"}},
+            {"type": "array", "items": text()},
             {"type": "null"}
         ]}),
     });
-    object(&PLAN_UPDATE, |name| match name {
-        "replace" => nullable(plan()),
-        _ => json!({"type": ["array", "null"], "items": operation}),
-    })
+    let moved = object(&OPERATION, |name| match name {
+        "op" => json!({"type": "string", "enum": moving}),
+        "path" | "from" => text(),
+        _ => json!({"type": "null"}),
+    });
+    [set, moved]
 }
 
 /// An object with these properties and no others.

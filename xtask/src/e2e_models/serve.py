@@ -34,9 +34,6 @@ def llama(port, weights, template):
     # The model's own template knows no tools, and llama.cpp then drops them without a word.
     with open(template, encoding="utf-8") as file:
         params.chat_template = file.read()
-    # So small a model repeats itself until it is cut off, unless that is made costly.
-    params.sampling.temp = 0.0
-    params.sampling.penalty_repeat = 1.2
     server = xllamacpp.Server(params)
     print("listening on", server.listening_address, flush=True)
     while True:

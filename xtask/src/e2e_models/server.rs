@@ -1,4 +1,6 @@
 //! A server on loopback that lives as long as its value: started, waited for, killed on drop.
+//!
+//! It also ends when this process dies without dropping anything: it reads from a pipe of ours.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

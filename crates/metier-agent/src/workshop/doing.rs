@@ -12,9 +12,12 @@ use crate::hands::Doing;
 /// How often the wish to stop is looked at.
 const LOOK: Duration = Duration::from_millis(25);
 
+/// The stream's name and the text.
+type Printed = (String, String);
+
 /// Where output goes while something is done.
 #[derive(Clone, Default)]
-pub(super) struct Live(Arc<Mutex<Option<Sender<(String, String)>>>>);
+pub(super) struct Live(Arc<Mutex<Option<Sender<Printed>>>>);
 
 impl Live {
     pub(super) fn tell(&self, stream: &str, text: &str) {
@@ -25,7 +28,7 @@ impl Live {
         }
     }
 
-    fn set(&self, sender: Option<Sender<(String, String)>>) {
+    fn set(&self, sender: Option<Sender<Printed>>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = sender;
     }
 }
@@ -37,7 +40,7 @@ pub(super) fn call(
     doing: &Doing<'_>,
 ) -> Result<ToolResult, ToolFailure> {
     let cancel = Cancel::new();
-    let (sender, receiver) = channel::<(String, String)>();
+    let (sender, receiver) = channel::<Printed>();
     live.set(Some(sender));
     std::thread::scope(|scope| {
         let cancel = &cancel;
@@ -45,9 +48,11 @@ pub(super) fn call(
             loop {
                 match receiver.recv_timeout(LOOK) {
                     Ok((stream, text)) => (doing.output)(&stream, &text),
-                    Err(RecvTimeoutError::Timeout) if (doing.stop)() => cancel.cancel(),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return,
+                }
+                if (doing.stop)() {
+                    cancel.cancel();
                 }
             }
         });

@@ -135,11 +135,11 @@ fn guarded(
     shop: &Arc<Workshop>,
     id: &str,
     by: By,
-    read: impl FnOnce(&Entry, &str) -> Result<Outcome, Outcome> + Send + 'static,
+    read: impl FnOnce(&Entry, &str) -> Result<Outcome, Box<Outcome>> + Send + 'static,
 ) -> Judged {
     let entry = match shop.entry(id) {
         Ok(entry) => entry,
-        Err(outcome) => return Judged::impossible(outcome),
+        Err(outcome) => return Judged::impossible(*outcome),
     };
     let own = [loaded_skill(&entry)];
     let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
@@ -149,7 +149,7 @@ fn guarded(
         shop.policy.decide(&by_name, &Situation { loaded: &own, memory: &nothing, now: now() });
     if decision.effect != Effect::Ask {
         let id = id.to_owned();
-        let ready: Ready = Box::new(move |_| read(&entry, &id).unwrap_or_else(|refused| refused));
+        let ready: Ready = Box::new(move |_| read(&entry, &id).unwrap_or_else(|refused| *refused));
         return judged(&decision, &by_name, ready);
     }
     let answers = shop.answers().clone();
@@ -170,7 +170,7 @@ fn guarded(
     let (id, shop, asked) = (id.to_owned(), Arc::clone(shop), request.clone());
     let ready: Ready = Box::new(move |doing| {
         shop.remember(&asked, doing.answer);
-        let outcome = read(&entry, &id).unwrap_or_else(|refused| refused);
+        let outcome = read(&entry, &id).unwrap_or_else(|refused| *refused);
         let judged = asked.skill.as_ref().map(|skill| skill.digest);
         if outcome.ok && content_digest(&entry).ok() != judged {
             return Outcome::failed(
@@ -183,6 +183,6 @@ fn guarded(
     judged(&decision, &request, ready)
 }
 
-fn refused(error: &LoadError) -> Outcome {
-    Outcome::failed(error.code(), format!("{error}; {}", error.help()))
+fn refused(error: &LoadError) -> Box<Outcome> {
+    Box::new(Outcome::failed(error.code(), format!("{error}; {}", error.help())))
 }

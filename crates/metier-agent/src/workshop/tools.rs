@@ -7,16 +7,16 @@ use std::sync::Arc;
 use metier_fs::WorkRoot;
 use metier_policy::{Effect, Invoker, LoadedSkill, Permission, Request, Situation, Subject};
 use metier_registry::Entry;
-use metier_skill::{RelPath, Source};
+use metier_skill::{Digest, RelPath, Source};
 use metier_tools::ground::{absolute, acting_skill, loaded_skill};
 use metier_tools::{
     DeleteFile, FailureCode, FolderStore, Grep, HostList, ListDir, NetworkRequest, NetworkSettings,
-    Planned, ReadFile, RunCommand, RunScript, ToolFailure, ToolGate, Toolbox, Trash, Verdict,
-    Workplace, WriteFile,
+    Planned, ReadFile, RunCommand, RunScript, Screen, ToolFailure, ToolGate, Toolbox, Trash,
+    Verdict, Workplace, WriteFile,
 };
 use serde_json::{Map, Value, json};
 
-use super::{Workshop, doing, failed, judged, now};
+use super::{Workshop, doing, failed, judged, kept, now};
 use crate::hands::{Judged, Ready};
 use crate::op::{Outcome, Text};
 use crate::setup::ToolCard;
@@ -36,11 +36,15 @@ pub(super) fn script(
     };
     let entry = match shop.entry(id) {
         Ok(entry) => entry,
-        Err(outcome) => return Judged::impossible(outcome),
+        Err(outcome) => return Judged::impossible(*outcome),
+    };
+    let known = match entries(shop, loaded) {
+        Ok(known) => known,
+        Err(outcome) => return Judged::impossible(*outcome),
     };
     let is_blind = machine.workspace.is_none();
     let passed: Vec<String> = args.iter().map(|word| as_path(word, &shop.working_dir)).collect();
-    let toolbox = Toolbox::new().with(RunScript::new(machine, entries(shop, loaded)));
+    let toolbox = Toolbox::new().with(RunScript::new(machine, known));
     let arguments = json!({"skill": id, "relative_path": path, "args": passed});
     let mut judgement = plan_and_judge(
         shop,
@@ -100,7 +104,7 @@ pub(super) fn call(
 ) -> Judged {
     let entry = match skill.map(|id| shop.entry(id)).transpose() {
         Ok(entry) => entry,
-        Err(outcome) => return Judged::impossible(outcome),
+        Err(outcome) => return Judged::impossible(*outcome),
     };
     let toolbox = match shop.toolbox(loaded, tool) {
         Ok(toolbox) => toolbox,
@@ -123,15 +127,18 @@ fn plan_and_judge(
         Ok(planned) => planned,
         Err(failure) => return Judged::impossible(failed(&failure)),
     };
-    let acting = match skill.map(|entry| acting_skill(entry, &shop.trusted)).transpose() {
-        Ok(acting) => acting,
-        Err(_) => {
-            let text = "The content of the skill cannot be told, so nothing is done for it.";
-            return Judged::impossible(Outcome::failed("NotAllowed", text));
-        }
+    let Ok(acting) = skill.map(|entry| acting_skill(entry, &shop.trusted)).transpose() else {
+        let text = "The content of the skill cannot be told, so nothing is done for it.";
+        return Judged::impossible(Outcome::failed("NotAllowed", text));
     };
-    let known: Vec<LoadedSkill> =
-        entries(shop, loaded).iter().map(|entry| loaded_skill(entry)).collect();
+    let known: Vec<LoadedSkill> = match entries(shop, loaded) {
+        Ok(known) => known.iter().map(|entry| loaded_skill(entry)).collect(),
+        Err(outcome) => return Judged::impossible(*outcome),
+    };
+    if planned.touches().iter().any(|touch| shop.is_foreign_record(touch)) {
+        let text = "The records of other runs are not read in a run.";
+        return Judged::impossible(Outcome::failed("NotAllowed", text));
+    }
     let gate = ToolGate {
         policy: Arc::clone(&shop.policy),
         answers: Arc::new(shop.answers().clone()),
@@ -149,17 +156,27 @@ fn plan_and_judge(
     let decision = gate.policy.decide(&request, &situation);
     let (shop, asked) = (Arc::clone(shop), request.clone());
     let name = planned.tool().name();
+    // What is approved beforehand is this call: a rule is about a file, an approval about what is
+    // written into it.
+    let call = Digest::of_parts([
+        request.digest().as_bytes().as_slice(),
+        planned.arguments().to_string().as_bytes(),
+    ]);
     let ready: Ready = Box::new(move |doing| {
         shop.remember(&asked, doing.answer);
-        done(&shop, planned, gate.screen(name), doing)
+        let (screen, shop_too) = (gate.screen(name), Arc::clone(&shop));
+        let screen: Screen =
+            Arc::new(move |touch| !shop_too.is_foreign_record(touch) && screen(touch));
+        done(&shop, planned, screen, doing)
     });
-    judged(&decision, &request, ready)
+    let judgement = judged(&decision, &request, ready);
+    Judged { request: Some(call), ..judgement }
 }
 
 fn done(
     shop: &Workshop,
     planned: Planned,
-    screen: metier_tools::Screen,
+    screen: Screen,
     doing: &crate::hands::Doing<'_>,
 ) -> Outcome {
     let answer = planned
@@ -168,6 +185,7 @@ fn done(
     match answer {
         Err(failure) => failed(&failure),
         Ok(result) => {
+            let result = kept::with_run(shop, result);
             // A script that fails was run, but what it was run for was not done.
             let code = result.data.get("exit_code").and_then(Value::as_i64);
             let ran_badly = result.data.get("exit_code").is_some() && code != Some(0);
@@ -184,8 +202,10 @@ fn done(
     }
 }
 
-fn entries(shop: &Workshop, loaded: &[String]) -> Vec<Arc<Entry>> {
-    loaded.iter().filter_map(|id| shop.entry(id).ok()).collect()
+/// The skills that the run has loaded. One that changed meanwhile stands in the context with a ceiling
+/// that nobody knows any more: then nothing is done.
+fn entries(shop: &Workshop, loaded: &[String]) -> Result<Vec<Arc<Entry>>, Box<Outcome>> {
+    loaded.iter().map(|id| shop.entry(id)).collect()
 }
 
 impl Workshop {
@@ -236,12 +256,16 @@ impl Workshop {
         let root = WorkRoot::open(&self.workspace).map_err(|error| {
             ToolFailure::new(FailureCode::IoError, format!("the workspace: {error}"))
         })?;
-        let store = FolderStore::new(self.observations.clone(), "observations/");
+        let prefix = format!("{}/", self.shown_observations());
+        let store = FolderStore::new(self.observations.clone(), &prefix);
         let mut place = Workplace::new(root)
             .with_store(Arc::new(store))
             .with_cap(self.cap)
             .with_secrets(Arc::clone(&self.secrets));
-        for entry in entries(self, loaded) {
+        let known = entries(self, loaded).map_err(|outcome| {
+            ToolFailure::new(FailureCode::Changed, outcome.text.as_str().to_owned())
+        })?;
+        for entry in known {
             if entry.source != Source::Builtin {
                 place = place.with_skill(entry.name().as_str(), &entry.path)?;
             }

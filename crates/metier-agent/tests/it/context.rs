@@ -45,8 +45,8 @@ fn the_prompt_of_a_turn_continues_that_of_the_turn_before_but_for_its_tail() {
     let seen = model.seen.into_inner().expect("whole");
     assert_eq!(seen.len(), 5);
     let whole = |(system, messages, tail): &(String, Vec<Message>, String)| {
-        let text: String =
-            messages.iter().map(|m| format!("{:?}:{}\n\n", m.role, m.text)).collect();
+        let told = messages.iter().map(|m| format!("{:?}:{}\n\n", m.role, m.text));
+        let text = told.collect::<Vec<_>>().concat();
         let text =
             text.trim_end().strip_suffix(tail.as_str()).expect("the tail is last").trim_end();
         format!("{system}{text}")
@@ -104,6 +104,21 @@ fn a_long_context_shortens_old_observations_and_keeps_skills_and_the_latest() {
     assert!(last.contains("read user:pdf/long.md | ok | shortened"));
     let third = seen[2].1.iter().map(|message| message.text.as_str()).collect::<String>();
     assert!(third.contains("long text."), "what was not seen yet is never shortened");
+}
+
+#[test]
+fn a_reply_that_is_too_long_and_old_decisions_do_not_fill_the_context() {
+    let long = json!({"action": {"type": "call_tool", "tool": "write_file",
+        "args": {"path": "a", "content": "words ".repeat(2000)}}});
+    let model =
+        watched(json!([{"raw": "noise ".repeat(60_000)}, long, resource("a.md"), answer("x")]));
+    run(&model, FakeHands::default(), &Yes, |setup| setup.limits.prompt_tokens = 1500);
+    let seen = model.seen.into_inner().expect("whole");
+    let sizes: Vec<usize> =
+        seen.iter().map(|(_, messages, _)| messages.iter().map(|m| m.text.len()).sum()).collect();
+    assert!(sizes[1] < 5_000, "an invalid reply is quoted in part: {sizes:?}");
+    assert!(sizes[2] > 10_000, "a decision is whole at first: {sizes:?}");
+    assert!(sizes[3] < 5_000, "later its beginning is enough: {sizes:?}");
 }
 
 #[test]

@@ -127,6 +127,7 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
         limits: RunLimits::default(),
         denied: Vec::new(),
         mode: Mode::Real,
+        is_inner: false,
         index_hash: Digest::of(b"index"),
         skills: ids.iter().map(|id| card(id)).collect(),
     }

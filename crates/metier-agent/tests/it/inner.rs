@@ -59,3 +59,119 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
     assert!(setup.limits.turns < 12, "its budget is its own");
     assert_eq!(setup.chosen[0].id, "user:sub-research");
 }
+
+fn two(inner: serde_json::Value) -> Two {
+    Two {
+        outer: scripted(json!([select(&["sub-research"]), answer("all done")])),
+        inner: scripted(inner),
+    }
+}
+
+/// Counts what it is asked.
+#[derive(Default)]
+struct Asked(std::sync::Mutex<Vec<String>>);
+
+impl metier_agent::Approver for Asked {
+    fn answer(
+        &self,
+        question: &metier_agent::Question<'_>,
+        _: &(dyn Fn() -> bool + Sync),
+    ) -> (metier_agent::Answer, String) {
+        self.0.lock().expect("whole").push(question.op.describe());
+        (metier_agent::Answer::Once, "test".to_owned())
+    }
+}
+
+#[test]
+fn what_lets_a_subagent_begin_lets_its_skill_be_loaded() {
+    let runs = tempfile::tempdir().expect("dir");
+    let model = two(json!([answer("found it")]));
+    let hands = FakeHands { ask: vec!["delegate to", "load user:sub"], ..FakeHands::default() };
+    let asked = Asked::default();
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &asked,
+        observer: &Unheard,
+        stop: &|| false,
+    };
+    let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
+    let state = agent.run(&folder, setup(&model.outer)).expect("runs");
+    assert_eq!(state.finished().expect("ended").status, Status::Completed);
+    assert_eq!(*asked.0.lock().expect("whole"), ["delegate to user:sub-research"]);
+}
+
+#[test]
+fn what_a_subagent_spends_is_spent_by_the_run() {
+    let runs = tempfile::tempdir().expect("dir");
+    let model = two(json!([call("read_file", json!({"path": "a"})), answer("found it")]));
+    let hands = FakeHands::default();
+    let agent =
+        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
+    let state = agent.run(&folder, setup(&model.outer)).expect("runs");
+    assert_eq!((state.spent().turns, state.spent().tool_calls), (2, 1));
+    let inner = runs_in(&folder.path().join("inner"))[0].summary().expect("reads").spent.usage;
+    assert!(inner.input > 0 && state.spent().usage.input > inner.input);
+}
+
+#[test]
+fn a_question_inside_a_subagent_waits_and_goes_on() {
+    let runs = tempfile::tempdir().expect("dir");
+    let model = two(json!([call("write_file", json!({"path": "a"})), answer("found it")]));
+    let hands = FakeHands { ask: vec!["write_file", "delegate to"], ..FakeHands::default() };
+    let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
+    let only_outside = OnlyOnce(std::sync::atomic::AtomicBool::new(true));
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &only_outside,
+        observer: &Unheard,
+        stop: &|| false,
+    };
+    let waits = agent.run(&folder, setup(&model.outer)).expect("runs");
+    assert_eq!(waits.finished().expect("ended").status, Status::NeedsApproval);
+    let asked = Asked::default();
+    let state = Agent { approver: &asked, ..agent }.resume(&folder).expect("resumes");
+    assert_eq!(state.finished().expect("ended").status, Status::Completed);
+    assert_eq!(
+        *asked.0.lock().expect("whole"),
+        ["write_file {\"path\":\"a\"}"],
+        "what was answered outside is not asked again"
+    );
+}
+
+/// Yes to the first question, nobody for the rest.
+struct OnlyOnce(std::sync::atomic::AtomicBool);
+
+impl metier_agent::Approver for OnlyOnce {
+    fn answer(
+        &self,
+        _: &metier_agent::Question<'_>,
+        _: &(dyn Fn() -> bool + Sync),
+    ) -> (metier_agent::Answer, String) {
+        let first = self.0.swap(false, std::sync::atomic::Ordering::Relaxed);
+        let answer = if first { metier_agent::Answer::Once } else { metier_agent::Answer::Nobody };
+        (answer, "test".to_owned())
+    }
+}
+
+#[test]
+fn a_person_who_calls_a_subagent_gets_one() {
+    let runs = tempfile::tempdir().expect("dir");
+    let model = Two {
+        outer: scripted(json!([answer("all done")])),
+        inner: scripted(json!([answer("found it")])),
+    };
+    let hands = FakeHands::default();
+    let agent =
+        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
+    let mut setup = setup(&model.outer);
+    let arguments = Some("the north".to_owned());
+    setup.chosen = vec![metier_agent::Chosen { id: "user:sub-research".to_owned(), arguments }];
+    agent.run(&folder, setup).expect("runs");
+    let inner = runs_in(&folder.path().join("inner"));
+    assert_eq!(inner.len(), 1);
+    assert_eq!(inner[0].setup().expect("reads").chosen[0].arguments.as_deref(), Some("the north"));
+}

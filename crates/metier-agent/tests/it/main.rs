@@ -1,5 +1,10 @@
 //! The loop without disk, process or network, and its record on disk.
 //! One module for each thing that a run promises.
+#![expect(
+    clippy::expect_used,
+    clippy::needless_pass_by_value,
+    reason = "a test says what it relies on; its JSON is made where it is handed over"
+)]
 
 mod behaviour;
 mod budgets;

@@ -149,6 +149,33 @@ fn a_run_that_somebody_stops_goes_on_later() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test tampers with files")]
+fn nobody_goes_on_from_a_record_that_was_tampered_with() {
+    let runs = tempfile::tempdir().expect("dir");
+    let (model, hands) = (model(), FakeHands { ask: vec!["run "], ..FakeHands::default() });
+    let whole = folder(runs.path(), "whole");
+    let alone = Agent { approver: &Nobody, ..agent(&model, &hands) };
+    alone.run(&whole, setup(&model)).expect("runs");
+    for file in ["setup.json", "index.json"] {
+        let path = whole.path().join(file);
+        let before = fs::read_to_string(&path).expect("reads");
+        fs::write(&path, before.replace("\"tool_calls\": 30", "\"tool_calls\": 99") + " ")
+            .expect("writes");
+        let error = agent(&model, &hands).resume(&whole).expect_err("refused");
+        assert_eq!(error.code(), "record-broken", "{file}");
+        fs::write(&path, before).expect("writes");
+    }
+    let events = fs::read(whole.events_file()).expect("reads");
+    let lines: Vec<&[u8]> = events.split_inclusive(|byte| *byte == b'\n').collect();
+    fs::write(whole.events_file(), lines[..lines.len() - 3].concat()).expect("writes");
+    let error = agent(&model, &hands).resume(&whole).expect_err("its end was cut off");
+    assert_eq!(error.code(), "record-broken");
+    fs::write(whole.events_file(), events).expect("writes");
+    let state = agent(&model, &hands).resume(&whole).expect("resumes");
+    assert_eq!(state.finished().expect("ended").status, Status::Completed);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test tampers with files")]
 fn a_torn_last_line_is_cut_off_and_a_changed_record_is_refused() {
     let runs = tempfile::tempdir().expect("dir");
     let (model, hands) = (model(), FakeHands::default());

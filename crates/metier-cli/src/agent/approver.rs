@@ -3,7 +3,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use metier_agent::{Answer, Approver, Op, Question};
 use metier_skill::Digest;
@@ -36,6 +36,8 @@ pub(crate) struct Answers<'a> {
     pub(crate) workspace: PathBuf,
     pub(crate) watcher: &'a dyn Watcher,
     pub(crate) typed: &'a Typed,
+    /// The request that nobody answered, of this run or of a loop inside it.
+    pub(crate) open: &'a Mutex<Option<Digest>>,
 }
 
 impl Approver for Answers<'_> {
@@ -57,6 +59,7 @@ impl Approver for Answers<'_> {
         if given != Answer::Nobody {
             return (given, "user".to_owned());
         }
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = question.request;
         if let Some(digest) = question.request {
             self.note(digest);
         }
@@ -67,7 +70,7 @@ impl Approver for Answers<'_> {
 impl Answers<'_> {
     /// Whether this request was approved, for one use: what was printed once lets one run pass.
     fn take(&self, digest: Digest) -> bool {
-        let mut approved = self.approve.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut approved = self.approve.lock().unwrap_or_else(PoisonError::into_inner);
         if approved.is_none_or(|approved| approved != digest) {
             return false;
         }
@@ -100,7 +103,12 @@ impl Answers<'_> {
             let _ = write!(out, "{diff}");
         }
         loop {
-            let keys = "[y]es once, [a]lways for this content, [n]o, [e]xplain:";
+            let keys = match question.op {
+                Op::Tool { skill: None, .. } => {
+                    "[y]es once, [a]lways for this target, [n]o, [e]xplain:"
+                }
+                _ => "[y]es once, [a]lways for this content, [n]o, [e]xplain:",
+            };
             let Some(answer) = self.typed(keys, stop) else { return Answer::Nobody };
             match answer.to_lowercase().as_str() {
                 "y" | "yes" => return Answer::Once,
@@ -136,7 +144,8 @@ fn explained(question: &Question<'_>) -> String {
     let digest = question.request.map(|digest| digest.to_string()).unwrap_or_default();
     format!(
         "{}\n  because: {}\n  request: {digest}\n  `once` lets this pass; `always` also remembers it \
-         for this content of the skill (`metier permissions` lists and forgets); `metier explain` \
+         for this content of the skill or, where none is named, for this file or command \
+         (`metier permissions` lists and forgets); `metier explain` \
          names every rule",
         safe_lines(&operation),
         safe(question.reason),

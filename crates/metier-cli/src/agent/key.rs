@@ -6,19 +6,23 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use metier_config::ModelSettings;
 use metier_model::Key;
 
-use crate::context::{Context, promised_variable};
+use crate::context::promised_variable;
 use crate::error::{CommandError, Result};
 use crate::render::safe;
 
 /// How long a program may take to print a key; somebody may have to unlock a store first.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const LARGEST: u64 = 16 * 1024;
 
-/// The key for a provider; `usual` is the variable that its own tools read.
-pub(crate) fn key(context: &Context, usual: &str) -> Result<Key> {
-    let settings = &context.settings.model;
+/// The key for a provider; `usual` is the variable that its own tools read. `settings` are the user's
+/// for this very provider: what opens one provider is no business of another.
+pub(crate) fn key(settings: Option<&ModelSettings>, usual: &str) -> Result<Key> {
+    let Some(settings) = settings else {
+        return Ok(usual_key(usual));
+    };
     if let Some([program, args @ ..]) = settings.key_command.as_deref() {
         return printed_by(program, args);
     }
@@ -29,7 +33,11 @@ pub(crate) fn key(context: &Context, usual: &str) -> Result<Key> {
             CommandError::failed("no-key", message).help("set it, or name another variable")
         });
     }
-    Ok(promised_variable(usual).map(Key::new).unwrap_or_default())
+    Ok(usual_key(usual))
+}
+
+fn usual_key(name: &str) -> Key {
+    promised_variable(name).map(Key::new).unwrap_or_default()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the user's own program, outside any sandbox")]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use metier_agent::Event;
-use metier_config::Provider;
+use metier_config::{Provider, Scope};
 use metier_model::router::Router;
 use metier_model::{Anthropic, Endpoint, Model, ModelError, ModelInfo, OpenAi, Replay, Scripted};
 use metier_registry::routing::SkillRanker;
@@ -12,6 +12,7 @@ use metier_registry::routing::SkillRanker;
 use super::key::key;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
+use crate::output::remark;
 use crate::render::safe;
 
 /// The largest script of a scripted model.
@@ -22,9 +23,12 @@ pub(crate) fn model(context: &Context, wanted: Option<&str>) -> Result<Arc<dyn M
     let settings = &context.settings.model;
     let (provider, name) = match wanted {
         Some(text) => parse(text)?,
-        None => (settings.provider, None),
+        None => {
+            tell_choice(context);
+            (settings.provider, None)
+        }
     };
-    // A name and an address are spelled for a provider: under another one they mean nothing.
+    // A name, an address and a key belong to a provider: under another one they mean nothing.
     let is_own = provider == settings.provider;
     let name = name.or_else(|| settings.name.clone().filter(|_| is_own));
     match provider {
@@ -44,7 +48,7 @@ pub(crate) fn model(context: &Context, wanted: Option<&str>) -> Result<Arc<dyn M
                 ("anthropic", "ANTHROPIC_API_KEY")
             };
             let mut endpoint = Endpoint::new(name.ok_or_else(|| needs_name(word, "MODEL"))?);
-            endpoint.key = key(context, usual)?;
+            endpoint.key = key(Some(settings).filter(|_| is_own), usual)?;
             if is_own {
                 endpoint.base_url.clone_from(&settings.base_url);
                 endpoint.params.clone_from(&settings.params);
@@ -57,6 +61,26 @@ pub(crate) fn model(context: &Context, wanted: Option<&str>) -> Result<Arc<dyn M
         }
         _ => Err(CommandError::usage("this provider is not known to this version")),
     }
+}
+
+/// Says that the project's file, not the user, chose who is asked: a clone must not do that in
+/// silence.
+fn tell_choice(context: &Context) {
+    let project = context.config_files.iter().find(|file| file.scope == Scope::Project);
+    let chosen = context.settings.explain().iter().find(|row| row.key_path == "model.provider");
+    let (Some(file), Some(row)) = (project, chosen) else { return };
+    if row.origin != safe(&file.path.to_string_lossy()) {
+        return;
+    }
+    let provider = row.value.as_str().unwrap_or_default();
+    let name = context.settings.model.name.as_ref().map(|name| format!(":{}", safe(name)));
+    let place = file.path.strip_prefix(&context.working_dir).unwrap_or(&file.path);
+    let line = row.line.map_or_else(String::new, |line| format!(":{line}"));
+    remark(&format!(
+        "the project chose {provider}{} ({}{line})",
+        name.unwrap_or_default(),
+        safe(&place.to_string_lossy()),
+    ));
 }
 
 /// The model as a later command names it: a script is found by its file, not by what it calls itself.

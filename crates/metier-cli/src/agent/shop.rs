@@ -11,7 +11,7 @@ use metier_agent::workshop::{LiveOutput, MachineMaker, Made};
 use metier_agent::{RunFolder, RunLimits, Workshop};
 use metier_config::Scope;
 use metier_loader::ResourceLimits;
-use metier_policy::{Effect, Layer, Permission, PlacedRule, Policy, Rule, RuleSource};
+use metier_policy::{Effect, Layer, Permission, PlacedRule, Rule, RuleSource};
 use metier_registry::Scan;
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
 use metier_tools::script::sweep;
@@ -21,6 +21,7 @@ use crate::commands::exec::{is_secret, least_tier, search_path};
 use crate::context::{Context, FindArgs, own_binary, promised_variable};
 use crate::error::{CommandError, Result};
 use crate::guard::{Guard, unusable};
+use crate::output::remark;
 use crate::render::safe;
 
 /// Rules for one run, as they were typed: `PERMISSION` or `PERMISSION:PATTERN`.
@@ -59,8 +60,9 @@ pub(crate) fn guarded(
             let told = unusable(&error);
             CommandError { exit: crate::error::Exit::Usage, ..told }
         })?;
-        guard.policy = with_layer(guard.policy, layer);
+        guard.policy = guard.policy.with_layer(layer);
     }
+    guard.hosts = rules.allow.iter().filter_map(|text| host(text)).map(str::to_owned).collect();
     Ok(guard)
 }
 
@@ -77,8 +79,14 @@ fn is_known(flag: &str, text: &str) -> Result<()> {
     ))
 }
 
-fn with_layer(policy: Policy, layer: Layer) -> Policy {
-    policy.with_layer(layer)
+/// The host that a rule is about.
+fn host(text: &str) -> Option<&str> {
+    let (permission, pattern) = text.split_once(':')?;
+    is_network(permission).then_some(pattern)
+}
+
+fn is_network(permission: &str) -> bool {
+    matches!(permission, "network" | "network_request")
 }
 
 /// The hands for a run that is recorded in `folder`.
@@ -97,9 +105,10 @@ pub(crate) fn workshop(
         .filter(|file| file.scope == Scope::User)
         .flat_map(|file| &file.rules)
         .map(|placed| &placed.rule)
-        .filter(|rule| matches!(rule.permission.as_str(), "network" | "network_request"))
+        .filter(|rule| is_network(&rule.permission))
         .filter(|rule| rule.effect != metier_config::Effect::Deny)
-        .map(|rule| rule.pattern.clone());
+        .map(|rule| rule.pattern.clone())
+        .chain(guard.hosts);
     let variables: BTreeMap<String, String> = settings
         .execution
         .env
@@ -187,6 +196,14 @@ impl Parts {
             count: AtomicU64::new(0),
             output: Some(output),
         })
+    }
+}
+
+/// Says that a flag asks for more turns than the settings let a run have.
+pub(crate) fn tell_turns(context: &Context, max_turns: Option<u32>) {
+    let most = context.settings.budgets.turns;
+    if let Some(asked) = max_turns.filter(|asked| *asked > most) {
+        remark(&format!("`--max-turns {asked}` is more than `budgets.turns` allows: {most} turns"));
     }
 }
 

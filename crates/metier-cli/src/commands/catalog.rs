@@ -10,7 +10,7 @@ use metier_config::CatalogFormat;
 use metier_policy::Invoker;
 use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Format, Placed, Shown};
 use metier_registry::roots::repository_top;
-use metier_tools::{LoadGate, SkillShelf};
+use metier_tools::SkillShelf;
 use serde_json::json;
 
 use crate::context::{Context, FindArgs};
@@ -140,14 +140,7 @@ pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Outpu
         turn: args.turn,
     };
     let guard = context.guard(&args.find, &scan)?;
-    let gate = LoadGate {
-        policy: &guard.policy,
-        answers: &guard.answers,
-        trusted: &guard.trusted,
-        now: guard.now,
-        invoker: Invoker::Model,
-        index: &scan.index,
-    };
+    let gate = guard.load_gate(&scan.index, Invoker::Model);
     let cataloger = Cataloger::new(&scan.index, &|entry| gate.denied(entry));
     let catalog = cataloger.catalog(&wanted, &SkillShelf::new(&scan.index));
     Ok(Box::new(Listed { catalog, budget, explain: args.explain }))

@@ -11,7 +11,6 @@ use metier_loader::{
 };
 use metier_policy::{Effect, Invoker};
 use metier_registry::{Entry, Scan};
-use metier_tools::LoadGate;
 use metier_tools::shelf::file_names;
 
 use crate::commands::content::{files_of, find};
@@ -111,14 +110,7 @@ pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>>
 /// reason: it is the user who looks.
 fn allowed(args: &ReadArgs, context: &Context, scan: &Scan, entry: &Entry) -> Result<()> {
     let guard = context.guard(&args.find, scan)?;
-    let gate = LoadGate {
-        policy: &guard.policy,
-        answers: &guard.answers,
-        trusted: &guard.trusted,
-        now: guard.now,
-        invoker: Invoker::User,
-        index: &scan.index,
-    };
+    let gate = guard.load_gate(&scan.index, Invoker::User);
     let Some(decision) = gate.decision(entry).filter(|found| found.effect == Effect::Deny) else {
         return Ok(());
     };

@@ -65,5 +65,5 @@ pub(crate) fn run(args: &ResumeArgs, context: &Context, json: bool) -> Result<Bo
     };
     let session = Session::new(context, &how, &args.find, json)?;
     let state = session.resume(&folder, args.approve)?;
-    end(context, &folder, &state, &session, json)
+    Ok(end(context, &folder, &state, &session, json))
 }

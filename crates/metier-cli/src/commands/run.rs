@@ -14,6 +14,7 @@ use clap::Args;
 pub(crate) use self::ending::end;
 pub(crate) use self::session::{Session, Wanted, told};
 use crate::agent::approver::Who;
+use crate::agent::shop::tell_turns;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::Output;
@@ -64,8 +65,8 @@ pub(crate) struct HowArgs {
     /// Never ask: stop at the first question, with exit code 3.
     #[arg(long, conflicts_with = "yes")]
     pub(crate) no_input: bool,
-    /// At most so many decisions of the model.
-    #[arg(long, value_name = "N")]
+    /// At most so many decisions, besides a last turn to answer; not more than `budgets.turns`.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     /// Allow this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated).
     #[arg(long, value_name = "RULE")]
@@ -97,9 +98,10 @@ const REQUEST_BYTES: u64 = 1 << 20;
 pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let request = request(&args.request)?;
     let session = Session::new(context, &args.how, &args.find, json)?;
+    tell_turns(context, args.how.max_turns);
     let wanted = Wanted { request: &request, earlier: "", skills: &args.how.skills };
     let (folder, state) = session.run(&wanted)?;
-    end(context, &folder, &state, &session, json)
+    Ok(end(context, &folder, &state, &session, json))
 }
 
 fn request(words: &[String]) -> Result<String> {

@@ -89,7 +89,7 @@ fn a_second_request_knows_the_first_and_keeps_its_skills() {
             answer("Third."),
         ];
         let server = Server::start(move |at, _| dialect.decides(&turns[at.min(3)]));
-        dialect.configure(&home, &server.url(), json!({}));
+        dialect.configure(&home, &server.url(), &json!({}));
         let mut session = Session::start(&home, &[]);
         session.says("greet me with manners");
         assert_eq!(session.answer(), "Hello, hello. [End of Answer 1]");
@@ -122,7 +122,7 @@ fn ctrl_c_stops_the_request_and_not_the_session() {
         0 => Answer::silence(),
         _ => dialect.decides(&answer("the second one")),
     });
-    dialect.configure(&home, &server.url(), json!({}));
+    dialect.configure(&home, &server.url(), &json!({}));
     let mut session = Session::start(&home, &[]);
     session.says("the first one hangs");
     asked_so_far(&server, 1);
@@ -143,7 +143,7 @@ fn ctrl_c_while_nothing_is_worked_on_ends_the_session() {
     let home = project();
     let dialect = DIALECTS[0];
     let server = Server::start(move |_, _| dialect.decides(&answer("done")));
-    dialect.configure(&home, &server.url(), json!({}));
+    dialect.configure(&home, &server.url(), &json!({}));
     let mut session = Session::start(&home, &[]);
     session.says("one");
     assert_eq!(session.answer(), "done");
@@ -171,10 +171,10 @@ fn a_session_through_a_pipe_stops_at_no_question_and_goes_on_with_the_next() {
 fn files_and_flags_hold_for_every_request_of_a_session() {
     let home = project();
     let dialect = DIALECTS[1];
-    let write = || call("write_file", json!({"path": "out.txt", "content": "x"}));
+    let write = || call("write_file", &json!({"path": "out.txt", "content": "x"}));
     let turns = [write(), answer("one"), write(), answer("two")];
     let server = Server::start(move |at, _| dialect.decides(&turns[at.min(3)]));
-    dialect.configure(&home, &server.url(), json!({}));
+    dialect.configure(&home, &server.url(), &json!({}));
     let mut session = Session::start(&home, &["--yes", "--deny", "write_file"]);
     for said in ["one", "two"] {
         session.says(said);

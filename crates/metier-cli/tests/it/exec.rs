@@ -128,7 +128,7 @@ fn the_printed_command_lets_odd_arguments_pass_as_they_were() {
     assert!(!command.contains(['\u{1b}', '\u{202e}']), "it could deceive who pastes it: {command}");
     let line = command.trim().replacen("metier", METIER, 1);
     let passed = TestHome::finish(home.command("sh").args(["-c", &line]));
-    let expected: String = odd.iter().map(|word| format!("<{word}>")).collect();
+    let expected = odd.iter().map(|word| format!("<{word}>")).collect::<Vec<_>>().concat();
     assert_eq!((passed.code, passed.stdout.as_str()), (0, expected.as_str()), "{command}");
 }
 

@@ -228,7 +228,7 @@ fn a_trace_has_the_spans_of_the_conventions() {
     let (inner, delegate) = (find("invoke_agent user:researcher"), find("execute_tool delegate"));
     assert_eq!(inner["parentSpanId"], delegate["spanId"]);
     let root = find("invoke_agent metier");
-    assert_eq!(attribute(root, "gen_ai.usage.input_tokens"), "700");
+    assert_eq!(attribute(root, "gen_ai.usage.input_tokens"), "800");
     assert_eq!(attribute(root, "gen_ai.conversation.id"), "20260131-120000-aaaaa");
     let policies: Vec<&Value> = root["events"]
         .as_array()

@@ -182,6 +182,7 @@ impl Case {
             denied: Vec::new(),
             limits: RunLimits::default(),
             mode: Mode::Real,
+            is_inner: false,
             index_hash: Digest::of(b"index"),
             skills: vec![card("finder", false), card("researcher", true)],
         }

@@ -34,7 +34,7 @@ fn look_through(dir: &Path, files: &mut usize) {
 }
 
 /// A run against this server, with everything checked that holds for every fault.
-fn run_against(home: &TestHome, dialect: Dialect, url: &str, params: Value) -> Output {
+fn run_against(home: &TestHome, dialect: Dialect, url: &str, params: &Value) -> Output {
     dialect.configure(home, url, params);
     let output = run_keyed(home, &["run", "say hello"]);
     keeps_the_key(home, &output);
@@ -50,7 +50,7 @@ fn recovers(fault: impl Fn(Dialect) -> Answer) {
         let home = project();
         let good = dialect.decides(&answer("hello ö 漢"));
         let server = Server::in_order(vec![fault(dialect), good]);
-        let output = run_against(&home, dialect, &server.url(), json!({}));
+        let output = run_against(&home, dialect, &server.url(), &json!({}));
         assert_eq!((output.code, output.stdout.as_str()), (0, "hello ö 漢\n"), "{output:?}");
         assert_eq!(server.asked().len(), 2, "{dialect:?}: one more attempt");
         let events = events(&home);
@@ -62,17 +62,17 @@ fn recovers(fault: impl Fn(Dialect) -> Answer) {
 }
 
 /// The fault ends the run, which says why and can go on once the provider is well.
-fn fails(words: &str, params: Value, fault: impl Fn(Dialect) -> Answer) {
+fn fails(words: &str, params: &Value, fault: impl Fn(Dialect) -> Answer) {
     for dialect in DIALECTS {
         let home = project();
         let server = Server::in_order(vec![fault(dialect)]);
-        let output = run_against(&home, dialect, &server.url(), params.clone());
+        let output = run_against(&home, dialect, &server.url(), params);
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{dialect:?}: {output:?}");
         let told = output.stderr.to_lowercase();
         assert!(told.contains(words), "{dialect:?}: {words:?} in {output:?}");
         assert!(told.contains("metier resume"), "{output:?}");
         let well = Server::in_order(vec![dialect.decides(&answer("well again"))]);
-        dialect.configure(&home, &well.url(), json!({}));
+        dialect.configure(&home, &well.url(), &json!({}));
         let resumed = run_keyed(&home, &["resume", "last"]);
         assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "well again\n"), "{resumed:?}");
         is_sound(&home);
@@ -87,7 +87,7 @@ fn a_429_is_tried_again_with_and_without_a_time() {
 
 #[test]
 fn a_wait_that_is_longer_than_anybody_waits_is_an_error_at_once() {
-    fails("longer than", json!({}), |dialect| {
+    fails("longer than", &json!({}), |dialect| {
         dialect.refuses(429, "rate_limit_error", "slow down", "retry-after: 86400\r\n")
     });
 }
@@ -113,15 +113,15 @@ fn half_a_json_document_is_tried_again() {
 
 #[test]
 fn a_page_in_place_of_a_reply_is_a_clear_error() {
-    fails("neither json nor a stream", json!({}), |_| {
+    fails("neither json nor a stream", &json!({}), |_| {
         Answer::reply(200, "content-type: text/html\r\n", "<html><h1>Log in</h1></html>")
     });
 }
 
 #[test]
 fn a_slow_first_byte_ends_at_the_time_that_was_set() {
-    fails("second", json!({"timeout_s": 0.7}), |_| Answer::silence());
-    fails("second", json!({"timeout_s": 0.7}), |dialect| {
+    fails("second", &json!({"timeout_s": 0.7}), |_| Answer::silence());
+    fails("second", &json!({"timeout_s": 0.7}), |dialect| {
         let whole = dialect.stream(&answer("x"));
         Answer::open(200, "text/event-stream", &whole[..whole.len() / 2]).then_silence()
     });
@@ -129,7 +129,7 @@ fn a_slow_first_byte_ends_at_the_time_that_was_set() {
 
 #[test]
 fn a_reply_of_fifty_megabytes_is_not_taken() {
-    fails("large", json!({}), |_| {
+    fails("large", &json!({}), |_| {
         let piece = format!(
             "data: {}\n\n",
             json!({"choices": [{"index": 0,
@@ -146,13 +146,13 @@ fn a_refused_connection_and_a_broken_tls_are_clear_errors() {
         let address = listener.local_addr().expect("an address");
         drop(listener);
         let home = project();
-        let output = run_against(&home, dialect, &format!("http://{address}"), json!({}));
+        let output = run_against(&home, dialect, &format!("http://{address}"), &json!({}));
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
         assert!(output.stderr.to_lowercase().contains("connect"), "{output:?}");
         let server = Server::in_order(vec![Answer::reply(200, "", "no TLS here")]);
         let home = project();
         let url = server.url().replace("http:", "https:");
-        let output = run_against(&home, dialect, &url, json!({}));
+        let output = run_against(&home, dialect, &url, &json!({}));
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
         assert!(output.stderr.to_lowercase().contains("tls"), "{output:?}");
     }
@@ -160,7 +160,7 @@ fn a_refused_connection_and_a_broken_tls_are_clear_errors() {
 
 #[test]
 fn a_key_that_is_refused_is_told_without_the_key() {
-    fails("401", json!({}), |dialect| {
+    fails("401", &json!({}), |dialect| {
         let message = format!("Incorrect API key provided: {CANARY}. Get one from the console.");
         dialect.refuses(401, "authentication_error", &message, "")
     });
@@ -178,8 +178,8 @@ fn a_prompt_that_is_too_long_is_shortened_and_sent_again() {
         }
         let first = AtomicUsize::new(0);
         let decisions = [
-            call("read_file", json!({"path": "a.txt"})),
-            call("read_file", json!({"path": "b.txt"})),
+            call("read_file", &json!({"path": "a.txt"})),
+            call("read_file", &json!({"path": "b.txt"})),
             answer("read both"),
         ];
         let turn = AtomicUsize::new(0);
@@ -192,7 +192,7 @@ fn a_prompt_that_is_too_long_is_shortened_and_sent_again() {
             }
             dialect.decides(&decisions[turn.fetch_add(1, Ordering::SeqCst).min(2)])
         });
-        let output = run_against(&home, dialect, &server.url(), json!({}));
+        let output = run_against(&home, dialect, &server.url(), &json!({}));
         assert_eq!((output.code, output.stdout.as_str()), (0, "read both\n"), "{output:?}");
         let (events, asked) = (events(&home), server.asked());
         assert_eq!(of_type(&events, "context.compacted").len(), 1);
@@ -209,7 +209,7 @@ fn models_test_says_in_one_line_whether_the_endpoint_works() {
     for dialect in DIALECTS {
         let home = project();
         let server = Server::start(move |_, _| dialect.decides(&answer("ok")));
-        dialect.configure(&home, &server.url(), json!({}));
+        dialect.configure(&home, &server.url(), &json!({}));
         let output = run_keyed(&home, &["models", "test"]);
         assert_eq!((output.code, output.stdout.lines().count()), (0, 1), "{output:?}");
         let line = output.stdout.as_str();
@@ -221,7 +221,7 @@ fn models_test_says_in_one_line_whether_the_endpoint_works() {
         let message = format!("wrong key {CANARY}");
         let server =
             Server::start(move |_, _| dialect.refuses(401, "authentication_error", &message, ""));
-        dialect.configure(&home, &server.url(), json!({}));
+        dialect.configure(&home, &server.url(), &json!({}));
         let output = run_keyed(&home, &["models", "test"]);
         assert_eq!((output.code, output.stdout.lines().count()), (1, 1), "{output:?}");
         assert!(output.stdout.starts_with("fails ") && output.stdout.contains("401"), "{output:?}");

@@ -14,9 +14,9 @@ use crate::support::run;
 fn a_budget_of_one_turn_gives_one_last_turn_and_exit_code_four() {
     let home = project();
     let replies = || {
-        json!([call("list_dir", json!({"path": "."})), answer("What I have so far."), answer("x")])
+        json!([call("list_dir", &json!({"path": "."})), answer("What I have so far."), answer("x")])
     };
-    let output = run_scripted(&home, replies(), &["--max-turns", "1"]);
+    let output = run_scripted(&home, &replies(), &["--max-turns", "1"]);
     assert_eq!((output.code, output.stdout.as_str()), (4, "What I have so far.\n"), "{output:?}");
     let events = events(&home);
     let spent = of_type(&events, "budget.spent");
@@ -30,8 +30,8 @@ fn a_budget_of_one_turn_gives_one_last_turn_and_exit_code_four() {
 #[test]
 fn a_last_turn_that_is_wasted_ends_the_run_without_an_answer() {
     let home = project();
-    let look = || call("list_dir", json!({"path": "."}));
-    let output = run_scripted(&home, json!([look(), look(), look()]), &["--max-turns", "1"]);
+    let look = || call("list_dir", &json!({"path": "."}));
+    let output = run_scripted(&home, &json!([look(), look(), look()]), &["--max-turns", "1"]);
     assert_eq!((output.code, output.stdout.as_str()), (4, ""), "{output:?}");
     assert!(output.stderr.contains("the last turn gave no answer"), "{output:?}");
     is_sound(&home);
@@ -40,9 +40,9 @@ fn a_last_turn_that_is_wasted_ends_the_run_without_an_answer() {
 #[test]
 fn going_in_circles_ends_with_exit_code_one() {
     let home = project();
-    let look = || call("list_dir", json!({"path": "examples"}));
+    let look = || call("list_dir", &json!({"path": "examples"}));
     let replies: Vec<Value> = (0..6).map(|_| look()).collect();
-    let output = run_scripted(&home, Value::Array(replies), &[]);
+    let output = run_scripted(&home, &Value::Array(replies), &[]);
     assert_eq!(output.code, 1, "{output:?}");
     let events = events(&home);
     assert_eq!(of_type(&events, "loop.detected").len(), 1);
@@ -53,11 +53,11 @@ fn going_in_circles_ends_with_exit_code_one() {
 #[test]
 fn a_model_that_fails_ends_with_exit_code_one_and_can_go_on() {
     let home = project();
-    let output = run_scripted(&home, json!([{"fault": "overloaded", "message": "busy"}]), &[]);
+    let output = run_scripted(&home, &json!([{"fault": "overloaded", "message": "busy"}]), &[]);
     assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
     assert!(output.stderr.contains("busy"), "{output:?}");
     is_sound(&home);
-    scripted(&home, json!([answer("better now")]));
+    scripted(&home, &json!([answer("better now")]));
     let resumed = run(&home, &["resume", "last"]);
     assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "better now\n"), "{resumed:?}");
     is_sound(&home);
@@ -93,6 +93,7 @@ fn flags_that_cannot_be_are_refused_with_exit_code_two() {
         &["--yes", "--no-input"][..],
         &["--allow", "no_such_tool"],
         &["--max-turns", "x"],
+        &["--max-turns", "0"],
         &["--file", "absent"],
     ] {
         let output = run(&home, &[&["run", REQUEST], flags].concat());
@@ -120,12 +121,12 @@ fn the_printed_command_carries_what_was_said_for_this_run_alone() {
     let replies = json!([
         select(&["hello"]),
         script("hello", "scripts/hello.sh", &[]),
-        call("write_file", json!({"path": "out.txt", "content": "x"})),
-        call("delete_file", json!({"path": "examples/sales.csv"})),
+        call("write_file", &json!({"path": "out.txt", "content": "x"})),
+        call("delete_file", &json!({"path": "examples/sales.csv"})),
         answer("done"),
     ]);
     let flags = ["--root", &*root, "--allow", "write_file", "--deny", "delete_file"];
-    let output = run_scripted(&home, replies, &flags);
+    let output = run_scripted(&home, &replies, &flags);
     assert_eq!(output.code, 3, "{output:?}");
     let words = printed_approval(&output);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -151,12 +152,12 @@ fn a_denial_of_the_run_holds_when_it_goes_on_and_a_leave_does_not() {
     let replies = json!([
         select(&["hello"]),
         script("hello", "scripts/hello.sh", &[]),
-        call("delete_file", json!({"path": "examples/sales.csv"})),
-        call("write_file", json!({"path": "out.txt", "content": "x"})),
+        call("delete_file", &json!({"path": "examples/sales.csv"})),
+        call("write_file", &json!({"path": "out.txt", "content": "x"})),
         answer("done"),
     ]);
     let flags = ["--root", &*root, "--deny", "delete_file", "--allow", "write_file"];
-    let output = run_scripted(&home, replies, &flags);
+    let output = run_scripted(&home, &replies, &flags);
     assert_eq!(output.code, 3, "{output:?}");
     let resumed = run(&home, &["resume", "last", "--yes", "--root", &root]);
     assert_eq!(resumed.code, 0, "{resumed:?}");
@@ -170,7 +171,7 @@ fn the_last_run_is_the_last_one_also_within_a_second() {
     let home = project();
     for turn in 0..6 {
         let text = format!("answer {turn}");
-        let output = run_scripted(&home, json!([answer(&text)]), &[]);
+        let output = run_scripted(&home, &json!([answer(&text)]), &[]);
         assert_eq!(output.code, 0, "{output:?}");
         let shown = run(&home, &["show", "last", "--json"]);
         assert!(shown.stdout.contains(&text), "{turn}: {shown:?}");

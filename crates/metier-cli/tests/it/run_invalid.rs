@@ -33,17 +33,17 @@ fn mistakes() -> Vec<(&'static str, Vec<Value>, Value, &'static str)> {
         (
             "a file outside",
             vec![],
-            call("read_file", json!({"path": "../x"})),
+            call("read_file", &json!({"path": "../x"})),
             "PathTraversalBlocked",
         ),
-        ("an unknown tool", vec![], call("no_such_tool", json!({})), "UnknownTool"),
+        ("an unknown tool", vec![], call("no_such_tool", &json!({})), "UnknownTool"),
         (
             "a tool that is not allowed",
             vec![],
-            call("write_file", json!({"path": "x", "content": "y"})),
+            call("write_file", &json!({"path": "x", "content": "y"})),
             "NotAllowed",
         ),
-        ("wrong arguments", vec![], call("read_file", json!({"file": 7})), "InvalidArguments"),
+        ("wrong arguments", vec![], call("read_file", &json!({"file": 7})), "InvalidArguments"),
         ("no JSON", vec![], raw("I would rather talk."), "not_json"),
         ("bad JSON", vec![], raw("{\"action\": {\"type\": final_answer}}"), "not_json"),
         (
@@ -75,7 +75,7 @@ fn every_mistake_is_told_with_a_code_costs_a_turn_and_the_run_goes_on() {
         let turns = before.len() + 2;
         let mut replies = before;
         replies.extend([reply, answer("It went on.")]);
-        let output = run_scripted(&home, Value::Array(replies), &["--yes"]);
+        let output = run_scripted(&home, &Value::Array(replies), &["--yes"]);
         assert_eq!(
             (output.code, output.stdout.as_str()),
             (0, "It went on.\n"),
@@ -98,7 +98,7 @@ fn every_mistake_is_told_with_a_code_costs_a_turn_and_the_run_goes_on() {
 fn nothing_but_mistakes_ends_the_run_in_the_end_and_it_can_go_on() {
     let home = project();
     let replies: Vec<Value> = (0..9).map(|_| json!({"raw": "no"})).collect();
-    let output = run_scripted(&home, Value::Array(replies), &[]);
+    let output = run_scripted(&home, &Value::Array(replies), &[]);
     assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
     assert!(output.stderr.contains("replies in a row were no decision"), "{output:?}");
     let events = events(&home);

@@ -30,7 +30,7 @@ fn two_skills() -> (TestHome, PathBuf) {
 }
 
 /// The trace of a run with these replies.
-fn watched(home: &TestHome, replies: Value) -> Trace {
+fn watched(home: &TestHome, replies: &Value) -> Trace {
     let model = scripted(home, replies);
     let (trace, output) = traced(home, &["run", "do it", "--yes", "--model", model]);
     assert_eq!(output.code, 0, "{output:?}");
@@ -51,7 +51,7 @@ fn at_the_start_only_metadata_is_read() {
         return;
     }
     let (home, root) = two_skills();
-    let trace = watched(&home, json!([answer("nothing needed")]));
+    let trace = watched(&home, &json!([answer("nothing needed")]));
     leaves_the_other_alone(&trace, &root);
     assert_eq!(trace.opened_below(&root.join("wanted")), ["SKILL.md"]);
     let read = trace.bytes_of(&root.join("wanted/SKILL.md"));
@@ -64,7 +64,7 @@ fn a_body_is_read_when_its_skill_is_selected_and_nothing_besides() {
         return;
     }
     let (home, root) = two_skills();
-    let trace = watched(&home, json!([select(&["wanted"]), answer("read")]));
+    let trace = watched(&home, &json!([select(&["wanted"]), answer("read")]));
     leaves_the_other_alone(&trace, &root);
     assert_eq!(trace.opened_below(&root.join("wanted")), ["SKILL.md"], "no resource, no script");
     let file = root.join("wanted/SKILL.md");
@@ -81,7 +81,7 @@ fn a_resource_is_read_when_it_is_asked_for_and_no_other() {
     let (home, root) = two_skills();
     let replies =
         json!([select(&["wanted"]), resource("wanted", "references/a.md"), answer("read")]);
-    let trace = watched(&home, replies);
+    let trace = watched(&home, &replies);
     leaves_the_other_alone(&trace, &root);
     assert_eq!(trace.opened_below(&root.join("wanted")), ["SKILL.md", "references/a.md"]);
 }
@@ -94,7 +94,7 @@ fn a_script_is_read_when_it_is_run() {
     }
     let replies =
         json!([select(&["wanted"]), script("wanted", "scripts/run.sh", &[]), answer("ran")]);
-    let trace = watched(&home, replies);
+    let trace = watched(&home, &replies);
     leaves_the_other_alone(&trace, &root);
     let opened = trace.opened_below(&root.join("wanted"));
     assert!(opened.contains(&"scripts/run.sh".to_owned()), "{opened:?}");
@@ -114,10 +114,10 @@ fn a_denied_skill_is_not_even_opened_when_a_model_insists() {
         select(&["other"]),
         resource("other", "references/a.md"),
         select(&["user:other"]),
-        call("read_file", json!({"path": "../home/.agents/skills/other/SKILL.md"})),
+        call("read_file", &json!({"path": "../home/.agents/skills/other/SKILL.md"})),
         answer("no"),
     ]);
-    let trace = watched(&home, replies);
+    let trace = watched(&home, &replies);
     leaves_the_other_alone(&trace, &root);
     let told = codes(&events(&home)).iter().map(|code| (*code).to_owned()).collect::<Vec<_>>();
     assert_eq!(told.len(), 4, "{told:?}");
@@ -141,8 +141,8 @@ fn nothing_of_a_denied_skill_is_sent_to_a_model() {
         let turns = [
             json!({"action": {"type": "search_skills", "query": "hush-hush words secret"}}),
             select(&["open-one"]),
-            call("list_dir", json!({"path": "."})),
-            call("grep", json!({"pattern": "hush", "path": "."})),
+            call("list_dir", &json!({"path": "."})),
+            call("grep", &json!({"pattern": "hush", "path": "."})),
             answer("done"),
         ];
         let server = Server::start(move |at, _| dialect.decides(&turns[at.min(4)]));
@@ -177,7 +177,7 @@ fn an_untrusted_project_skill_is_asked_about_and_not_sent() {
         dialect.decides(&select(&["theirs"])),
         dialect.decides(&answer("read it")),
     ]);
-    dialect.configure(&home, &server.url(), json!({}));
+    dialect.configure(&home, &server.url(), &json!({}));
     let output = run_keyed(&home, &["run", "do what theirs says"]);
     assert_eq!(output.code, 3, "{output:?}");
     assert!(server.asked().iter().all(|request| !request.body.contains("Only after trust")));

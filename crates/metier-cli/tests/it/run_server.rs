@@ -152,7 +152,7 @@ impl Dialect {
     }
 
     /// Makes this server the user's model, with fields of `params`.
-    pub(crate) fn configure(self, home: &TestHome, url: &str, params: Value) {
+    pub(crate) fn configure(self, home: &TestHome, url: &str, params: &Value) {
         let model = json!({"provider": self.word(), "name": "test-model", "base_url": url,
             "params": params});
         home.write("home/.agent/config.json", json!({ "model": model }).to_string());

@@ -32,13 +32,13 @@ pub(crate) fn holds_scripts(home: &TestHome) -> bool {
 }
 
 /// Writes a scripted model into the project; gives what `--model` takes.
-pub(crate) fn scripted(home: &TestHome, replies: Value) -> &'static str {
+pub(crate) fn scripted(home: &TestHome, replies: &Value) -> &'static str {
     home.write("project/model.json", json!({ "replies": replies }).to_string());
     "scripted:model.json"
 }
 
 /// Runs a request with a scripted model.
-pub(crate) fn run_scripted(home: &TestHome, replies: Value, flags: &[&str]) -> Output {
+pub(crate) fn run_scripted(home: &TestHome, replies: &Value, flags: &[&str]) -> Output {
     let model = scripted(home, replies);
     run(home, &[&["run", "do it", "--model", model], flags].concat())
 }
@@ -57,7 +57,7 @@ pub(crate) fn script(skill: &str, path: &str, args: &[&str]) -> Value {
         "args": args}})
 }
 
-pub(crate) fn call(tool: &str, args: Value) -> Value {
+pub(crate) fn call(tool: &str, args: &Value) -> Value {
     json!({"action": {"type": "call_tool", "tool": tool, "args": args}})
 }
 

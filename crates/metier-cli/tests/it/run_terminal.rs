@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use metier_testkit::TestHome;
@@ -25,6 +26,7 @@ struct Terminal {
     child: Child,
     keys: ChildStdin,
     seen: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -44,7 +46,7 @@ impl Terminal {
         let (keys, mut screen) =
             (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
         let kept = Arc::clone(&seen);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
             while let Ok(read) = screen.read(&mut piece) {
                 if read == 0 {
@@ -54,7 +56,7 @@ impl Terminal {
                 *kept.lock().expect("a lock") = String::from_utf8_lossy(&bytes).into_owned();
             }
         });
-        Some(Self { child, keys, seen })
+        Some(Self { child, keys, seen, reader })
     }
 
     fn seen(&self) -> String {
@@ -78,8 +80,9 @@ impl Terminal {
     fn end(mut self) -> (String, i32) {
         let code = self.child.wait().expect("ends").code().unwrap_or(-1);
         // The last of it may still be on its way.
-        std::thread::sleep(Duration::from_millis(50));
-        (self.seen().replace('\r', ""), code)
+        self.reader.join().expect("no panic");
+        let seen = self.seen.lock().expect("a lock").replace('\r', "");
+        (seen, code)
     }
 }
 
@@ -90,7 +93,7 @@ fn with_script(words: &str) -> TestHome {
     home.write("home/.agents/skills/talk/scripts/talk.sh", format!("printf '%b' '{words}\\n'\n"));
     let replies =
         json!([select(&["talk"]), script("talk", "scripts/talk.sh", &[]), answer("That was it."),]);
-    scripted(&home, replies);
+    scripted(&home, &replies);
     home
 }
 
@@ -154,7 +157,7 @@ fn no_takes_words_to_the_model_and_explain_asks_again() {
     let dialect = DIALECTS[0];
     let turns = [select(&["talk"]), script("talk", "scripts/talk.sh", &[]), answer("Very well.")];
     let server = Server::start(move |at, _| dialect.decides(&turns[at.min(2)]));
-    dialect.configure(&home, &server.url(), json!({}));
+    dialect.configure(&home, &server.url(), &json!({}));
     let Some(mut terminal) = Terminal::start(&home, &["run", "talk to me"]) else { return };
     terminal.until(QUESTION, 1);
     terminal.types("e\n");
@@ -188,8 +191,8 @@ fn a_change_of_a_file_is_shown_before_it_is_approved() {
     );
     let content = "first\nzweite\n";
     let replies =
-        json!([call("write_file", json!({"path": "list.txt", "content": content})), answer("ok")]);
-    scripted(&home, replies);
+        json!([call("write_file", &json!({"path": "list.txt", "content": content})), answer("ok")]);
+    scripted(&home, &replies);
     let Some((seen, code)) = answered(&home, &["y\n"]) else { return };
     assert_eq!(code, 0, "{seen}");
     assert!(seen.contains("-second") && seen.contains("+zweite"), "{seen}");
@@ -223,14 +226,14 @@ fn the_answer_is_shown_as_it_streams_and_once() {
         let home = project();
         let gate = Arc::new(AtomicBool::new(false));
         // In the order of the schema: before its type is known, no text is an answer's.
-        let decision =
-            r#"{"action":{"type":"final_answer","text":"the first half, the second half"}}"#;
+        let text = "the first half is what everybody sees early; late comes the second half";
+        let decision = format!(r#"{{"action":{{"type":"final_answer","text":"{text}"}}}}"#);
         let body = dialect.stream_text(&decision);
         let middle = body.find("second half").map(|at| body[..at].rfind("\n\n").expect("events"));
         let middle = middle.expect("the second half") + 2;
         let answer = Answer::in_two_parts(&body, middle, &gate);
         let server = Server::in_order(vec![answer]);
-        dialect.configure(&home, &server.url(), json!({}));
+        dialect.configure(&home, &server.url(), &json!({}));
         let Some(terminal) = Terminal::start(&home, &["run", "tell me"]) else { return };
         terminal.until("the first", 1);
         assert!(!terminal.seen().contains("second half"), "it is not there yet");
@@ -259,12 +262,12 @@ fn foreign_text_does_not_act_on_the_terminal() {
     let replies = json!([
         first,
         script("talk", "scripts/talk.sh", &[EVIL]),
-        call(EVIL, json!({EVIL: EVIL})),
+        call(EVIL, &json!({EVIL: EVIL})),
         {"raw": format!("{EVIL} is no decision")},
         {"action": {"type": "search_skills", "query": EVIL}},
         answer(&format!("line one {EVIL}\nline two")),
     ]);
-    scripted(&home, replies);
+    scripted(&home, &replies);
     let Some(mut terminal) = Terminal::start(&home, &RUN) else { return };
     terminal.until(QUESTION, 1);
     terminal.types("e\n");

@@ -142,7 +142,7 @@ fn both_streams_are_data_and_long_output_is_cut_and_kept_whole() {
     let numbers = "seq 1 5000";
     session.home.write("home/.agents/skills/work/scripts/run.sh", format!("{numbers}\n"));
     let session = session.anew();
-    let whole: String = (1..=5000).map(|number| format!("{number}\n")).collect();
+    let whole = (1..=5000).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
     let command = json!({"command": ["seq", "1", "5000"]});
     let results = [
         session.script(&[]).expect("runs"),

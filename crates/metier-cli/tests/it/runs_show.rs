@@ -21,7 +21,7 @@ fn runs_are_listed_newest_first_with_how_they_stand() {
     RUN                    WHEN              STATUS          TURNS  TOKENS  MODEL         REQUEST
     20260131-120200-ccccc  [TIME]  interrupted     3      220     openai:small  Count the matches
     20260131-120100-bbbbb  [TIME]  needs_approval  4      440     openai:small  Count the matches
-    20260131-120000-aaaaa  [TIME]  completed       7      770     openai:small  Count the matches
+    20260131-120000-aaaaa  [TIME]  completed       7      880     openai:small  Count the matches
 
     ---- stderr
     3 runs; metier show RUN tells one; metier resume 20260131-120200-ccccc goes on with one
@@ -29,7 +29,7 @@ fn runs_are_listed_newest_first_with_how_they_stand() {
     let listed = json(&home, &["runs", "--json"]);
     assert_eq!(texts(&listed["runs"], "status"), ["interrupted", "needs_approval", "completed"]);
     assert_eq!(listed["runs"][2]["answer"], "There are 900.\nThey are in out.txt.");
-    assert_eq!(listed["runs"][2]["spent"]["usage"]["input"], 700);
+    assert_eq!(listed["runs"][2]["spent"]["usage"]["input"], 800);
     let few = json(&home, &["runs", "--limit", "1", "--json"]);
     assert_eq!(texts(&few["runs"], "run_id"), ["20260131-120200-ccccc"]);
     let waiting = json(&home, &["runs", "--status", "needs_approval", "--json"]);
@@ -100,7 +100,7 @@ fn nothing_readable_and_nothing_at_all_are_told_apart() {
 fn a_run_is_told_turn_by_turn() {
     let home = TestHome::new();
     Case::default().record(&home);
-    told!(&home, &["show"], @"
+    told!(&home, &["show"], @r#"
     exit: 0
     ---- stdout
     20260131-120000-aaaaa  completed
@@ -126,14 +126,14 @@ fn a_run_is_told_turn_by_turn() {
 
     turn 2  100 tokens in, 10 out, [MS], 40 from a cache
       invalid  no decision: not_json
-               not_json: expected value (line 1, column 1); reply with one JSON object: keys and texts in double quotes, no trailing commas, no comments, line breaks in texts as \\n
+               not_json: expected value (line 1, column 1); reply with one JSON object: keys and texts in double quotes, no trailing commas, no comments, line breaks in texts as \n
                | Let me think.
 
     turn 3  100 tokens in, 10 out, [MS], 40 from a cache
-      decides  call_tool grep {\"pattern\":\"secret needle\"}
-      policy   allow: grep {\"pattern\":\"secret needle\"}
-               a rule about grep {\"pattern\":\"secret needle\"}
-      does     grep {\"pattern\":\"secret needle\"}  (ok, [MS])
+      decides  call_tool grep {"pattern":"secret needle"}
+      policy   allow: grep {"pattern":"secret needle"}
+               a rule about grep {"pattern":"secret needle"}
+      does     grep {"pattern":"secret needle"}  (ok, [MS])
                | line 1 matches
                | line 2 matches
                | line 3 matches
@@ -143,21 +143,21 @@ fn a_run_is_told_turn_by_turn() {
                | ... 894 more lines (--full shows all)
 
     turn 4  100 tokens in, 10 out, [MS], 40 from a cache
-      decides  call_tool write_file {\"path\":\"out.txt\",\"text\":\"900\"}
+      decides  call_tool write_file {"path":"out.txt","text":"900"}
       plan     Know how many
                [x] Find them
                [>] Write it down
-      policy   ask: write_file {\"path\":\"out.txt\",\"text\":\"900\"}
-               a rule about write_file {\"path\":\"out.txt\",\"text\":\"900\"}
-      asks     write_file {\"path\":\"out.txt\",\"text\":\"900\"}
+      policy   ask: write_file {"path":"out.txt","text":"900"}
+               a rule about write_file {"path":"out.txt","text":"900"}
+      asks     write_file {"path":"out.txt","text":"900"}
       answer   yes, this time  (by yes)
-      does     write_file {\"path\":\"out.txt\",\"text\":\"900\"}  (ok, [MS])
+      does     write_file {"path":"out.txt","text":"900"}  (ok, [MS])
                | written
 
     turn 5  100 tokens in, 10 out, [MS], 40 from a cache
-      decides  call_tool network_request {\"url\":\"https://example.com\"}
-      policy   deny: network_request {\"url\":\"https://example.com\"}
-               a rule about network_request {\"url\":\"https://example.com\"}
+      decides  call_tool network_request {"url":"https://example.com"}
+      policy   deny: network_request {"url":"https://example.com"}
+               a rule about network_request {"url":"https://example.com"}
 
     turn 6  100 tokens in, 10 out, [MS], 40 from a cache
       decides  select_skills researcher
@@ -190,11 +190,11 @@ fn a_run_is_told_turn_by_turn() {
     completed
     | There are 900.
     | They are in out.txt.
-    | {\"count\":900}
-    spent: 7 turns, 2 tool calls, 700 tokens in, 70 out, [MS]
+    | {"count":900}
+    spent: 7 turns, 2 tool calls, 800 tokens in, 80 out, [MS]
 
     ---- stderr
-    ");
+    "#);
     let full = run(&home, &["show", "last", "--full"]).stdout;
     assert!(full.contains("line 900 matches") && !full.contains("more line"), "{full}");
 }

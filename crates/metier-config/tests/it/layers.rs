@@ -246,3 +246,48 @@ fn a_project_cannot_leave_the_endpoint_that_the_user_chose() {
     let kept = row(&settings, "model.provider");
     assert_eq!(kept.overruled.as_ref().unwrap().value, json!("anthropic"));
 }
+
+/// A script or a record in a clone would be a model that the clone's author wrote.
+#[test]
+fn a_project_cannot_bring_its_own_model() {
+    for (word, provider) in [
+        ("scripted", Provider::Scripted),
+        ("mock", Provider::Scripted),
+        ("replay", Provider::Replay),
+    ] {
+        let text = format!(
+            "{{ \"model\": {{\n \"provider\": \"{word}\",\n \"name\": \"evil.json\", \
+             \"params\": {{ \"a\": 1 }} }} }}"
+        );
+        let project = project(&text);
+        let alone = Settings::merge(None, Some(&project));
+        assert_eq!((alone.model.provider, &alone.model.name), (Provider::Router, &None), "{word}");
+        assert_eq!(alone.model.params.len(), 0, "they were meant for what was refused");
+        let kept = row(&alone, "model.provider");
+        let overruled = kept.overruled.as_ref().unwrap();
+        assert_eq!((kept.origin.as_str(), overruled.line), ("default", Some(2)), "{word}");
+        assert_eq!(overruled.value, json!(provider));
+        let name = row(&alone, "model.name").overruled.as_ref().unwrap();
+        assert_eq!((&name.value, name.line), (&json!("evil.json"), Some(3)));
+        let own = user(r#"{ "model": { "provider": "openai", "name": "m" } }"#);
+        let settings = merged(&own, &project);
+        assert_eq!(settings.model.provider, Provider::Openai, "{word}");
+        assert_eq!(settings.model.name.as_deref(), Some("m"), "a name is spelled for a provider");
+        // Where the user chose such a model, the project does not choose its file.
+        let own = format!(r#"{{ "model": {{ "provider": "{word}", "name": "mine" }} }}"#);
+        let settings = merged(&user(&own), &project);
+        assert_eq!(settings.model.provider, provider);
+        assert_eq!(settings.model.name.as_deref(), Some("mine"), "{word}");
+    }
+}
+
+#[test]
+fn a_provider_that_a_project_chose_is_the_projects_only_where_it_differs() {
+    let project = project(r#"{ "model": { "provider": "openai", "name": "m" } }"#);
+    let origin = |settings: &Settings| row(settings, "model.provider").origin.clone();
+    assert_eq!(origin(&Settings::merge(None, Some(&project))), ".agent/config.json");
+    let own = user(r#"{ "model": { "provider": "anthropic" } }"#);
+    assert_eq!(origin(&merged(&own, &project)), ".agent/config.json");
+    let own = user(r#"{ "model": { "provider": "openai" } }"#);
+    assert_eq!(origin(&merged(&own, &project)), "~/.agent/config.json");
+}

@@ -7,16 +7,13 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use super::RankedSkill;
 use super::fill::{Filled, Kind};
 use super::reading::cut;
+use super::script::{is_dry, lacks_trust};
 use super::things::is_chinese;
 use crate::turn::{LoadedText, OfferedSkill, Past, View};
 
-/// Characters of a script's output that an answer repeats.
-const OUTPUT_CHARS: usize = 16_000;
 /// Characters of a file that an answer repeats.
 const FILE_CHARS: usize = 6000;
 /// Characters of a description that an answer repeats.
@@ -133,7 +130,10 @@ impl Voice {
     }
 
     pub(super) fn not_loaded(self, past: &Past) -> String {
-        let told = told(past);
+        let mut told = told(past);
+        if lacks_trust(past) {
+            told = format!("{told}\n\n{}", self.trust());
+        }
         match self {
             English => format!("The skill could not be loaded, so nothing was done.\n\n{told}"),
             Chinese => format!("技能无法加载，因此什么都没有做。\n\n{told}"),
@@ -150,86 +150,6 @@ impl Voice {
             Chinese => format!(
                 "技能 {names} 适合这个请求，但已没有剩余的轮次，因此没有结果。请增加轮次（`--max-turns`）。"
             ),
-        }
-    }
-
-    pub(super) fn script_done(self, skill: &LoadedText, script: &str, past: &Past) -> String {
-        let output = stream(past, "stdout").unwrap_or_else(|| past.text.trim().to_owned());
-        let output = match (self, output.is_empty()) {
-            (_, false) => cut(&output, OUTPUT_CHARS),
-            (English, true) => "The script printed nothing.".to_owned(),
-            (Chinese, true) => "脚本没有输出。".to_owned(),
-        };
-        let files = outputs(past);
-        let files = match (self, files.is_empty()) {
-            (_, true) => String::new(),
-            (English, false) => format!("\n\nFiles it left: {}", files.join(", ")),
-            (Chinese, false) => format!("\n\n生成的文件：{}", files.join(", ")),
-        };
-        let warned = stream(past, "stderr").filter(|text| !text.is_empty());
-        let warned = warned.map(|text| cut(&text, 1000));
-        let warned = match (self, warned) {
-            (_, None) => String::new(),
-            (English, Some(text)) => format!("\n\nIt also warned:\n{text}"),
-            (Chinese, Some(text)) => format!("\n\n脚本的警告：\n{text}"),
-        };
-        let name = &skill.name;
-        match self {
-            English => format!(
-                "{output}{files}{warned}\n\nThis is the output of `{script}` of the skill {name}. No \
-                 language model was used."
-            ),
-            Chinese => format!(
-                "{output}{files}{warned}\n\n以上是技能 {name} 的脚本 `{script}` 的输出，没有使用语言模型。"
-            ),
-        }
-    }
-
-    pub(super) fn script_failed(
-        self,
-        skill: &LoadedText,
-        script: &str,
-        args: &[String],
-        past: &Past,
-    ) -> String {
-        let name = &skill.name;
-        let code = past.data["exit_code"].as_i64();
-        let timed_out = past.data["timed_out"] == Value::Bool(true);
-        let ran = code.is_some_and(|code| code != 0) || timed_out;
-        let said = stream(past, "stderr").filter(|text| !text.is_empty());
-        let said = said.or_else(|| stream(past, "stdout").filter(|text| !text.is_empty()));
-        let said = if ran { said.unwrap_or_else(|| told(past)) } else { told(past) };
-        let said = cut(&said, 4000);
-        let by_hand = format!("metier exec {name} {script} -- {}", shell_words(args));
-        let how = match (self, timed_out, code.filter(|_| ran)) {
-            (English, true, _) => "took too long and was stopped".to_owned(),
-            (Chinese, true, _) => "运行超时，已被停止".to_owned(),
-            (English, _, Some(code)) => format!("ended with exit code {code}"),
-            (Chinese, _, Some(code)) => format!("以退出码 {code} 结束"),
-            (English, _, None) => "was not run".to_owned(),
-            (Chinese, _, None) => "没有运行".to_owned(),
-        };
-        let advice = match (self, ran) {
-            (English, true) => {
-                format!("Mend what it names and ask again, or run it yourself: `{by_hand}`")
-            }
-            (Chinese, true) => format!("请按提示修正后重试，或自行运行：`{by_hand}`"),
-            (English, false) => format!(
-                "If it should run, allow it when asked (or with `--yes`); `metier explain run_script \
-                 {script} --skill {name}` says why it may not."
-            ),
-            (Chinese, false) => format!(
-                "如果应当运行，请在询问时允许（或使用 `--yes`）；`metier explain run_script {script} \
-                 --skill {name}` 说明原因。"
-            ),
-        };
-        match self {
-            English => format!(
-                "There is no result: `{script}` of the skill {name} {how}.\n\n{said}\n\n{advice}"
-            ),
-            Chinese => {
-                format!("没有结果：技能 {name} 的脚本 `{script}` {how}。\n\n{said}\n\n{advice}")
-            }
         }
     }
 
@@ -302,6 +222,10 @@ impl Voice {
         if let Some(past) = resource {
             let file = past.action.as_ref().map(crate::action::Action::target).unwrap_or_default();
             text.push_str(&match (self, past.ok) {
+                (English, _) if is_dry(past) => {
+                    format!("\n\n`{file}` was not read. {}", told(past))
+                }
+                (Chinese, _) if is_dry(past) => format!("\n\n没有读取 `{file}`。{}", told(past)),
                 (English, true) => {
                     format!("\n\nFrom `{file}`:\n\n{}", cut(past.text.trim(), FILE_CHARS))
                 }
@@ -329,34 +253,10 @@ impl Voice {
 }
 
 /// What was told about a failure, with its code.
-fn told(past: &Past) -> String {
+pub(super) fn told(past: &Past) -> String {
     let text = past.text.trim();
     match &past.code {
         Some(code) if !text.contains(code.as_str()) => format!("{text} [{code}]"),
         _ => text.to_owned(),
     }
-}
-
-fn stream(past: &Past, name: &str) -> Option<String> {
-    past.data[name].as_str().map(|text| text.trim_end().to_owned())
-}
-
-/// The files that a script left, by path.
-fn outputs(past: &Past) -> Vec<String> {
-    let list = past.data["outputs"].as_array().into_iter().flatten();
-    list.filter_map(|file| file.as_str().or_else(|| file["path"].as_str()).map(str::to_owned))
-        .collect()
-}
-
-/// Words as one types them.
-fn shell_words(args: &[String]) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./,=:@%+".contains(c);
-    let quoted = |arg: &String| {
-        if !arg.is_empty() && arg.chars().all(plain) {
-            arg.clone()
-        } else {
-            format!("'{}'", arg.replace('\'', "'\\''"))
-        }
-    };
-    args.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }

@@ -15,6 +15,7 @@ mod readers;
 #[cfg(feature = "http")]
 mod recordings;
 mod router;
+mod router_refused;
 mod schema;
 mod scripted;
 #[cfg(feature = "http")]

@@ -240,7 +240,14 @@ fn several_tool_calls_are_several_parts() {
         });
         let reply = ask(&*model).reply.expect("a reply");
         assert_eq!((reply.text.as_str(), reply.parts), ("{\"a\":1}\n{\"b\":2}", 2), "{way:?}");
-        assert!(reply.usage.estimated && reply.usage.input > 0, "nobody counted");
+        assert!(reply.usage.estimated, "nobody counted");
+        let turn = turn();
+        let texts = turn.messages().into_iter().map(|message| message.text).collect::<String>();
+        let schema = turn.schema.to_string();
+        let all = [&*turn.system, &texts, &schema].map(metier_skill::estimate_tokens);
+        let (all, words) = (all.iter().sum::<usize>(), all[0] + all[1]);
+        let input = usize::try_from(reply.usage.input).expect("small");
+        assert!(input > words && input.abs_diff(all) < 10, "{input} of {all}: the schema counts");
         let fault = metier_model::parse_reply(&reply).expect_err("two are one too many");
         assert_eq!(fault.code, metier_model::FaultCode::TwoActions);
     }
@@ -298,4 +305,28 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
         let found = probe(&*way.model(&server.url(), |_| {}), &|| false);
         assert!(!found.ok && found.error.is_none() && found.fault.is_some(), "{found:?}");
     }
+}
+
+#[test]
+fn the_bytes_of_the_request_that_succeeded_are_told() {
+    for way in WAYS {
+        let server = Server::start(vec![refusal(429, "", "slow down"), way.good()]);
+        let reply = ask(&*way.model(&server.url(), |_| {})).reply.expect("a reply");
+        let asked = server.asked();
+        let length: u64 = asked[1].headers["content-length"].parse().expect("a number");
+        assert_eq!(reply.usage.sent_bytes, length, "{way:?}");
+        let turn = turn();
+        assert!(length > (turn.system.len() + turn.schema.to_string().len()) as u64, "{way:?}");
+    }
+    // A request that asks in another manner is counted as it was sent.
+    let refused = refusal(400, "response_format", "response_format is not supported");
+    let server = Server::start(vec![refused, OPENAI.good()]);
+    let reply = ask(&*OPENAI.model(&server.url(), |_| {})).reply.expect("a reply");
+    let lengths: Vec<u64> = server
+        .asked()
+        .iter()
+        .map(|asked| asked.headers["content-length"].parse().unwrap())
+        .collect();
+    assert_ne!(lengths[0], lengths[1]);
+    assert_eq!(reply.usage.sent_bytes, lengths[1]);
 }

@@ -48,7 +48,7 @@ $ scripts/sum.sh --by COLUMN --column NUMBERS FILE | head
 ```
 ";
 
-fn router() -> Router {
+pub(crate) fn router() -> Router {
     Router::new(Arc::new(ByName))
 }
 
@@ -60,7 +60,7 @@ fn skill(name: &str) -> OfferedSkill {
     }
 }
 
-fn loaded(name: &str, body: &str, files: &[&str]) -> LoadedText {
+pub(crate) fn loaded(name: &str, body: &str, files: &[&str]) -> LoadedText {
     LoadedText {
         name: name.to_owned(),
         source: "builtin".to_owned(),
@@ -70,11 +70,11 @@ fn loaded(name: &str, body: &str, files: &[&str]) -> LoadedText {
     }
 }
 
-fn tables() -> LoadedText {
+pub(crate) fn tables() -> LoadedText {
     loaded("tables", BODY, &["SKILL.md", "scripts/head.py", "scripts/sum.sh"])
 }
 
-fn view(request: &str, loaded: Vec<LoadedText>) -> View {
+pub(crate) fn view(request: &str, loaded: Vec<LoadedText>) -> View {
     View {
         request: request.to_owned(),
         offered: [skill("tables"), skill("letters"), skill("maps")].into(),
@@ -83,11 +83,11 @@ fn view(request: &str, loaded: Vec<LoadedText>) -> View {
     }
 }
 
-fn past(action: Action, ok: bool, code: Option<&str>, text: &str, data: Value) -> Past {
+pub(crate) fn past(action: Action, ok: bool, code: Option<&str>, text: &str, data: Value) -> Past {
     Past { action: Some(action), ok, code: code.map(str::to_owned), text: text.to_owned(), data }
 }
 
-fn ran(args: &[&str]) -> Action {
+pub(crate) fn ran(args: &[&str]) -> Action {
     Action::RunScript {
         skill: SkillRef::named("tables"),
         relative_path: "scripts/sum.sh".to_owned(),
@@ -95,7 +95,7 @@ fn ran(args: &[&str]) -> Action {
     }
 }
 
-fn answer(decision: Decision) -> String {
+pub(crate) fn answer(decision: Decision) -> String {
     match decision.action {
         Action::FinalAnswer { text, data: None } => text,
         other => panic!("no answer: {other:?}"),

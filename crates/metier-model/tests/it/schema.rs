@@ -179,6 +179,29 @@ fn the_schema_in_order_is_the_same_schema_with_the_type_first() {
     );
 }
 
+#[test]
+fn a_plan_update_that_the_parser_refuses_does_not_fit_the_schema() {
+    let plan = json!({"goal": "g", "steps": [], "assumptions": [], "constraints": []});
+    let operation =
+        |op: &str, from: Value| json!({"op": op, "path": "/goal", "from": from, "value": null});
+    let update = |replace: &Value, patch: Value| {
+        json!({"plan": null, "plan_update": {"replace": replace, "patch": patch},
+            "action": {"type": "search_skills", "query": "q"}})
+    };
+    let schema = decision_schema(&[]);
+    for (decision, is_fine) in [
+        (update(&plan, json!(null)), true),
+        (update(&json!(null), json!([operation("remove", json!(null))])), true),
+        (update(&json!(null), json!([operation("copy", json!("/steps"))])), true),
+        // A small model that a server held to the schema wrote both.
+        (update(&plan, json!([operation("remove", json!(null))])), false),
+        (update(&json!(null), json!([operation("move", json!(null))])), false),
+    ] {
+        assert_eq!(parse_text(&decision.to_string()).is_ok(), is_fine, "{decision}");
+        assert_eq!(fits(&schema, &decision), is_fine, "{decision}");
+    }
+}
+
 proptest! {
     #[test]
     fn what_fits_the_schema_is_taken_by_the_parser(decision in any::decision()) {

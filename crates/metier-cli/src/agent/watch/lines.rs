@@ -175,7 +175,9 @@ impl Observer for Lines {
                     self.line(depth, &format!("  {}", paint(DIM, text)));
                 }
                 if let Some(code) = outcome.code.as_deref().filter(|_| !outcome.ok) {
-                    let text = short(outcome.text.as_str());
+                    // Of a script that failed, its own words say more than its exit code.
+                    let words = outcome.data["stderr"].as_str().filter(|it| !it.trim().is_empty());
+                    let text = short(words.unwrap_or(outcome.text.as_str()));
                     self.line(depth, &format!("  {} {text}", paint(RED, code)));
                 }
             }
@@ -192,7 +194,7 @@ impl Observer for Lines {
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "loop")));
             }
             Event::RunResumed { .. } => {
-                self.line(depth, &format!("{}", paint(GREEN, "resumed")));
+                self.line(depth, &paint(GREEN, "resumed"));
             }
             Event::RunFinished { status, message, .. } => {
                 self.finished(depth, *status, message.as_deref());

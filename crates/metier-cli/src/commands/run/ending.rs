@@ -3,14 +3,14 @@
 
 use std::io::{self, Write};
 
-use metier_agent::{Event, RunFolder, Spent, State, Status};
+use metier_agent::{RunFolder, Spent, State, Status};
 use metier_skill::Digest;
 use metier_skill::hidden::{Breaks, terminal_safe};
 
 use super::Session;
 use crate::commands::exec::quoted;
 use crate::context::Context;
-use crate::error::{Exit, Result};
+use crate::error::Exit;
 use crate::output::{Output, remark};
 use crate::render::safe;
 use crate::render::style::{CYAN, DIM, paint};
@@ -34,11 +34,11 @@ pub(crate) fn end(
     state: &State,
     session: &Session<'_>,
     json: bool,
-) -> Result<Box<dyn Output>> {
+) -> Box<dyn Output> {
     let finished = state.finished();
     let status = finished.map_or(Status::Failed, |end| end.status);
-    let asked = if status == Status::NeedsApproval { open_question(folder) } else { None };
-    Ok(Box::new(Ended {
+    let asked = session.open_question().filter(|_| status == Status::NeedsApproval);
+    Box::new(Ended {
         run: folder.id().to_string(),
         status,
         answer: finished.and_then(|end| end.answer.as_deref().map(str::to_owned)),
@@ -46,15 +46,6 @@ pub(crate) fn end(
         spent: *state.spent(),
         resume: resume(context, folder, asked, &session.flags()),
         json,
-    }))
-}
-
-/// The digest of the request that somebody has to answer.
-fn open_question(folder: &RunFolder) -> Option<Digest> {
-    let (records, _) = folder.events().ok()?;
-    records.into_iter().rev().find_map(|record| match record.event {
-        Event::AskOpened { request, .. } => request,
-        _ => None,
     })
 }
 
@@ -129,12 +120,13 @@ impl Ended {
         let Spent { turns, tool_calls, usage, .. } = self.spent;
         let tokens = usage.input + usage.output;
         let cost = if tokens == 0 { String::new() } else { format!(", {tokens} tokens") };
-        let calls =
-            if tool_calls == 0 { String::new() } else { format!(", {tool_calls} tool calls") };
+        let calls = match tool_calls {
+            0 => String::new(),
+            1 => ", 1 tool call".to_owned(),
+            several => format!(", {several} tool calls"),
+        };
         let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
-        remark(&format!(
-            "{}",
-            paint(DIM, format!("run {}: {turns}{calls}{cost} (metier show)", self.run))
-        ));
+        let line = format!("run {}: {turns}{calls}{cost} (metier show)", self.run);
+        remark(&paint(DIM, line));
     }
 }

@@ -2,7 +2,7 @@
 //! `run`, `chat` and `resume` go through here, so that all of them decide alike.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use metier_agent::brief::Brief;
@@ -14,11 +14,12 @@ use metier_registry::catalog::{CatalogRequest, Cataloger};
 use metier_registry::roots::repository_top;
 use metier_registry::{Entry, Scan};
 use metier_skill::Digest;
-use metier_tools::{LoadGate, SkillShelf};
+use metier_tools::SkillShelf;
 
 use super::HowArgs;
 use crate::agent::approver::Answers;
 use crate::agent::model::{called, model};
+use crate::agent::own_runs::OwnRuns;
 use crate::agent::shop::{Given, RunRules, given, guarded, limits, workshop};
 use crate::agent::signal::Interrupt;
 use crate::agent::typed::Typed;
@@ -27,7 +28,8 @@ use crate::commands::catalog::{catalog_budget, configured_format};
 use crate::commands::content::find;
 use crate::commands::exec::quoted;
 use crate::context::{Context, FindArgs};
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, Exit, Result};
+use crate::guard::Guard;
 use crate::output::remark;
 use crate::render::safe;
 
@@ -40,6 +42,7 @@ pub(crate) struct Session<'a> {
     watcher: Box<dyn Watcher>,
     pub(crate) interrupt: Interrupt,
     pub(crate) typed: Typed,
+    open: Mutex<Option<Digest>>,
     json: bool,
 }
 
@@ -63,12 +66,17 @@ impl<'a> Session<'a> {
         let watcher: Box<dyn Watcher> =
             if json { Box::new(JsonLines::default()) } else { Box::new(Lines::new()) };
         let interrupt = Interrupt::listen();
-        let typed = Typed::default();
-        Ok(Self { context, how, find, model, watcher, interrupt, typed, json })
+        let (typed, open) = (Typed::default(), Mutex::default());
+        Ok(Self { context, how, find, model, watcher, interrupt, typed, open, json })
     }
 
     pub(crate) fn watcher(&self) -> &dyn Watcher {
         &*self.watcher
+    }
+
+    /// The digest of the request that somebody has to answer.
+    pub(crate) fn open_question(&self) -> Option<Digest> {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The flags that going on with a run of this session needs again.
@@ -87,17 +95,10 @@ impl<'a> Session<'a> {
         let rules = RunRules { allow: &self.how.allow, deny: &self.how.deny };
         let guard = guarded(self.context, self.find, &scan, rules)?;
         let folder = RunFolder::new(&self.context.runs_folder(), new_id());
-        let chosen = chosen(wanted, &scan)?;
+        let chosen = chosen(wanted, &scan, &guard)?;
         let (files, texts) = self.given()?;
         let cataloger = {
-            let gate = LoadGate {
-                policy: &guard.policy,
-                answers: &guard.answers,
-                trusted: &guard.trusted,
-                now: guard.now,
-                invoker: Invoker::Model,
-                index: &scan.index,
-            };
+            let gate = guard.load_gate(&scan.index, Invoker::Model);
             Cataloger::new(&scan.index, &|entry| gate.denied(entry))
         };
         let bases = bases(self.context);
@@ -134,12 +135,13 @@ impl<'a> Session<'a> {
             mode: if self.how.dry_run { Mode::DryRun } else { Mode::Real },
         }
         .setup();
-        self.go(&folder, shop, |agent, folder| agent.run(folder, setup), None)
+        self.go(&folder, &shop, |agent, folder| agent.run(folder, setup), None)
             .map(|state| (folder, state))
     }
 
     /// Goes on with a run.
     pub(crate) fn resume(&self, folder: &RunFolder, approve: Option<Digest>) -> Result<State> {
+        OwnRuns::of(self.context).must_know(folder)?;
         let setup = folder.setup().map_err(|error| told(&error))?;
         let scan = self.context.scan(self.find);
         if scan.index.hash() != setup.index_hash {
@@ -149,16 +151,20 @@ impl<'a> Session<'a> {
         let deny: Vec<String> = setup.denied.iter().chain(&self.how.deny).cloned().collect();
         let rules = RunRules { allow: &self.how.allow, deny: &deny };
         let guard = guarded(self.context, self.find, &scan, rules)?;
-        let offered = setup.skills.iter().filter(|card| card.offered).map(|card| card.id.clone());
-        let shop = workshop(self.context, scan, guard, offered.collect(), folder)?;
+        let gate = guard.load_gate(&scan.index, Invoker::Model);
+        let is_denied = |id: &str| scan.index.find(id).is_none_or(|it| gate.denied(it).is_some());
+        let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
+        let offered = offered.map(|card| card.id.clone()).collect();
+        let shop = workshop(self.context, scan, guard, offered, folder)?;
         let shop = pinned(shop, &setup);
-        self.go(folder, shop, |agent, folder| agent.resume(folder), approve)
+        let go_on = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
+        self.go(folder, &shop, go_on, approve)
     }
 
     fn go(
         &self,
         folder: &RunFolder,
-        shop: Arc<Workshop>,
+        shop: &Arc<Workshop>,
         run: impl FnOnce(&Agent<'_>, &RunFolder) -> std::result::Result<State, AgentError>,
         approve: Option<Digest>,
     ) -> Result<State> {
@@ -169,13 +175,16 @@ impl<'a> Session<'a> {
             workspace: self.context.workspace(),
             watcher: &*self.watcher,
             typed: &self.typed,
+            open: &self.open,
         };
+        let own = OwnRuns::of(self.context);
+        own.note_name(folder)?;
         let stop = || self.interrupt.wanted();
         let agent = Agent {
             model: &*self.model,
-            hands: &shop,
+            hands: shop,
             approver: &answers,
-            observer: &AsObserver(&*self.watcher),
+            observer: &AsObserver { watcher: &*self.watcher, own: &own },
             stop: &stop,
         };
         run(&agent, folder).map_err(|error| told(&error))
@@ -194,16 +203,22 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A watcher as the loop knows it.
-struct AsObserver<'w>(&'w dyn Watcher);
+/// A watcher as the loop knows it. On the way it is noted that the run is ours.
+struct AsObserver<'w> {
+    watcher: &'w dyn Watcher,
+    own: &'w OwnRuns,
+}
 
 impl metier_agent::Observer for AsObserver<'_> {
     fn event(&self, depth: u32, record: &metier_agent::Record) {
-        self.0.event(depth, record);
+        if depth == 0 {
+            self.own.note_first(record);
+        }
+        self.watcher.event(depth, record);
     }
 
     fn note(&self, depth: u32, note: &metier_agent::Note) {
-        self.0.note(depth, note);
+        self.watcher.note(depth, note);
     }
 }
 
@@ -217,7 +232,7 @@ fn pinned(shop: Arc<Workshop>, setup: &Setup) -> Arc<Workshop> {
 }
 
 /// The skills that the user chose: by `--skill`, and by `/name arguments`.
-fn chosen(wanted: &Wanted<'_>, scan: &Scan) -> Result<Vec<Chosen>> {
+fn chosen(wanted: &Wanted<'_>, scan: &Scan, guard: &Guard) -> Result<Vec<Chosen>> {
     let mut chosen: Vec<Chosen> = Vec::new();
     for name in wanted.skills {
         let id = enabled(find(name, scan)?)?.id().to_string();
@@ -237,6 +252,16 @@ fn chosen(wanted: &Wanted<'_>, scan: &Scan) -> Result<Vec<Chosen>> {
         let (id, arguments) = (entry.id().to_string(), Some(call.arguments.to_owned()));
         chosen.retain(|known| known.id != id);
         chosen.push(Chosen { id, arguments });
+    }
+    let gate = guard.load_gate(&scan.index, Invoker::User);
+    for Chosen { id, .. } in &chosen {
+        if let Some(reason) = scan.index.find(id).and_then(|entry| gate.denied(entry)) {
+            let message = format!("{id} may not be loaded: {reason}");
+            let mut denied = CommandError::failed("denied", safe(&message).into_owned())
+                .help("`metier explain load_skill NAME` names the rule and its file");
+            denied.exit = Exit::Denied;
+            return Err(denied);
+        }
     }
     Ok(chosen)
 }

@@ -1,0 +1,146 @@
+//! An action on its way: each of its operations is judged, asked about where it must be, and done.
+//!
+//! What comes of all of them is told in one observation, by the step itself.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use metier_model::Action;
+use metier_skill::Digest;
+use serde::Deserialize;
+
+use super::spend::{add_usage, changes};
+use super::{Effect, Step};
+use crate::event::{Answer, Event, Spent, Status};
+use crate::observe;
+use crate::op::{By, Op, Outcome};
+use crate::setup::Mode;
+use crate::state::{Acting, Current, LoadedSkill, Phase, Stage};
+
+impl Step<'_> {
+    pub(super) fn act(
+        &mut self,
+        decision: Option<Arc<str>>,
+        action: Option<Action>,
+        queue: VecDeque<Op>,
+        notes: Vec<String>,
+    ) -> Effect {
+        let acting = Acting { decision, action, current: None, queue, done: Vec::new(), notes };
+        self.state.phase = Phase::Acting(Box::new(acting));
+        self.next_op()
+    }
+
+    pub(super) fn next_op(&mut self) -> Effect {
+        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
+        if let Some(op) = acting.queue.pop_front() {
+            let id = self.state.next_op;
+            self.state.next_op += 1;
+            acting.current = Some(Current { id, op: op.clone(), stage: Stage::Judging });
+            return Effect::Judge(id, op);
+        }
+        let acting = acting.clone();
+        let observed = observe::observation(&acting);
+        self.observed(&acting, observed)
+    }
+
+    fn current(&mut self, id: u32, stage: Stage) -> Option<&mut Current> {
+        let Phase::Acting(acting) = &mut self.state.phase else { return None };
+        acting.current.as_mut().filter(|current| current.id == id && current.stage == stage)
+    }
+
+    pub(super) fn judged(
+        &mut self,
+        id: u32,
+        effect: &str,
+        reason: &str,
+        request: Option<Digest>,
+    ) -> Effect {
+        let dry = self.state.setup.mode == Mode::DryRun;
+        let setup = Arc::clone(&self.state.setup);
+        let Some(current) = self.current(id, Stage::Judging) else { return Effect::Stop };
+        let op = current.op.clone();
+        match effect {
+            "allow" if dry && changes(&setup, &op) => {
+                self.performed(id, &observe::dry(&op, "it would be done"))
+            }
+            "ask" if dry => {
+                self.performed(id, &observe::dry(&op, &format!("it would be asked: {reason}")))
+            }
+            "allow" => self.perform(id, op),
+            "ask" => {
+                current.stage = Stage::Asking;
+                let reason = reason.to_owned();
+                self.events.push(Event::AskOpened { op_id: id, op: op.clone(), reason, request });
+                Effect::Ask(id, op)
+            }
+            _ => {
+                let text = format!("Not allowed: {reason}");
+                self.performed(id, &Outcome::failed("NotAllowed", text))
+            }
+        }
+    }
+
+    pub(super) fn answered(&mut self, id: u32, answer: &Answer) -> Effect {
+        // A loop inside this one can come to a question, too, while it is done.
+        let waits = *answer == Answer::Nobody && self.current(id, Stage::Doing).is_some();
+        let stage = if waits { Stage::Doing } else { Stage::Asking };
+        let Some(current) = self.current(id, stage) else { return Effect::Stop };
+        let op = current.op.clone();
+        match answer {
+            Answer::Once | Answer::Always => self.perform(id, op),
+            Answer::Reject(words) if words.is_empty() => {
+                self.performed(id, &Outcome::failed("Rejected", "The user said no."))
+            }
+            Answer::Reject(words) => {
+                let text = format!("The user said no: {words}");
+                self.performed(id, &Outcome::failed("Rejected", text))
+            }
+            Answer::Nobody => {
+                let what = if waits { "approve a step of" } else { "approve" };
+                let message = format!("somebody has to {what}: {}", op.describe());
+                self.pause(Status::NeedsApproval, message)
+            }
+        }
+    }
+
+    fn perform(&mut self, id: u32, op: Op) -> Effect {
+        if let Phase::Acting(acting) = &mut self.state.phase
+            && let Some(current) = &mut acting.current
+        {
+            current.stage = Stage::Doing;
+        }
+        match &op {
+            Op::Script { .. } => {
+                self.state.spent.script_runs += 1;
+                self.state.spent.tool_calls += 1;
+            }
+            Op::Tool { .. } => self.state.spent.tool_calls += 1,
+            _ => {}
+        }
+        self.events.push(Event::ActionStarted { op_id: id, op: op.clone() });
+        Effect::Perform(id, op)
+    }
+
+    pub(super) fn performed(&mut self, id: u32, outcome: &Outcome) -> Effect {
+        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
+        let Some(current) = acting.current.take_if(|current| current.id == id) else {
+            return Effect::Stop;
+        };
+        if let Some(text) = &outcome.skill
+            && outcome.ok
+        {
+            let by_user = matches!(current.op, Op::Load { by: By::User, .. });
+            self.state.loaded.push(LoadedSkill { text: text.clone(), by_user });
+        }
+        if matches!(current.op, Op::Delegate { .. })
+            && let Ok(spent) = Spent::deserialize(&outcome.data["spent"])
+        {
+            // What a loop inside spends is spent by the run; its turns are its own.
+            self.state.spent.tool_calls += spent.tool_calls;
+            self.state.spent.script_runs += spent.script_runs;
+            add_usage(&mut self.state.spent.usage, &spent.usage);
+        }
+        acting.done.push((current.op, outcome.clone()));
+        self.next_op()
+    }
+}

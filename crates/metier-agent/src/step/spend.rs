@@ -1,0 +1,53 @@
+//! What a run spends, when a budget is spent, and what cannot be done twice.
+//!
+//! Times come with the inputs: the step has no clock.
+
+use metier_model::Usage;
+
+use crate::op::Op;
+use crate::setup::Setup;
+use crate::state::State;
+
+/// Whether doing it a second time could do what doing it once does not.
+pub(super) fn changes(setup: &Setup, op: &Op) -> bool {
+    match op {
+        Op::Script { .. } => true,
+        Op::Tool { tool, .. } => {
+            setup.tools.iter().find(|card| card.offer.name == *tool).is_none_or(|card| card.changes)
+        }
+        // A loop of its own has a record of its own, from which it goes on.
+        Op::Load { .. } | Op::Delegate { .. } | Op::Resource { .. } | Op::Search { .. } => false,
+    }
+}
+
+/// The first budget that is spent, and its limit.
+pub(super) fn spent_budget(state: &State, elapsed_ms: u64) -> Option<(&'static str, u64)> {
+    let (limits, spent) = (&state.setup.limits, &state.spent);
+    let tokens = spent.usage.input + spent.usage.output;
+    let over = |used: u64, limit: u64| used >= limit;
+    if over(spent.turns.into(), limits.turns.into()) {
+        return Some(("turns", limits.turns.into()));
+    }
+    if over(spent.tool_calls.into(), limits.tool_calls.into()) {
+        return Some(("tool_calls", limits.tool_calls.into()));
+    }
+    if over(spent.script_runs.into(), limits.script_runs.into()) {
+        return Some(("script_runs", limits.script_runs.into()));
+    }
+    if let Some(limit) = limits.tokens.filter(|limit| over(tokens, *limit)) {
+        return Some(("tokens", limit));
+    }
+    limits.wall_ms.filter(|limit| over(elapsed_ms, *limit)).map(|limit| ("wall_ms", limit))
+}
+
+/// Adds what a reply cost.
+pub(super) fn add_usage(total: &mut Usage, more: &Usage) {
+    total.input += more.input;
+    total.output += more.output;
+    total.cache_read += more.cache_read;
+    total.cache_write += more.cache_write;
+    total.reasoning += more.reasoning;
+    total.attempts += more.attempts;
+    total.total_ms += more.total_ms;
+    total.estimated |= more.estimated;
+}

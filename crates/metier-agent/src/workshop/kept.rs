@@ -1,0 +1,80 @@
+//! What a run keeps of what scripts and commands printed and left, and whose records a run may read.
+//!
+//! The whole output lies with the run, by digests that its record vouches for, and below the workspace,
+//! so that a model can read on in it.
+
+use std::path::{Path, PathBuf};
+
+use metier_fs::{TreeLimits, canonical, list_files, move_whole, read_bounded};
+use metier_skill::Digest;
+use metier_tools::{ToolResult, Touch};
+use serde_json::{Value, json};
+
+use super::Workshop;
+
+/// The largest file that gets a digest.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The result with what the sandbox kept moved into the run's folder. Where that fails it stays where
+/// it is, and the result says so.
+pub(super) fn with_run(shop: &Workshop, mut result: ToolResult) -> ToolResult {
+    let Some(from) = result.storage_ref.as_deref().map(PathBuf::from).filter(|at| at.is_absolute())
+    else {
+        return result;
+    };
+    let Some((name, to)) = free(&shop.observations) else { return result };
+    if move_whole(&from, &to).is_err() {
+        return result;
+    }
+    let shown = format!("{}/{name}", shop.shown_observations());
+    let moved = |path: &str| match Path::new(path).strip_prefix(&from) {
+        Ok(below) => format!("{shown}/{}", below.to_string_lossy()),
+        Err(_) => path.to_owned(),
+    };
+    if let Some(outputs) = result.data.get_mut("outputs").and_then(Value::as_array_mut) {
+        for output in outputs {
+            *output = json!(moved(output.as_str().unwrap_or_default()));
+        }
+    }
+    let (files, _) = list_files(&to, TreeLimits::default()).unwrap_or_default();
+    let kept: Vec<Value> = files
+        .into_iter()
+        .filter(|file| !file.link && !file.special)
+        .filter_map(|file| {
+            let bytes = read_bounded(&to.join(&file.path), MOST_BYTES).ok()?;
+            let path = format!("observations/{name}/{}", file.path);
+            Some(json!({"file": path, "sha256": Digest::of(&bytes), "bytes": bytes.len()}))
+        })
+        .collect();
+    if let Some(data) = result.data.as_object_mut() {
+        data.insert("kept".to_owned(), Value::Array(kept));
+    }
+    result.text = result.text.replace(&*from.to_string_lossy(), &shown);
+    result.storage_ref = Some(shown);
+    result
+}
+
+/// A name that nothing has yet.
+fn free(observations: &Path) -> Option<(String, PathBuf)> {
+    (1..10_000_u32)
+        .map(|number| format!("output-{number:03}"))
+        .map(|name| (name.clone(), observations.join(name)))
+        .find(|(_, path)| metier_fs::entry_kind(path).is_none())
+}
+
+impl Workshop {
+    /// The folder of whole outputs, as a model can name it.
+    pub(super) fn shown_observations(&self) -> String {
+        let below = self.observations.strip_prefix(&self.workspace).unwrap_or(&self.observations);
+        below.to_string_lossy().into_owned()
+    }
+
+    /// Whether something is a part of the record of a run, this one's whole outputs apart.
+    pub(super) fn is_foreign_record(&self, touch: &Touch) -> bool {
+        let Touch::Path { absolute, .. } = touch else { return false };
+        let own = canonical(&self.observations).unwrap_or_else(|_| self.observations.clone());
+        let Some(runs) = own.parent().and_then(Path::parent) else { return false };
+        let path = Path::new(absolute);
+        path.starts_with(runs) && !path.starts_with(&own)
+    }
+}

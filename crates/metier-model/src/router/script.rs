@@ -1,0 +1,217 @@
+//! What the offline model says about a script: its result, or why there is none and what can help.
+//!
+//! Whether something was done is told from the code and the data of the outcome, never guessed.
+//!
+//! tidy:allow-cjk
+
+use serde_json::Value;
+
+use super::answer::Voice::{self, Chinese, English};
+use super::answer::told;
+use super::reading::cut;
+use crate::turn::{LoadedText, Past};
+
+/// Characters of a script's output that an answer repeats.
+const OUTPUT_CHARS: usize = 16_000;
+
+/// Why there is no result.
+#[derive(Clone, Copy)]
+enum Why {
+    /// It ran and ended badly.
+    Ended(i64),
+    TimedOut,
+    /// It was begun and cut off.
+    CutOff,
+    /// The folder of the skill is not trusted.
+    Untrusted,
+    /// A rule or the machine forbids it.
+    Forbidden,
+    /// Somebody was asked.
+    SaidNo,
+    Otherwise,
+}
+
+impl Why {
+    fn of(past: &Past) -> Self {
+        if past.data["timed_out"] == Value::Bool(true) {
+            return Self::TimedOut;
+        }
+        if let Some(code) = past.data["exit_code"].as_i64().filter(|code| *code != 0) {
+            return Self::Ended(code);
+        }
+        match past.code.as_deref() {
+            Some("Cancelled" | "interrupted") => Self::CutOff,
+            Some("NotAllowed") if lacks_trust(past) => Self::Untrusted,
+            Some("NotAllowed") => Self::Forbidden,
+            Some("Rejected" | "NeedsApproval") => Self::SaidNo,
+            _ => Self::Otherwise,
+        }
+    }
+}
+
+impl Voice {
+    pub(super) fn script_done(self, skill: &LoadedText, script: &str, past: &Past) -> String {
+        let output = stream(past, "stdout").unwrap_or_else(|| past.text.trim().to_owned());
+        let output = match (self, output.is_empty()) {
+            (_, false) => cut(&output, OUTPUT_CHARS),
+            (English, true) => "The script printed nothing.".to_owned(),
+            (Chinese, true) => "脚本没有输出。".to_owned(),
+        };
+        let files = outputs(past);
+        let files = match (self, files.is_empty()) {
+            (_, true) => String::new(),
+            (English, false) => format!("\n\nFiles it left: {}", files.join(", ")),
+            (Chinese, false) => format!("\n\n生成的文件：{}", files.join(", ")),
+        };
+        let warned = stream(past, "stderr").filter(|text| !text.is_empty());
+        let warned = warned.map(|text| cut(&text, 1000));
+        let warned = match (self, warned) {
+            (_, None) => String::new(),
+            (English, Some(text)) => format!("\n\nIt also warned:\n{text}"),
+            (Chinese, Some(text)) => format!("\n\n脚本的警告：\n{text}"),
+        };
+        let name = &skill.name;
+        match self {
+            English => format!(
+                "{output}{files}{warned}\n\nThis is the output of `{script}` of the skill {name}. No \
+                 language model was used."
+            ),
+            Chinese => format!(
+                "{output}{files}{warned}\n\n以上是技能 {name} 的脚本 `{script}` 的输出，没有使用语言模型。"
+            ),
+        }
+    }
+
+    /// Nothing was done, because nothing should be.
+    pub(super) fn script_dry(self, skill: &LoadedText, script: &str, args: &[String]) -> String {
+        let (name, command) = (&skill.name, format!("{script} {}", shell_words(args)));
+        let command = command.trim_end();
+        match self {
+            English => format!(
+                "Nothing was done, because this is a dry run: `{command}` of the skill {name} was not \
+                 run, so there is no result. Ask again without `--dry-run` to run it."
+            ),
+            Chinese => format!(
+                "什么都没有做，因为这是试运行：没有运行技能 {name} 的 `{command}`，所以没有结果。\
+                 去掉 `--dry-run` 再次请求即可运行。"
+            ),
+        }
+    }
+
+    pub(super) fn script_failed(
+        self,
+        skill: &LoadedText,
+        script: &str,
+        args: &[String],
+        past: &Past,
+    ) -> String {
+        let (name, why) = (&skill.name, Why::of(past));
+        let said = stream(past, "stderr").filter(|text| !text.is_empty());
+        let said = said.or_else(|| stream(past, "stdout").filter(|text| !text.is_empty()));
+        let said = match why {
+            Why::Ended(_) | Why::TimedOut => said.unwrap_or_else(|| told(past)),
+            _ => told(past),
+        };
+        let said = cut(&said, 4000);
+        let how = self.how_it_ended(why);
+        let advice = self.advice(why, name, script, args);
+        match self {
+            English => format!(
+                "There is no result: `{script}` of the skill {name} {how}.\n\n{said}\n\n{advice}"
+            ),
+            Chinese => {
+                format!("没有结果：技能 {name} 的脚本 `{script}` {how}。\n\n{said}\n\n{advice}")
+            }
+        }
+    }
+
+    fn how_it_ended(self, why: Why) -> String {
+        let words = match (self, why) {
+            (English, Why::Ended(code)) => return format!("ended with exit code {code}"),
+            (Chinese, Why::Ended(code)) => return format!("以退出码 {code} 结束"),
+            (English, Why::TimedOut) => "took too long and was stopped",
+            (Chinese, Why::TimedOut) => "运行超时，已被停止",
+            (English, Why::CutOff) => "was interrupted, and may have done a part of its work",
+            (Chinese, Why::CutOff) => "被中断，可能已完成一部分",
+            (English, Why::Untrusted | Why::Forbidden | Why::SaidNo) => "was not run",
+            (Chinese, Why::Untrusted | Why::Forbidden | Why::SaidNo) => "没有运行",
+            (English, Why::Otherwise) => "failed",
+            (Chinese, Why::Otherwise) => "失败了",
+        };
+        words.to_owned()
+    }
+
+    fn advice(self, why: Why, name: &str, script: &str, args: &[String]) -> String {
+        let by_hand = format!("metier exec {name} {script} -- {}", shell_words(args));
+        let explain = format!("metier explain run_script {script} --skill {name}");
+        match (self, why) {
+            (English, Why::Ended(_) | Why::TimedOut | Why::Otherwise) => {
+                format!("Mend what it names and ask again, or run it yourself: `{by_hand}`")
+            }
+            (Chinese, Why::Ended(_) | Why::TimedOut | Why::Otherwise) => {
+                format!("请按提示修正后重试，或自行运行：`{by_hand}`")
+            }
+            (English, Why::CutOff) => {
+                format!("Look at what it left, then ask again or run it yourself: `{by_hand}`")
+            }
+            (Chinese, Why::CutOff) => {
+                format!("请先查看它留下的内容，再重试或自行运行：`{by_hand}`")
+            }
+            (_, Why::Untrusted) => self.trust().to_owned(),
+            (English, Why::Forbidden) => {
+                format!("`{explain}` says what the rules decide and where they stand.")
+            }
+            (Chinese, Why::Forbidden) => format!("`{explain}` 说明规则的决定及其出处。"),
+            (English, Why::SaidNo) => format!(
+                "If it should run, allow it when asked (or with `--yes`); `{explain}` says why it is \
+                 asked."
+            ),
+            (Chinese, Why::SaidNo) => {
+                format!("如果应当运行，请在询问时允许（或使用 `--yes`）；`{explain}` 说明原因。")
+            }
+        }
+    }
+
+    pub(super) const fn trust(self) -> &'static str {
+        match self {
+            English => {
+                "Read the skill; if it is fine, trust its folder with `metier trust` and ask again."
+            }
+            Chinese => "请先阅读该技能；如无问题，用 `metier trust` 信任其所在文件夹，然后重试。",
+        }
+    }
+}
+
+/// Whether nothing was done because nothing should be.
+pub(super) fn is_dry(past: &Past) -> bool {
+    past.code.as_deref() == Some("dry_run") || past.data["dry_run"] == Value::Bool(true)
+}
+
+/// Whether it was refused because a folder is not trusted; the words are the policy's.
+pub(super) fn lacks_trust(past: &Past) -> bool {
+    past.code.as_deref() == Some("NotAllowed") && past.text.contains(" is not trusted")
+}
+
+fn stream(past: &Past, name: &str) -> Option<String> {
+    past.data[name].as_str().map(|text| text.trim_end().to_owned())
+}
+
+/// The files that a script left, by path.
+fn outputs(past: &Past) -> Vec<String> {
+    let list = past.data["outputs"].as_array().into_iter().flatten();
+    list.filter_map(|file| file.as_str().or_else(|| file["path"].as_str()).map(str::to_owned))
+        .collect()
+}
+
+/// Words as one types them.
+fn shell_words(args: &[String]) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./,=:@%+".contains(c);
+    let quoted = |arg: &String| {
+        if !arg.is_empty() && arg.chars().all(plain) {
+            arg.clone()
+        } else {
+            format!("'{}'", arg.replace('\'', "'\\''"))
+        }
+    };
+    args.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
