@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
-use self::client::{CHAT_VARIED, Client};
+use self::client::{CHAT_VARIED, Client, Target};
 use self::environment::Environment;
 use self::report::Report;
 use crate::flags::{Flags, UsageError};
@@ -62,6 +62,8 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     }
     if !skipped.contains(&"runs") {
         let target = small_model::target(&model.base_url(), CHAT_VARIED);
+        // What is longer than this is babble; that it is cut off is a fault to recover from.
+        let target = Target { max_tokens: 500, ..target };
         decisions::run_all(&client, &target, runs, turns, |row| report.add(row))?;
     }
     drop(model);

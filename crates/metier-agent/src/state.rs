@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use metier_model::{Action, Plan};
+use metier_model::{Action, Plan, ToolOffer, schema};
 use metier_skill::{Digest, estimate_tokens};
 use serde_json::Value;
 
@@ -139,8 +139,10 @@ impl TrailItem {
 impl State {
     /// The state before the first event.
     pub fn new(setup: Arc<Setup>) -> Self {
-        let fixed_tokens =
-            (estimate_tokens(&setup.system) + estimate_tokens(&setup.opening)) as u64;
+        let offers: Vec<ToolOffer> = setup.tools.iter().map(|card| card.offer.clone()).collect();
+        // Providers are sent the schema beside the prompt.
+        let fixed = [&setup.system, &setup.opening, &schema::decision_schema(&offers).to_string()];
+        let fixed_tokens = fixed.iter().map(|text| estimate_tokens(text) as u64).sum();
         Self {
             setup,
             phase: Phase::New,

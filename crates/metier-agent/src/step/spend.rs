@@ -48,6 +48,7 @@ pub(super) fn add_usage(total: &mut Usage, more: &Usage) {
     total.cache_write += more.cache_write;
     total.reasoning += more.reasoning;
     total.attempts += more.attempts;
+    total.sent_bytes += more.sent_bytes;
     total.total_ms += more.total_ms;
     total.estimated |= more.estimated;
 }

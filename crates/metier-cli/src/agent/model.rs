@@ -21,12 +21,11 @@ const SCRIPT_BYTES: u64 = 16 << 20;
 /// The model of a command: `wanted` is what `--model` says.
 pub(crate) fn model(context: &Context, wanted: Option<&str>) -> Result<Arc<dyn Model>> {
     let settings = &context.settings.model;
-    let (provider, name) = match wanted {
-        Some(text) => parse(text)?,
-        None => {
-            tell_choice(context);
-            (settings.provider, None)
-        }
+    let (provider, name) = if let Some(text) = wanted {
+        parse(text)?
+    } else {
+        tell_choice(context);
+        (settings.provider, None)
     };
     // A name, an address and a key belong to a provider: under another one they mean nothing.
     let is_own = provider == settings.provider;
