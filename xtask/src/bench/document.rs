@@ -17,7 +17,7 @@ pub(crate) const LOADING: Section = Section { name: "loading", title: "Loading" 
 const INTRODUCTION: &str = "\
 # Performance
 
-Numbers on this page come from `cargo xtask bench discovery --write` and `bench loading --write`;
+Numbers on this page come from `cargo xtask bench discovery|loading|running --write`;
 nothing between the markers is written by hand, and a missed target stays in the table.
 
 How it is measured: the bench makes trees of skills in the shapes that public skills have (60 %
