@@ -29,7 +29,7 @@ use crate::state::{Acting, Ending, Finished, Phase, Stage, State};
 /// The one thing to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// Ask the model; the turn is made by [`crate::context::turn`].
+    /// Ask the model; the turn is made by [`crate::context::Fixed::turn`].
     CallModel,
     /// Ask the policy about an operation.
     Judge(u32, Op),
