@@ -14,10 +14,12 @@ use serde_json::Value;
 
 use crate::event::Event;
 use crate::setup::Setup;
-use crate::state::State;
+use crate::state::{State, TrailItem};
 
 /// Characters of a reply that was no decision, as the model sees it again.
 pub(crate) const INVALID_CHARS: usize = 1000;
+/// The same of one that was cut off: a model that repeats itself goes on with what it sees.
+pub(crate) const CUT_OFF_CHARS: usize = 200;
 /// Characters of a decision in a context that has become too long.
 const OLD_DECISION_CHARS: usize = 200;
 
@@ -35,6 +37,8 @@ pub struct Fixed {
     system: Arc<str>,
     opening: Arc<str>,
     schema: Arc<Value>,
+    brief_schema: Arc<Value>,
+    answer_schema: Arc<Value>,
     offered: Arc<[OfferedSkill]>,
     tools: Arc<[ToolOffer]>,
 }
@@ -52,6 +56,8 @@ impl Fixed {
             system: setup.system.as_str().into(),
             opening: setup.opening.as_str().into(),
             schema: Arc::new(schema::decision_schema(&tools)),
+            brief_schema: Arc::new(schema::brief_schema(&tools)),
+            answer_schema: Arc::new(schema::answer_schema()),
             offered: offered.collect(),
             tools: tools.into(),
         }
@@ -101,9 +107,20 @@ impl Fixed {
             request: Arc::clone(&self.opening),
             trail: trail.collect(),
             tail: tail(state),
-            schema: Arc::clone(&self.schema),
+            schema: Arc::clone(self.schema_for(state)),
             max_output_tokens: state.setup.limits.reply_tokens,
             view: Arc::new(view),
+        }
+    }
+
+    /// A model that was cut off is held to less. Otherwise the schema stays as it is, on the last
+    /// turn too: it is a part of what providers cache.
+    fn schema_for(&self, state: &State) -> &Arc<Value> {
+        let was_cut_off = state.trail.last().is_some_and(TrailItem::was_cut_off);
+        match (was_cut_off, &state.ending) {
+            (false, _) => &self.schema,
+            (true, None) => &self.brief_schema,
+            (true, Some(_)) => &self.answer_schema,
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use metier_model::{Action, Plan, ToolOffer, schema};
+use metier_model::{Action, FaultCode, Plan, ToolOffer, schema};
 use metier_skill::{Digest, estimate_tokens};
 use serde_json::Value;
 
@@ -126,6 +126,11 @@ pub(crate) struct TrailItem {
 }
 
 impl TrailItem {
+    /// Whether this was a reply that the limit of tokens cut off.
+    pub(crate) fn was_cut_off(&self) -> bool {
+        self.action.is_none() && self.code.as_deref() == Some(FaultCode::Truncated.as_str())
+    }
+
     pub(crate) fn shown(&self) -> &Arc<str> {
         if self.shortened { &self.line } else { &self.observation }
     }

@@ -14,7 +14,7 @@ mod spend;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use metier_model::{Action, Decision, ModelError, ModelErrorKind, Reply, parse, plan};
+use metier_model::{Action, Decision, FaultCode, ModelError, ModelErrorKind, Reply, parse, plan};
 use metier_skill::Digest;
 
 use self::spend::{add_usage, changes, spent_budget};
@@ -160,7 +160,11 @@ impl Step<'_> {
                     code: code.clone(),
                     message: message.clone(),
                 });
-                let quoted = context::head(&words, context::INVALID_CHARS);
+                let chars = match fault.code {
+                    FaultCode::Truncated => context::CUT_OFF_CHARS,
+                    _ => context::INVALID_CHARS,
+                };
+                let quoted = context::head(&words, chars);
                 return self.invalid(quoted, None, observe::invalid(&code, &message));
             }
         };

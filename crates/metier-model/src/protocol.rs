@@ -60,6 +60,9 @@ const fn field(name: &'static str, kind: Kind, need: Need) -> Field {
     Field { name, kind, need }
 }
 
+/// The action that ends a run.
+pub(crate) const FINAL_ANSWER: &str = "final_answer";
+
 /// All actions, in the order in which they are explained.
 ///
 /// The examples name a skill that nobody has: a small model copies what it sees, and a copy must
@@ -135,7 +138,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         },
     },
     ActionSpec {
-        kind: "final_answer",
+        kind: FINAL_ANSWER,
         about: "Answer the user; the run ends. `data` is the answer as the text of a JSON value, if \
                 the user asked for one, else null.",
         fields: &[field("text", Kind::Text, Need::Must), field("data", Kind::Anything, Need::May)],

@@ -8,20 +8,44 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::protocol::{
-    ACTIONS, ActionSpec, DECISION, Kind, Need, OPERATION, OPERATIONS, PLAN, PLAN_UPDATE, SKILL,
-    STATUS, STEP,
+    ACTIONS, ActionSpec, DECISION, FINAL_ANSWER, Kind, Need, OPERATION, OPERATIONS, PLAN,
+    PLAN_UPDATE, SKILL, STATUS, STEP,
 };
 use crate::turn::ToolOffer;
 pub use crate::words::instructions;
 
 /// The schema of a decision where these tools may be called.
 pub fn decision_schema(tools: &[ToolOffer]) -> Value {
-    let actions: Vec<Value> = ACTIONS.iter().flat_map(|spec| variants(spec, tools)).collect();
+    decision(nullable(plan()), plan_update(), &actions(tools))
+}
+
+/// The schema of a decision without a word on the plan, for a model whose last reply was cut off:
+/// lists are where one that repeats itself never comes to an end.
+pub fn brief_schema(tools: &[ToolOffer]) -> Value {
+    decision(nothing(), nothing(), &actions(tools))
+}
+
+/// The schema of an answer and nothing else, for the same model when it has the last word.
+pub fn answer_schema() -> Value {
+    let answer = ACTIONS.iter().filter(|spec| spec.kind == FINAL_ANSWER);
+    let actions: Vec<Value> = answer.flat_map(|spec| variants(spec, &[])).collect();
+    decision(nothing(), nothing(), &actions)
+}
+
+fn decision(plan: Value, plan_update: Value, actions: &[Value]) -> Value {
     object(&DECISION, |name| match name {
-        "plan" => nullable(plan()),
-        "plan_update" => plan_update(),
+        "plan" => plan.clone(),
+        "plan_update" => plan_update.clone(),
         _ => json!({"anyOf": actions}),
     })
+}
+
+fn actions(tools: &[ToolOffer]) -> Vec<Value> {
+    ACTIONS.iter().flat_map(|spec| variants(spec, tools)).collect()
+}
+
+fn nothing() -> Value {
+    json!({"type": "null"})
 }
 
 /// An action is one variant; calling a tool is one for each tool, with its own arguments.
@@ -77,12 +101,11 @@ fn plan() -> Value {
 
 /// Either a new plan or a patch: a model that is held to this cannot write both.
 fn plan_update() -> Value {
-    let nothing = json!({"type": "null"});
     let update = |replace: &Value, patch: &Value| {
         object(&PLAN_UPDATE, |name| if name == "replace" { replace.clone() } else { patch.clone() })
     };
     let patch = json!({"type": "array", "items": {"anyOf": operations()}});
-    json!({"anyOf": [update(&plan(), &nothing), update(&nothing, &patch), nothing]})
+    json!({"anyOf": [update(&plan(), &nothing()), update(&nothing(), &patch), nothing()]})
 }
 
 /// The operations of a patch: those that set something, and those that say where it comes from.
@@ -93,7 +116,7 @@ fn operations() -> [Value; 2] {
     let set = object(&OPERATION, |name| match name {
         "op" => json!({"type": "string", "enum": setting}),
         "path" => text(),
-        "from" => json!({"type": "null"}),
+        "from" => nothing(),
         // A patch may put anything anywhere, but a plan holds nothing else than these.
         _ => json!({"anyOf": [
             text(),
@@ -105,7 +128,7 @@ fn operations() -> [Value; 2] {
     let moved = object(&OPERATION, |name| match name {
         "op" => json!({"type": "string", "enum": moving}),
         "path" | "from" => text(),
-        _ => json!({"type": "null"}),
+        _ => nothing(),
     });
     [set, moved]
 }
@@ -123,12 +146,12 @@ fn object(names: &[&str], schema: impl Fn(&str) -> Value) -> Value {
 }
 
 fn nullable(schema: Value) -> Value {
-    let null = json!({"type": "null"});
     match schema.get("type").and_then(Value::as_str) {
         Some("string") if schema.get("enum").is_none() => json!({"type": ["string", "null"]}),
-        _ => {
-            Value::Object(Map::from_iter([("anyOf".to_owned(), Value::Array(vec![schema, null]))]))
-        }
+        _ => Value::Object(Map::from_iter([(
+            "anyOf".to_owned(),
+            Value::Array(vec![schema, nothing()]),
+        )])),
     }
 }
 

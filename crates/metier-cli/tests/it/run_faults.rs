@@ -111,6 +111,55 @@ fn half_a_json_document_is_tried_again() {
     recovers(|_| Answer::reply(200, "content-type: application/json\r\n", "{\"choices\": [{\"mes"));
 }
 
+/// The schema that a reply was held to.
+fn schema(dialect: Dialect, body: &str) -> Value {
+    let body: Value = serde_json::from_str(body).expect("JSON");
+    match dialect {
+        Dialect::OpenAi => body["response_format"]["json_schema"]["schema"].clone(),
+        Dialect::Anthropic => body["tools"][0]["input_schema"].clone(),
+    }
+}
+
+#[test]
+fn a_model_that_is_cut_off_is_held_to_less_until_it_decides() {
+    for dialect in DIALECTS {
+        let home = project();
+        let babble = format!("{{\"plan\": {{\"goal\": \"{}", "and so on ".repeat(400));
+        let whole = dialect.stream_text(&babble);
+        let (stop, length) = match dialect {
+            Dialect::OpenAi => (r#""finish_reason":"stop""#, r#""finish_reason":"length""#),
+            Dialect::Anthropic => (r#""stop_reason":"tool_use""#, r#""stop_reason":"max_tokens""#),
+        };
+        assert!(whole.contains(stop));
+        let cut = whole.replace(stop, length);
+        let cut = || Answer::reply(200, "content-type: text/event-stream\r\n", &cut);
+        let listing = dialect.decides(&call("list_dir", &json!({"path": "."})));
+        let server = Server::in_order(vec![
+            cut(),
+            listing,
+            cut(),
+            dialect.decides(&answer("That was short.")),
+        ]);
+        dialect.configure(&home, &server.url(), &json!({}));
+        let output = run_keyed(&home, &["run", "--max-turns", "3", "say hello"]);
+        assert_eq!((output.code, output.stdout.as_str()), (4, "That was short.\n"), "{output:?}");
+        is_sound(&home);
+        let asked = server.asked();
+        let schemas: Vec<Value> = asked.iter().map(|it| schema(dialect, &it.body)).collect();
+        let held = |at: usize| {
+            let properties = &schemas[at]["properties"];
+            let actions = properties["action"]["anyOf"].as_array().map_or(0, Vec::len);
+            (properties["plan"] == json!({"type": "null"}), actions)
+        };
+        let all = held(0).1;
+        assert!(all > 5, "{dialect:?}: every action can be taken: {all}");
+        assert_eq!(held(1), (true, all), "{dialect:?}: no plan after a reply that was cut off");
+        assert_eq!(schemas[2], schemas[0], "{dialect:?}: all again after a decision");
+        assert_eq!(held(3), (true, 1), "{dialect:?}: the last turn has room for an answer alone");
+        assert!(!asked[1].body.contains(&"and so on ".repeat(30)), "it does not see itself babble");
+    }
+}
+
 #[test]
 fn a_page_in_place_of_a_reply_is_a_clear_error() {
     fails("neither json nor a stream", &json!({}), |_| {

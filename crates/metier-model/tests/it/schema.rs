@@ -2,7 +2,8 @@
 //! A small validator of the subset stands in for the providers'.
 
 use metier_model::{
-    Decision, ToolOffer, decision_schema, instructions, parse_text, schema::InOrder,
+    Decision, ToolOffer, decision_schema, instructions, parse_text,
+    schema::{InOrder, answer_schema, brief_schema},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -117,6 +118,25 @@ fn the_schema_keeps_to_the_subset_with_and_without_tools() {
     let with = walk(&decision_schema(&any::tools()), "$");
     // Each tool adds its variant, its arguments and the skill; one has an object in a list.
     assert_eq!(with, without + 3 * any::tools().len() + 1);
+}
+
+#[test]
+fn what_a_model_that_was_cut_off_is_held_to_fits_the_whole_schema_and_has_no_plan() {
+    let (brief, short) = (brief_schema(&any::tools()), answer_schema());
+    walk(&brief, "$");
+    walk(&short, "$");
+    let list = json!({"plan": null, "plan_update": null, "action": {"type": "call_tool",
+        "tool": "list_dir", "args": {"path": null}, "skill": null}});
+    let answer = json!({"plan": null, "plan_update": null, "action": {"type": "final_answer",
+        "text": "x", "data": null}});
+    for (value, in_brief, in_short) in [(&list, true, false), (&answer, true, true)] {
+        assert!(fits(&decision_schema(&any::tools()), value), "{value}");
+        assert_eq!((fits(&brief, value), fits(&short, value)), (in_brief, in_short), "{value}");
+        let mut planned = value.clone();
+        planned["plan"] = json!({"goal": "x", "steps": [], "assumptions": [], "constraints": []});
+        assert!(fits(&decision_schema(&any::tools()), &planned), "{planned}");
+        assert!(!fits(&brief, &planned) && !fits(&short, &planned), "{planned}");
+    }
 }
 
 #[test]
