@@ -226,7 +226,8 @@ impl Agent<'_> {
                     let known = judged.as_ref().filter(|(id, _)| *id == op_id);
                     let (reason, request) = known
                         .map_or(("", None), |(_, judged)| (judged.reason.as_str(), judged.request));
-                    let question = Question { op: &op, reason, request };
+                    let asked = known.and_then(|(_, judged)| judged.asked.as_deref());
+                    let question = Question { op: &op, reason, request, asked };
                     let (given, by) = self.approver.answer(&question, self.stop);
                     answer = Some(given.clone());
                     if (self.stop)() {

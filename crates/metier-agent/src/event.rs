@@ -241,6 +241,8 @@ pub enum Answer {
     Once,
     /// Yes, and it is remembered.
     Always,
+    /// The same for so many seconds.
+    AlwaysFor(u64),
     /// No, with words for the model.
     Reject(String),
     /// There is nobody to answer: the run waits.

@@ -4,6 +4,7 @@
 //! models only through [`metier_model::Model`], so that its tests need no disk, no process and no
 //! network. The real hands are [`crate::Workshop`].
 
+use metier_policy::{Decision, Effect, Request};
 use metier_skill::Digest;
 
 use crate::event::Answer;
@@ -24,8 +25,20 @@ pub struct Judged {
     pub reason: String,
     /// The digest of the request.
     pub request: Option<Digest>,
+    /// The request and the decision about it, for whoever has to answer; nothing where nobody is
+    /// asked.
+    pub asked: Option<Box<Asked>>,
     /// Does what was judged, and nothing else.
     pub ready: Ready,
+}
+
+/// What somebody has to answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// What is wanted.
+    pub request: Request,
+    /// Why it is a question.
+    pub decision: Decision,
 }
 
 /// What the policy says.
@@ -40,6 +53,16 @@ pub enum Verdict {
     /// It cannot even be judged: there is no such tool, the arguments are wrong. What `ready` gives
     /// says why.
     Impossible,
+}
+
+impl From<Effect> for Verdict {
+    fn from(effect: Effect) -> Self {
+        match effect {
+            Effect::Allow => Self::Allow,
+            Effect::Ask => Self::Ask,
+            Effect::Deny => Self::Deny,
+        }
+    }
 }
 
 impl Verdict {
@@ -73,13 +96,14 @@ impl Judged {
             verdict: Verdict::Impossible,
             reason: outcome.text.as_str().to_owned(),
             request: None,
+            asked: None,
             ready: Box::new(move |_| outcome),
         }
     }
 
     /// An operation that needs nobody's leave.
     pub fn free(ready: Ready) -> Self {
-        Self { verdict: Verdict::Allow, reason: String::new(), request: None, ready }
+        Self { verdict: Verdict::Allow, reason: String::new(), request: None, asked: None, ready }
     }
 }
 
@@ -102,6 +126,8 @@ pub struct Question<'q> {
     pub reason: &'q str,
     /// The digest of the request.
     pub request: Option<Digest>,
+    /// The request itself, where the policy was asked about one.
+    pub asked: Option<&'q Asked>,
 }
 
 /// Somebody who answers.

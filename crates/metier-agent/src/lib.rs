@@ -18,6 +18,7 @@
 //! | [`log`] | the record as text: a line an event, chained by hashes (pure) |
 //! | [`drive`], `inner` | the driver, and loops inside a loop ([`Agent`]) |
 //! | [`hands`] | what the driver needs of the world ([`Hands`], [`Approver`]) |
+//! | [`asking`] | questions that many can hear and answer ([`Asking`]) |
 //! | [`recorder`], [`folder`] | writing events down; the folder of a run ([`RunFolder`]) |
 //! | [`mod@audit`] | whether a record is what was written |
 //! | [`export`] | a record in the formats of others: ATIF, OpenTelemetry (pure) |
@@ -27,6 +28,7 @@
 //! Files on disk: the folder of a run, through `metier-fs`. Talking to models is `metier-model`'s,
 //! deciding `metier-policy`'s, reading skills `metier-loader`'s, doing things `metier-tools`'.
 
+pub mod asking;
 pub mod audit;
 pub mod brief;
 pub mod context;
@@ -49,12 +51,13 @@ mod state;
 pub mod step;
 pub mod workshop;
 
+pub use asking::Asking;
 pub use drive::{Agent, Note, Observer, Unheard};
 pub use error::AgentError;
 pub use event::{Answer, Event, Spent, Status};
 pub use fold::{Difference, fold};
 pub use folder::{RunFolder, Summary, runs_in};
-pub use hands::{Approver, Hands, Judged, Nobody, Question, Verdict, Yes};
+pub use hands::{Approver, Asked, Hands, Judged, Nobody, Question, Verdict, Yes};
 pub use log::Record;
 pub use op::{Op, Outcome};
 pub use run_id::{NotARunId, RunId};

@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{
-    Decision, Effect, Invoker, Lifetime, Memory, Policy, Remembered, Request, Scope,
-    TrustedFolders, UnixTime,
+    Decision, Invoker, Lifetime, Memory, Policy, Remembered, Request, Scope, TrustedFolders,
+    UnixTime,
 };
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
@@ -24,7 +24,7 @@ use metier_skill::Digest;
 use metier_tools::{Kept, Machine, OutputCap, ToolFailure};
 
 use crate::event::Answer;
-use crate::hands::{Hands, Judged, Verdict};
+use crate::hands::{Asked, Hands, Judged, Verdict};
 use crate::op::{By, Op, Outcome};
 
 /// Makes the machine that scripts run on, when the first one does: trying the sandbox takes a moment.
@@ -47,6 +47,8 @@ pub struct Workshop {
     pub trusted: TrustedFolders,
     /// Answers that are remembered.
     pub answers: Mutex<Memory>,
+    /// The longest time for which an answer is remembered.
+    pub always: Lifetime,
     /// Where an answer is kept; nothing where there is no such place.
     pub kept: Option<Kept>,
     /// Where work happens.
@@ -153,10 +155,12 @@ impl Workshop {
 
     /// Remembers an "always". Where it cannot be kept it holds for this run.
     fn remember(&self, request: &Request, answer: Option<&Answer>) {
-        if answer != Some(&Answer::Always) {
-            return;
-        }
-        let kept = Remembered::of(request, Scope::Everywhere, now(), Lifetime::Unlimited);
+        let lifetime = match answer {
+            Some(Answer::Always) => self.always,
+            Some(Answer::AlwaysFor(seconds)) => self.always.at_most(Lifetime::Seconds(*seconds)),
+            _ => return,
+        };
+        let kept = Remembered::of(request, Scope::Everywhere, now(), lifetime);
         if let Some(store) = &self.kept {
             let _ = store.change_answers(|answers| answers.remember(kept.clone()));
         }
@@ -179,13 +183,11 @@ fn invoker(by: By) -> Invoker {
 
 /// The policy's decision as the loop takes it.
 fn judged(decision: &Decision, request: &Request, ready: crate::hands::Ready) -> Judged {
-    let verdict = match decision.effect {
-        Effect::Allow => Verdict::Allow,
-        Effect::Ask => Verdict::Ask,
-        Effect::Deny => Verdict::Deny,
-    };
+    let verdict = decision.effect.into();
     let reason = decision.sentences().join("; ");
-    Judged { verdict, reason, request: Some(request.digest()), ready }
+    let asked = Asked { request: request.clone(), decision: decision.clone() };
+    let asked = (verdict == Verdict::Ask).then(|| Box::new(asked));
+    Judged { verdict, reason, request: Some(request.digest()), asked, ready }
 }
 
 /// A failure of a tool as an outcome.

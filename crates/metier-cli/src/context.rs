@@ -127,6 +127,10 @@ impl Context {
     }
 
     fn load_settings(&mut self) -> Result<()> {
+        let mut managed = Vec::new();
+        for path in managed_files(&self.working_dir) {
+            managed.extend(self.load_layer(&path, Scope::Managed)?);
+        }
         let user = match self.user.as_ref().map(|user| user.agent.join(CONFIG_FILE)) {
             Some(path) => self.load_layer(&path, Scope::User)?,
             None => None,
@@ -135,7 +139,7 @@ impl Context {
             Some(path) => self.load_layer(&path, Scope::Project)?,
             None => None,
         };
-        self.settings = Settings::merge(user.as_ref(), project.as_ref());
+        self.settings = Settings::merge_managed(&managed, user.as_ref(), project.as_ref());
         Ok(())
     }
 
@@ -167,7 +171,12 @@ impl Context {
                 "config-unreadable",
                 format!("the configuration {shown} cannot be read: {reason}"),
             )
-            .help("mend the file or move it away; without it the defaults hold")
+            .help(match scope {
+                Scope::Managed => {
+                    "ask the administrator of this machine; nothing is done without their rules"
+                }
+                _ => "mend the file or move it away; without it the defaults hold",
+            })
         };
         let bytes = bytes.map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
@@ -203,7 +212,7 @@ impl Context {
         }
         let base = match scope {
             Scope::Project => self.config_dir(Scope::Project),
-            Scope::User => home,
+            Scope::Managed | Scope::User => home,
         };
         base.unwrap_or_else(|| self.working_dir.clone()).join(path)
     }
@@ -280,6 +289,22 @@ impl Context {
         let places = self.places(find);
         Registry::open(move || resolve(&places), self.scan_options(find))
     }
+}
+
+/// Where an administrator's configuration stands: a place that only an administrator can write, and a
+/// file more that the environment names. It adds, so that nobody gets rid of rules by setting it.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+fn managed_files(working_dir: &Path) -> Vec<PathBuf> {
+    let machine = if cfg!(windows) {
+        std::env::var_os("ProgramData").map(|data| PathBuf::from(data).join("metier"))
+    } else if cfg!(target_os = "macos") {
+        Some(PathBuf::from("/Library/Application Support/metier"))
+    } else {
+        Some(PathBuf::from("/etc/metier"))
+    };
+    let machine = machine.map(|folder| folder.join(CONFIG_FILE));
+    let named = std::env::var_os("METIER_MANAGED_CONFIG").filter(|file| !file.is_empty());
+    machine.into_iter().chain(named.map(|file| working_dir.join(file))).collect()
 }
 
 /// The value of an environment variable that a script was promised.

@@ -3,6 +3,7 @@
 
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
+pub(crate) mod duration;
 pub(crate) mod page;
 pub(crate) mod sarif;
 pub(crate) mod style;

@@ -44,8 +44,9 @@ impl Context {
             return Ok(file.path.clone());
         }
         match scope {
-            Scope::User => Ok(self.user_folders()?.agent.join(CONFIG_FILE)),
             Scope::Project => Ok(self.project_top()?.join(AGENT_FOLDER).join(CONFIG_FILE)),
+            // Nobody but an administrator writes an administrator's file.
+            _ => Ok(self.user_folders()?.agent.join(CONFIG_FILE)),
         }
     }
 
@@ -57,7 +58,7 @@ impl Context {
             None => Scope::User,
         });
         match scope {
-            Scope::User => Ok(self.user_folders()?.agent.join("skills")),
+            Scope::Managed | Scope::User => Ok(self.user_folders()?.agent.join("skills")),
             Scope::Project => {
                 let top = self.project_top()?;
                 let dirs = project_dirs(&self.working_dir, self.home());

@@ -1,7 +1,7 @@
 //! Walks a file's tree beside the JSON Schema and reports every place where they part.
 //!
 //! It understands the keywords that our own schema uses (a test fails when the schema gains
-//! another), two of them ours: `x-metier-user-only`, and in `schema.rs` `x-metier-aliases`. It
+//! another), three of them ours: `x-metier-user-only`, `x-metier-not-managed`, and in `schema.rs` `x-metier-aliases`. It
 //! recurses at most [`crate::MAX_NESTING`] deep.
 
 use std::collections::{BTreeMap, HashMap};
@@ -104,7 +104,14 @@ impl<'n> Checker<'n> {
     fn check_entry(&mut self, key: &'n str, offset: usize, value: &'n Node<'n>, schema: &'n Json) {
         let known = schema.get("properties").and_then(|keys| keys.get(key));
         match (known, schema.get("additionalProperties")) {
-            (Some(known), _) if self.is_refused(known) => {
+            (Some(known), _) if self.is_refused(known, Scope::Managed) => {
+                self.report(offset, ErrorKind::NotAllowedInManaged, |it| {
+                    let help = "an administrator's file holds rules and limits for everybody; what \
+                                a person prefers stands in their own `~/.agent/config.json`";
+                    (format!("{it} cannot be set by an administrator"), help.to_owned())
+                });
+            }
+            (Some(known), _) if self.is_refused(known, Scope::Project) => {
                 self.report(offset, ErrorKind::NotAllowedInProject, |it| {
                     let help = "set it in your own configuration, `~/.agent/config.json`: a \
                                 project must not choose keys, endpoints or the sandbox for you";
@@ -124,8 +131,14 @@ impl<'n> Checker<'n> {
         }
     }
 
-    fn is_refused(&self, schema: &Json) -> bool {
-        self.scope == Scope::Project && schema.get("x-metier-user-only") == Some(&Json::Bool(true))
+    /// Whether this is a file of `scope`, and may not have the key.
+    fn is_refused(&self, schema: &Json, scope: Scope) -> bool {
+        let mark = match scope {
+            Scope::Managed => "x-metier-not-managed",
+            Scope::Project => "x-metier-user-only",
+            Scope::User => return false,
+        };
+        self.scope == scope && schema.get(mark) == Some(&Json::Bool(true))
     }
 
     fn check_array(&mut self, array: &'n Array<'n>, schema: &'n Json) {

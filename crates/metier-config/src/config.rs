@@ -19,11 +19,16 @@ pub struct Config {
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
     /// More folders to look for skills in, before the usual ones. A relative path starts at the folder that holds `.agent`; `~/` is the home directory.
-    #[schemars(length(max = 1000), inner(length(min = 1)))]
+    #[schemars(
+        length(max = 1000),
+        inner(length(min = 1)),
+        extend("x-metier-not-managed" = true)
+    )]
     pub skill_roots: Vec<String>,
     /// How skills with faults are read. A project can only choose `strict`.
     pub profile: Option<Profile>,
     /// The model that decides what to do.
+    #[schemars(extend("x-metier-not-managed" = true))]
     pub model: ModelConfig,
     /// How scripts and tools run.
     pub execution: ExecutionConfig,
@@ -36,16 +41,18 @@ pub struct Config {
     #[schemars(length(max = 1000))]
     pub permission_examples: Vec<PermissionExample>,
     /// Skills switched on or off, by id (`source:name`) or name.
+    #[schemars(extend("x-metier-not-managed" = true))]
     pub skills: BTreeMap<String, SkillConfig>,
     /// What a run may spend. A project can lower a budget, never raise it.
     pub budgets: BudgetsConfig,
     /// The list of skills that a model is shown.
+    #[schemars(extend("x-metier-not-managed" = true))]
     pub catalog: CatalogConfig,
     /// Minisign public keys whose signed packs are trusted.
     #[schemars(
         length(max = 1000),
         inner(length(min = 1)),
-        extend("x-metier-user-only" = true)
+        extend("x-metier-user-only" = true, "x-metier-not-managed" = true)
     )]
     pub trusted_keys: Vec<String>,
 }
@@ -118,7 +125,7 @@ pub struct ExecutionConfig {
     #[schemars(
         length(max = 1000),
         inner(length(min = 1), regex(pattern = "^[^=\\s]+$")),
-        extend("x-metier-user-only" = true)
+        extend("x-metier-user-only" = true, "x-metier-not-managed" = true)
     )]
     pub env: Option<Vec<String>>,
     /// Whether a script is refused when it cannot be sandboxed.
@@ -127,6 +134,12 @@ pub struct ExecutionConfig {
     /// The weakest sandbox that a script may run in.
     #[schemars(extend("x-metier-user-only" = true))]
     pub min_tier: Option<MinTier>,
+    /// Seconds for which an answer "always" is remembered; without it, until it is forgotten or the skill changes.
+    #[schemars(extend("x-metier-user-only" = true))]
+    pub always_expires_s: Option<NonZeroU32>,
+    /// Whether what a trusted skill lists in `allowed-tools` needs no approval, where no rule asks for one. Otherwise the list only takes away.
+    #[schemars(extend("x-metier-user-only" = true))]
+    pub allowed_tools_approve: Option<bool>,
 }
 
 /// A tool that can be made to ask before each use.
@@ -154,6 +167,8 @@ pub enum ApprovalTarget {
     NetworkRequest,
     /// Running a command.
     RunCommand,
+    /// A script that reaches the network.
+    ScriptNetwork,
 }
 
 /// The weakest sandbox that a script may run in.

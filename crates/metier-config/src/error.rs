@@ -54,13 +54,15 @@ pub enum ErrorKind {
     MissingKey,
     /// A key that only the user's own file may have.
     NotAllowedInProject,
+    /// A key that an administrator's file may not have.
+    NotAllowedInManaged,
     /// The text is too long or too deeply nested, or has too many problems to list them all.
     TooLarge,
 }
 
 impl ErrorKind {
     /// Every kind, for the list of diagnostics in the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Syntax,
         Self::UnknownKey,
         Self::WrongType,
@@ -68,6 +70,7 @@ impl ErrorKind {
         Self::DuplicateKey,
         Self::MissingKey,
         Self::NotAllowedInProject,
+        Self::NotAllowedInManaged,
         Self::TooLarge,
     ];
 
@@ -81,6 +84,7 @@ impl ErrorKind {
             Self::DuplicateKey => "config-duplicate-key",
             Self::MissingKey => "config-missing-key",
             Self::NotAllowedInProject => "config-not-allowed-in-project",
+            Self::NotAllowedInManaged => "config-not-allowed-in-managed",
             Self::TooLarge => "config-too-large",
         }
     }

@@ -15,10 +15,12 @@ use crate::position::LineIndex;
 use crate::schema::schema;
 use crate::syntax::parse_tree;
 
-/// Whose file it is. A project's file comes with a clone, so it may say less than the user's own.
+/// Whose file it is. An administrator's file holds rules and limits and no preferences. A project's file comes with a clone, so it may say less than the user's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
+    /// The administrator's: for everybody on a machine. It tightens, and its rules may also grant.
+    Managed,
     /// `~/.agent/config.json`.
     User,
     /// `.agent/config.json` in a project.
@@ -32,6 +34,17 @@ pub struct Layer {
     pub(crate) scope: Scope,
     pub(crate) config: Config,
     lines: BTreeMap<String, usize>,
+}
+
+impl Scope {
+    /// The word for people and in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Managed => "managed",
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
 }
 
 impl Layer {

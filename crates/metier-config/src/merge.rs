@@ -9,7 +9,7 @@ use metier_skill::Source;
 use crate::config::{CatalogFormat, Config, MinTier, OverLongBody, Profile, Provider};
 use crate::key_path::{Segment, render};
 use crate::layer::{Layer, Scope};
-use crate::resolve::Resolver;
+use crate::resolve::{Resolver, is_shorter};
 use crate::settings::{
     BudgetSettings, CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings,
     PermissionLayer, PlacedExample, PlacedRule, SecuritySettings, Settings,
@@ -25,9 +25,16 @@ impl Settings {
     /// and maps are joined: `skill_roots` (project's first), `require_approval_for`, `model.params`
     /// (project's entry wins), `skills`, `permissions` (kept apart).
     pub fn merge(user: Option<&Layer>, project: Option<&Layer>) -> Self {
+        Self::merge_managed(&[], user, project)
+    }
+
+    /// The same where administrators have files too (of [`Scope::Managed`]): they tighten what the
+    /// user set, as a project does, and where a project has no say too.
+    pub fn merge_managed(managed: &[Layer], user: Option<&Layer>, project: Option<&Layer>) -> Self {
+        debug_assert!(managed.iter().all(|layer| layer.scope == Scope::Managed));
         debug_assert!(user.is_none_or(|layer| layer.scope == Scope::User));
         debug_assert!(project.is_none_or(|layer| layer.scope == Scope::Project));
-        let mut r = Resolver { user, project, rows: Vec::new() };
+        let mut r = Resolver { managed, user, project, rows: Vec::new() };
         Self {
             skill_roots: skill_roots(&mut r),
             profile: r.guard(
@@ -127,7 +134,7 @@ fn model(r: &mut Resolver<'_>) -> ModelSettings {
 
 fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
     let mut approvals = BTreeSet::new();
-    for layer in [r.user, r.project].into_iter().flatten() {
+    for layer in r.managed.iter().chain([r.user, r.project].into_iter().flatten()) {
         for (i, target) in layer.config.execution.require_approval_for.iter().enumerate() {
             r.record(&format!("execution.require_approval_for[{i}]"), target, Some(layer));
             approvals.insert(*target);
@@ -143,9 +150,44 @@ fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
         max_output_chars: r
             .size("execution.max_output_chars", 12_000, |c| c.execution.max_output_chars),
         env: r.user_only("execution.env", Vec::new(), |c| c.execution.env.clone()),
-        require_sandbox: r
-            .user_only("execution.require_sandbox", true, |c| c.execution.require_sandbox),
-        min_tier: r.user_only("execution.min_tier", MinTier::Medium, |c| c.execution.min_tier),
+        require_sandbox: r.user_guard(
+            "execution.require_sandbox",
+            true,
+            |asked, kept| *asked && !kept,
+            // Who asks for a tier asks for a sandbox.
+            |c| {
+                let tier = c.execution.min_tier.filter(|tier| *tier != MinTier::None);
+                c.execution.require_sandbox.or(tier.map(|_| true))
+            },
+        ),
+        min_tier: r.user_guard(
+            "execution.min_tier",
+            MinTier::Medium,
+            |asked, kept| strength(*asked) > strength(*kept),
+            |c| c.execution.min_tier,
+        ),
+        always_expires_s: r
+            .user_guard(
+                "execution.always_expires_s",
+                None,
+                |asked, kept| is_shorter(*asked, *kept),
+                |c| c.execution.always_expires_s.map(|seconds| Some(seconds.get())),
+            )
+            .map(u64::from),
+        allowed_tools_approve: r.user_guard(
+            "execution.allowed_tools_approve",
+            false,
+            |asked, kept| !asked && *kept,
+            |c| c.execution.allowed_tools_approve,
+        ),
+    }
+}
+
+fn strength(tier: MinTier) -> u8 {
+    match tier {
+        MinTier::None => 0,
+        MinTier::Macos | MinTier::Medium => 1,
+        MinTier::Strong => 2,
     }
 }
 
@@ -188,7 +230,7 @@ fn security(r: &mut Resolver<'_>) -> SecuritySettings {
 
 fn permissions(r: &mut Resolver<'_>) -> Vec<PermissionLayer> {
     let mut layers = Vec::new();
-    for layer in [r.user, r.project].into_iter().flatten() {
+    for layer in r.managed.iter().chain([r.user, r.project].into_iter().flatten()) {
         let mut rules = Vec::new();
         for (i, rule) in layer.config.permissions.iter().enumerate() {
             let key = format!("permissions[{i}]");

@@ -44,12 +44,13 @@ pub struct Overruled {
 
 /// The layers, and the record as it grows.
 pub(crate) struct Resolver<'l> {
+    pub(crate) managed: &'l [Layer],
     pub(crate) user: Option<&'l Layer>,
     pub(crate) project: Option<&'l Layer>,
     pub(crate) rows: Vec<Explained>,
 }
 
-impl Resolver<'_> {
+impl<'l> Resolver<'l> {
     /// The project's word, else the user's, else the default.
     pub(crate) fn preference<T: Serialize>(
         &mut self,
@@ -75,7 +76,36 @@ impl Resolver<'_> {
         value
     }
 
-    /// The user's word or the default, unless the project's is stricter.
+    /// The user's word or the default, unless an administrator's is stricter. A project is not asked.
+    pub(crate) fn user_guard<T: Serialize>(
+        &mut self,
+        key: &str,
+        default: T,
+        stricter: impl Fn(&T, &T) -> bool,
+        get: impl Fn(&Config) -> Option<T>,
+    ) -> T {
+        let (value, layer) = self.kept(default, stricter, get);
+        self.record(key, &value, layer);
+        value
+    }
+
+    /// The user's word or the default, or what an administrator tightened it to.
+    fn kept<T>(
+        &self,
+        default: T,
+        stricter: impl Fn(&T, &T) -> bool,
+        get: impl Fn(&Config) -> Option<T>,
+    ) -> (T, Option<&'l Layer>) {
+        let (mut kept, mut layer) = first_of([self.user], default, &get);
+        for managed in self.managed {
+            if let Some(asked) = get(&managed.config).filter(|asked| stricter(asked, &kept)) {
+                (kept, layer) = (asked, Some(managed));
+            }
+        }
+        (kept, layer)
+    }
+
+    /// The user's word or the default, unless an administrator's or the project's is stricter.
     pub(crate) fn guard<T: Serialize + PartialEq>(
         &mut self,
         key: &str,
@@ -83,7 +113,7 @@ impl Resolver<'_> {
         stricter: impl Fn(&T, &T) -> bool,
         get: impl Fn(&Config) -> Option<T>,
     ) -> T {
-        let (kept, layer) = first_of([self.user], default, &get);
+        let (kept, layer) = self.kept(default, &stricter, &get);
         let asked = self.project.and_then(|project| Some((get(&project.config)?, project)));
         match asked {
             Some((asked, project)) if stricter(&asked, &kept) => {
@@ -128,12 +158,12 @@ impl Resolver<'_> {
         key: &str,
         get: impl Fn(&Config) -> Option<N>,
     ) -> Option<u32> {
-        let stricter = |asked: &Option<u32>, kept: &Option<u32>| match (asked, kept) {
-            (Some(asked), Some(kept)) => asked < kept,
-            (Some(_), None) => true,
-            (None, _) => false,
-        };
-        self.guard(key, None, stricter, |config| get(config).map(|number| Some(number.into())))
+        self.guard(
+            key,
+            None,
+            |asked, kept| is_shorter(*asked, *kept),
+            |config| get(config).map(|number| Some(number.into())),
+        )
     }
 
     /// Notes a value and the layer that set it.
@@ -167,6 +197,15 @@ impl Resolver<'_> {
                 line: project.line_of(&row.key_path),
             });
         }
+    }
+}
+
+/// Whether a limit is stricter than another one: any number is stricter than none.
+pub(crate) fn is_shorter(asked: Option<u32>, kept: Option<u32>) -> bool {
+    match (asked, kept) {
+        (Some(asked), Some(kept)) => asked < kept,
+        (Some(_), None) => true,
+        (None, _) => false,
     }
 }
 

@@ -10,7 +10,8 @@ use crate::layer::Scope;
 use crate::resolve::Explained;
 use std::collections::BTreeMap;
 
-/// The settings of one program run, merged from defaults, the user's file and the project's.
+/// The settings of one program run, merged from defaults, the files of administrators,
+/// the user's and the project's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// More folders to look for skills in: the project's, then the user's.
@@ -102,6 +103,10 @@ pub struct ExecutionSettings {
     pub require_sandbox: bool,
     /// The weakest sandbox that a script may run in.
     pub min_tier: MinTier,
+    /// Seconds for which an answer "always" is remembered.
+    pub always_expires_s: Option<u64>,
+    /// Whether a trusted skill's `allowed-tools` also approves.
+    pub allowed_tools_approve: bool,
 }
 
 /// Limits on what is read from skills.

@@ -16,23 +16,23 @@ pub use crate::words::instructions;
 
 /// The schema of a decision where these tools may be called.
 pub fn decision_schema(tools: &[ToolOffer]) -> Value {
-    decision(nullable(plan()), plan_update(), &actions(tools))
+    decision(&nullable(plan()), &plan_update(), &actions(tools))
 }
 
 /// The schema of a decision without a word on the plan, for a model whose last reply was cut off:
 /// lists are where one that repeats itself never comes to an end.
 pub fn brief_schema(tools: &[ToolOffer]) -> Value {
-    decision(nothing(), nothing(), &actions(tools))
+    decision(&nothing(), &nothing(), &actions(tools))
 }
 
 /// The schema of an answer and nothing else, for the same model when it has the last word.
 pub fn answer_schema() -> Value {
     let answer = ACTIONS.iter().filter(|spec| spec.kind == FINAL_ANSWER);
     let actions: Vec<Value> = answer.flat_map(|spec| variants(spec, &[])).collect();
-    decision(nothing(), nothing(), &actions)
+    decision(&nothing(), &nothing(), &actions)
 }
 
-fn decision(plan: Value, plan_update: Value, actions: &[Value]) -> Value {
+fn decision(plan: &Value, plan_update: &Value, actions: &[Value]) -> Value {
     object(&DECISION, |name| match name {
         "plan" => plan.clone(),
         "plan_update" => plan_update.clone(),

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::decision::Decision;
 use crate::error::PolicyError;
+use crate::memory::Lifetime;
 use crate::request::Request;
 
 /// The id of an ask, unique in its [`Asks`]: `ask-7`.
@@ -33,6 +34,8 @@ pub struct Ask {
     pub request: Request,
     /// Why it is a question.
     pub decision: Decision,
+    /// What else listeners should know, in words of whoever asks.
+    pub about: String,
 }
 
 /// An answer.
@@ -43,6 +46,8 @@ pub enum Answer {
     Once,
     /// Yes, and do not ask again; the one who waits remembers it.
     Always,
+    /// The same for so many seconds.
+    AlwaysFor(u64),
     /// No, with words for the model, which may be empty.
     Reject(String),
 }
@@ -91,10 +96,26 @@ pub enum Outcome {
     NobodyListens,
 }
 
+impl Answer {
+    /// How long it is to be remembered; nothing where it is not.
+    pub const fn lifetime(&self) -> Option<Lifetime> {
+        match self {
+            Self::Always => Some(Lifetime::Unlimited),
+            Self::AlwaysFor(seconds) => Some(Lifetime::Seconds(*seconds)),
+            Self::Once | Self::Reject(_) => None,
+        }
+    }
+
+    /// Whether it is a yes.
+    pub const fn permits(&self) -> bool {
+        !matches!(self, Self::Reject(_))
+    }
+}
+
 impl Outcome {
     /// Whether it may be done.
     pub const fn permits(&self) -> bool {
-        matches!(self, Self::Answered { answer: Answer::Once | Answer::Always, .. })
+        matches!(self, Self::Answered { answer, .. } if answer.permits())
     }
 }
 
@@ -160,11 +181,11 @@ impl Asks {
     }
 
     /// Asks about a request, and gives what to wait with.
-    pub fn open(&self, request: Request, decision: Decision) -> Waiter {
+    pub fn open(&self, request: Request, decision: Decision, about: String) -> Waiter {
         let mut state = self.shared.lock();
         state.made += 1;
         let id = AskId(state.made);
-        let ask = Arc::new(Ask { id, request, decision });
+        let ask = Arc::new(Ask { id, request, decision, about });
         let outcome = if state.closed {
             Some(Outcome::Withdrawn)
         } else if state.listeners.is_empty() {
@@ -198,7 +219,7 @@ impl Asks {
         let open = state.asks.get(&id).filter(|entry| entry.outcome.is_none());
         let asked = Arc::clone(&open.ok_or_else(|| PolicyError::NotPending(id.to_string()))?.ask);
         let covered = |other: &Ask| {
-            *answer == Answer::Always
+            answer.lifetime().is_some()
                 && other.request.permission == asked.request.permission
                 && other.request.skill == asked.request.skill
                 && other.request.remember == asked.request.remember
@@ -224,12 +245,17 @@ impl Asks {
         Ok(())
     }
 
+    /// Whether an ask still waits for an answer.
+    pub fn is_open(&self, id: AskId) -> bool {
+        self.shared.lock().asks.get(&id).is_some_and(|entry| entry.outcome.is_none())
+    }
+
     /// Withdraws an ask, so that whoever waits goes on; for a run that is cancelled.
     pub fn withdraw(&self, id: AskId) {
         withdraw(&self.shared, id);
     }
 
-    /// Withdraws all asks and takes no more; for a program that ends.
+    /// Withdraws all asks and takes no more; listeners hear that this was all. For a program that ends.
     pub fn close(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -238,6 +264,7 @@ impl Asks {
         for id in open {
             self.withdraw(id);
         }
+        self.shared.lock().listeners.clear();
     }
 
     /// What is open, oldest first.
@@ -264,6 +291,11 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// Waits for the next event; nothing when the list is closed and all was heard.
+    pub fn wait(&self) -> Option<AskEvent> {
+        self.receiver.recv().ok()
+    }
+
     /// The next event, if there is one already.
     pub fn try_next(&self) -> Option<AskEvent> {
         self.receiver.try_recv().ok()
@@ -304,6 +336,16 @@ impl Waiter {
         self.shared.lock().asks.get(&self.id).and_then(|entry| entry.outcome.clone())
     }
 
+    /// How it ended, if it has or does within this time. The ask stays open otherwise.
+    pub fn look(&self, time: Duration) -> Option<Outcome> {
+        let is_open = |state: &mut State| {
+            state.asks.get(&self.id).is_some_and(|entry| entry.outcome.is_none())
+        };
+        let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), time, is_open);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.asks.get(&self.id).and_then(|entry| entry.outcome.clone())
+    }
+
     /// Waits until it ends.
     pub fn wait(self) -> Outcome {
         let mut state = self.shared.lock();
@@ -318,14 +360,7 @@ impl Waiter {
 
     /// Waits no longer than this; then the ask is withdrawn.
     pub fn wait_within(self, time: Duration) -> Outcome {
-        let is_open = |state: &mut State| {
-            state.asks.get(&self.id).is_some_and(|entry| entry.outcome.is_none())
-        };
-        let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), time, is_open);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let outcome = state.asks.get(&self.id).and_then(|entry| entry.outcome.clone());
-        drop(state);
-        outcome.unwrap_or(Outcome::TimedOut)
+        self.look(time).unwrap_or(Outcome::TimedOut)
     }
 }
 

@@ -5,6 +5,7 @@
 //! | low | `load_skill` | allow |
 //! | low | `read_file`, `list_dir`, `grep` | allow in the workspace and in loaded skills, else ask |
 //! | medium | `run_script` | ask |
+//! | high | `script_network` | deny until a rule of the user's is about the script |
 //! | high | the rest, foreign tools too | deny until a rule of the user's is about the tool, then ask |
 //!
 //! What a running script asks for is never allowed by default.
@@ -38,6 +39,10 @@ pub(crate) fn by_risk(
         }
         Risk::Low => (Effect::Ask, "it reads outside the workspace".to_owned()),
         Risk::Medium => (Effect::Ask, "it runs what a skill brought".to_owned()),
+        // A rule for one script must not make a yes to another one open the network.
+        Risk::High if *permission == Permission::ScriptNetwork => {
+            (Effect::Deny, "scripts run without network until a rule of yours opens it".to_owned())
+        }
         Risk::High if (around.switched_on)() => {
             (Effect::Ask, format!("no rule of yours says more about `{permission}`"))
         }

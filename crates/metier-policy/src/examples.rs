@@ -105,7 +105,9 @@ pub fn subject_of(
             Ok(id) => Ok(Subject::Skill(id)),
             Err(_) => Subject::text(&joined),
         },
-        Permission::RunScript => script_of(words).map_or_else(|| Subject::text(&joined), Ok),
+        Permission::RunScript | Permission::ScriptNetwork => {
+            script_of(words).map_or_else(|| Subject::text(&joined), Ok)
+        }
         Permission::Other(_) => Subject::text(&joined),
     }
 }

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | `permission` | what can be asked for, and its risk ([`Permission`], [`Risk`]) |
 //! | `subject`, `command_line` | what it is about ([`Subject`]), checked as text |
-//! | `request` | [`Request`], its digest, [`Approvals`] by digest |
+//! | `request` | [`Request`] and its digest, which an approval names |
 //! | `wildcard`, `words`, `pattern` | matching: text, commands word by word, both |
 //! | `rule` | [`Rule`]s in a [`Layer`] |
 //! | `defaults`, `floor`, `protected` | what holds without rules, and whatever they say |
@@ -96,7 +96,7 @@ pub use memory::{Lifetime, Memory, Remembered, Scope, UnixTime};
 pub use permission::{ForeignName, Permission, Risk};
 pub use places::Places;
 pub use policy::{LoadedSkill, Policy, Preapproval, Situation};
-pub use request::{ActingSkill, Approvals, Cover, Invoker, Request};
+pub use request::{ActingSkill, Cover, Invoker, Request};
 pub use rule::{Layer, PlacedRule, Rule, RuleAt, RuleSource};
 pub use subject::{AbsolutePath, Argv, Host, Subject};
 pub use trust::{Standing, TrustedFolder, TrustedFolders};

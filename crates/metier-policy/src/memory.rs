@@ -61,6 +61,17 @@ pub enum Lifetime {
     Seconds(u64),
 }
 
+impl Lifetime {
+    /// The shorter of the two.
+    #[must_use]
+    pub fn at_most(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Seconds(one), Self::Seconds(two)) => Self::Seconds(one.min(two)),
+            (Self::Unlimited, limited) | (limited, Self::Unlimited) => limited,
+        }
+    }
+}
+
 impl Remembered {
     /// What remembering "always" for this request amounts to.
     pub fn of(request: &Request, scope: Scope, now: UnixTime, lifetime: Lifetime) -> Self {
@@ -146,8 +157,9 @@ impl Remembered {
 pub struct Memory(Vec<Remembered>);
 
 impl Memory {
-    /// Adds an answer, in place of the same one given earlier.
+    /// Adds an answer, in place of the same one given earlier. What holds no more by then goes.
     pub fn remember(&mut self, answer: Remembered) {
+        self.expire(answer.granted_at);
         self.0.retain(|known| known.id != answer.id);
         self.0.push(answer);
     }

@@ -35,6 +35,8 @@ pub enum Permission {
     DeleteFile,
     /// Reaching the network.
     NetworkRequest,
+    /// A script that runs with the network open. No host can be named: it reaches all or none.
+    ScriptNetwork,
     /// A tool that is not ours.
     Other(ForeignName),
 }
@@ -75,6 +77,7 @@ const WORDS: &[(Permission, &str, &[&str])] = &[
     (Permission::WriteFile, "write_file", &[]),
     (Permission::DeleteFile, "delete_file", &[]),
     (Permission::NetworkRequest, "network_request", &["network"]),
+    (Permission::ScriptNetwork, "script_network", &[]),
 ];
 
 impl Permission {
@@ -108,6 +111,7 @@ impl Permission {
             Self::WriteFile => "write_file",
             Self::DeleteFile => "delete_file",
             Self::NetworkRequest => "network_request",
+            Self::ScriptNetwork => "script_network",
             Self::Other(name) => &name.0,
         }
     }
@@ -121,6 +125,7 @@ impl Permission {
             | Self::WriteFile
             | Self::DeleteFile
             | Self::NetworkRequest
+            | Self::ScriptNetwork
             | Self::Other(_) => Risk::High,
         }
     }

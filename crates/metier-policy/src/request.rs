@@ -145,25 +145,6 @@ impl Request {
     }
 }
 
-/// Requests that were approved beforehand by their digest (`--approve`), each good for one use.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Approvals(Vec<Digest>);
-
-impl Approvals {
-    /// One approval for each digest.
-    pub fn new(digests: impl IntoIterator<Item = Digest>) -> Self {
-        Self(digests.into_iter().collect())
-    }
-
-    /// Uses up the approval of `request`, if there is one. It answers an ask and never a deny: call
-    /// it only when the decision is to ask.
-    pub fn take(&mut self, request: &Request) -> bool {
-        let digest = request.digest();
-        let at = self.0.iter().position(|approved| *approved == digest);
-        at.map(|at| self.0.swap_remove(at)).is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,13 +182,5 @@ mod tests {
         // Computed by another program from the parts: a digest that was printed stays good.
         let expected = "sha256:0d80c4c81b277eb58baecec89423076cf191b439ed5138a569ae931e641d6038";
         assert_eq!(request(&["git", "log"]).digest().to_string(), expected);
-    }
-
-    #[test]
-    fn an_approval_is_good_for_one_use() {
-        let mut approvals = Approvals::new([request(&["git", "log"]).digest()]);
-        assert!(!approvals.take(&request(&["git", "push"])));
-        assert!(approvals.take(&request(&["git", "log"])));
-        assert!(!approvals.take(&request(&["git", "log"])));
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::permission::Permission::{
     self, DeleteFile, Grep, ListDir, LoadSkill, NetworkRequest, ReadFile, RunCommand, RunScript,
-    WriteFile,
+    ScriptNetwork, WriteFile,
 };
 
 /// How the text in parentheses after a name is read.
@@ -48,6 +48,7 @@ pub(crate) const TOOL_NAMES: &[ToolName] = &[
     tool(&["run_command"], &[RunCommand], Command),
     tool(&["write_file"], &[WriteFile], Pattern),
     tool(&["delete_file"], &[DeleteFile], Pattern),
+    tool(&["script_network"], &[ScriptNetwork], Command),
     tool(&["network_request", "network"], &[NetworkRequest], Address),
     // Reading.
     tool(
@@ -140,10 +141,10 @@ pub(crate) const TOOL_NAMES: &[ToolName] = &[
             "container.exec",
             "bashtool",
         ],
-        &[RunCommand, RunScript],
+        &[RunCommand, RunScript, ScriptNetwork],
         Command,
     ),
-    // The network.
+    // The network. What a shell of another agent starts reaches it, so those above list it too.
     tool(
         &["webfetch", "web_fetch", "fetch", "fetch_url", "http_request"],
         &[NetworkRequest],

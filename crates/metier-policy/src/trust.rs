@@ -40,7 +40,7 @@ impl Standing {
         match (self, permission) {
             (Self::Trusted, _) => None,
             (_, Permission::LoadSkill) => Some(Effect::Ask),
-            (_, Permission::RunScript) => Some(Effect::Deny),
+            (_, Permission::RunScript | Permission::ScriptNetwork) => Some(Effect::Deny),
             _ => None,
         }
     }

@@ -19,6 +19,7 @@
 //! | [`rules`] | the configuration's rules as layers of the policy |
 //! | `hidden` | what a script does not see of a workspace |
 //! | [`script`] | one script of a skill, from an allowed request to a report |
+//! | `script_leave` | whether a script may run, and whether with the network ([`ScriptLeave`]) |
 //! | [`requirements`] | what a skill says it needs, checked before anything of it runs |
 //! | [`kept`] | trusted folders and remembered answers, in the user's state |
 //!
@@ -48,6 +49,7 @@ mod run_command;
 mod run_script;
 mod schema;
 pub mod script;
+mod script_leave;
 pub mod shelf;
 pub mod tool;
 mod tool_gate;
@@ -71,6 +73,7 @@ pub use output::{FolderStore, NoStore, OutputCap, Store, ToolResult};
 pub use read_file::ReadFile;
 pub use run_command::RunCommand;
 pub use run_script::RunScript;
+pub use script_leave::ScriptLeave;
 pub use shelf::{SkillShelf, open_files, skill_tool};
 pub use tool::{Permit, Planned, Screen, Tool, Toolbox, Touch, Verdict};
 pub use tool_gate::ToolGate;

@@ -8,7 +8,7 @@ use metier_policy::{
     RuleSource, check_examples,
 };
 
-/// The layers that the settings amount to: the user's rules, the project's, and the tools that ask
+/// The layers that the settings amount to: administrators' rules, the user's, the project's, and the tools that ask
 /// before each use.
 pub fn layers_of(settings: &Settings) -> Result<Vec<Layer>, PolicyError> {
     let mut layers = Vec::new();
@@ -30,6 +30,7 @@ pub fn layers_of(settings: &Settings) -> Result<Vec<Layer>, PolicyError> {
 
 fn layer_of(file: &PermissionLayer) -> Result<Layer, PolicyError> {
     let source = match file.scope {
+        Scope::Managed => RuleSource::Managed,
         Scope::User => RuleSource::User,
         Scope::Project => RuleSource::Project,
     };
@@ -86,6 +87,7 @@ fn permission_of(target: ApprovalTarget) -> Option<Permission> {
         ApprovalTarget::DeleteFile => Permission::DeleteFile,
         ApprovalTarget::NetworkRequest => Permission::NetworkRequest,
         ApprovalTarget::RunCommand => Permission::RunCommand,
+        ApprovalTarget::ScriptNetwork => Permission::ScriptNetwork,
         _ => return None,
     })
 }

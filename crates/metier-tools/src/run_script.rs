@@ -138,6 +138,7 @@ fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &Cancel) -
             variables: machine.variables.clone(),
             secrets: Arc::clone(&machine.secrets),
             timeout: machine.timeout,
+            network: permit.network(),
             cancel: stop.clone(),
         };
         run_script(&call, &host, &|event| machine.tell(&event))
@@ -148,6 +149,9 @@ fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &Cancel) -
         ToolFailure::new(FailureCode::Failed, told).with_help(error.help())
     })?;
     let mut result = told(&outcome.report, outcome.kept.as_ref(), &outcome.outputs);
+    if let Some(hint) = outcome.hint {
+        result.text.push_str(&format!("[{hint}]\n"));
+    }
     if !missing.perhaps.is_empty() {
         // A doubt is worth a word only where it may be the reason.
         result.data["perhaps_missing"] = json!(missing.perhaps);

@@ -4,6 +4,8 @@
 //! copy is compared with the content that the decision named, and only then does anything start.
 //! What a script may see and use is in `metier-sandbox`.
 
+mod sweep;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +17,8 @@ use metier_fs::{
 };
 use metier_registry::Entry;
 use metier_sandbox::{
-    Cancel, Interpreter, Limits, Located, Places, Report, RunEvent, RunOptions, RunPlan, Runner,
-    SearchPath, Secrets, Stage, StageLimits, Tier, environment,
+    Cancel, Interpreter, Limits, Located, Network, Places, Report, RunEvent, RunOptions, RunPlan,
+    Runner, SearchPath, Secrets, Stage, StageLimits, Tier, environment,
 };
 use metier_skill::{Digest, RelPath, Source};
 use thiserror::Error;
@@ -24,6 +26,8 @@ use thiserror::Error;
 use crate::hidden::sight;
 use crate::machine::is_long;
 use crate::shelf::compiled_in;
+
+pub use self::sweep::{KEPT_FOR, sweep};
 
 /// The variable that tells a script where the user works.
 pub const WORKSPACE_VARIABLE: &str = "WORKSPACE_DIR";
@@ -62,6 +66,8 @@ pub struct Host<'a> {
     pub secrets: Arc<Secrets>,
     /// Time on the clock.
     pub timeout: Duration,
+    /// Whether the policy lets it reach the network.
+    pub network: Network,
     /// Ends the run from elsewhere.
     pub cancel: Cancel,
 }
@@ -77,7 +83,13 @@ pub struct ScriptOutcome {
     pub kept: Option<PathBuf>,
     /// Files of the skill that the script does not see, with the reason.
     pub left_out: Vec<String>,
+    /// What may help, where it failed for a reason that we know of.
+    pub hint: Option<&'static str>,
 }
+
+/// Why a script whose packages are installed as it starts may fail.
+const NO_NETWORK: &str = "the packages of the script come from the network, which is closed to \
+                          scripts; a rule of the user that allows `script_network` opens it";
 
 /// Why a script was not run.
 #[derive(Debug, Error)]
@@ -113,24 +125,6 @@ impl ScriptError {
         }
     }
 }
-
-/// Removes what runs left in `runs` that were killed: a copy of a skill whose process is gone. Folders
-/// are named `<time>-<process>`; one that was kept has no copy any more.
-#[cfg(target_os = "linux")]
-pub fn sweep(runs: &Path) {
-    for name in metier_fs::read_dir_names(runs).unwrap_or_default() {
-        let dir = runs.join(&name);
-        let process = name.rsplit('-').next().and_then(|id| id.parse::<u32>().ok());
-        let gone = process.is_some_and(|id| !metier_fs::exists(Path::new(&format!("/proc/{id}"))));
-        if gone && metier_fs::exists(&dir.join("stage/skill")) {
-            let _ = remove_tree(&dir);
-        }
-    }
-}
-
-/// Elsewhere nobody can tell whether a process is gone.
-#[cfg(not(target_os = "linux"))]
-pub fn sweep(_: &Path) {}
 
 /// Runs a script to its end; events tell what it prints.
 pub fn run_script(
@@ -192,9 +186,13 @@ fn staged(
     let regular = found.into_iter().filter(|file| !file.link && !file.special);
     let outputs: Vec<PathBuf> = regular.map(|file| kept.join(file.path)).collect();
     let worth_keeping = !outputs.is_empty() || is_long(&report);
+    let installs = plan.program.file_stem().is_some_and(|name| name == "uv");
+    let is_closed = plan.network == Network::Closed;
+    let hint = (installs && is_closed && !report.succeeded()).then_some(NO_NETWORK);
     let told = stage.left_out.iter().map(|(path, reason)| format!("{path}: {reason}"));
     let left_out = told.collect();
-    Ok(ScriptOutcome { report, outputs, kept: worth_keeping.then(|| run_dir.to_owned()), left_out })
+    let kept = worth_keeping.then(|| run_dir.to_owned());
+    Ok(ScriptOutcome { report, outputs, kept, left_out, hint })
 }
 
 /// The skill's folder; a compiled-in skill is written out first.
@@ -245,6 +243,7 @@ fn plan(
     plan.hidden = hidden;
     plan.read_only.extend(workspace);
     plan.writable.push(data_dir);
+    plan.network = host.network;
     plan.limits = Limits { wall: host.timeout, ..plan.limits };
     Ok(plan)
 }

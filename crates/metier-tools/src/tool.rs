@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use metier_policy::Risk;
+use metier_sandbox::Network;
 use metier_skill::{Digest, RelPath, SkillId, WorkPath};
 use serde::Serialize;
 use serde_json::Value;
@@ -107,7 +108,7 @@ impl Planned {
     pub fn decided(self, verdict: Verdict, screen: Screen) -> Result<Permit, ToolFailure> {
         let name = self.tool.name();
         match verdict {
-            Verdict::Allow => Ok(Permit { planned: self, screen }),
+            Verdict::Allow => Ok(Permit { planned: self, screen, network: Network::Closed }),
             Verdict::Deny(reason) => Err(ToolFailure::new(
                 FailureCode::NotAllowed,
                 format!("`{name}` is not allowed here: {reason}"),
@@ -134,6 +135,7 @@ impl fmt::Debug for Planned {
 pub struct Permit {
     planned: Planned,
     screen: Screen,
+    network: Network,
 }
 
 impl Permit {
@@ -151,6 +153,17 @@ impl Permit {
             return Err(ToolFailure::new(FailureCode::Failed, told));
         }
         Ok((&self.planned.arguments, &self.planned.touches))
+    }
+
+    /// The same with this network for what the call runs.
+    #[must_use]
+    pub fn with_network(self, network: Network) -> Self {
+        Self { network, ..self }
+    }
+
+    /// The network of what the call runs.
+    pub const fn network(&self) -> Network {
+        self.network
     }
 
     /// Whether something that the call came upon may be touched too.

@@ -87,7 +87,7 @@ impl Step<'_> {
         let Some(current) = self.current(id, stage) else { return Effect::Stop };
         let op = current.op.clone();
         match answer {
-            Answer::Once | Answer::Always => self.perform(id, op),
+            Answer::Once | Answer::Always | Answer::AlwaysFor(_) => self.perform(id, op),
             Answer::Reject(words) if words.is_empty() => {
                 self.performed(id, &Outcome::failed("Rejected", "The user said no."))
             }

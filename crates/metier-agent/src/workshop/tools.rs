@@ -5,19 +5,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metier_fs::WorkRoot;
-use metier_policy::{Effect, Invoker, LoadedSkill, Permission, Request, Situation, Subject};
+use metier_policy::{
+    Decision, Effect, Invoker, LoadedSkill, Permission, Request, Situation, Subject,
+};
 use metier_registry::Entry;
+use metier_sandbox::Network;
 use metier_skill::{Digest, RelPath, Source};
 use metier_tools::ground::{absolute, acting_skill, loaded_skill};
 use metier_tools::{
     DeleteFile, FailureCode, FolderStore, Grep, HostList, ListDir, NetworkRequest, NetworkSettings,
-    Planned, ReadFile, RunCommand, RunScript, Screen, ToolFailure, ToolGate, Toolbox, Trash,
-    Verdict, Workplace, WriteFile,
+    Planned, ReadFile, RunCommand, RunScript, Screen, ScriptLeave, ToolFailure, ToolGate, Toolbox,
+    Trash, Verdict, Workplace, WriteFile,
 };
 use serde_json::{Map, Value, json};
 
-use super::{Workshop, doing, failed, judged, kept, now};
-use crate::hands::{Judged, Ready};
+use super::{Workshop, doing, failed, kept, now};
+use crate::hands::{Asked, Judged, Ready};
 use crate::op::{Outcome, Text};
 use crate::setup::ToolCard;
 
@@ -153,35 +156,48 @@ fn plan_and_judge(
     };
     amend(&mut request);
     let situation = Situation { loaded: &gate.loaded, memory: &gate.answers, now: gate.now };
-    let decision = gate.policy.decide(&request, &situation);
-    let (shop, asked) = (Arc::clone(shop), request.clone());
+    let leave = ScriptLeave::judge(&gate.policy, request, &situation);
+    let asked: Vec<(Request, Decision)> = leave.asked().cloned().collect();
+    let shop = Arc::clone(shop);
     let name = planned.tool().name();
     // What is approved beforehand is this call: a rule is about a file, an approval about what is
     // written into it.
     let call = Digest::of_parts([
-        request.digest().as_bytes().as_slice(),
+        leave.digest().as_bytes().as_slice(),
         planned.arguments().to_string().as_bytes(),
     ]);
+    let last = asked.last().map(|(request, decision)| {
+        Box::new(Asked { request: request.clone(), decision: decision.clone() })
+    });
+    let network = leave.network();
     let ready: Ready = Box::new(move |doing| {
-        shop.remember(&asked, doing.answer);
+        for (request, _) in &asked {
+            shop.remember(request, doing.answer);
+        }
         let (screen, shop_too) = (gate.screen(name), Arc::clone(&shop));
         let screen: Screen =
             Arc::new(move |touch| !shop_too.is_foreign_record(touch) && screen(touch));
-        done(&shop, planned, screen, doing)
+        done(&shop, planned, screen, network, doing)
     });
-    let judgement = judged(&decision, &request, ready);
-    Judged { request: Some(call), ..judgement }
+    Judged {
+        verdict: leave.effect().into(),
+        reason: leave.sentences().join("; "),
+        request: Some(call),
+        asked: last,
+        ready,
+    }
 }
 
 fn done(
     shop: &Workshop,
     planned: Planned,
     screen: Screen,
+    network: Network,
     doing: &crate::hands::Doing<'_>,
 ) -> Outcome {
     let answer = planned
         .decided(Verdict::Allow, screen)
-        .and_then(|permit| doing::call(permit, &shop.made.live, doing));
+        .and_then(|permit| doing::call(permit.with_network(network), &shop.made.live, doing));
     match answer {
         Err(failure) => failed(&failure),
         Ok(result) => {

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use metier_agent::hands::{Doing, Judged};
+use metier_agent::hands::{Asked, Doing, Judged};
 use metier_agent::op::{SkillText, Text};
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
@@ -11,7 +11,10 @@ use metier_agent::{
     SkillCard, State, ToolCard, Unheard, Verdict, Yes,
 };
 use metier_model::{Model, Scripted, ToolOffer};
-use metier_skill::Digest;
+use metier_policy::{
+    AbsolutePath, Memory, Permission, Places, Policy, Request, Situation, Subject, UnixTime,
+};
+use metier_skill::{Digest, RelPath, SkillId};
 use serde_json::{Value, json};
 
 /// Hands that write down what they did.
@@ -53,9 +56,23 @@ impl Hands for FakeHands {
             verdict,
             reason: format!("a rule about {told}"),
             request: Some(Digest::of(told.as_bytes())),
+            asked: (verdict == Verdict::Ask).then(|| Box::new(asked(&told))),
             ready: Box::new(move |doing| perform(&op, &done, doing)),
         }
     }
+}
+
+/// What a listener is told: a policy without rules asks about scripts.
+fn asked(told: &str) -> Asked {
+    let skill: SkillId = "user:pdf".parse().expect("an id");
+    let path = RelPath::new("scripts/do.sh").expect("a path");
+    let script = Subject::script(skill.clone(), path, vec![told.to_owned()]).expect("a script");
+    let request = Request::new(Permission::RunScript, vec![script]);
+    let places = Places::new(AbsolutePath::new("/w").expect("a path"));
+    let (memory, loaded) = (Memory::default(), []);
+    let situation = Situation { loaded: &loaded, memory: &memory, now: UnixTime(0) };
+    let decision = Policy::new(places).decide(&request, &situation);
+    Asked { request, decision }
 }
 
 fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &Doing<'_>) -> Outcome {

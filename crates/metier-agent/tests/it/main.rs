@@ -6,6 +6,7 @@
     reason = "a test says what it relies on; its JSON is made where it is handed over"
 )]
 
+mod asking;
 mod behaviour;
 mod budgets;
 mod context;

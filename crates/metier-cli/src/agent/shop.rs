@@ -75,7 +75,7 @@ fn is_known(flag: &str, text: &str) -> Result<()> {
     }
     Err(CommandError::usage(format!("{flag} names no tool of ours: `{}`", safe(name))).help(
         "write load_skill, read_file, list_dir, grep, run_script, run_command, write_file, \
-         delete_file or network_request, and maybe `:PATTERN` behind it",
+         delete_file, network_request or script_network, and maybe `:PATTERN` behind it",
     ))
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn workshop(
     let hosts = settings
         .permissions
         .iter()
-        .filter(|file| file.scope == Scope::User)
+        .filter(|file| file.scope != Scope::Project)
         .flat_map(|file| &file.rules)
         .map(|placed| &placed.rule)
         .filter(|rule| is_network(&rule.permission))
@@ -124,6 +124,7 @@ pub(crate) fn workshop(
         policy: Arc::new(guard.policy),
         trusted: guard.trusted,
         answers: Mutex::new(guard.answers),
+        always: context.always(),
         kept: Some(Kept::in_state(&user.state)),
         workspace: context.workspace(),
         working_dir: context.working_dir.clone(),

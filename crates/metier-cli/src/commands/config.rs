@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier_config::{Explained, Scope, json_schema};
+use metier_config::{Explained, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ pub(crate) fn schema() -> Box<dyn Output> {
 
 pub(crate) fn run(context: &Context) -> Box<dyn Output> {
     let files = context.config_files.iter().map(|file| FileRow {
-        scope: if file.scope == Scope::User { "user" } else { "project" },
+        scope: file.scope.as_str(),
         path: file.path.to_string_lossy().into_owned(),
         exists: file.exists,
     });

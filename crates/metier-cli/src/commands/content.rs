@@ -62,6 +62,16 @@ pub(crate) fn find<'s>(name: &str, scan: &'s Scan) -> Result<&'s Entry> {
     scan.index.find(name).ok_or_else(|| not_found(name, scan))
 }
 
+/// The same skill, or an error where it is switched off.
+pub(crate) fn enabled(entry: &Entry) -> Result<&Entry> {
+    if entry.enabled {
+        return Ok(entry);
+    }
+    let message = format!("{} is switched off", entry.id());
+    Err(CommandError::failed("skill-disabled", safe(&message).into_owned())
+        .help(format!("`metier enable {}` switches it on", safe(&entry.id().to_string()))))
+}
+
 /// The files of a skill as the loader reads them.
 pub(crate) fn files_of(entry: &Entry) -> Result<Box<dyn SkillFiles>> {
     open_files(entry).map_err(|error| {

@@ -14,25 +14,25 @@ use std::time::Duration;
 
 use clap::Args;
 use metier_config::MinTier;
-use metier_policy::{Decision, Effect, Invoker, Permission, Request, Situation, Subject};
+use metier_policy::{Effect, Invoker, Permission, Request, Situation, Subject};
 use metier_registry::{Entry, Scan};
-use metier_sandbox::{Cancel, Probe, Report, RunEvent, SearchPath, Secrets, Stream, Tier};
+use metier_sandbox::{Cancel, Network, Probe, Report, RunEvent, SearchPath, Secrets, Stream, Tier};
 use metier_skill::hidden::{Breaks, terminal_safe};
 use metier_skill::{Digest, RelPath};
 use metier_tools::ground::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
 use metier_tools::script::{Host, ScriptCall, ScriptOutcome, run_script, sweep};
-use metier_tools::{data_key, shown_workspace};
+use metier_tools::{ScriptLeave, data_key, shown_workspace};
 
 use self::approval::allowed;
 pub(crate) use self::approval::quoted;
-use crate::commands::content::find;
+use crate::commands::content::{enabled, find};
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs, own_binary, program_dirs, promised_variable};
 use crate::error::{CommandError, Exit, Result};
 use crate::guard::{Guard, unusable};
 use crate::output::{Output, remark, write_json};
-use crate::render::style::{DIM, YELLOW, paint};
+use crate::render::style::{CYAN, DIM, YELLOW, paint};
 use crate::render::{count, safe};
 
 /// Run one script of a skill, if the policy allows it, in the sandbox.
@@ -73,14 +73,13 @@ pub(crate) struct ExecArgs {
 struct Ran {
     skill: String,
     outcome: ScriptOutcome,
-    request: Digest,
-    decision: Decision,
+    leave: ScriptLeave,
     answered: Option<&'static str>,
 }
 
 pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let scan = context.scan(&args.find);
-    let entry = find(&args.name, &scan)?;
+    let entry = enabled(find(&args.name, &scan)?)?;
     let script = RelPath::new(&args.script).map_err(|fault| {
         CommandError::usage(format!("`{}` is no path in a skill: {fault}", safe(&args.script)))
     })?;
@@ -89,15 +88,15 @@ pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<
     let (request, content) = request(entry, &script, [&args.args, &words], &guard)?;
     let loaded = [loaded_skill(entry)];
     let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
-    let decision = guard.policy.decide(&request, &situation);
-    if decision.effect != Effect::Deny {
+    let leave = ScriptLeave::judge(&guard.policy, request, &situation);
+    if leave.effect() != Effect::Deny {
         // Nobody is asked about what cannot run.
         preflight(entry, context, &scan)?;
     }
-    let answered = allowed(args, context, &request, &decision, json)?;
-    let outcome = started(args, context, entry, &script, &words, content, json)?;
-    let skill = entry.id().to_string();
-    Ok(Box::new(Ran { skill, outcome, request: request.digest(), decision, answered }))
+    let answered = allowed(args, context, &leave, json)?;
+    let call = ScriptCall { entry, content, script: &script, args: &words };
+    let outcome = started(args, context, &call, leave.network(), json)?;
+    Ok(Box::new(Ran { skill: entry.id().to_string(), outcome, leave, answered }))
 }
 
 /// An argument as the script gets it: the name of an existing file stands for that file.
@@ -175,10 +174,8 @@ pub(crate) fn search_path(context: &Context) -> SearchPath {
 fn started(
     args: &ExecArgs,
     context: &Context,
-    entry: &Entry,
-    script: &RelPath,
-    words: &[String],
-    content: Digest,
+    call: &ScriptCall<'_>,
+    network: Network,
     json: bool,
 ) -> Result<ScriptOutcome> {
     let refused = |error: &metier_sandbox::Error| {
@@ -192,7 +189,7 @@ fn started(
     let probe = Probe::run(&helper, &runs).map_err(|error| refused(&error))?;
     let tier = probe.tier_for(least_tier(context)).map_err(|error| refused(&error))?;
     let run_dir = runs.join(format!("{}-{}", crate::guard::now().0, std::process::id()));
-    let data_dir = state.join("data").join(data_key(entry));
+    let data_dir = state.join("data").join(data_key(call.entry));
     let settings = &context.settings.execution;
     let variables: BTreeMap<String, String> = settings
         .env
@@ -223,9 +220,9 @@ fn started(
         variables,
         secrets: Arc::new(secrets),
         timeout: Duration::from_secs(timeout.max(1)),
+        network,
         cancel: Cancel::default(),
     };
-    let call = ScriptCall { entry, content, script, args: words };
     let printed = [AtomicUsize::new(0), AtomicUsize::new(0)];
     let print = |event: RunEvent| {
         if let RunEvent::Output { stream, text } = event
@@ -240,7 +237,7 @@ fn started(
             };
         }
     };
-    let outcome = run_script(&call, &host, &print).map_err(|error| {
+    let outcome = run_script(call, &host, &print).map_err(|error| {
         CommandError::failed(error.code(), safe(&error.to_string()).into_owned())
             .help(safe(&error.help()).into_owned())
     })?;
@@ -346,8 +343,10 @@ impl Output for Ran {
             "outputs": outputs,
             "kept": kept,
             "left_out": self.outcome.left_out,
-            "request": self.request,
-            "effect": self.decision.effect,
+            "hint": self.outcome.hint,
+            "network": self.leave.network(),
+            "request": self.leave.digest(),
+            "effect": self.leave.effect(),
             "answered": self.answered,
         });
         write_json(&document, out)
@@ -357,6 +356,9 @@ impl Output for Ran {
         let report = self.report();
         if let Some(ending) = self.ending() {
             remark(&format!("{}: {}", paint(YELLOW, "warning"), safe(&ending)));
+        }
+        if let Some(hint) = self.outcome.hint {
+            remark(&format!("{}: {hint}", paint(CYAN, "help")));
         }
         if let Some(kept) = &self.outcome.kept {
             remark(&paint(DIM, format!("kept in {}", path_text(kept))));
@@ -372,10 +374,14 @@ impl Output for Ran {
                 format!(", {} masked", count(number, "secret"))
             }
         };
+        let network = match self.leave.network() {
+            Network::Open => ", network open",
+            Network::Closed => "",
+        };
         let time = report.elapsed.as_secs_f64();
         remark(&paint(
             DIM,
-            format!("{} in {time:.1} s, sandbox {tier}{masked}", safe(&self.skill)),
+            format!("{} in {time:.1} s, sandbox {tier}{network}{masked}", safe(&self.skill)),
         ));
         Ok(())
     }

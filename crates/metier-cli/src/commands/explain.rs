@@ -108,7 +108,7 @@ fn subject<'s>(
             };
             return Ok((Some(Subject::Skill(entry.id())), Some(entry)));
         }
-        Permission::RunScript => {
+        Permission::RunScript | Permission::ScriptNetwork => {
             let Some(entry) = named else {
                 return Err(missing("name the skill with --skill, and the script's path in it"));
             };

@@ -1,6 +1,9 @@
 //! `metier restore`: deleted skills, listed, and brought back to where they stood.
 //!
-//! What a backup is, and how it is moved, is `metier-registry`'s.
+//! What a backup is, and how it is moved, is `metier-registry`'s. The files that a run deleted are in
+//! `trash`.
+
+mod trash;
 
 use std::io::{self, Write};
 
@@ -16,21 +19,34 @@ use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe};
 use crate::targets::refused;
+use trash::Which;
 
-/// Bring a deleted skill back to where it stood, or list what can be brought back.
+/// Bring back a deleted skill, or files that a run deleted, or list what can be brought back.
 ///
 /// NAME means the newest backup of that skill, NAME@2 the one before it; the id that `--list` shows
-/// works too. Nothing that stands there by now is replaced.
+/// works too. With `--run`, NAME is a file that the run deleted by the tool `delete_file`: its
+/// reference, or its path below the run's workspace, to which it returns. Nothing that stands there
+/// by now is replaced.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier restore --list
   metier restore pdf
-  metier restore pdf@2")]
+  metier restore pdf@2
+  metier restore --run last                  the files that the last run deleted
+  metier restore --run last trash-000001     one of them
+  metier restore --run last docs/notes.txt   the same, by its path
+  metier restore --run last --all")]
 pub(crate) struct RestoreArgs {
-    /// The skill, or the backup; without it the backups are listed.
+    /// The skill, or the backup; with --run the file. Without it everything is listed.
     name: Option<String>,
-    /// List the backups, newest first.
+    /// Files that this run deleted: its name, the beginning or the end of it, or `last`.
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    /// Bring back every file that the run deleted.
+    #[arg(long, requires = "run", conflicts_with_all = ["name", "list"])]
+    all: bool,
+    /// List the backups, newest first; with --run the files, oldest first.
     #[arg(long)]
     list: bool,
 }
@@ -59,6 +75,14 @@ struct Back {
 }
 
 pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Output>> {
+    if let Some(run) = &args.run {
+        let which = match &args.name {
+            _ if args.all => Which::All,
+            Some(name) if !args.list => Which::One(name),
+            name => Which::List(name.as_deref()),
+        };
+        return trash::run(run, which, context);
+    }
     let backups = context.backups()?;
     match &args.name {
         Some(name) if !args.list => {

@@ -144,8 +144,8 @@ impl Output for Switched {
         out.flush()?;
         if self.enabled != self.asked {
             let (other, flag) = match self.scope {
-                Scope::User => ("the project's configuration switches it off", "--project"),
                 Scope::Project => ("your own configuration switches it off", "--user"),
+                _ => ("the project's configuration switches it off", "--project"),
             };
             remark(&format!(
                 "{}: it stays off: {other}; `metier enable {flag} {}` changes that",
@@ -154,8 +154,8 @@ impl Output for Switched {
             ));
         } else if !self.enabled {
             let flag = match self.scope {
-                Scope::User => "",
                 Scope::Project => "--project ",
+                _ => "",
             };
             let advice = format!("`metier enable {flag}{}` switches it on again", safe(&self.id));
             remark(&paint(DIM, advice));

@@ -321,6 +321,7 @@ fn answered(answer: &Answer, by: &str) -> Entry {
     let (mark, title, words) = match answer {
         Answer::Once => (Mark::Good, "yes, this time", ""),
         Answer::Always => (Mark::Good, "yes, always", ""),
+        Answer::AlwaysFor(_) => (Mark::Good, "yes, for some time", ""),
         Answer::Reject(words) => (Mark::Bad, "no", words.as_str()),
         Answer::Nobody => (Mark::Warn, "nobody was there to answer", ""),
     };

@@ -28,6 +28,7 @@ fn the_defaults() {
     exit: 0
     ---- stdout
     Files
+      managed  /etc/metier/config.json (not there)
       user     [T]/home/.agent/config.json (not there)
       project  [T]/project/.agent/config.json (not there)
 
@@ -46,6 +47,8 @@ fn the_defaults() {
     execution.env                                 []        default
     execution.require_sandbox                     true      default
     execution.min_tier                            "medium"  default
+    execution.always_expires_s                    null      default
+    execution.allowed_tools_approve               false     default
     security.max_skill_body_lines                 500       default
     security.max_skill_body_chars                 40000     default
     security.over_long_body                       "trim"    default
@@ -92,6 +95,7 @@ fn each_value_tells_its_file_and_line_and_a_project_cannot_loosen_a_guard() {
     exit: 0
     ---- stdout
     Files
+      managed  /etc/metier/config.json (not there)
       user     [T]/home/.agent/config.json
       project  [T]/project/.agent/config.json
 
@@ -107,6 +111,7 @@ fn each_value_tells_its_file_and_line_and_a_project_cannot_loosen_a_guard() {
     assert_eq!(
         document["files"],
         json!([
+            { "scope": "managed", "path": "/etc/metier/config.json", "exists": false },
             { "scope": "user", "path": "[T]/home/.agent/config.json", "exists": true },
             { "scope": "project", "path": "[T]/project/.agent/config.json", "exists": true },
         ])

@@ -1,6 +1,9 @@
 //! `metier exec` and `metier tools`: what may run, what runs, and what is told, with real scripts in
 //! the real sandbox. Every escape is tried with `metier-sandbox`.
 
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
 use metier_testkit::{Output, TestHome};
 use serde_json::Value;
 
@@ -49,8 +52,10 @@ fn a_script_runs_confined_and_its_output_is_given() {
             "answered",
             "effect",
             "exit_code",
+            "hint",
             "kept",
             "left_out",
+            "network",
             "outputs",
             "report",
             "request",
@@ -253,7 +258,7 @@ fn what_was_approved_is_what_runs_though_the_file_is_swapped_and_swapped_back() 
     }
     let script = home.path().join(format!("{SKILL}/scripts/run.sh"));
     let (good, evil) = (home.write("good", "echo good\n"), home.write("evil", "echo evil\n"));
-    let swap = |from: &std::path::Path| {
+    let swap = |from: &Path| {
         let staged = home.path().join("staged");
         std::fs::copy(from, &staged).expect("copies");
         std::fs::rename(&staged, &script).expect("renames");
@@ -270,9 +275,9 @@ fn what_was_approved_is_what_runs_though_the_file_is_swapped_and_swapped_back() 
         scope.spawn(|| {
             while !stop.load(std::sync::atomic::Ordering::Relaxed) {
                 swap(&evil);
-                std::thread::sleep(std::time::Duration::from_millis(3));
+                std::thread::sleep(Duration::from_millis(3));
                 swap(&good);
-                std::thread::sleep(std::time::Duration::from_millis(12));
+                std::thread::sleep(Duration::from_millis(12));
             }
         });
         for _ in 0..25 {
@@ -324,6 +329,51 @@ fn what_a_killed_run_left_is_swept_up_and_what_was_kept_stays() {
     assert_eq!(output.stdout, "ran\n", "{output:?}");
     assert!(!home.path().join(format!("{exec}/1-4194304")).exists());
     assert!(kept.exists());
+}
+
+#[test]
+fn what_was_kept_goes_after_a_month() {
+    let home = TestHome::new();
+    if !holds(&home) {
+        return;
+    }
+    skill(&home, "", "scripts/run.sh", "echo kept > outputs/result.txt\n");
+    let kept = |document: &Value| PathBuf::from(document["kept"].as_str().expect("a folder"));
+    let (old, young) = (exec(&home, &["scripts/run.sh"]), exec(&home, &["scripts/run.sh"]));
+    let (old, young) = (kept(&old), kept(&young));
+    let age = |folder: &Path, days: u64| {
+        let time = SystemTime::now() - Duration::from_hours(days * 24);
+        std::fs::File::open(folder).and_then(|dir| dir.set_modified(time)).expect("a time");
+    };
+    age(&old, 31);
+    age(&young, 29);
+    exec(&home, &["scripts/run.sh"]);
+    assert!(!old.exists());
+    assert_eq!(std::fs::read(young.join("outputs/result.txt")).expect("kept"), b"kept\n");
+}
+
+#[test]
+fn a_skill_that_is_switched_off_runs_nothing() {
+    let home = TestHome::new();
+    skill(&home, "", "scripts/run.sh", "echo ran\n");
+    assert_eq!(run(&home, &["disable", "work"]).code, 0);
+    let refused = run(&home, &["exec", "--yes", "work", "scripts/run.sh"]);
+    insta::assert_snapshot!(shown(&home, &refused), @"
+    exit: 1
+    ---- stdout
+
+    ---- stderr
+    error: user:work is switched off
+    help: `metier enable user:work` switches it on
+    ");
+    let args = ["exec", "--json", "--yes", "user:work", "scripts/run.sh"];
+    let error = document(&home, &run(&home, &args), 1);
+    assert_eq!(error["error"]["code"], "skill-disabled");
+    assert_eq!(run(&home, &["run", "/work", "--model", "router"]).code, 1, "as everywhere");
+    assert_eq!(run(&home, &["enable", "work"]).code, 0);
+    if holds(&home) {
+        assert_eq!(exec(&home, &["scripts/run.sh"])["stdout"], "ran\n");
+    }
 }
 
 #[test]

@@ -71,6 +71,7 @@ impl Hands for TestHands {
             verdict,
             reason: format!("a rule about {}", op.describe()),
             request: Some(Digest::of(op.describe().as_bytes())),
+            asked: None,
             ready: Box::new(move |_| outcome),
         }
     }

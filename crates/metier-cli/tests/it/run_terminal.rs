@@ -148,6 +148,52 @@ fn always_is_remembered_until_the_script_changes() {
     assert_eq!(changed.code, 3, "changed content is another question: {changed:?}");
 }
 
+/// The one answer that is remembered.
+fn remembered(home: &TestHome) -> serde_json::Value {
+    let list = run(home, &["permissions", "--json"]).json();
+    assert_eq!(list["answers"].as_array().map_or(0, Vec::len), 1, "{list}");
+    list["answers"][0].clone()
+}
+
+#[test]
+fn always_for_some_time_ends_with_that_time_and_with_what_the_user_set_for_all() {
+    let home = with_script("one");
+    if !holds_scripts(&home) {
+        return;
+    }
+    let seconds = |answer: &serde_json::Value| {
+        let [given, end] = ["granted_at", "expires_at"].map(|key| answer[key].as_u64());
+        end.expect("it ends") - given.expect("a time")
+    };
+    let Some(mut terminal) = Terminal::start(&home, &RUN) else { return };
+    terminal.until(QUESTION, 1);
+    terminal.types("a soon\n");
+    terminal.until("a time is a number", 1);
+    terminal.until(QUESTION, 2);
+    terminal.types("a 8h\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert_eq!(seconds(&remembered(&home)), 8 * 60 * 60);
+    assert_eq!(of_type(&events(&home), "ask.answered")[0]["answer"], json!({"always_for": 28_800}));
+    is_sound(&home);
+    assert_eq!(run(&home, &RUN).code, 0, "nobody is asked while it holds");
+    // Time is what the record says: an answer of yesterday.
+    let file = home.home().join(".local/state/metier/answers.json");
+    let mut kept: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&file).expect("answers")).expect("JSON");
+    kept[0]["expires_at"] = json!(1);
+    std::fs::write(&file, kept.to_string()).expect("writes");
+    assert_eq!(remembered(&home)["holds"], false);
+    assert_eq!(run(&home, &RUN).code, 3, "it is asked again");
+    home.write("home/.agent/config.json", r#"{"execution": {"always_expires_s": 3600}}"#);
+    for keys in ["a 8h\n", "a\n"] {
+        let Some((seen, code)) = answered(&home, &[keys]) else { return };
+        assert_eq!(code, 0, "{seen}");
+        assert_eq!(seconds(&remembered(&home)), 3600, "the shorter time counts for {keys:?}");
+        std::fs::remove_file(&file).expect("forgets");
+    }
+}
+
 #[test]
 fn no_takes_words_to_the_model_and_explain_asks_again() {
     let home = with_script("never");

@@ -92,7 +92,7 @@ fn a_wrong_word_lists_the_allowed_ones_and_the_nearest() {
       help: did you mean `strict`?
     config.json:3:26: `catalog.format` must be one of `lines`, `xml`, `tool`, `awareness`, `direct`, `json`, but it is the string "yaml" [config-bad-value]
       help: it means: How the list is written.
-    config.json:4:43: `execution.require_approval_for[0]` must be one of `read_file`, `list_dir`, `grep`, `run_script`, `write_file`, `delete_file`, `network_request`, `run_command`, `network`, but it is the string "run_scrip" [config-bad-value]
+    config.json:4:43: `execution.require_approval_for[0]` must be one of `read_file`, `list_dir`, `grep`, `run_script`, `write_file`, `delete_file`, `network_request`, `run_command`, `script_network`, `network`, but it is the string "run_scrip" [config-bad-value]
       help: did you mean `run_script`?
     "#);
 }

@@ -37,6 +37,8 @@ fn without_files_the_defaults_of_the_design_count() {
     execution.env = [] (default)
     execution.require_sandbox = true (default)
     execution.min_tier = "medium" (default)
+    execution.always_expires_s = null (default)
+    execution.allowed_tools_approve = false (default)
     security.max_skill_body_lines = 500 (default)
     security.max_skill_body_chars = 40000 (default)
     security.over_long_body = "trim" (default)

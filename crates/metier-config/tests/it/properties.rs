@@ -24,14 +24,14 @@ const VALID: &str = r#"// A configuration with every key.
 
 /// What must hold for any text.
 fn check(text: &str) -> Result<(), TestCaseError> {
-    for scope in [Scope::User, Scope::Project] {
+    for scope in [Scope::Managed, Scope::User, Scope::Project] {
         match parse(text, "c", scope) {
             Ok(layer) => {
-                let (user, project) = match scope {
-                    Scope::User => (Some(&layer), None),
-                    Scope::Project => (None, Some(&layer)),
+                let settings = match scope {
+                    Scope::Managed => Settings::merge_managed(&[layer], None, None),
+                    Scope::User => Settings::merge(Some(&layer), None),
+                    Scope::Project => Settings::merge(None, Some(&layer)),
                 };
-                let settings = Settings::merge(user, project);
                 prop_assert!(!settings.explain().is_empty());
             }
             Err(errors) => {

@@ -51,6 +51,7 @@ fn the_schema_uses_only_keywords_that_the_checker_knows() {
         "required",
         "title",
         "type",
+        "x-metier-not-managed",
         "x-metier-user-only",
     ];
     assert_eq!(found, known.iter().map(ToString::to_string).collect());
@@ -94,6 +95,8 @@ fn the_keys_for_users_alone_are_these() {
     assert_eq!(
         found,
         [
+            "execution.allowed_tools_approve",
+            "execution.always_expires_s",
             "execution.env",
             "execution.min_tier",
             "execution.require_sandbox",

@@ -16,7 +16,7 @@ const SOON: Duration = Duration::from_secs(10);
 fn open(asks: &Asks, text: &str) -> Waiter {
     let request = request(text);
     let decision = decide(&policy(&[]), &request);
-    asks.open(request, decision)
+    asks.open(request, decision, "what is wanted".to_owned())
 }
 
 fn answered(answer: Answer) -> Outcome {

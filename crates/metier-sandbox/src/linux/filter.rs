@@ -25,6 +25,9 @@ pub(super) struct Setting {
     pub(super) supervisor: i32,
 }
 
+/// The bits of a socket's type; the others are flags.
+const SOCKET_TYPE: u64 = 0xF;
+
 type RulesByCall = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Calls that are refused whatever their arguments.
@@ -128,6 +131,10 @@ fn programs(setting: Setting) -> Result<Vec<BpfProgram>, seccompiler::BackendErr
     };
     // Its flags are behind a pointer that a filter cannot follow; C libraries fall back to clone.
     let mut unseen = RulesByCall::from([(libc::SYS_clone3, Vec::new())]);
+    if landlock_abi() < 3 {
+        // The same: its flags may ask to empty a file.
+        unseen.insert(libc::SYS_openat2, Vec::new());
+    }
     if setting.tier != Tier::Strong {
         unseen.extend(ATTRIBUTES.iter().map(|call| (*call, Vec::new())));
     }
@@ -152,7 +159,17 @@ fn forbidden(setting: Setting) -> Result<RulesByCall, seccompiler::BackendError>
         ])?],
     };
     rules.insert(libc::SYS_socket, sockets);
-    rules.insert(libc::SYS_socketpair, vec![one(0, Ne, libc::AF_UNIX)?]);
+    // A pair of datagram sockets can also send to a third one, by path; raw ones are the same.
+    let kind = |kind: i32| one(1, MaskedEq(SOCKET_TYPE), kind);
+    rules.insert(
+        libc::SYS_socketpair,
+        vec![one(0, Ne, libc::AF_UNIX)?, kind(libc::SOCK_DGRAM)?, kind(libc::SOCK_RAW)?],
+    );
+    // To empty a file and not to write it: before its third level Landlock lets it pass, and nobody
+    // else asks for it.
+    rules.insert(libc::SYS_openat, emptying(2)?);
+    #[cfg(target_arch = "x86_64")]
+    rules.insert(libc::SYS_open, emptying(1)?);
     let spaces = [
         libc::CLONE_NEWUSER,
         libc::CLONE_NEWNS,
@@ -190,6 +207,15 @@ fn forbidden(setting: Setting) -> Result<RulesByCall, seccompiler::BackendError>
         rules.insert(libc::SYS_truncate, Vec::new());
     }
     Ok(rules)
+}
+
+/// The rules for an `open` whose flags are this argument: emptying with neither way of writing.
+fn emptying(argument: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mask = u64::from((libc::O_ACCMODE | libc::O_TRUNC).unsigned_abs());
+    let asked = [libc::O_RDONLY, libc::O_ACCMODE].into_iter();
+    asked
+        .map(|access| one(argument, SeccompCmpOp::MaskedEq(mask), access | libc::O_TRUNC))
+        .collect()
 }
 
 fn one(

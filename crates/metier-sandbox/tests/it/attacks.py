@@ -34,6 +34,15 @@ def write_outside(c):
 def truncate_outside(c):
     os.truncate(c["victim_file"], 0)
 
+def empty_outside(c):
+    # Asks to empty it, and neither to read nor to write it: rules about writing see nothing.
+    os.close(os.open(c["victim_file"], 3 | os.O_TRUNC))
+    assert os.stat(c["victim_file"]).st_size == 0
+
+def empty_outside_as_reader(c):
+    os.close(os.open(c["readable"], os.O_RDONLY | os.O_TRUNC))
+    assert os.stat(c["readable"]).st_size == 0
+
 def create_outside(c):
     open(c["outside"] + "/made", "w").write("x")
 
@@ -114,6 +123,13 @@ def socket_raw_packet(c):
 
 def unix_socket_by_path(c):
     s = socket.socket(socket.AF_UNIX); s.connect(c["unix"]); s.sendall(b"hello")
+
+def unix_datagram_by_path(c):
+    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a.sendto(b"hello", c["datagram"])
+
+def unix_raw_by_path(c):
+    # The kernel takes it for a datagram socket.
+    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW); a.sendto(b"hello", c["datagram"])
 
 def unix_socket_abstract(c):
     s = socket.socket(socket.AF_UNIX); s.connect("\0" + c["abstract"]); s.sendall(b"hello")

@@ -12,7 +12,7 @@ use metier_sandbox::{
 };
 use metier_skill::{Digest, RelPath};
 
-use crate::support::{plan, run_with, scratch, system_program, tiers};
+use crate::support::{plan, run, run_with, scratch, system_program, tiers};
 use crate::world::CANARY;
 
 struct Skill {
@@ -209,6 +209,22 @@ fn nothing_of_our_environment_reaches_a_script() {
             report.stdout.text.lines().filter_map(|line| line.split('=').next()).collect();
         names.sort_unstable();
         assert_eq!(names, ["GIT_CONFIG_NOSYSTEM", "HOME", "PATH", "TMPDIR"], "{tier}");
+    }
+}
+
+#[test]
+fn a_file_is_not_emptied_by_who_does_not_write_it_even_where_writing_is_allowed() {
+    let Some(python) = system_program("python3") else { return };
+    // Where Landlock allows everything, only the filter of calls is left to refuse it.
+    let source = "import os\nopen('own', 'w').write('text')\nopen('own', 'w').write('more')\n\
+        for way in (os.O_RDONLY, 3):\n  try:\n    os.open('own', way | os.O_TRUNC)\n    \
+        print('emptied')\n  except PermissionError as error:\n    print(error.errno)\n\
+        print(open('own').read())";
+    let dir = scratch();
+    for tier in tiers() {
+        let mut plan = plan(dir.path(), &[&python]);
+        plan.args = ["-I", "-c", source].map(str::to_owned).to_vec();
+        assert_eq!(run(tier, &plan).stdout.text, "1\n1\nmore\n", "{tier}");
     }
 }
 

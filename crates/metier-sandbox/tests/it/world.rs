@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -26,6 +26,7 @@ pub(crate) struct World {
     udp: UdpSocket,
     unix: UnixListener,
     abstract_socket: UnixListener,
+    datagram: UnixDatagram,
     config: Value,
 }
 
@@ -41,6 +42,7 @@ impl World {
         write("outside/victim", "some text");
         write("outside/removable", "x");
         write("outside/renamable", "x");
+        write("workspace/readable", "some text");
         write("skill/SKILL.md", "---\n---\n");
         write("skill/attacks.py", include_str!("attacks.py"));
         std::os::unix::fs::symlink(at("outside/secret"), at("work/link")).expect("link");
@@ -55,6 +57,9 @@ impl World {
         let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
         udp.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
         let unix = UnixListener::bind(at("outside/socket")).expect("a socket");
+        // Where a script sees it: minimal mounts must not be all that stops it.
+        let datagram = UnixDatagram::bind(at("workspace/datagram")).expect("a socket");
+        datagram.set_nonblocking(true).expect("a mode");
         let name = format!("metier-{}-{}", std::process::id(), victim.id());
         let address = SocketAddr::from_abstract_name(&name).expect("an address");
         let abstract_socket = UnixListener::bind_addr(&address).expect("a socket");
@@ -67,6 +72,7 @@ impl World {
             "victim_file": text("outside/victim"), "removable": text("outside/removable"),
             "renamable": text("outside/renamable"), "mount_point": text("outside/mount"),
             "link": text("work/link"), "hard": text("workspace/hard"), "skill": text("skill"),
+            "datagram": text("workspace/datagram"), "readable": text("workspace/readable"),
             "unix": text("outside/socket"), "abstract": name, "canary": CANARY,
             "tmp_file": format!("/tmp/metier-escape-{}", victim.id()),
             "shm_file": format!("/dev/shm/metier-escape-{}", victim.id()),
@@ -74,7 +80,7 @@ impl World {
             "udp": udp.local_addr().expect("an address").port(),
             "victim": victim.id(),
         });
-        Self { dir, victim, tcp, udp, unix, abstract_socket, config }
+        Self { dir, victim, tcp, udp, unix, abstract_socket, datagram, config }
     }
 
     pub(crate) fn at(&self, name: &str) -> PathBuf {
@@ -111,6 +117,9 @@ impl World {
             "unix_socket_by_path" => self.unix.accept().is_ok_and(|(mut s, _)| said(&mut s)),
             "unix_socket_abstract" => {
                 self.abstract_socket.accept().is_ok_and(|(mut stream, _)| said(&mut stream))
+            }
+            "unix_datagram_by_path" | "unix_raw_by_path" => {
+                self.datagram.recv(&mut [0; 16]).is_ok_and(|bytes| bytes == 5)
             }
             "send_udp" => self.udp.recv(&mut [0; 16]).is_ok(),
             _ => true,

@@ -18,3 +18,5 @@ mod searching;
 mod server;
 #[cfg(target_os = "linux")]
 mod swapping;
+#[cfg(unix)]
+mod sweeping;

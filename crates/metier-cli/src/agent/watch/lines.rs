@@ -32,6 +32,8 @@ struct Screen {
     answered: bool,
     plan: Option<Plan>,
     output_lines: usize,
+    /// Why somebody was asked.
+    asked: String,
 }
 
 impl Lines {
@@ -156,8 +158,13 @@ impl Observer for Lines {
             Event::PolicyDecided { effect, reason, .. } if effect == "deny" => {
                 self.line(depth, &format!("  {} {}", paint(RED, "not allowed"), short(reason)));
             }
-            Event::AskAnswered { answer: Answer::Once | Answer::Always, by, .. }
-                if by != "user" =>
+            Event::AskOpened { reason, .. } => self.screen().asked.clone_from(reason),
+            Event::AskAnswered { answer: Answer::Nobody, .. } => {
+                let reason = short(&std::mem::take(&mut self.screen().asked));
+                self.line(depth, &format!("  {} {reason}", paint(YELLOW, "needs approval")));
+            }
+            Event::AskAnswered { answer, by, .. }
+                if by != "user" && !matches!(answer, Answer::Reject(_)) =>
             {
                 self.line(depth, &format!("  {}", paint(DIM, format!("approved by: {by}"))));
             }

@@ -6,8 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use metier_policy::{Approvals, Decision, Effect, Lifetime, Remembered, Request, Scope};
+use metier_policy::{Effect, Lifetime, Remembered, Scope};
+use metier_sandbox::Network;
 use metier_skill::Digest;
+use metier_tools::ScriptLeave;
 
 use super::ExecArgs;
 use crate::commands::list::path_text;
@@ -16,33 +18,33 @@ use crate::error::{CommandError, Exit, Result};
 use crate::guard::{not_kept, now};
 use crate::output::remark;
 use crate::prompt;
-use crate::render::safe;
 use crate::render::style::{BOLD, DIM, paint};
+use crate::render::{duration, safe};
 
 /// Nothing, or why not. Gives who answered, if somebody had to.
 pub(super) fn allowed(
     args: &ExecArgs,
     context: &Context,
-    request: &Request,
-    decision: &Decision,
+    leave: &ScriptLeave,
     json: bool,
 ) -> Result<Option<&'static str>> {
-    let because = || decision.sentences().join("; ");
-    match decision.effect {
+    let because = || leave.sentences().join("; ");
+    match leave.effect() {
         Effect::Allow => return Ok(None),
         Effect::Deny => {
             let message = format!("the script may not run: {}", safe(&because()));
             let mut error = CommandError::failed("denied", message);
             error.exit = Exit::Denied;
-            return Err(error.help(decision.help().unwrap_or(
+            return Err(error.help(leave.decision().help().unwrap_or(
                 "`metier explain run_script SCRIPT --skill NAME` names the rule and its file",
             )));
         }
         Effect::Ask => {}
     }
-    let pending = pending_file(context, request)?;
+    let digest = leave.digest();
+    let pending = pending_file(context, digest)?;
     // Good for one use: what was printed once lets one run pass.
-    let approved = Approvals::new(args.approve).take(request);
+    let approved = args.approve == Some(digest);
     if approved && waits(&pending) && metier_fs::take_file(&pending) {
         return Ok(Some("approve"));
     }
@@ -58,7 +60,6 @@ pub(super) fn allowed(
                  `--approve` asks anew",
             ));
         }
-        let digest = request.digest();
         let command = again(args, context, &digest);
         metier_fs::write_atomic(&pending, b"").map_err(|error| {
             let message = format!("{} cannot be written: {error}", path_text(&pending));
@@ -70,33 +71,44 @@ pub(super) fn allowed(
     let line =
         [&[args.script.as_str()], &*args.args.iter().map(String::as_str).collect::<Vec<_>>()];
     let line = line.concat().join(" ");
-    remark(&format!("{} wants to run {}", paint(BOLD, safe(&args.name)), paint(BOLD, safe(&line))));
+    let network = match leave.network() {
+        Network::Open => ", with the network open",
+        Network::Closed => "",
+    };
+    let (name, line) = (paint(BOLD, safe(&args.name)), paint(BOLD, safe(&line)));
+    remark(&format!("{name} wants to run {line}{network}"));
     remark(&paint(DIM, safe(&because())));
     let answer = prompt::ask(
-        "Run it? [y]es once, [a]lways and everywhere for this content of the skill, [N]o",
+        "Run it? [y]es once, [a]lways and everywhere for this content of the skill (`a 8h`: for \
+         eight hours), [N]o",
     );
-    match answer.as_deref().map(str::to_lowercase).as_deref() {
-        Some("y" | "yes") => Ok(Some("once")),
-        Some("a" | "always") => {
-            let scope = Scope::Everywhere;
-            let kept = Remembered::of(request, scope, now(), Lifetime::Unlimited);
-            context
-                .kept()?
-                .change_answers(|answers| answers.remember(kept))
-                .map_err(|error| not_kept(&error))?;
-            Ok(Some("always"))
-        }
-        _ => {
-            let mut error = CommandError::failed("rejected", "you said no");
-            error.exit = Exit::Denied;
-            Err(error)
-        }
-    }
+    let answer = answer.unwrap_or_default().to_lowercase();
+    let (word, time) = answer.split_once(' ').unwrap_or((&answer, ""));
+    let lifetime = match (word, time.trim()) {
+        ("y" | "yes", "") => return Ok(Some("once")),
+        ("a" | "always", "") => Some(Lifetime::Unlimited),
+        ("a" | "always", time) => duration::seconds(time).map(Lifetime::Seconds),
+        _ => None,
+    };
+    let Some(lifetime) = lifetime else {
+        let mut error = CommandError::failed("rejected", "you said no");
+        error.exit = Exit::Denied;
+        return Err(error);
+    };
+    let lifetime = context.always().at_most(lifetime);
+    let kept = leave
+        .asked()
+        .map(|(request, _)| Remembered::of(request, Scope::Everywhere, now(), lifetime));
+    context
+        .kept()?
+        .change_answers(|answers| kept.for_each(|kept| answers.remember(kept)))
+        .map_err(|error| not_kept(&error))?;
+    Ok(Some("always"))
 }
 
 /// Where it is noted that a request waits for its approval.
-fn pending_file(context: &Context, request: &Request) -> Result<PathBuf> {
-    let name = request.digest().to_string().replace(':', "-");
+fn pending_file(context: &Context, digest: Digest) -> Result<PathBuf> {
+    let name = digest.to_string().replace(':', "-");
     Ok(context.user_folders()?.state.join("pending").join(name))
 }
 

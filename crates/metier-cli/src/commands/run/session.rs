@@ -6,26 +6,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use metier_agent::brief::Brief;
-use metier_agent::{Agent, AgentError, Chosen, Mode, RunFolder, RunId, Setup, State, Workshop};
+use metier_agent::{
+    Agent, AgentError, Asking, Chosen, Mode, RunFolder, RunId, Setup, State, Workshop,
+};
 use metier_loader::Invocation;
 use metier_model::Model;
-use metier_policy::Invoker;
+use metier_policy::{Asks, Invoker};
+use metier_registry::Scan;
 use metier_registry::catalog::{CatalogRequest, Cataloger};
 use metier_registry::roots::repository_top;
-use metier_registry::{Entry, Scan};
 use metier_skill::Digest;
 use metier_tools::SkillShelf;
 
 use super::HowArgs;
-use crate::agent::approver::Answers;
+use crate::agent::approver::{Answers, Who};
 use crate::agent::model::{called, model};
 use crate::agent::own_runs::OwnRuns;
 use crate::agent::shop::{Given, RunRules, given, guarded, limits, workshop};
 use crate::agent::signal::Interrupt;
+use crate::agent::terminal::Terminal;
 use crate::agent::typed::Typed;
 use crate::agent::watch::{JsonLines, Lines, Watcher};
 use crate::commands::catalog::{catalog_budget, configured_format};
-use crate::commands::content::find;
+use crate::commands::content::{enabled, find};
 use crate::commands::exec::quoted;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
@@ -168,13 +171,12 @@ impl<'a> Session<'a> {
         run: impl FnOnce(&Agent<'_>, &RunFolder) -> std::result::Result<State, AgentError>,
         approve: Option<Digest>,
     ) -> Result<State> {
+        let (who, asking) = (self.how.who(self.json), Asking::default());
         let answers = Answers {
-            who: self.how.who(self.json),
+            who,
             approve: Mutex::new(approve),
             pending: self.context.pending_folder(),
-            workspace: self.context.workspace(),
-            watcher: &*self.watcher,
-            typed: &self.typed,
+            asking: &asking,
             open: &self.open,
         };
         let own = OwnRuns::of(self.context);
@@ -187,7 +189,21 @@ impl<'a> Session<'a> {
             observer: &AsObserver { watcher: &*self.watcher, own: &own },
             stop: &stop,
         };
-        run(&agent, folder).map_err(|error| told(&error))
+        let terminal = Terminal {
+            asks: &asking.asks,
+            workspace: &self.context.workspace(),
+            watcher: &*self.watcher,
+            typed: &self.typed,
+            stop: &stop,
+        };
+        std::thread::scope(|scope| {
+            let _closes = Closes(&asking.asks);
+            if who == Who::Person {
+                let listener = asking.asks.subscribe();
+                scope.spawn(move || terminal.serve(&listener));
+            }
+            run(&agent, folder).map_err(|error| told(&error))
+        })
     }
 
     /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.
@@ -200,6 +216,15 @@ impl<'a> Session<'a> {
             }
         }
         Ok((paths, texts))
+    }
+}
+
+/// Closes the list of questions, however the run ends, so that nobody waits for more.
+struct Closes<'a>(&'a Asks);
+
+impl Drop for Closes<'_> {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
@@ -264,15 +289,6 @@ fn chosen(wanted: &Wanted<'_>, scan: &Scan, guard: &Guard) -> Result<Vec<Chosen>
         }
     }
     Ok(chosen)
-}
-
-fn enabled(entry: &Entry) -> Result<&Entry> {
-    if entry.enabled {
-        return Ok(entry);
-    }
-    let message = format!("{} is switched off", entry.id());
-    Err(CommandError::failed("skill-disabled", safe(&message).into_owned())
-        .help(format!("`metier enable {}` switches it on", safe(&entry.id().to_string()))))
 }
 
 /// `paths` of skills are relative to where one works and to the repository's top.

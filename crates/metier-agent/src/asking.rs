@@ -1,0 +1,58 @@
+//! Questions of a run as events that many can hear: the first answer counts, whoever gives it.
+//!
+//! The list is `metier-policy`'s [`Asks`]. Whoever wants to answer listens to it: a terminal, a web
+//! page, a program. A run never hangs on a question that nobody hears any more.
+
+use std::time::Duration;
+
+use metier_policy::{Asks, Outcome};
+
+use crate::event::Answer;
+use crate::hands::{Approver, Question};
+
+/// How often the wish to stop is looked at.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// Asks everybody who listens.
+#[derive(Debug, Clone, Default)]
+pub struct Asking {
+    /// The open questions. What an ask is `about` is the operation, as JSON.
+    pub asks: Asks,
+}
+
+impl Approver for Asking {
+    fn answer(
+        &self,
+        question: &Question<'_>,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> (Answer, String) {
+        let nobody = || (Answer::Nobody, "nobody".to_owned());
+        let Some(asked) = question.asked else { return nobody() };
+        let about = serde_json::to_string(question.op).unwrap_or_default();
+        let waiter = self.asks.open(asked.request.clone(), asked.decision.clone(), about);
+        let outcome = loop {
+            if let Some(outcome) = waiter.look(LOOK) {
+                break outcome;
+            }
+            if stop() {
+                // Dropping the waiter withdraws the question everywhere.
+                return nobody();
+            }
+        };
+        match outcome {
+            Outcome::Answered { answer, by } => (answer.into(), by),
+            Outcome::Withdrawn | Outcome::TimedOut | Outcome::NobodyListens => nobody(),
+        }
+    }
+}
+
+impl From<metier_policy::Answer> for Answer {
+    fn from(answer: metier_policy::Answer) -> Self {
+        match answer {
+            metier_policy::Answer::Once => Self::Once,
+            metier_policy::Answer::Always => Self::Always,
+            metier_policy::Answer::AlwaysFor(seconds) => Self::AlwaysFor(seconds),
+            metier_policy::Answer::Reject(words) => Self::Reject(words),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Questions that many hear: a whole run whose answers come from listeners on other threads.
+//! The first answer counts, and a run never waits for somebody who is gone.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::scope;
+
+use metier_agent::{Agent, Asking, Op, RunId, Status, Unheard, recorder::MemoryRecorder};
+use metier_policy::{Answer, AskEvent, Listener};
+use serde_json::{Value, json};
+
+use crate::fakes::{FakeHands, Ran, answer, run, script, scripted, select, setup};
+
+fn replies() -> Value {
+    json!([select(&["pdf"]), script("pdf", &["a"]), script("pdf", &["b"]), answer("done")])
+}
+
+fn asking_hands() -> FakeHands {
+    FakeHands { ask: vec!["run "], ..FakeHands::default() }
+}
+
+fn run_asking(asking: &Asking) -> Ran {
+    run(&scripted(replies()), asking_hands(), asking, |_| {})
+}
+
+/// Who gave each answer.
+fn answered_by(ran: &Ran) -> Vec<(Value, String)> {
+    let events =
+        ran.records.iter().map(|record| serde_json::to_value(&record.event).expect("JSON"));
+    events
+        .filter(|event| event["type"] == "ask.answered")
+        .map(|event| (event["answer"].clone(), event["by"].as_str().expect("who").to_owned()))
+        .collect()
+}
+
+/// The next question, of those that come.
+fn question(listener: &Listener) -> Option<std::sync::Arc<metier_policy::Ask>> {
+    loop {
+        if let AskEvent::Opened { ask } = listener.wait()? {
+            return Some(ask);
+        }
+    }
+}
+
+#[test]
+fn everybody_hears_the_question_and_the_first_answer_counts() {
+    let asking = Asking::default();
+    let [page, terminal] = ["page", "terminal"].map(|name| (name, asking.asks.subscribe()));
+    // Both have heard the question before either answers.
+    let both = Barrier::new(2);
+    let (ran, wins) = scope(|scope| {
+        let clients = [page, terminal].map(|(name, listener)| {
+            let (asks, both) = (asking.asks.clone(), &both);
+            scope.spawn(move || {
+                let mut wins = 0;
+                while let Some(ask) = question(&listener) {
+                    let op: Op = serde_json::from_str(&ask.about).expect("the operation");
+                    assert!(op.describe().starts_with("run user:pdf/scripts/do.sh "), "{op:?}");
+                    both.wait();
+                    wins += usize::from(asks.answer(ask.id, &Answer::Once, name).is_ok());
+                }
+                wins
+            })
+        });
+        let ran = run_asking(&asking);
+        asking.asks.close();
+        (ran, clients.map(|client| client.join().expect("no panic")))
+    });
+    assert_eq!(ran.answer(), "done");
+    assert_eq!(wins.iter().sum::<usize>(), 2, "two questions, one answer each: {wins:?}");
+    let by = answered_by(&ran);
+    assert_eq!(by.len(), 2);
+    assert!(by.iter().all(|(answer, _)| answer == "once"), "{by:?}");
+    assert_eq!(ran.hands.log().len(), 3, "{:?}", ran.hands.log());
+}
+
+#[test]
+fn a_no_with_words_and_a_yes_for_some_time_reach_the_run() {
+    let asking = Asking::default();
+    let listener = asking.asks.subscribe();
+    let ran = scope(|scope| {
+        let asks = asking.asks.clone();
+        scope.spawn(move || {
+            for answer in [Answer::Reject("not that".to_owned()), Answer::AlwaysFor(60)] {
+                let ask = question(&listener).expect("a question");
+                asks.answer(ask.id, &answer, "page").expect("the first");
+            }
+        });
+        run_asking(&asking)
+    });
+    let by = |answer: Value| (answer, "page".to_owned());
+    assert_eq!(
+        answered_by(&ran),
+        [by(json!({"reject": "not that"})), by(json!({"always_for": 60}))]
+    );
+    assert_eq!(ran.observations(), ["ok", "Rejected", "ok"]);
+}
+
+#[test]
+fn a_listener_that_goes_leaves_the_question_to_the_others_and_the_last_ends_it() {
+    let asking = Asking::default();
+    let [one, other] = [asking.asks.subscribe(), asking.asks.subscribe()];
+    let ran = scope(|scope| {
+        let asks = asking.asks.clone();
+        scope.spawn(move || {
+            let first = question(&one).expect("a question");
+            drop(one);
+            assert!(asks.is_open(first.id), "somebody else may answer");
+            asks.answer(first.id, &Answer::Once, "other").expect("open");
+            let _ = question(&other).expect("the same");
+            let _ = question(&other).expect("the next");
+            // The last one goes without a word.
+        });
+        run_asking(&asking)
+    });
+    let end = ran.state.finished().expect("it ended");
+    assert_eq!(end.status, Status::NeedsApproval, "it waits, and does not hang");
+    assert_eq!(answered_by(&ran).len(), 2, "{:?}", answered_by(&ran));
+}
+
+#[test]
+fn a_run_that_is_stopped_takes_its_question_back() {
+    let asking = Asking::default();
+    let listener = asking.asks.subscribe();
+    let stopped = AtomicBool::new(false);
+    let model = scripted(replies());
+    let setup = setup(&model);
+    let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
+    let first = recorder.first_event(&setup);
+    let (hands, stop) = (asking_hands(), || stopped.load(Ordering::SeqCst));
+    let agent =
+        Agent { model: &model, hands: &hands, approver: &asking, observer: &Unheard, stop: &stop };
+    let state = scope(|scope| {
+        let (asking, stopped) = (&asking, &stopped);
+        scope.spawn(move || {
+            let ask = question(&listener).expect("a question");
+            stopped.store(true, Ordering::SeqCst);
+            assert_eq!(listener.wait(), Some(AskEvent::Withdrawn { id: ask.id }));
+            let late = asking.asks.answer(ask.id, &Answer::Once, "page");
+            assert_eq!(late.map_err(|error| error.code()), Err("not-pending"));
+        });
+        agent.run_with(&mut recorder, &first, std::sync::Arc::new(setup)).expect("runs")
+    });
+    assert_eq!(state.finished().expect("it ended").status, Status::Cancelled);
+}

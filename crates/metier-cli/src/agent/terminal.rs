@@ -1,0 +1,139 @@
+//! A person at the terminal: hears of the questions of a run and answers them.
+//!
+//! One listener among others. A question that was answered elsewhere, or that nobody waits for any
+//! more, is taken back here too. When the terminal closes, nobody listens here any longer.
+
+use std::io::Write;
+use std::path::Path;
+
+use metier_agent::Op;
+use metier_policy::{Answer, Ask, AskEvent, Asks, Listener, Permission};
+
+use super::diff;
+use super::typed::{Line, Typed};
+use super::watch::Watcher;
+use crate::render::style::{BOLD, DIM, paint};
+use crate::render::{duration, safe};
+
+/// A person at the terminal.
+pub(crate) struct Terminal<'a> {
+    pub(crate) asks: &'a Asks,
+    pub(crate) workspace: &'a Path,
+    pub(crate) watcher: &'a dyn Watcher,
+    pub(crate) typed: &'a Typed,
+    /// Whether somebody wants the run to stop.
+    pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Terminal<'_> {
+    /// Answers what is asked, until the list of questions is closed.
+    pub(crate) fn serve(&self, listener: &Listener) {
+        while let Some(event) = listener.wait() {
+            let AskEvent::Opened { ask } = event else { continue };
+            if !self.asks.is_open(ask.id) {
+                continue;
+            }
+            match self.ask(&ask) {
+                // Somebody else may have been faster; then theirs counts.
+                Asked::Answered(answer) => drop(self.asks.answer(ask.id, &answer, "user")),
+                Asked::TakenBack => {}
+                // Nobody is there. The listener goes, and the question ends.
+                Asked::Closed => return,
+            }
+        }
+    }
+
+    /// The person's answer to one question.
+    fn ask(&self, ask: &Ask) -> Asked {
+        self.watcher.pause();
+        let mut out = anstream::stderr();
+        let op: Option<Op> = serde_json::from_str(&ask.about).ok();
+        let what = op.as_ref().map_or_else(|| ask.request.permission.to_string(), Op::describe);
+        let network = match ask.request.permission {
+            Permission::ScriptNetwork => ", with the network open",
+            _ => "",
+        };
+        let what = format!("{}{network}", safe(&what));
+        let _ = writeln!(out, "{} {}", paint(BOLD, "?"), paint(BOLD, what));
+        let reason = ask.decision.sentences().join("; ");
+        let _ = writeln!(out, "  {}", paint(DIM, safe(&reason)));
+        if let Some(Op::Tool { tool, args, .. }) = &op
+            && let Some(diff) = diff::preview(tool, args, self.workspace)
+        {
+            let _ = write!(out, "{diff}");
+        }
+        let whole = if ask.request.skill.is_some() { "content" } else { "target" };
+        let keys = format!(
+            "[y]es once, [a]lways for this {whole} (`a 8h`: for eight hours), [n]o, [e]xplain:"
+        );
+        loop {
+            let answer = match self.line(&keys, ask) {
+                Ok(answer) => answer,
+                Err(ended) => return ended,
+            };
+            let lower = answer.to_lowercase();
+            let (word, rest) = lower.split_once(' ').unwrap_or((&lower, ""));
+            match (word, rest.trim()) {
+                ("y" | "yes", "") => return Asked::Answered(Answer::Once),
+                ("a" | "always", "") => return Asked::Answered(Answer::Always),
+                ("a" | "always", time) => match duration::seconds(time) {
+                    Some(seconds) => return Asked::Answered(Answer::AlwaysFor(seconds)),
+                    None => {
+                        let _ = writeln!(out, "  a time is a number and s, m, h or d: `a 30m`");
+                    }
+                },
+                ("e" | "explain", "") => {
+                    let _ = writeln!(out, "{}", explained(ask, op.as_ref(), &reason));
+                }
+                ("n" | "no", "") => {
+                    return match self.line("Words for the model (may be empty):", ask) {
+                        Ok(words) => Asked::Answered(Answer::Reject(words)),
+                        Err(ended) => ended,
+                    };
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A line that is typed, unless the question is over before.
+    fn line(&self, question: &str, ask: &Ask) -> Result<String, Asked> {
+        let mut out = anstream::stderr();
+        let _ = write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush());
+        let is_over = || (self.stop)() || !self.asks.is_open(ask.id);
+        let ended = match self.typed.line(&is_over) {
+            Ok(Line::Text(text)) => return Ok(text),
+            Ok(Line::Stopped) => Asked::TakenBack,
+            Ok(Line::End) | Err(_) => Asked::Closed,
+        };
+        let _ = writeln!(out);
+        Err(ended)
+    }
+}
+
+/// What came of asking.
+enum Asked {
+    Answered(Answer),
+    /// It was answered elsewhere, or the run stops.
+    TakenBack,
+    /// The terminal is gone.
+    Closed,
+}
+
+/// Everything that is known about a question.
+fn explained(ask: &Ask, op: Option<&Op>, reason: &str) -> String {
+    let operation = op.and_then(|op| serde_json::to_string_pretty(op).ok()).unwrap_or_default();
+    format!(
+        "{}\n  because: {}\n  request: {}\n  `once` lets this pass; `always` also remembers it \
+         for this content of the skill or, where none is named, for this file or command \
+         (`metier permissions` lists and forgets); `metier explain` \
+         names every rule",
+        safe_lines(&operation),
+        safe(reason),
+        ask.request.digest(),
+    )
+}
+
+fn safe_lines(text: &str) -> String {
+    text.lines().map(|line| format!("  {}", safe(line))).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,281 @@
+//! `metier restore --run`: files that a run deleted, listed, and brought back to its workspace.
+//!
+//! Keeping and moving them is `metier-tools`'. A loop inside a run deletes into the run's own trash,
+//! so there is one for each run. Nothing is asked about whose run it is: a file can only return to
+//! the project that its trash came with, and never into `.git` or the settings in `.agent`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use metier_agent::RunFolder;
+use metier_config::nearest;
+use metier_fs::{EntryKind, WorkRoot, entry_kind};
+use metier_skill::WorkPath;
+use metier_tools::{ToolFailure, Trash, Trashed};
+use serde::Serialize;
+
+use crate::commands::list::path_text;
+use crate::context::Context;
+use crate::error::{CommandError, Exit, Result};
+use crate::output::{Output, remark, write_json};
+use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
+use crate::render::table::Table;
+use crate::render::{bytes, count, safe};
+
+/// What is wanted of the files.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Which<'a> {
+    /// A list of them, or of those that are called so.
+    List(Option<&'a str>),
+    /// One of them back.
+    One(&'a str),
+    /// All of them back.
+    All,
+}
+
+/// The deleted files of one run.
+struct Deleted {
+    run: RunFolder,
+    /// Where the run worked.
+    workspace: PathBuf,
+    trash: Trash,
+    files: Vec<Trashed>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    run_id: String,
+    workspace: String,
+    files: Vec<Trashed>,
+}
+
+#[derive(Serialize)]
+struct Back {
+    run_id: String,
+    workspace: String,
+    restored: Vec<Trashed>,
+    failed: Vec<Failed>,
+}
+
+#[derive(Serialize)]
+struct Failed {
+    #[serde(flatten)]
+    file: Trashed,
+    code: &'static str,
+    message: String,
+}
+
+pub(super) fn run(run: &str, which: Which<'_>, context: &Context) -> Result<Box<dyn Output>> {
+    let deleted = Deleted::of(context.find_run(run)?, context);
+    match which {
+        Which::List(name) => Ok(Box::new(deleted.listed(name))),
+        Which::One(name) => {
+            let file = deleted.find(name)?.clone();
+            deleted.restore(&deleted.open()?, &file)?;
+            Ok(Box::new(deleted.back(vec![file], Vec::new())))
+        }
+        Which::All => {
+            let root = deleted.open()?;
+            let (mut restored, mut failed) = (Vec::new(), Vec::new());
+            for file in deleted.files.iter().cloned() {
+                let done = deleted.alone(&file).and_then(|()| deleted.restore(&root, &file));
+                match done {
+                    Ok(()) => restored.push(file),
+                    Err(error) => {
+                        failed.push(Failed { file, code: error.code, message: error.message });
+                    }
+                }
+            }
+            Ok(Box::new(deleted.back(restored, failed)))
+        }
+    }
+}
+
+impl Deleted {
+    fn of(run: RunFolder, context: &Context) -> Self {
+        // `WORKSPACE/.agent/runs/RUN`: the place of its folder is the record of where a run worked.
+        let workspace = run.path().ancestors().nth(3).map(Path::to_owned);
+        let workspace = workspace.unwrap_or_else(|| context.workspace());
+        let trash = Trash::new(run.path().join("trash"));
+        let files = trash.list();
+        Self { run, workspace, trash, files }
+    }
+
+    fn open(&self) -> Result<WorkRoot> {
+        WorkRoot::open(&self.workspace).map_err(|error| {
+            let message = format!("{} cannot be opened: {error}", path_text(&self.workspace));
+            CommandError::failed("no-workspace", message)
+                .help(format!("the deleted files stay in {}", self.place()))
+        })
+    }
+
+    fn named(&self, name: &str) -> Vec<&Trashed> {
+        let by_reference: Vec<_> = self.files.iter().filter(|it| it.reference == name).collect();
+        if !by_reference.is_empty() {
+            return by_reference;
+        }
+        let Ok(path) = WorkPath::new(name) else { return Vec::new() };
+        self.files.iter().filter(|file| file.path == path).collect()
+    }
+
+    fn find(&self, name: &str) -> Result<&Trashed> {
+        match self.named(name).as_slice() {
+            [one] => Ok(*one),
+            [] => Err(self.unknown(name)),
+            several => Err(ambiguous(several)),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> CommandError {
+        let id = self.run.id();
+        let message = format!("the run {id} keeps no deleted file `{}`", safe(name));
+        let paths = self.files.iter().map(|file| file.path.as_str());
+        let help = match nearest(name, paths) {
+            Some(near) => format!("did you mean `{}`?", safe(near)),
+            None if self.files.is_empty() => {
+                "it keeps none: it deleted none, or they were brought back".to_owned()
+            }
+            None => format!(
+                "`metier restore --run {id}` lists those that it keeps; one that was brought back \
+                 is kept no longer"
+            ),
+        };
+        CommandError::failed("no-deleted-file", message).help(help)
+    }
+
+    /// An error where several files were deleted from the place of `file`: only one fits there.
+    fn alone(&self, file: &Trashed) -> Result<()> {
+        let same: Vec<_> = self.files.iter().filter(|other| other.path == file.path).collect();
+        if same.len() > 1 { Err(ambiguous(&same)) } else { Ok(()) }
+    }
+
+    fn restore(&self, root: &WorkRoot, file: &Trashed) -> Result<()> {
+        let restored = self.trash.restore(root, &file.reference);
+        restored.map(|_| ()).map_err(|failure| self.refused(file, &failure))
+    }
+
+    fn refused(&self, file: &Trashed, failure: &ToolFailure) -> CommandError {
+        let kept = format!("the deleted file stays in {}", self.place());
+        let told = |code, message| CommandError::failed(code, message);
+        match self.in_the_way(&file.path) {
+            Some((at, true)) => {
+                told("already-exists", format!("{} is there already", path_text(&at)))
+                    .help(format!("move it away first; {kept}"))
+            }
+            Some((at, false)) => told("already-exists", format!("{} is no folder", path_text(&at)))
+                .help(format!("move it away first, so that the folder can be made again; {kept}")),
+            None => told(failure.code.as_str(), safe(&failure.message).into_owned())
+                .help(format!("check the permissions and the free space there; {kept}")),
+        }
+    }
+
+    /// What stands where the file was (`true`), or where a folder above it was.
+    fn in_the_way(&self, path: &WorkPath) -> Option<(PathBuf, bool)> {
+        let mut at = self.workspace.clone();
+        let mut names = path.names().peekable();
+        while let Some(name) = names.next() {
+            at.push(name);
+            let is_last = names.peek().is_none();
+            match entry_kind(&at)? {
+                EntryKind::Directory if !is_last => {}
+                _ => return Some((at, is_last)),
+            }
+        }
+        None
+    }
+
+    /// Where the trash is, for people.
+    fn place(&self) -> String {
+        path_text(&self.run.path().join("trash"))
+    }
+
+    fn listed(&self, name: Option<&str>) -> Listed {
+        let files = match name {
+            Some(name) => self.named(name).into_iter().cloned().collect(),
+            None => self.files.clone(),
+        };
+        let workspace = self.workspace.to_string_lossy().into_owned();
+        Listed { run_id: self.run.id().to_string(), workspace, files }
+    }
+
+    fn back(&self, restored: Vec<Trashed>, failed: Vec<Failed>) -> Back {
+        let workspace = self.workspace.to_string_lossy().into_owned();
+        Back { run_id: self.run.id().to_string(), workspace, restored, failed }
+    }
+}
+
+fn ambiguous(files: &[&Trashed]) -> CommandError {
+    let path = files.first().map_or("", |file| file.path.as_str());
+    let references: Vec<&str> = files.iter().map(|file| &*file.reference).collect();
+    let message = format!(
+        "{} deleted files were at {}: {}",
+        files.len(),
+        safe(path),
+        safe(&references.join(", "))
+    );
+    CommandError::failed("file-ambiguous", message).help("name one of them by its reference")
+}
+
+fn nothing(run: &str) -> String {
+    format!("there is nothing to restore of the run {}", safe(run))
+}
+
+impl Output for Listed {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.files.is_empty() {
+            let plain = anstyle::Style::new();
+            let mut table = Table::new(&[("REFERENCE", CYAN), ("SIZE", plain), ("PATH", BOLD)]);
+            for file in &self.files {
+                table.row(vec![
+                    safe(&file.reference).into_owned(),
+                    bytes(file.bytes),
+                    safe(file.path.as_str()).into_owned(),
+                ]);
+            }
+            table.write(out)?;
+        }
+        out.flush()?;
+        let run = safe(&self.run_id);
+        let what = match self.files.len() {
+            0 => nothing(&self.run_id),
+            number => format!(
+                "{}; metier restore --run {run} REFERENCE brings one back to {}",
+                count(number, "deleted file"),
+                safe(&self.workspace)
+            ),
+        };
+        remark(&paint(DIM, what));
+        Ok(())
+    }
+}
+
+impl Output for Back {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        for file in &self.restored {
+            let place = Path::new(&self.workspace).join(file.path.as_str());
+            let reference = paint(BOLD, safe(&file.reference));
+            writeln!(out, "{} {reference}  {}", paint(GREEN, "restored"), path_text(&place))?;
+        }
+        out.flush()?;
+        for Failed { file, message, .. } in &self.failed {
+            let warning = paint(YELLOW, "warning");
+            remark(&format!("{warning}: {} was left: {message}", safe(&file.reference)));
+        }
+        if self.restored.is_empty() && self.failed.is_empty() {
+            remark(&paint(DIM, nothing(&self.run_id)));
+        }
+        Ok(())
+    }
+
+    fn exit(&self) -> Exit {
+        if self.failed.is_empty() { Exit::Done } else { Exit::Findings }
+    }
+}

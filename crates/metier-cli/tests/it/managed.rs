@@ -1,0 +1,161 @@
+//! An administrator's configuration: rules that nobody overrules, limits that nobody loosens, and a
+//! program that does nothing where it cannot be read.
+
+use std::process::Command;
+
+use metier_testkit::{Output, TestHome};
+use serde_json::{Value, json};
+
+use crate::support::METIER;
+
+/// The binary where an administrator has written `managed.json`.
+fn command(home: &TestHome) -> Command {
+    let mut command = home.command(METIER);
+    command.env("METIER_MANAGED_CONFIG", home.path().join("managed.json"));
+    command
+}
+
+fn run(home: &TestHome, args: &[&str]) -> Output {
+    TestHome::finish(command(home).args(args))
+}
+
+fn rules(home: &TestHome, file: &str, rules: &[(&str, &str, &str)]) {
+    let rules: Vec<Value> = rules
+        .iter()
+        .map(|(permission, pattern, effect)| {
+            json!({"permission": permission, "pattern": pattern, "effect": effect})
+        })
+        .collect();
+    home.write(file, json!({ "permissions": rules }).to_string());
+}
+
+fn effect(home: &TestHome, args: &[&str]) -> Value {
+    let output = run(home, &[&["explain", "--json"], args].concat());
+    assert_eq!(output.code, 0, "{output:?}");
+    output.json()["effect"].clone()
+}
+
+#[test]
+fn a_rule_of_the_administrator_counts_against_and_for_everybody() {
+    let home = TestHome::new();
+    let everything = [("run_command", "*", "allow"), ("write_file", "*", "allow")];
+    rules(&home, "home/.agent/config.json", &everything);
+    rules(
+        &home,
+        "managed.json",
+        &[
+            ("run_command", "curl", "deny"),
+            ("write_file", "*", "ask"),
+            ("network_request", "intranet.example", "allow"),
+        ],
+    );
+    for (request, expected) in [
+        (&["run_command", "curl", "x"][..], "deny"),
+        (&["run_command", "ls"], "allow"),
+        (&["write_file", "a.txt"], "ask"),
+        // Where the user says nothing, the administrator's word stands in place of the default.
+        (&["network_request", "intranet.example"], "allow"),
+        (&["network_request", "other.example"], "ask"),
+    ] {
+        assert_eq!(effect(&home, request), expected, "{request:?}");
+    }
+    let told = run(&home, &["explain", "run_command", "curl", "x"]);
+    assert!(told.stdout.contains("  managed   deny "), "{told:?}");
+    assert!(told.stdout.contains("managed.json:1)"), "{told:?}");
+    rules(&home, "project/.agent/config.json", &[("network_request", "*", "deny")]);
+    assert_eq!(effect(&home, &["network_request", "intranet.example"]), "deny");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_stops_every_command() {
+    let home = TestHome::new();
+    for text in [r#"{"permissions": ["#, r#"{"permission": []}"#, "\u{0}"] {
+        home.write("managed.json", text);
+        for args in [&["list"][..], &["run", "x"], &["explain", "run_command", "ls"], &["doctor"]] {
+            let output = run(&home, args);
+            assert_eq!(output.code, 1, "{text:?} {args:?}: {output:?}");
+            assert!(output.stderr.contains("managed.json"), "{output:?}");
+        }
+    }
+    std::fs::remove_file(home.path().join("managed.json")).expect("removes");
+    std::fs::create_dir(home.path().join("managed.json")).expect("a directory");
+    let output = run(&home, &["list"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("administrator"), "{output:?}");
+}
+
+#[test]
+fn an_example_that_fails_is_told_with_its_line() {
+    let home = TestHome::new();
+    let text = "{ \"permissions\": [{ \"permission\": \"run_command\", \"pattern\": \"rm\", \
+                \"effect\": \"deny\" }],\n\"permission_examples\": [\n\
+                { \"request\": \"run_command rm -rf x\", \"expect\": \"allow\" } ] }";
+    home.write("managed.json", text);
+    let output = run(&home, &["explain", "run_command", "ls"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("managed.json:3"), "{output:?}");
+}
+
+#[test]
+fn limits_are_tightened_never_loosened_and_preferences_are_refused() {
+    let home = TestHome::new();
+    let user = json!({
+        "execution": {"require_sandbox": false, "min_tier": "none", "allowed_tools_approve": true,
+            "timeout_s": 30},
+        "budgets": {"turns": 5},
+    });
+    home.write("home/.agent/config.json", user.to_string());
+    let managed = json!({
+        "execution": {"min_tier": "strong", "allowed_tools_approve": false,
+            "always_expires_s": 86_400, "timeout_s": 600,
+            "require_approval_for": ["read_file"]},
+        "budgets": {"turns": 50, "script_runs": 2},
+    });
+    home.write("managed.json", managed.to_string());
+    let shown = run(&home, &["config", "--json"]).json();
+    assert_eq!(shown["files"][1]["scope"], "managed", "{shown}");
+    assert_eq!(shown["files"][1]["exists"], true, "{shown}");
+    let value = |key: &str| {
+        let rows = shown["settings"].as_array().expect("settings");
+        let row = rows.iter().find(|row| row["key_path"] == key);
+        row.unwrap_or_else(|| panic!("{key} in {shown}"))["value"].clone()
+    };
+    for (key, expected) in [
+        ("execution.min_tier", json!("strong")),
+        ("execution.require_sandbox", json!(true)),
+        ("execution.allowed_tools_approve", json!(false)),
+        ("execution.always_expires_s", json!(86_400)),
+        ("execution.timeout_s", json!(30)),
+        ("budgets.turns", json!(5)),
+        ("budgets.script_runs", json!(2)),
+    ] {
+        assert_eq!(value(key), expected, "{key}");
+    }
+    assert_eq!(effect(&home, &["read_file", "a.txt"]), "ask");
+    for text in [
+        r#"{"model": {"provider": "openai"}}"#,
+        r#"{"skill_roots": ["x"]}"#,
+        r#"{"trusted_keys": ["x"]}"#,
+        r#"{"execution": {"env": ["TOKEN"]}}"#,
+    ] {
+        home.write("managed.json", text);
+        let output = run(&home, &["list", "--json"]);
+        assert_eq!(output.code, 1, "{text}: {output:?}");
+        assert!(output.stdout.contains("config-not-allowed-in-managed"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_run_cannot_write_the_file() {
+    let home = TestHome::new();
+    home.write("project/rules/managed.json", "{}");
+    rules(&home, "home/.agent/config.json", &[("write_file", "*", "allow")]);
+    let explain = |file: &str| {
+        let mut command = home.command(METIER);
+        command.env("METIER_MANAGED_CONFIG", "rules/managed.json");
+        TestHome::finish(command.args(["explain", "--json", "write_file", file])).json()["effect"]
+            .clone()
+    };
+    assert_eq!(explain("rules/other.json"), "allow");
+    assert_eq!(explain("rules/managed.json"), "deny");
+}
