@@ -24,10 +24,15 @@ struct Told(Receiver<Vec<(ChangeKind, String)>>);
 impl Told {
     /// Waits until this is told, and nothing about any other skill. A file that is written in two
     /// steps, or made again, may be seen in between: gone and added is a change too.
+    #[track_caller]
     fn expect(&self, kind: ChangeKind, name: &str) {
         let mut gone = false;
+        let mut before = Vec::new();
         loop {
-            let told = self.0.recv_timeout(WAIT).expect("a change is told");
+            let Ok(told) = self.0.recv_timeout(WAIT) else {
+                panic!("{kind:?} of {name} is not told; before it came {before:?}");
+            };
+            before.extend(told.clone());
             for (seen, of) in told {
                 assert_eq!(of, name, "unexpected {seen:?} of {of} instead of {kind:?} {name}");
                 let again = gone && kind == ChangeKind::Changed && seen == ChangeKind::Added;
