@@ -72,7 +72,7 @@ pub enum Profile {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ModelConfig {
-    /// Who is asked.
+    /// Who is asked. A project can only choose `router`.
     pub provider: Option<Provider>,
     /// The model's name, as the provider spells it.
     #[schemars(length(min = 1))]

@@ -20,8 +20,8 @@ impl Settings {
     /// [`Scope::Project`]).
     ///
     /// A project's word counts for preferences; limits, budgets, `profile` and the switches under
-    /// `security` it can tighten but not loosen, and a skill it can switch off but not on. A model
-    /// that is a file (`scripted`, `replay`) it can neither choose nor name. Lists
+    /// `security` it can tighten but not loosen, and a skill it can switch off but not on. Of the
+    /// providers it can choose the offline one alone, and a model that is a file it cannot name. Lists
     /// and maps are joined: `skill_roots` (project's first), `require_approval_for`, `model.params`
     /// (project's entry wins), `skills`, `permissions` (kept apart).
     pub fn merge(user: Option<&Layer>, project: Option<&Layer>) -> Self {
@@ -86,17 +86,15 @@ fn skill_roots(r: &mut Resolver<'_>) -> Vec<ConfiguredRoot> {
 
 fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let user = r.user.map(|layer| &layer.config.model);
-    // A user who chose an endpoint chose where requests go; a project that names another provider
-    // would send them elsewhere.
-    let pinned = user.is_some_and(|model| model.base_url.is_some() && model.provider.is_some());
-    // A file or a record in a clone would be a model that the clone's author wrote.
-    let of_a_file = |provider: &Provider| matches!(provider, Provider::Scripted | Provider::Replay);
+    // To whom requests and a key are sent is the user's choice, and a file in a clone would be a model
+    // that the clone's author wrote. A project can only keep everything here.
     let provider = r.guard(
         "model.provider",
         Provider::Router,
-        |asked, kept| asked != kept && !pinned && !of_a_file(asked),
+        |asked, kept| asked != kept && *asked == Provider::Router,
         |c| c.model.provider,
     );
+    let of_a_file = |provider: &Provider| matches!(provider, Provider::Scripted | Provider::Replay);
     // A name and parameters are spelled for a provider: under another one they mean nothing.
     let switched = user.and_then(|model| model.provider).is_some_and(|own| own != provider);
     let inherited = r.user.filter(|_| !switched);

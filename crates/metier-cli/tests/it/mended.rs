@@ -71,27 +71,24 @@ fn a_clone_cannot_bring_its_own_model() {
 }
 
 #[test]
-fn a_provider_that_the_project_chose_is_told() {
+fn a_project_does_not_send_requests_to_a_provider() {
     let home = project();
     let text = "{\"model\": {\n\"provider\": \"openai\", \"name\": \"gpt-x\"}}";
     home.write("project/.agent/config.json", text);
-    let line = "the project chose openai:gpt-x (.agent/config.json:2)\n";
-    for args in [&["models", "test"][..], &["run", REQUEST], &["chat"]] {
+    let output = keyed(&home, &["run", "sing me a song"]);
+    assert_eq!(setup(&home)["model"]["provider"], "router", "{output:?}");
+    let shown = run(&home, &["config"]).stdout;
+    assert!(shown.contains("config.json:2 asks for model.provider = \"openai\""), "{shown}");
+    // It can keep requests here, and that is told.
+    home.write("home/.agent/config.json", r#"{"model": {"provider": "openai"}}"#);
+    home.write("project/.agent/config.json", r#"{"model": {"provider": "router"}}"#);
+    for args in [&["models", "test"][..], &["run", "sing me a song"], &["chat"]] {
         let output = keyed(&home, args);
+        let line = "the project chose router (.agent/config.json:1)";
         assert_eq!(output.stderr.matches(line).count(), 1, "{args:?}: {output:?}");
     }
     let flag = run(&home, &["run", "sing me a song", "--model", "router"]);
     assert!(!flag.stderr.contains("the project chose"), "{flag:?}");
-    // The same provider as the user's own is no choice of the project's.
-    home.write("home/.agent/config.json", r#"{"model": {"provider": "openai"}}"#);
-    let same = keyed(&home, &["models", "test"]);
-    assert!(!same.stderr.contains("the project chose"), "{same:?}");
-    home.write("project/.agent/config.json", r#"{"model": {"provider": "router"}}"#);
-    let output = run(&home, &["run", "sing me a song"]);
-    assert!(
-        output.stderr.contains("the project chose router (.agent/config.json:1)"),
-        "{output:?}"
-    );
 }
 
 #[test]

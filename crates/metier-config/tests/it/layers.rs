@@ -228,25 +228,32 @@ fn another_provider_does_not_inherit_a_name_and_parameters() {
         &user(
             r#"{ "model": { "provider": "anthropic", "name": "claude", "params": { "top_k": 1 } } }"#,
         ),
-        &project(r#"{ "model": { "provider": "openai" } }"#),
+        &project(r#"{ "model": { "provider": "router" } }"#),
     );
-    assert_eq!(settings.model.provider, Provider::Openai);
+    assert_eq!(settings.model.provider, Provider::Router);
     assert_eq!((settings.model.name, settings.model.params.len()), (None, 0));
 }
 
 #[test]
-fn a_project_cannot_leave_the_endpoint_that_the_user_chose() {
+fn a_project_cannot_choose_to_whom_requests_are_sent() {
+    let theirs = project(r#"{ "model": { "provider": "anthropic", "name": "theirs" } }"#);
     let settings = merged(
         &user(
             r#"{ "model": { "provider": "openai", "base_url": "http://localhost:1", "name": "m" } }"#,
         ),
-        &project(r#"{ "model": { "provider": "anthropic" } }"#),
+        &theirs,
     );
     assert_eq!(settings.model.provider, Provider::Openai);
     assert_eq!(settings.model.base_url.as_deref(), Some("http://localhost:1"));
     assert_eq!(settings.model.name.as_deref(), Some("m"));
     let kept = row(&settings, "model.provider");
     assert_eq!(kept.overruled.as_ref().unwrap().value, json!("anthropic"));
+    // Nor by an address or a key of the user's that no provider stands beside.
+    for own in [r#"{ "model": { "base_url": "http://localhost:1" } }"#, "{}"] {
+        let settings = merged(&user(own), &theirs);
+        assert_eq!(settings.model.provider, Provider::Router, "{own}");
+        assert_eq!(settings.model.name, None, "{own}");
+    }
 }
 
 /// A script or a record in a clone would be a model that the clone's author wrote.
@@ -285,11 +292,11 @@ fn a_project_cannot_bring_its_own_model() {
 
 #[test]
 fn a_provider_that_a_project_chose_is_the_projects_only_where_it_differs() {
-    let project = project(r#"{ "model": { "provider": "openai", "name": "m" } }"#);
+    let project = project(r#"{ "model": { "provider": "router" } }"#);
     let origin = |settings: &Settings| row(settings, "model.provider").origin.clone();
-    assert_eq!(origin(&Settings::merge(None, Some(&project))), ".agent/config.json");
+    assert_eq!(origin(&Settings::merge(None, Some(&project))), "default");
     let own = user(r#"{ "model": { "provider": "anthropic" } }"#);
     assert_eq!(origin(&merged(&own, &project)), ".agent/config.json");
-    let own = user(r#"{ "model": { "provider": "openai" } }"#);
+    let own = user(r#"{ "model": { "provider": "router" } }"#);
     assert_eq!(origin(&merged(&own, &project)), "~/.agent/config.json");
 }
