@@ -6,9 +6,12 @@
 use std::time::Duration;
 
 use metier_policy::{Asks, Outcome};
+use metier_skill::Digest;
+use serde::{Deserialize, Serialize};
 
 use crate::event::Answer;
 use crate::hands::{Approver, Question};
+use crate::op::Op;
 
 /// How often the wish to stop is looked at.
 const LOOK: Duration = Duration::from_millis(25);
@@ -16,8 +19,19 @@ const LOOK: Duration = Duration::from_millis(25);
 /// Asks everybody who listens.
 #[derive(Debug, Clone, Default)]
 pub struct Asking {
-    /// The open questions. What an ask is `about` is the operation, as JSON.
+    /// The open questions. What an ask is `about` is [`About`], as JSON.
     pub asks: Asks,
+}
+
+/// What listeners are told of a question, besides the request and the decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// What would be done.
+    pub operation: Op,
+    /// Why it is a question, and what else should be known.
+    pub reason: String,
+    /// The digest that an approval of it names.
+    pub request: Option<Digest>,
 }
 
 impl Approver for Asking {
@@ -28,7 +42,12 @@ impl Approver for Asking {
     ) -> (Answer, String) {
         let nobody = || (Answer::Nobody, "nobody".to_owned());
         let Some(asked) = question.asked else { return nobody() };
-        let about = serde_json::to_string(question.op).unwrap_or_default();
+        let about = About {
+            operation: question.op.clone(),
+            reason: question.reason.to_owned(),
+            request: question.request,
+        };
+        let about = serde_json::to_string(&about).unwrap_or_default();
         let waiter = self.asks.open(asked.request.clone(), asked.decision.clone(), about);
         let outcome = loop {
             if let Some(outcome) = waiter.look(LOOK) {

@@ -32,7 +32,7 @@ pub struct Judged {
     pub ready: Ready,
 }
 
-/// What somebody has to answer.
+/// What somebody has to answer, for those who know the policy's types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// What is wanted.

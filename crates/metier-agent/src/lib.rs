@@ -51,7 +51,7 @@ mod state;
 pub mod step;
 pub mod workshop;
 
-pub use asking::Asking;
+pub use asking::{About, Asking};
 pub use drive::{Agent, Note, Observer, Unheard};
 pub use error::AgentError;
 pub use event::{Answer, Event, Spent, Status};

@@ -20,6 +20,9 @@ use crate::render::safe;
 /// The folder of the project's own configuration and skills.
 pub(crate) const AGENT_FOLDER: &str = ".agent";
 pub(crate) const CONFIG_FILE: &str = "config.json";
+const MANAGED_CONFIG: &str = "METIER_MANAGED_CONFIG";
+const ASK_THE_ADMINISTRATOR: &str =
+    "ask the administrator of this machine; nothing is done without their rules";
 
 /// Options of every command that finds skills.
 #[derive(Debug, Clone, Default, Args)]
@@ -128,7 +131,11 @@ impl Context {
 
     fn load_settings(&mut self) -> Result<()> {
         let mut managed = Vec::new();
-        for path in managed_files(&self.working_dir) {
+        managed.extend(match machine_config() {
+            Some(path) => self.load_layer(&path, Scope::Managed)?,
+            None => None,
+        });
+        if let Some(path) = named_config()? {
             managed.extend(self.load_layer(&path, Scope::Managed)?);
         }
         let user = match self.user.as_ref().map(|user| user.agent.join(CONFIG_FILE)) {
@@ -159,8 +166,8 @@ impl Context {
     fn load_layer(&mut self, path: &Path, scope: Scope) -> Result<Option<Layer>> {
         let bytes = read_bounded(path, metier_config::MAX_CONFIG_BYTES as u64 + 1);
         let missing = matches!(&bytes, Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound);
-        // A link that leads nowhere is a configuration that cannot be read.
-        let missing = missing && metier_fs::entry_kind(path).is_none();
+        // A link that leads nowhere is a configuration that cannot be read, at its end or on the way.
+        let missing = missing && metier_fs::entry_kind(path).is_none() && !is_cut_off(path);
         self.config_files.push(ConfigFile { scope, path: path.to_owned(), exists: !missing });
         if missing {
             return Ok(None);
@@ -172,9 +179,7 @@ impl Context {
                 format!("the configuration {shown} cannot be read: {reason}"),
             )
             .help(match scope {
-                Scope::Managed => {
-                    "ask the administrator of this machine; nothing is done without their rules"
-                }
+                Scope::Managed => ASK_THE_ADMINISTRATOR,
                 _ => "mend the file or move it away; without it the defaults hold",
             })
         };
@@ -291,20 +296,39 @@ impl Context {
     }
 }
 
-/// Where an administrator's configuration stands: a place that only an administrator can write, and a
-/// file more that the environment names. It adds, so that nobody gets rid of rules by setting it.
+/// Where an administrator's configuration stands on a machine: a place that only an administrator
+/// should be able to write.
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
-fn managed_files(working_dir: &Path) -> Vec<PathBuf> {
-    let machine = if cfg!(windows) {
-        std::env::var_os("ProgramData").map(|data| PathBuf::from(data).join("metier"))
+fn machine_config() -> Option<PathBuf> {
+    let folder = if cfg!(windows) {
+        PathBuf::from(std::env::var_os("ProgramData")?).join("metier")
     } else if cfg!(target_os = "macos") {
-        Some(PathBuf::from("/Library/Application Support/metier"))
+        PathBuf::from("/Library/Application Support/metier")
     } else {
-        Some(PathBuf::from("/etc/metier"))
+        PathBuf::from("/etc/metier")
     };
-    let machine = machine.map(|folder| folder.join(CONFIG_FILE));
-    let named = std::env::var_os("METIER_MANAGED_CONFIG").filter(|file| !file.is_empty());
-    machine.into_iter().chain(named.map(|file| working_dir.join(file))).collect()
+    Some(folder.join(CONFIG_FILE))
+}
+
+/// One more file of an administrator's, which the environment names. It adds to that of the machine,
+/// so that nobody gets rid of rules by setting it. Who names one means it: it has to be there, and
+/// must not depend on where the program runs.
+#[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
+fn named_config() -> Result<Option<PathBuf>> {
+    let Some(path) = std::env::var_os(MANAGED_CONFIG).filter(|file| !file.is_empty()) else {
+        return Ok(None);
+    };
+    let path = PathBuf::from(path);
+    if path.is_absolute() && metier_fs::entry_kind(&path).is_some() {
+        return Ok(Some(path));
+    }
+    let shown = safe(&path.to_string_lossy()).into_owned();
+    let reason = if path.is_absolute() { "is not there" } else { "is no absolute path" };
+    Err(CommandError::failed(
+        "config-unreadable",
+        format!("the configuration {shown}, which {MANAGED_CONFIG} names, {reason}"),
+    )
+    .help(ASK_THE_ADMINISTRATOR))
 }
 
 /// The value of an environment variable that a script was promised.
@@ -323,6 +347,14 @@ pub(crate) fn program_dirs() -> Vec<PathBuf> {
 pub(crate) fn own_binary() -> Result<PathBuf> {
     std::env::current_exe().map_err(|error| {
         CommandError::failed("no-helper", format!("this program cannot find itself: {error}"))
+    })
+}
+
+/// Whether a link on the way to `path` leads nowhere.
+fn is_cut_off(path: &Path) -> bool {
+    path.ancestors().skip(1).any(|above| {
+        metier_fs::entry_kind(above) == Some(metier_fs::EntryKind::Link)
+            && metier_fs::canonical(above).is_err()
     })
 }
 

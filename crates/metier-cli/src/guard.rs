@@ -68,7 +68,8 @@ impl Context {
         let policy = layers
             .into_iter()
             .fold(Policy::new(places), Policy::with_layer)
-            .with_preapproval(preapproval);
+            .with_preapproval(preapproval)
+            .with_longest_memory(self.always());
         let (answers, trusted) = match &self.user {
             Some(user) => {
                 let kept = Kept::in_state(&user.state);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::check::Checker;
-use crate::config::Config;
+use crate::config::{Config, ExecutionConfig, MinTier};
 use crate::error::{ConfigError, ErrorKind};
 use crate::position::LineIndex;
 use crate::schema::schema;
@@ -97,7 +97,7 @@ pub fn parse(text: &str, origin: &str, scope: Scope) -> Result<Layer, Vec<Config
     let mut checker = Checker::new(origin, scope, &index);
     checker.check(&tree, schema());
     let lines = checker.finish()?;
-    let config = Config::deserialize(json_of(&tree)).map_err(|error| {
+    let mut config = Config::deserialize(json_of(&tree)).map_err(|error| {
         // The schema accepted what serde does not: our bug, but still the user's problem.
         vec![ConfigError {
             file: origin.to_owned(),
@@ -109,7 +109,21 @@ pub fn parse(text: &str, origin: &str, scope: Scope) -> Result<Layer, Vec<Config
             help: "this is a fault in Metier; please report it with the file".to_owned(),
         }]
     })?;
+    if scope == Scope::Managed {
+        join_sandbox(&mut config.execution);
+    }
     Ok(Layer { origin: origin.to_owned(), scope, config, lines })
+}
+
+/// Two keys say that scripts are held, and a user can loosen either: an administrator who sets one
+/// means both.
+fn join_sandbox(execution: &mut ExecutionConfig) {
+    let has_tier = execution.min_tier.is_some_and(|tier| tier != MinTier::None);
+    if has_tier {
+        execution.require_sandbox = Some(true);
+    } else if execution.require_sandbox == Some(true) {
+        execution.min_tier = Some(MinTier::Medium);
+    }
 }
 
 /// The tree as a plain value. Not `jsonc-parser`'s own conversion: that one turns a number it

@@ -152,11 +152,7 @@ fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
             "execution.require_sandbox",
             true,
             |asked, kept| *asked && !kept,
-            // Who asks for a tier asks for a sandbox.
-            |c| {
-                let tier = c.execution.min_tier.filter(|tier| *tier != MinTier::None);
-                c.execution.require_sandbox.or(tier.map(|_| true))
-            },
+            |c| c.execution.require_sandbox,
         ),
         min_tier: r.user_guard(
             "execution.min_tier",

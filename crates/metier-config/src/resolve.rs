@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::config::Config;
-use crate::layer::Layer;
+use crate::layer::{Layer, Scope};
 
 /// The origin of a value that no file sets.
 const DEFAULT: &str = "default";
@@ -26,11 +26,11 @@ pub struct Explained {
     pub origin: String,
     /// The line in the file.
     pub line: Option<usize>,
-    /// What the project's file asked for in vain.
+    /// What the project's file, or the user's against an administrator's, asked for in vain.
     pub overruled: Option<Overruled>,
 }
 
-/// A value that a project asked for and did not get, because it would loosen a guard.
+/// A value that a file asked for and did not get, because it would loosen a guard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Overruled {
@@ -84,9 +84,24 @@ impl<'l> Resolver<'l> {
         stricter: impl Fn(&T, &T) -> bool,
         get: impl Fn(&Config) -> Option<T>,
     ) -> T {
-        let (value, layer) = self.kept(default, stricter, get);
+        let (value, layer) = self.kept(default, stricter, &get);
         self.record(key, &value, layer);
+        self.overrule_user(layer, get);
         value
+    }
+
+    /// Adds to the last note what the user asked for, where an administrator tightened it.
+    fn overrule_user<T: Serialize>(
+        &mut self,
+        layer: Option<&Layer>,
+        get: impl Fn(&Config) -> Option<T>,
+    ) {
+        let is_managed = layer.is_some_and(|layer| layer.scope == Scope::Managed);
+        let asked =
+            self.user.filter(|_| is_managed).and_then(|user| Some((get(&user.config)?, user)));
+        if let Some((asked, user)) = asked {
+            self.overrule(&asked, user);
+        }
     }
 
     /// The user's word or the default, or what an administrator tightened it to.
@@ -127,6 +142,7 @@ impl<'l> Resolver<'l> {
             }
             _ => {
                 self.record(key, &kept, layer);
+                self.overrule_user(layer, get);
                 kept
             }
         }
@@ -188,13 +204,13 @@ impl<'l> Resolver<'l> {
         });
     }
 
-    /// Adds to the last note what the project asked for instead.
-    pub(crate) fn overrule(&mut self, asked: &impl Serialize, project: &Layer) {
+    /// Adds to the last note what a file asked for instead.
+    pub(crate) fn overrule(&mut self, asked: &impl Serialize, by: &Layer) {
         if let Some(row) = self.rows.last_mut() {
             row.overruled = Some(Overruled {
                 value: json_of(asked),
-                origin: project.origin.clone(),
-                line: project.line_of(&row.key_path),
+                origin: by.origin.clone(),
+                line: by.line_of(&row.key_path),
             });
         }
     }

@@ -207,7 +207,9 @@ impl Asks {
         }
         state.made += 1;
         let key = state.made;
-        state.listeners.insert(key, sender);
+        if !state.closed {
+            state.listeners.insert(key, sender);
+        }
         Listener { key, receiver, shared: Arc::clone(&self.shared) }
     }
 

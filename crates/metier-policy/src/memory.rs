@@ -128,6 +128,15 @@ impl Remembered {
         self.expires_at.is_none_or(|end| now < end)
     }
 
+    /// From when on it holds no more, where no answer counts for longer than `longest`.
+    pub fn end(&self, longest: Lifetime) -> Option<UnixTime> {
+        let limit = match longest {
+            Lifetime::Unlimited => None,
+            Lifetime::Seconds(seconds) => Some(UnixTime(self.granted_at.0.saturating_add(seconds))),
+        };
+        [self.expires_at, limit].into_iter().flatten().min()
+    }
+
     /// Whether it answers this request.
     pub fn matches(&self, request: &Request, places: &Places, now: UnixTime) -> bool {
         let skill = request.skill.as_ref();
@@ -175,14 +184,16 @@ impl Memory {
         self.0.extract_if(.., |known| !known.holds_at(now)).collect()
     }
 
-    /// The answer to a request, if one is remembered.
+    /// The answer to a request, if one is remembered that was given no longer ago than `longest`.
     pub fn answer_to(
         &self,
         request: &Request,
         places: &Places,
         now: UnixTime,
+        longest: Lifetime,
     ) -> Option<&Remembered> {
-        self.0.iter().find(|known| known.matches(request, places, now))
+        let counts = |known: &&Remembered| known.end(longest).is_none_or(|end| now < end);
+        self.0.iter().filter(counts).find(|known| known.matches(request, places, now))
     }
 
     /// The answers, in the order in which they were given.

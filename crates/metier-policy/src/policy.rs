@@ -18,7 +18,7 @@ use crate::defaults::{Surroundings, by_risk};
 use crate::effect::Effect;
 use crate::error::shown;
 use crate::floor::{Actor, refusal};
-use crate::memory::{Memory, UnixTime};
+use crate::memory::{Lifetime, Memory, UnixTime};
 use crate::permission::Permission;
 use crate::places::Places;
 use crate::request::{ActingSkill, Request};
@@ -45,6 +45,8 @@ pub struct LoadedSkill {
     pub dir: Option<AbsolutePath>,
     /// Its `allowed-tools`; without one it sets no ceiling.
     pub ceiling: Option<Ceiling>,
+    /// Whether its content is known to be trusted. Asked only where `allowed-tools` approve.
+    pub trusted: bool,
 }
 
 /// What changes from one request to the next.
@@ -64,12 +66,18 @@ pub struct Policy {
     layers: Vec<Layer>,
     places: Places,
     preapproval: Preapproval,
+    longest_memory: Lifetime,
 }
 
 impl Policy {
     /// A policy without rules: defaults, ceilings, trust and the floor.
     pub const fn new(places: Places) -> Self {
-        Self { layers: Vec::new(), places, preapproval: Preapproval::Never }
+        Self {
+            layers: Vec::new(),
+            places,
+            preapproval: Preapproval::Never,
+            longest_memory: Lifetime::Unlimited,
+        }
     }
 
     /// Adds a layer. Their order does not matter.
@@ -84,6 +92,18 @@ impl Policy {
     pub const fn with_preapproval(mut self, preapproval: Preapproval) -> Self {
         self.preapproval = preapproval;
         self
+    }
+
+    /// Sets the longest time for which an answer counts, whatever it was given for.
+    #[must_use]
+    pub const fn with_longest_memory(mut self, longest: Lifetime) -> Self {
+        self.longest_memory = longest;
+        self
+    }
+
+    /// Whether `allowed-tools` also approves.
+    pub const fn preapproval(&self) -> Preapproval {
+        self.preapproval
     }
 
     /// Where things are.
@@ -129,7 +149,8 @@ impl Policy {
             return Decision::new(&request.permission, nothing, Vec::new(), None);
         };
         let lifted = if effect == Effect::Ask {
-            let answer = situation.memory.answer_to(request, &self.places, situation.now);
+            let (memory, now) = (situation.memory, situation.now);
+            let answer = memory.answer_to(request, &self.places, now, self.longest_memory);
             let remembered = answer.map(|answer| Lifted::Remembered {
                 id: answer.id.clone(),
                 granted_at: answer.granted_at,
@@ -189,8 +210,8 @@ impl Policy {
         self.places.in_workspace(path) || dirs.into_iter().any(|dir| path.below(dir).is_some())
     }
 
-    /// The entry of `allowed-tools` that approves, where the user wants that, the skill is trusted,
-    /// and nobody but the default asked.
+    /// The entry of `allowed-tools` that approves, where the user wants that, all loaded skills are
+    /// trusted, and nobody but the default asked.
     fn preapproving_entry<'a>(
         &self,
         request: &Request,
@@ -202,8 +223,11 @@ impl Policy {
         let only_default = |verdict: &Verdict| {
             verdict.effect == Effect::Allow || verdict.layer == LayerKind::Default
         };
+        // For whom something is done is what a model says: one skill that is not trusted could have it
+        // done in the name of another.
         let may = self.preapproval == Preapproval::TrustedSkills
             && acting.standing == Standing::Trusted
+            && situation.loaded.iter().all(|skill| skill.trusted)
             && verdicts.iter().all(only_default);
         let skill = situation.loaded.iter().find(|skill| may && skill.id == acting.id)?;
         skill.ceiling.as_ref()?.listing(&request.permission, spelled)

@@ -161,9 +161,40 @@ impl Layer {
             .rev()
             .filter(|(_, rule)| matching(rule))
             .map(|(at, _)| at);
-        let winner = found.next()?;
-        let losers = if losers == Losers::Named { found.collect() } else { Vec::new() };
+        let mut winner = found.next()?;
+        let mut others: Vec<usize> =
+            if losers == Losers::Named { found.collect() } else { Vec::new() };
+        if *permission == Permission::ScriptNetwork && self.source.grants() {
+            let counts = self.naming(permission, spelled, winner)?;
+            if counts != winner {
+                others.retain(|at| *at != counts);
+                others.insert(0, winner);
+                winner = counts;
+            }
+        }
+        let losers = if losers == Losers::Named { others } else { Vec::new() };
         Some(Answer { layer: self, winner, losers })
+    }
+
+    /// Of a rule for all tools and one that names this tool, the stricter: `*` can refuse and can ask
+    /// about what was opened by name, and opens nothing itself.
+    fn naming(
+        &self,
+        permission: &Permission,
+        spelled: &Spelled<'_>,
+        winner: usize,
+    ) -> Option<usize> {
+        let effect = |at: usize| self.rules[at].placed.rule.effect;
+        let names = |rule: &CompiledRule| matches!(&rule.permission, PermissionPattern::One(_));
+        if names(&self.rules[winner]) || effect(winner) == Effect::Deny {
+            return Some(winner);
+        }
+        let named = self.rules.iter().rposition(|rule| {
+            names(rule)
+                && rule.permission.matches(permission)
+                && rule.pattern.matches(spelled, rule.lean)
+        })?;
+        Some(if effect(named) <= effect(winner) { named } else { winner })
     }
 
     /// Whether any rule that does not refuse is about this permission: it is switched on.

@@ -9,7 +9,8 @@ use metier_fs::{
     CopyError, CopyLimits, SkillRoot, UserFolders, canonical, content_of, hash_skill, link_target,
 };
 use metier_policy::{
-    AbsolutePath, ActingSkill, Ceiling, LoadedSkill, Places, PolicyError, Standing, TrustedFolders,
+    AbsolutePath, ActingSkill, Ceiling, LoadedSkill, Places, Policy, PolicyError, Preapproval,
+    Standing, TrustedFolders,
 };
 use metier_registry::{Entry, Index, Root};
 use metier_skill::{Digest, Source};
@@ -129,11 +130,15 @@ pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSki
     Ok(ActingSkill::new(entry.id(), digest).with_standing(standing(entry, digest, trusted)))
 }
 
-/// The skill as a run that has loaded it knows it.
-pub fn loaded_skill(entry: &Entry) -> LoadedSkill {
+/// The skill as a run that has loaded it knows it. Its content is looked at only where trust in it
+/// can approve something.
+pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) -> LoadedSkill {
     let tools = entry.skill.controls.allowed_tools.as_ref();
     let on_disk = entry.source != Source::Builtin;
+    let counts = policy.preapproval() == Preapproval::TrustedSkills;
+    let is_trusted = |skill: ActingSkill| skill.standing == Standing::Trusted;
     LoadedSkill {
+        trusted: counts && acting_skill(entry, trusted).is_ok_and(is_trusted),
         id: entry.id(),
         dir: on_disk.then(|| absolute(&real_path(&entry.path)).ok()).flatten(),
         ceiling: tools.map(Ceiling::from_allowed_tools),

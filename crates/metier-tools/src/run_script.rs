@@ -149,6 +149,7 @@ fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &Cancel) -
         ToolFailure::new(FailureCode::Failed, told).with_help(error.help())
     })?;
     let mut result = told(&outcome.report, outcome.kept.as_ref(), &outcome.outputs);
+    result.data["network"] = json!(permit.network());
     if let Some(hint) = outcome.hint {
         result.text.push_str(&format!("[{hint}]\n"));
     }

@@ -18,12 +18,33 @@ pub struct ScriptLeave {
 impl ScriptLeave {
     /// Judges a request of `run_script`, and what it would be with the network.
     pub fn judge(policy: &Policy, request: Request, situation: &Situation<'_>) -> Self {
-        let mut wider = request.clone();
-        wider.permission = Permission::ScriptNetwork;
-        let network = policy.decide(&wider, situation);
-        let run = policy.decide(&request, situation);
-        let is_open = request.permission == Permission::RunScript && network.effect > Effect::Deny;
-        Self { run: (request, run), network: is_open.then_some((wider, network)) }
+        Self::judge_by(request, |request| policy.decide(request, situation))
+    }
+
+    /// The same, with the rules that lost.
+    pub fn explain(policy: &Policy, request: Request, situation: &Situation<'_>) -> Self {
+        Self::judge_by(request, |request| policy.explain(request, situation))
+    }
+
+    fn judge_by(request: Request, decide: impl Fn(&Request) -> Decision) -> Self {
+        let run = decide(&request);
+        let network = (request.permission == Permission::RunScript).then(|| {
+            let wider = Request { permission: Permission::ScriptNetwork, ..request.clone() };
+            let decision = decide(&wider);
+            (wider, decision)
+        });
+        let network = network.filter(|(_, decision)| decision.effect > Effect::Deny);
+        Self { run: (request, run), network }
+    }
+
+    /// What the policy says about the network, where it is not closed.
+    pub fn network_decision(&self) -> Option<&Decision> {
+        self.network.as_ref().map(|(_, decision)| decision)
+    }
+
+    /// The request of `run_script`.
+    pub const fn request(&self) -> &Request {
+        &self.run.0
     }
 
     /// What may be done: the stricter of the two answers.
@@ -55,10 +76,15 @@ impl ScriptLeave {
         self.network.as_ref().map_or_else(|| self.run.0.digest(), |(request, _)| request.digest())
     }
 
-    /// Why, in sentences: of the answers that count.
+    /// Why, in sentences: of the answers that count. That the network is open is always said.
     pub fn sentences(&self) -> Vec<String> {
         let both = std::iter::once(&self.run).chain(&self.network);
         let counts = both.filter(|(_, decision)| decision.effect == self.effect());
-        counts.flat_map(|(_, decision)| decision.sentences()).collect()
+        let mut sentences: Vec<String> =
+            counts.flat_map(|(_, decision)| decision.sentences()).collect();
+        if self.network.is_some() && self.effect() > Effect::Deny {
+            sentences.insert(0, "it runs with the network open".to_owned());
+        }
+        sentences
     }
 }

@@ -11,6 +11,7 @@ use metier_policy::{
 };
 
 use crate::failure::{FailureCode, ToolFailure};
+use crate::script_leave::ScriptLeave;
 use crate::tool::{Planned, Screen, Touch, Verdict};
 
 /// The policy, and what it has to know of now.
@@ -56,9 +57,11 @@ impl ToolGate {
         Ok(request)
     }
 
-    /// What is decided about a planned call.
-    pub fn decision(&self, planned: &Planned) -> Result<Decision, ToolFailure> {
-        Ok(self.decide(&self.request(planned)?))
+    /// What is decided about a planned call, and for a script about its network. What the call is
+    /// given is [`ScriptLeave::network`].
+    pub fn judge(&self, planned: &Planned) -> Result<ScriptLeave, ToolFailure> {
+        let situation = Situation { loaded: &self.loaded, memory: &self.answers, now: self.now };
+        Ok(ScriptLeave::judge(&self.policy, self.request(planned)?, &situation))
     }
 
     /// Judges what a call of the tool `name` comes upon: only what is allowed without a question.
@@ -85,10 +88,10 @@ impl ToolGate {
     }
 }
 
-impl From<&Decision> for Verdict {
-    fn from(decision: &Decision) -> Self {
-        let because = decision.sentences().join("; ");
-        match decision.effect {
+impl From<&ScriptLeave> for Verdict {
+    fn from(leave: &ScriptLeave) -> Self {
+        let because = leave.sentences().join("; ");
+        match leave.effect() {
             Effect::Allow => Self::Allow,
             Effect::Ask => Self::Ask(because),
             Effect::Deny => Self::Deny(because),

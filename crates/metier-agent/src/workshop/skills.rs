@@ -141,7 +141,7 @@ fn guarded(
         Ok(entry) => entry,
         Err(outcome) => return Judged::impossible(*outcome),
     };
-    let own = [loaded_skill(&entry)];
+    let own = [loaded_skill(&entry, &shop.policy, &shop.trusted)];
     let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
     let by_name = by_name.by(invoker(by));
     let nothing = Memory::default();

@@ -135,7 +135,9 @@ fn plan_and_judge(
         return Judged::impossible(Outcome::failed("NotAllowed", text));
     };
     let known: Vec<LoadedSkill> = match entries(shop, loaded) {
-        Ok(known) => known.iter().map(|entry| loaded_skill(entry)).collect(),
+        Ok(known) => {
+            known.iter().map(|entry| loaded_skill(entry, &shop.policy, &shop.trusted)).collect()
+        }
         Err(outcome) => return Judged::impossible(*outcome),
     };
     if planned.touches().iter().any(|touch| shop.is_foreign_record(touch)) {

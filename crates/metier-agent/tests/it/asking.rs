@@ -5,8 +5,9 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::scope;
 
-use metier_agent::{Agent, Asking, Op, RunId, Status, Unheard, recorder::MemoryRecorder};
+use metier_agent::{About, Agent, Asking, RunId, Status, Unheard, recorder::MemoryRecorder};
 use metier_policy::{Answer, AskEvent, Listener};
+use metier_skill::Digest;
 use serde_json::{Value, json};
 
 use crate::fakes::{FakeHands, Ran, answer, run, script, scripted, select, setup};
@@ -54,8 +55,10 @@ fn everybody_hears_the_question_and_the_first_answer_counts() {
             scope.spawn(move || {
                 let mut wins = 0;
                 while let Some(ask) = question(&listener) {
-                    let op: Op = serde_json::from_str(&ask.about).expect("the operation");
-                    assert!(op.describe().starts_with("run user:pdf/scripts/do.sh "), "{op:?}");
+                    let about: About = serde_json::from_str(&ask.about).expect("the operation");
+                    let what = about.operation.describe();
+                    assert!(what.starts_with("run user:pdf/scripts/do.sh "), "{about:?}");
+                    assert_eq!(about.request, Some(Digest::of(what.as_bytes())));
                     both.wait();
                     wins += usize::from(asks.answer(ask.id, &Answer::Once, name).is_ok());
                 }

@@ -6,8 +6,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use metier_agent::Op;
-use metier_policy::{Answer, Ask, AskEvent, Asks, Listener, Permission};
+use metier_agent::{About, Op};
+use metier_policy::{Answer, Ask, AskEvent, Asks, Listener};
 
 use super::diff;
 use super::typed::{Line, Typed};
@@ -46,18 +46,16 @@ impl Terminal<'_> {
     /// The person's answer to one question.
     fn ask(&self, ask: &Ask) -> Asked {
         self.watcher.pause();
+        self.typed.forget();
         let mut out = anstream::stderr();
-        let op: Option<Op> = serde_json::from_str(&ask.about).ok();
-        let what = op.as_ref().map_or_else(|| ask.request.permission.to_string(), Op::describe);
-        let network = match ask.request.permission {
-            Permission::ScriptNetwork => ", with the network open",
-            _ => "",
+        let Ok(about) = serde_json::from_str::<About>(&ask.about) else {
+            // No question of a run: nobody here can answer it.
+            return Asked::Closed;
         };
-        let what = format!("{}{network}", safe(&what));
-        let _ = writeln!(out, "{} {}", paint(BOLD, "?"), paint(BOLD, what));
-        let reason = ask.decision.sentences().join("; ");
-        let _ = writeln!(out, "  {}", paint(DIM, safe(&reason)));
-        if let Some(Op::Tool { tool, args, .. }) = &op
+        let what = about.operation.describe();
+        let _ = writeln!(out, "{} {}", paint(BOLD, "?"), paint(BOLD, safe(&what)));
+        let _ = writeln!(out, "  {}", paint(DIM, safe(&about.reason)));
+        if let Op::Tool { tool, args, .. } = &about.operation
             && let Some(diff) = diff::preview(tool, args, self.workspace)
         {
             let _ = write!(out, "{diff}");
@@ -79,11 +77,11 @@ impl Terminal<'_> {
                 ("a" | "always", time) => match duration::seconds(time) {
                     Some(seconds) => return Asked::Answered(Answer::AlwaysFor(seconds)),
                     None => {
-                        let _ = writeln!(out, "  a time is a number and s, m, h or d: `a 30m`");
+                        let _ = writeln!(out, "  {}", duration::EXPECTED);
                     }
                 },
                 ("e" | "explain", "") => {
-                    let _ = writeln!(out, "{}", explained(ask, op.as_ref(), &reason));
+                    let _ = writeln!(out, "{}", explained(&about));
                 }
                 ("n" | "no", "") => {
                     return match self.line("Words for the model (may be empty):", ask) {
@@ -121,16 +119,16 @@ enum Asked {
 }
 
 /// Everything that is known about a question.
-fn explained(ask: &Ask, op: Option<&Op>, reason: &str) -> String {
-    let operation = op.and_then(|op| serde_json::to_string_pretty(op).ok()).unwrap_or_default();
+fn explained(about: &About) -> String {
+    let operation = serde_json::to_string_pretty(&about.operation).unwrap_or_default();
+    let digest = about.request.map(|digest| digest.to_string()).unwrap_or_default();
     format!(
-        "{}\n  because: {}\n  request: {}\n  `once` lets this pass; `always` also remembers it \
+        "{}\n  because: {}\n  request: {digest}\n  `once` lets this pass; `always` also remembers it \
          for this content of the skill or, where none is named, for this file or command \
          (`metier permissions` lists and forgets); `metier explain` \
          names every rule",
         safe_lines(&operation),
-        safe(reason),
-        ask.request.digest(),
+        safe(&about.reason),
     )
 }
 

@@ -34,6 +34,20 @@ struct Reader {
 }
 
 impl Typed {
+    /// Forgets what was typed before: it was no answer to a question that had not been asked.
+    pub(crate) fn forget(&self) {
+        #[cfg(unix)]
+        {
+            // Where this is no terminal, nothing was typed.
+            let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+        }
+        if let Some(reader) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            while let Ok(Ok(Some(_))) = reader.lines.try_recv() {
+                reader.is_waiting = false;
+            }
+        }
+    }
+
     /// The next line.
     pub(crate) fn line(&self, stop: &dyn Fn() -> bool) -> io::Result<Line> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<
     let words: Vec<String> = args.args.iter().map(|word| as_path(word, context)).collect();
     let guard = context.guard(&args.find, &scan)?;
     let (request, content) = request(entry, &script, [&args.args, &words], &guard)?;
-    let loaded = [loaded_skill(entry)];
+    let loaded = [loaded_skill(entry, &guard.policy, &guard.trusted)];
     let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
     let leave = ScriptLeave::judge(&guard.policy, request, &situation);
     if leave.effect() != Effect::Deny {

@@ -11,6 +11,7 @@ use metier_policy::{
 };
 use metier_registry::{Entry, Scan};
 use metier_skill::{Digest, RelPath};
+use metier_tools::ScriptLeave;
 use metier_tools::ground::{absolute, acting_skill, loaded_skill, real_path};
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ use crate::render::style::{CYAN, DIM, GREEN, RED, YELLOW, paint};
 /// Tell what would be decided about a request, and which rules decide it.
 ///
 /// TOOL is `load_skill`, `read_file`, `list_dir`, `grep`, `run_script`, `run_command`, `write_file`,
-/// `delete_file`, `network_request`, or the tool of another program. ARG is what it is used on: a
+/// `delete_file`, `network_request`, `script_network`, or the tool of another program. ARG is what it is used on: a
 /// skill, a path, a script of the skill with its arguments, a command, a host. Words that begin with
 /// a dash stand after `--`.
 #[derive(Debug, Args)]
@@ -51,6 +52,9 @@ pub(crate) struct ExplainArgs {
 struct Explanation {
     #[serde(flatten)]
     decision: Decision,
+    /// The decision about the network of a script, where it is not closed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<Decision>,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'static str>,
     /// The digest of the request as a model makes it.
@@ -75,10 +79,16 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<Box<dyn Outpu
                 .help("a skill whose content is not known can be neither trusted nor approved")
         })?;
         request = request.acting_for(skill);
-        loaded.push(loaded_skill(entry));
+        loaded.push(loaded_skill(entry, &guard.policy, &guard.trusted));
     }
     let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
-    let decision = guard.policy.explain(&request, &situation);
+    let leave = ScriptLeave::explain(&guard.policy, request, &situation);
+    let (request, mut decision) = (leave.request().clone(), leave.decision().clone());
+    let network = leave.network_decision().cloned();
+    if let Some(network) = network.as_ref().filter(|it| it.effect < decision.effect) {
+        // One question is asked about both.
+        (decision.effect, decision.reason) = (network.effect, network.reason.clone());
+    }
     let meant = match &request.permission {
         Permission::Other(_) => {
             let ours: Vec<Permission> = Permission::ours().collect();
@@ -86,8 +96,8 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<Box<dyn Outpu
         }
         _ => None,
     };
-    let (help, digest) = (decision.help(), request.digest());
-    Ok(Box::new(Explanation { decision, help, digest, request, meant }))
+    let (help, digest) = (decision.help(), leave.digest());
+    Ok(Box::new(Explanation { decision, network, help, digest, request, meant }))
 }
 
 /// What the request is about, and the skill that it is for.
@@ -155,15 +165,10 @@ impl Output for Explanation {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}  {}", painted(self.decision.effect), safe(&self.decision.reason))?;
-        for Verdict { layer, effect, because, losers, .. } in &self.decision.layers {
-            let gap = " ".repeat(10 - layer.as_str().len());
-            let wide = " ".repeat(7 - effect.as_str().len());
-            let told = safe(because);
-            writeln!(out, "  {}{gap}{}{wide}{told}", paint(CYAN, layer), painted(*effect))?;
-            for rule in losers {
-                let told = format!("overruled: {}", safe(&rule.to_string()));
-                writeln!(out, "{}{}", " ".repeat(19), paint(DIM, told))?;
-            }
+        verdicts(&self.decision, out)?;
+        if let Some(network) = &self.network {
+            writeln!(out, "with the network open: {}", painted(network.effect))?;
+            verdicts(network, out)?;
         }
         out.flush()?;
         if let Some(meant) = &self.meant {
@@ -178,6 +183,21 @@ impl Output for Explanation {
         }
         Ok(())
     }
+}
+
+/// What each layer says, and the rules that lost.
+fn verdicts(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
+    for Verdict { layer, effect, because, losers, .. } in &decision.layers {
+        let gap = " ".repeat(10 - layer.as_str().len());
+        let wide = " ".repeat(7 - effect.as_str().len());
+        let told = safe(because);
+        writeln!(out, "  {}{gap}{}{wide}{told}", paint(CYAN, layer), painted(*effect))?;
+        for rule in losers {
+            let told = format!("overruled: {}", safe(&rule.to_string()));
+            writeln!(out, "{}{}", " ".repeat(19), paint(DIM, told))?;
+        }
+    }
+    Ok(())
 }
 
 fn painted(effect: Effect) -> String {

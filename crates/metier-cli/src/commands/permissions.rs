@@ -77,9 +77,11 @@ pub(crate) fn run(args: &PermissionsArgs, context: &Context) -> Result<Box<dyn O
         Some(Action::List) | None => {
             let now: UnixTime = now();
             let answers = kept.answers().map_err(|error| not_kept(&error))?;
-            let shown = answers
-                .iter()
-                .map(|answer| Answer { holds: answer.holds_at(now), answer: answer.clone() });
+            let shown = answers.iter().map(|answer| {
+                let expires_at = answer.end(context.always());
+                let answer = Remembered { expires_at, ..answer.clone() };
+                Answer { holds: answer.holds_at(now), answer }
+            });
             Ok(Box::new(Listed { answers: shown.collect() }))
         }
     }

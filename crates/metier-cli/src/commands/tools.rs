@@ -56,7 +56,8 @@ pub(crate) fn run(args: &ToolsArgs, context: &Context) -> Result<Box<dyn Output>
     let scan = context.scan(&args.find);
     let guard = context.guard(&args.find, &scan)?;
     let entry = args.skill.as_deref().map(|name| find(name, &scan)).transpose()?;
-    let loaded: Vec<_> = entry.map(loaded_skill).into_iter().collect();
+    let known = |entry| loaded_skill(entry, &guard.policy, &guard.trusted);
+    let loaded: Vec<_> = entry.map(known).into_iter().collect();
     let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
     let workspace = absolute(&context.workspace()).map_err(|error| unusable(&error))?;
     let mut tools = Vec::new();

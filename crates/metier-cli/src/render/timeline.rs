@@ -319,11 +319,11 @@ fn planned(plan: &Plan) -> Entry {
 
 fn answered(answer: &Answer, by: &str) -> Entry {
     let (mark, title, words) = match answer {
-        Answer::Once => (Mark::Good, "yes, this time", ""),
-        Answer::Always => (Mark::Good, "yes, always", ""),
-        Answer::AlwaysFor(_) => (Mark::Good, "yes, for some time", ""),
-        Answer::Reject(words) => (Mark::Bad, "no", words.as_str()),
-        Answer::Nobody => (Mark::Warn, "nobody was there to answer", ""),
+        Answer::Once => (Mark::Good, "yes, this time".to_owned(), ""),
+        Answer::Always => (Mark::Good, "yes, always".to_owned(), ""),
+        Answer::AlwaysFor(seconds) => (Mark::Good, format!("yes, for {seconds} s"), ""),
+        Answer::Reject(words) => (Mark::Bad, "no".to_owned(), words.as_str()),
+        Answer::Nobody => (Mark::Warn, "nobody was there to answer".to_owned(), ""),
     };
     let mut entry = Entry::new("answer", mark, title).because(words);
     entry.notes.push(format!("by {by}"));

@@ -85,6 +85,48 @@ fn a_file_that_cannot_be_used_stops_every_command() {
 }
 
 #[test]
+fn a_file_that_the_environment_names_has_to_be_there_wherever_the_program_runs() {
+    let home = TestHome::new();
+    home.write("project/own.json", r#"{"permissions": []}"#);
+    std::os::unix::fs::symlink("nowhere", home.path().join("cut")).expect("a link");
+    let absent = home.path().join("absent.json");
+    let cut = home.path().join("cut/config.json");
+    for named in ["own.json".as_ref(), absent.as_path(), cut.as_path()] {
+        let mut command = home.command(METIER);
+        command.env("METIER_MANAGED_CONFIG", named).args(["list", "--json"]);
+        let output = TestHome::finish(&mut command);
+        assert_eq!(output.code, 1, "{named:?}: {output:?}");
+        assert_eq!(output.json()["error"]["code"], "config-unreadable", "{output:?}");
+        assert!(output.stdout.contains("administrator"), "{output:?}");
+    }
+    let mut command = home.command(METIER);
+    command.env("METIER_MANAGED_CONFIG", "").arg("list");
+    assert_eq!(TestHome::finish(&mut command).code, 0, "an empty one names nothing");
+}
+
+#[test]
+fn either_word_about_the_sandbox_means_both() {
+    let home = TestHome::new();
+    let user = json!({"execution": {"require_sandbox": false, "min_tier": "none"}});
+    home.write("home/.agent/config.json", user.to_string());
+    for (managed, tier) in [
+        (json!({"require_sandbox": true}), "medium"),
+        (json!({"require_sandbox": true, "min_tier": "none"}), "medium"),
+        (json!({"min_tier": "strong"}), "strong"),
+        (json!({"min_tier": "strong", "require_sandbox": false}), "strong"),
+    ] {
+        home.write("managed.json", json!({ "execution": managed }).to_string());
+        let shown = run(&home, &["config", "--json"]).json();
+        let rows = shown["settings"].as_array().expect("settings");
+        let row = |key: &str| rows.iter().find(|row| row["key_path"] == key).expect("a row");
+        let is = row("execution.require_sandbox");
+        assert_eq!(is["value"], true, "{managed}");
+        assert_eq!(is["overruled"]["value"], false, "what the user asked for is told: {is}");
+        assert_eq!(row("execution.min_tier")["value"], tier, "{managed}");
+    }
+}
+
+#[test]
 fn an_example_that_fails_is_told_with_its_line() {
     let home = TestHome::new();
     let text = "{ \"permissions\": [{ \"permission\": \"run_command\", \"pattern\": \"rm\", \
@@ -152,7 +194,7 @@ fn a_run_cannot_write_the_file() {
     rules(&home, "home/.agent/config.json", &[("write_file", "*", "allow")]);
     let explain = |file: &str| {
         let mut command = home.command(METIER);
-        command.env("METIER_MANAGED_CONFIG", "rules/managed.json");
+        command.env("METIER_MANAGED_CONFIG", home.project().join("rules/managed.json"));
         TestHome::finish(command.args(["explain", "--json", "write_file", file])).json()["effect"]
             .clone()
     };

@@ -299,3 +299,39 @@ fn what_a_loop_inside_the_run_deleted_comes_back_too() {
     assert_eq!(run(&home, &["restore", "--run", "last", "todo.txt"]).code, 0);
     assert_eq!(std::fs::read(home.project().join("todo.txt")).expect("back"), b"rest\n");
 }
+
+#[test]
+fn what_another_project_deleted_is_not_reached_through_a_link() {
+    let home = deleted();
+    let run_id = last_run(&home).file_name().expect("a name").to_string_lossy().into_owned();
+    let other = home.path().join("other");
+    std::fs::create_dir_all(other.join(".git")).expect("a project");
+    std::fs::create_dir_all(other.join(".agent/runs")).expect("runs");
+    let theirs = |args: &[&str]| run_in(&home, "other", args);
+    // The run, all runs, and the trash alone.
+    let links = [
+        (format!(".agent/runs/{run_id}"), last_run(&home)),
+        (".agent/runs".to_owned(), last_run(&home).parent().expect("runs").to_owned()),
+    ];
+    for (link, target) in links {
+        let link = other.join(link);
+        if link.is_dir() {
+            std::fs::remove_dir_all(&link).expect("removes");
+        }
+        std::os::unix::fs::symlink(target, &link).expect("a link");
+        let output = theirs(&["restore", "--run", &run_id, "--all"]);
+        assert_eq!(output.code, 1, "{output:?}");
+        std::fs::remove_file(&link).expect("removes");
+    }
+    let copy = other.join(".agent/runs").join(&run_id);
+    std::fs::create_dir_all(&copy).expect("a folder");
+    for file in ["run.json", "setup.json", "events.jsonl"] {
+        std::fs::copy(last_run(&home).join(file), copy.join(file)).expect("copies");
+    }
+    std::os::unix::fs::symlink(last_run(&home).join("trash"), copy.join("trash")).expect("a link");
+    let output = theirs(&["restore", "--run", &run_id, "--all"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("through a link"), "{output:?}");
+    assert!(!other.join("todo.txt").exists());
+    assert_eq!(run(&home, &["restore", "--run", "last", "--all"]).code, 0, "it is all still there");
+}

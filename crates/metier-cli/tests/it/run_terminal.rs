@@ -185,13 +185,42 @@ fn always_for_some_time_ends_with_that_time_and_with_what_the_user_set_for_all()
     std::fs::write(&file, kept.to_string()).expect("writes");
     assert_eq!(remembered(&home)["holds"], false);
     assert_eq!(run(&home, &RUN).code, 3, "it is asked again");
+    // A limit also counts for what was answered before there was one.
+    kept[0]["expires_at"] = serde_json::Value::Null;
+    std::fs::write(&file, kept.to_string()).expect("writes");
+    assert_eq!(run(&home, &RUN).code, 0, "without a limit it holds");
+    kept[0]["granted_at"] = json!(kept[0]["granted_at"].as_u64().expect("a time") - 7200);
+    std::fs::write(&file, kept.to_string()).expect("writes");
     home.write("home/.agent/config.json", r#"{"execution": {"always_expires_s": 3600}}"#);
+    assert_eq!(remembered(&home)["holds"], false);
+    assert_eq!(run(&home, &RUN).code, 3, "it is asked again");
     for keys in ["a 8h\n", "a\n"] {
         let Some((seen, code)) = answered(&home, &[keys]) else { return };
         assert_eq!(code, 0, "{seen}");
         assert_eq!(seconds(&remembered(&home)), 3600, "the shorter time counts for {keys:?}");
         std::fs::remove_file(&file).expect("forgets");
     }
+}
+
+#[test]
+fn what_was_typed_before_a_question_is_no_answer_to_it() {
+    let home = with_script("one");
+    if !holds_scripts(&home) {
+        return;
+    }
+    let again = script("talk", "scripts/talk.sh", &["again"]);
+    let first = script("talk", "scripts/talk.sh", &[]);
+    scripted(&home, &json!([select(&["talk"]), first, again, answer("That was it.")]));
+    let Some(mut terminal) = Terminal::start(&home, &RUN) else { return };
+    terminal.until(QUESTION, 1);
+    terminal.types("y\ny\n");
+    terminal.until(QUESTION, 2);
+    terminal.types("n\n");
+    terminal.until("Words for the model", 1);
+    terminal.types("\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert_eq!(codes(&events(&home)), ["ok", "ok", "Rejected"], "{seen}");
 }
 
 #[test]

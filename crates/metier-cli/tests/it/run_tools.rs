@@ -88,10 +88,11 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
     let toolbox = Toolbox::new()
         .with(RunScript::new(Arc::clone(&machine), [Arc::clone(&entry)]))
         .with(RunCommand::new(machine));
+    let loaded = loaded_skill(&entry, &policy, &TrustedFolders::default());
     let gate = ToolGate {
         policy: Arc::new(policy),
         answers: Arc::new(Memory::default()),
-        loaded: [loaded_skill(&entry)].into(),
+        loaded: [loaded].into(),
         now: UnixTime(0),
         invoker: Invoker::Model,
         skill: acting_skill(&entry, &TrustedFolders::default()).ok(),
@@ -107,7 +108,7 @@ impl Session {
 
     fn call(&self, tool: &'static str, arguments: Value, cancel: &Cancel) -> Answer {
         let planned = self.toolbox.plan(tool, arguments)?;
-        let verdict = Verdict::from(&self.gate.decision(&planned)?);
+        let verdict = Verdict::from(&self.gate.judge(&planned)?);
         wait(planned.decided(verdict, self.gate.screen(tool))?.call(cancel))
     }
 

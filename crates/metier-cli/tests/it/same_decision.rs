@@ -18,6 +18,9 @@ use metier_tools::rules::layers_of;
 use metier_tools::{LoadGate, Machine, RunScript, ToolGate, Toolbox};
 use serde_json::Value;
 
+use crate::run_support::{
+    answer, codes, events, holds_scripts, of_type, run_scripted, script as script_action, select,
+};
 use crate::support::{METIER, json, run, texts};
 
 /// Rules of the user's file, and what they mean for loading the skill and for its script.
@@ -56,6 +59,12 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     (
         "the last rule wins",
         r#"[{"permission": "load_skill", "pattern": "*", "effect": "deny"}, {"permission": "load_skill", "pattern": "work", "effect": "allow"}]"#,
+        "allow",
+        "ask",
+    ),
+    (
+        "a script with the network asks",
+        r#"[{"permission": "run_script", "pattern": "*", "effect": "allow"}, {"permission": "script_network", "pattern": "work/*", "effect": "ask"}]"#,
         "allow",
         "ask",
     ),
@@ -132,19 +141,27 @@ fn by_the_library(home: &TestHome, rules: &str, invoker: Invoker) -> [&'static s
         let gate = ToolGate {
             policy: Arc::new(policy.clone()),
             answers: Arc::default(),
-            loaded: [loaded_skill(entry)].into(),
+            loaded: [loaded_skill(entry, &policy, &TrustedFolders::default())].into(),
             now: UnixTime(0),
             invoker,
             skill,
         };
-        gate.decision(&planned).expect("a decision").effect.as_str()
+        gate.judge(&planned).expect("a decision").effect().as_str()
     });
     assert_eq!(decisions[0], decisions[1], "with and without a word for whom");
     [load, decisions[0]]
 }
 
+/// What the policy said in the last run about the first operation of this kind.
+fn decided(home: &TestHome, kind: &str) -> Option<&'static str> {
+    let events = events(home);
+    let said = of_type(&events, "policy.decided").into_iter().find(|event| event["op"] == kind)?;
+    ["allow", "ask", "deny"].into_iter().find(|effect| said["effect"] == *effect)
+}
+
 #[test]
 fn every_way_in_gives_the_same_decision() {
+    let holds = holds_scripts(&TestHome::new());
     for (case, rules, load, script) in CASES {
         let home = home(rules);
         let explained = json(&home, &["explain", "load_skill", "work", "--json"]);
@@ -173,6 +190,29 @@ fn every_way_in_gives_the_same_decision() {
         };
         assert_eq!(by_exec, *script, "{case}: exec {document}");
         assert_eq!(ran.code == 3, *script != "allow", "{case}: exec");
+
+        let slash = run(&home, &["run", "/work", "--yes"]);
+        if *load == "deny" {
+            assert_eq!(slash.code, 3, "{case}: the slash command begins nothing: {slash:?}");
+        } else {
+            assert_eq!(decided(&home, "load"), Some(*load), "{case}: the slash command {slash:?}");
+        }
+        let turns = serde_json::json!([
+            select(&["work"]),
+            script_action("work", "scripts/run.sh", &[]),
+            answer("done")
+        ]);
+        let model = run_scripted(&home, &turns, &["--yes"]);
+        if *load == "deny" {
+            // It is as good as not there.
+            assert_eq!(codes(&events(&home)), ["SkillNotFound", "SkillNotFound"], "{case}");
+            continue;
+        }
+        assert_eq!(decided(&home, "load"), Some(*load), "{case}: a model loads: {model:?}");
+        if holds {
+            let told = decided(&home, "script");
+            assert_eq!(told, Some(*script), "{case}: a model's script: {model:?}");
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use std::net::TcpListener;
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
-use crate::run_support::{answer, codes, events, holds_scripts, run_scripted, script, select};
+use crate::run_support::{
+    answer, call, codes, events, holds_scripts, of_type, run_scripted, script, select,
+};
 use crate::support::run;
 
 /// A server that counts who comes, and a skill whose script goes there.
@@ -86,6 +88,69 @@ fn it_is_closed_until_a_rule_of_the_user_opens_it_for_the_script() {
 }
 
 #[test]
+fn a_rule_for_all_tools_opens_nothing_and_may_close() {
+    let Some(setup) = Setup::new("") else { return };
+    let named = || rule("script_network", "user:call/*", "allow");
+    let cases = [
+        (vec![rule("*", "*", "ask")], "closed", 3),
+        (vec![rule("*", "*", "allow")], "closed", 0),
+        (vec![rule("*", "user:call/*", "allow")], "closed", 0),
+        (vec![rule("*script*", "*", "ask")], "closed", 3),
+        // Opened by name, a general rule still asks about it or closes it, before or after.
+        (vec![rule("*", "*", "allow"), named()], "open", 0),
+        (vec![named(), rule("*", "*", "allow")], "open", 0),
+        (vec![named(), rule("*", "*", "ask")], "open", 3),
+        (vec![rule("*", "*", "ask"), named()], "open", 3),
+        (
+            vec![named(), rule("*network", "*", "deny"), rule("run_script", "*", "allow")],
+            "closed",
+            0,
+        ),
+    ];
+    for (rules, network, alone) in cases {
+        setup.user(&json!({ "permissions": rules }));
+        let ran = setup.exec(&["--yes"]).json();
+        assert_eq!(ran["network"], network, "{rules:?}");
+        assert_eq!(setup.heard().is_some(), network == "open", "{rules:?}");
+        let asked = setup.exec(&[]);
+        assert_eq!(asked.code, alone, "{rules:?}: {asked:?}");
+        let _ = setup.heard();
+    }
+}
+
+#[test]
+fn that_the_network_is_open_is_said_wherever_somebody_is_asked_or_told() {
+    let Some(setup) = Setup::new("") else { return };
+    setup.user(&json!({"permissions": [rule("script_network", "*", "allow")]}));
+    let said = "it runs with the network open";
+    let exec = setup.exec(&[]);
+    assert_eq!(exec.code, 3);
+    assert!(exec.stdout.contains(said), "{exec:?}");
+    let replies =
+        json!([select(&["call"]), script("call", "scripts/call.sh", &[]), answer("That was it.")]);
+    let asked = run_scripted(&setup.home, &replies, &["--no-input"]);
+    assert_eq!(asked.code, 3);
+    assert!(asked.stderr.contains(said), "{asked:?}");
+    run_scripted(&setup.home, &replies, &["--yes"]);
+    let events = events(&setup.home);
+    for kind in ["policy.decided", "ask.opened"] {
+        let told = of_type(&events, kind);
+        let last = told.last().expect(kind);
+        assert!(last["reason"].as_str().is_some_and(|why| why.contains(said)), "{kind}: {last}");
+    }
+    let finished = of_type(&events, "action.finished");
+    assert_eq!(finished.last().expect("an end")["data"]["network"], "open");
+    let args = ["explain", "run_script", "scripts/call.sh", "--skill", "call"];
+    let explained = run(&setup.home, &args);
+    assert!(explained.stdout.contains("with the network open: allow"), "{explained:?}");
+    let document = run(&setup.home, &[&args[..], &["--json"]].concat()).json();
+    assert_eq!(
+        (&document["effect"], &document["network"]["effect"]),
+        (&json!("ask"), &json!("allow"))
+    );
+}
+
+#[test]
 fn one_question_is_asked_about_both_and_an_approval_of_one_is_none_of_the_other() {
     let Some(setup) = Setup::new("") else { return };
     let digest = |output: &Output| {
@@ -153,6 +218,33 @@ fn what_a_trusted_skill_lists_needs_no_approval_where_the_user_wants_that() {
         setup.user(&asking);
         assert_eq!(setup.exec(&[]).code, 3, "{tools}");
     }
+}
+
+#[test]
+fn a_skill_that_is_not_trusted_does_not_act_in_the_name_of_one_that_is() {
+    let home = TestHome::new();
+    home.write(
+        "home/.agents/skills/writer/SKILL.md",
+        "---\nname: writer\ndescription: Writes.\nallowed-tools: Write\n---\nx\n",
+    );
+    home.skill("project/.agent/skills/evil", "evil", "Comes with the project.");
+    let user = json!({
+        "execution": {"allowed_tools_approve": true},
+        "permissions": [rule("write_file", "docs/*", "allow"), rule("load_skill", "*", "allow")],
+    });
+    home.write("home/.agent/config.json", user.to_string());
+    let mut write = call("write_file", &json!({"path": "src.txt", "content": "x"}));
+    write["action"]["skill"] = json!({"name": "writer"});
+    let replies = |skills: &[&str]| json!([select(skills), write, answer("done")]);
+    let alone = run_scripted(&home, &replies(&["writer"]), &["--no-input"]);
+    assert_eq!(alone.code, 0, "the list of a trusted skill approves: {alone:?}");
+    std::fs::remove_file(home.project().join("src.txt")).expect("it was written");
+    // The person says yes to loading it, and to nothing else.
+    let both = run_scripted(&home, &replies(&["writer", "evil"]), &["--yes"]);
+    assert_eq!(both.code, 0, "{both:?}");
+    let events = events(&home);
+    let asked = of_type(&events, "ask.opened");
+    assert_eq!(asked.last().expect("a question")["tool"], "write_file", "{asked:?}");
 }
 
 #[test]

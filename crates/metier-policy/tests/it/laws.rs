@@ -99,6 +99,7 @@ fn loaded() -> impl Strategy<Value = Vec<LoadedSkill>> {
         |(name, tools)| LoadedSkill {
             id: id(name),
             dir: Some(path("/elsewhere")),
+            trusted: true,
             ceiling: tools.map(Ceiling::from_allowed_tools),
         },
     );

@@ -76,6 +76,7 @@ pub(crate) fn loaded(name: &str, tools: Option<&[&str]>) -> LoadedSkill {
     LoadedSkill {
         id: id(name),
         dir: None,
+        trusted: true,
         ceiling: tools.map(|tools| Ceiling::from_allowed_tools(tools.iter().copied())),
     }
 }

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use metier_sandbox::Tier;
+use metier_sandbox::{Network, RunPlan, Tier};
 
 use crate::support::{TIERS, has, holds, is_root, ran_as_nobody, run, system_program};
 use crate::world::{CANARY, World};
@@ -84,7 +84,14 @@ const LEFT_BY_ALL: &[&str] = &["read_secret_through_hard_link"];
 /// Attacks that Landlock stops from its sixth level on, and nothing else in the medium tier.
 const LEFT_BY_OLD_KERNELS: &[&str] = &["signal_victim", "queue_signal_to_victim"];
 
-fn is_left(attack: &str, tier: Tier) -> bool {
+/// What a granted network is: sockets of the internet, and no others.
+const LEFT_BY_OPEN_NETWORK: &[&str] =
+    &["connect_tcp", "send_udp", "listen_tcp", "socket_inet6", "socket_mptcp"];
+
+fn is_left(attack: &str, tier: Tier, network: Network) -> bool {
+    if network == Network::Open && LEFT_BY_OPEN_NETWORK.contains(&attack) {
+        return true;
+    }
     let by_medium = LEFT_BY_MEDIUM.contains(&attack)
         || (LEFT_BY_OLD_KERNELS.contains(&attack) && !has("landlock signals"));
     LEFT_BY_ALL.contains(&attack) || (tier == Tier::Medium && by_medium)
@@ -120,12 +127,12 @@ fn compile_int80(world: &World) -> Option<std::path::PathBuf> {
     made.success().then_some(program)
 }
 
-fn matrix() {
+fn matrix(network: Network) {
     let Some(python) = system_program("python3") else { return };
     let all = STOPPED.iter().chain(LEFT_BY_MEDIUM).chain(LEFT_BY_ALL);
     let mut wrong = Vec::new();
     let mut tried = 0;
-    println!("{:<32} {:>8} {:>8} {:>8}", "attack", "outside", "medium", "strong");
+    println!("{:<32} {:>8} {:>8} {:>8}  {network:?}", "attack", "outside", "medium", "strong");
     for attack in all {
         let (control, inside) = if *attack == "int80_socket" {
             int80()
@@ -135,7 +142,7 @@ fn matrix() {
             let inside = in_tiers(|tier| {
                 // What the control broke is whole again.
                 let world = World::new();
-                let plan = world.plan(&python, attack);
+                let plan = RunPlan { network, ..world.plan(&python, attack) };
                 let report = run(tier, &plan);
                 assert!(
                     matches!(report.exit_code, Some(0 | 7))
@@ -159,7 +166,7 @@ fn matrix() {
             shown(inside[1])
         );
         for (tier, through) in TIERS.into_iter().zip(inside) {
-            if through == Some(true) && !is_left(attack, tier) {
+            if through == Some(true) && !is_left(attack, tier, network) {
                 wrong.push(format!("{attack} got through {tier}"));
             }
         }
@@ -193,8 +200,13 @@ fn int80() -> (bool, [Option<bool>; 2]) {
 }
 
 #[test]
+fn a_granted_network_opens_nothing_else() {
+    matrix(Network::Open);
+}
+
+#[test]
 fn no_attack_gets_out_of_its_tier() {
-    matrix();
+    matrix(Network::Closed);
 }
 
 #[test]
@@ -203,6 +215,6 @@ fn no_attack_of_an_ordinary_user_gets_out_of_its_tier() {
         return;
     }
     if !is_root() {
-        matrix();
+        matrix(Network::Closed);
     }
 }

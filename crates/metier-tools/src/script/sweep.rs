@@ -4,10 +4,10 @@
 //! Only what is surely a run's is removed, and no link is followed. What is kept at the end of a run
 //! is for `script` and `run_command` to say.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use metier_fs::{Dir, EntryKind, Links, entry_kind, remove_tree};
+use metier_fs::{Dir, EntryKind, Links, TreeLimits, entry_kind, list_files, remove_tree};
 
 /// How long a folder that was kept stays: the whole output of a run and the files that it left.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
@@ -17,7 +17,7 @@ const KEPT: &[(&str, EntryKind)] =
     &[("outputs", EntryKind::Directory), ("stderr", EntryKind::File), ("stdout", EntryKind::File)];
 
 /// Removes what runs left in `runs` that were killed: a copy of a skill whose process is gone; and
-/// folders that were kept longer than [`KEPT_FOR`] ago. Folders are named `<number>-<process>`.
+/// folders that were kept and in which nothing has changed for [`KEPT_FOR`]. Folders are named `<number>-<process>`.
 pub fn sweep(runs: &Path) {
     let now = SystemTime::now();
     for name in metier_fs::read_dir_names(runs).unwrap_or_default() {
@@ -61,9 +61,22 @@ fn is_kept(runs: &Path, name: &str) -> bool {
     !found.truncated && !found.names.is_empty() && found.names.iter().all(is_known)
 }
 
-/// Whether a folder was last changed so long ago. The last change is the end of its run; a time
-/// that is yet to come is not long ago.
+/// Whether nothing in a folder was changed for so long. A time that is yet to come is not long ago,
+/// and what cannot be looked at may be new.
 fn is_old(dir: &Path, now: SystemTime) -> bool {
-    let changed = metier_fs::modified(dir).ok();
-    changed.and_then(|at| now.duration_since(at).ok()).is_some_and(|age| age > KEPT_FOR)
+    let Ok((files, truncated)) = list_files(dir, TreeLimits::default()) else { return false };
+    let old = |path: &Path| {
+        let changed = metier_fs::modified(path).ok();
+        changed.and_then(|at| now.duration_since(at).ok()).is_some_and(|age| age > KEPT_FOR)
+    };
+    // The time of a link is that of something else.
+    let inside = files.iter().filter(|file| !file.link).map(|file| dir.join(&file.path));
+    let mut folders: Vec<PathBuf> = vec![dir.to_owned()];
+    for path in inside.clone() {
+        let above = path.ancestors().skip(1).take_while(|above| *above != dir);
+        folders.extend(above.map(Path::to_owned));
+    }
+    !truncated
+        && folders.iter().all(|folder| old(folder))
+        && inside.into_iter().all(|path| old(&path))
 }

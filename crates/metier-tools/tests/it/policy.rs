@@ -46,7 +46,7 @@ fn gate(bench: &Bench, rules: &[(&str, &str, Effect)]) -> ToolGate {
 
 fn call(bench: &Bench, gate: &ToolGate, tool: &str, arguments: Value) -> Answer {
     let planned = bench.tools.plan(tool, arguments)?;
-    let verdict = Verdict::from(&gate.decision(&planned)?);
+    let verdict = Verdict::from(&gate.judge(&planned)?);
     let screen = gate.screen(planned.tool().name());
     wait(planned.decided(verdict, screen)?.call(&Cancel::new()))
 }
@@ -144,19 +144,19 @@ fn a_changed_script_loses_its_always_though_the_gate_knows_the_old_content() {
     let dir = tempfile::tempdir().unwrap();
     let (entry, tools) = skill_with_script(dir.path(), Source::User);
     let mut gate = gate(&Bench::new(&[]), &[]);
-    gate.loaded = [loaded_skill(&entry)].into();
+    gate.loaded = [loaded_skill(&entry, &gate.policy, &TrustedFolders::default())].into();
     gate.skill = acting_skill(&entry, &TrustedFolders::default()).ok();
     let request = gate.request(&planned_run(&tools)).expect("a request");
     let mut answers = Memory::default();
     answers.remember(Remembered::of(&request, Scope::Everywhere, UnixTime(0), Lifetime::Unlimited));
     gate.answers = Arc::new(answers);
-    assert_eq!(gate.decision(&planned_run(&tools)).expect("decides").effect, Effect::Allow);
+    assert_eq!(gate.judge(&planned_run(&tools)).expect("decides").effect(), Effect::Allow);
     std::fs::write(dir.path().join("work/scripts/run.sh"), "echo evil\n").unwrap();
-    let failure = gate.decision(&planned_run(&tools)).expect_err("changed");
+    let failure = gate.judge(&planned_run(&tools)).expect_err("changed");
     assert_eq!(failure.code.as_str(), "Changed", "{failure:?}");
     // Known anew, it asks.
     gate.skill = acting_skill(&entry, &TrustedFolders::default()).ok();
-    assert_eq!(gate.decision(&planned_run(&tools)).expect("decides").effect, Effect::Ask);
+    assert_eq!(gate.judge(&planned_run(&tools)).expect("decides").effect(), Effect::Ask);
 }
 
 #[test]
@@ -165,12 +165,12 @@ fn a_script_acts_for_its_own_skill_when_nobody_says_for_whom() {
         let dir = tempfile::tempdir().unwrap();
         let (entry, tools) = skill_with_script(dir.path(), source);
         let mut gate = gate(&Bench::new(&[]), &[("*", "*", Effect::Allow)]);
-        gate.loaded = [loaded_skill(&entry)].into();
+        gate.loaded = [loaded_skill(&entry, &gate.policy, &TrustedFolders::default())].into();
         let planned = planned_run(&tools);
         let acting = gate.request(&planned).expect("a request").skill.expect("a skill");
         assert_eq!(acting.id, entry.id());
         let known = acting_skill(&entry, &TrustedFolders::default()).expect("a content");
         assert_eq!(acting.digest, known.digest, "an answer is bound to the content");
-        assert_eq!(gate.decision(&planned).expect("decides").effect, expected, "{source:?}");
+        assert_eq!(gate.judge(&planned).expect("decides").effect(), expected, "{source:?}");
     }
 }

@@ -17,7 +17,10 @@ fn folder(runs: &Path, name: &str, files: &[&str], age: Duration) {
     for file in files {
         let path = dir.join(file);
         fs::create_dir_all(path.parent().expect("a parent")).expect("makes");
-        fs::write(path, "x").expect("writes");
+        fs::write(&path, "x").expect("writes");
+        for at in path.ancestors().take_while(|at| *at != dir) {
+            set_age(at, age);
+        }
     }
     set_age(&dir, age);
 }
@@ -43,6 +46,13 @@ fn what_was_kept_goes_when_its_time_is_over() {
     sweep(runs);
     assert!(runs.join("3-10/outputs/file").exists());
     sweep(&runs.join("none"));
+    // What somebody put there yesterday is as young as that, however old its folder is.
+    folder(runs, "4-10", &["stdout", "outputs/theirs"], old);
+    folder(runs, "5-10", &["stdout", "outputs/deep/theirs"], old);
+    set_age(&runs.join("4-10/outputs/theirs"), HOUR);
+    set_age(&runs.join("5-10/outputs/deep"), HOUR);
+    sweep(runs);
+    assert!(runs.join("4-10/outputs/theirs").exists() && runs.join("5-10/stdout").exists());
 }
 
 #[test]

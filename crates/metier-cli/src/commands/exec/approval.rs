@@ -78,22 +78,26 @@ pub(super) fn allowed(
     let (name, line) = (paint(BOLD, safe(&args.name)), paint(BOLD, safe(&line)));
     remark(&format!("{name} wants to run {line}{network}"));
     remark(&paint(DIM, safe(&because())));
-    let answer = prompt::ask(
-        "Run it? [y]es once, [a]lways and everywhere for this content of the skill (`a 8h`: for \
-         eight hours), [N]o",
-    );
-    let answer = answer.unwrap_or_default().to_lowercase();
-    let (word, time) = answer.split_once(' ').unwrap_or((&answer, ""));
-    let lifetime = match (word, time.trim()) {
-        ("y" | "yes", "") => return Ok(Some("once")),
-        ("a" | "always", "") => Some(Lifetime::Unlimited),
-        ("a" | "always", time) => duration::seconds(time).map(Lifetime::Seconds),
-        _ => None,
-    };
-    let Some(lifetime) = lifetime else {
-        let mut error = CommandError::failed("rejected", "you said no");
-        error.exit = Exit::Denied;
-        return Err(error);
+    let lifetime = loop {
+        let answer = prompt::ask(
+            "Run it? [y]es once, [a]lways and everywhere for this content of the skill (`a 8h`: for \
+             eight hours), [N]o",
+        );
+        let answer = answer.unwrap_or_default().to_lowercase();
+        let (word, time) = answer.split_once(' ').unwrap_or((&answer, ""));
+        match (word, time.trim()) {
+            ("y" | "yes", "") => return Ok(Some("once")),
+            ("a" | "always", "") => break Lifetime::Unlimited,
+            ("a" | "always", time) => match duration::seconds(time) {
+                Some(seconds) => break Lifetime::Seconds(seconds),
+                None => remark(duration::EXPECTED),
+            },
+            _ => {
+                let mut error = CommandError::failed("rejected", "you said no");
+                error.exit = Exit::Denied;
+                return Err(error);
+            }
+        }
     };
     let lifetime = context.always().at_most(lifetime);
     let kept = leave

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use metier_agent::RunFolder;
 use metier_config::nearest;
-use metier_fs::{EntryKind, WorkRoot, entry_kind};
+use metier_fs::{EntryKind, WorkRoot, canonical, entry_kind};
 use metier_skill::WorkPath;
 use metier_tools::{ToolFailure, Trash, Trashed};
 use serde::Serialize;
@@ -66,7 +66,7 @@ struct Failed {
 }
 
 pub(super) fn run(run: &str, which: Which<'_>, context: &Context) -> Result<Box<dyn Output>> {
-    let deleted = Deleted::of(context.find_run(run)?, context);
+    let deleted = Deleted::of(context.find_run(run)?, context)?;
     match which {
         Which::List(name) => Ok(Box::new(deleted.listed(name))),
         Which::One(name) => {
@@ -92,13 +92,22 @@ pub(super) fn run(run: &str, which: Which<'_>, context: &Context) -> Result<Box<
 }
 
 impl Deleted {
-    fn of(run: RunFolder, context: &Context) -> Self {
+    fn of(run: RunFolder, context: &Context) -> Result<Self> {
         // `WORKSPACE/.agent/runs/RUN`: the place of its folder is the record of where a run worked.
         let workspace = run.path().ancestors().nth(3).map(Path::to_owned);
         let workspace = workspace.unwrap_or_else(|| context.workspace());
-        let trash = Trash::new(run.path().join("trash"));
+        let folder = run.path().join("trash");
+        // A link on the way would lead to what another project's run deleted.
+        let below = folder.strip_prefix(&workspace).ok().map(Path::to_owned);
+        let own = canonical(&workspace).ok().zip(below).map(|(real, below)| real.join(below));
+        if canonical(&folder).is_ok_and(|real| Some(real) != own) {
+            let message = format!("{} is reached through a link", path_text(&folder));
+            return Err(CommandError::failed("linked-trash", message)
+                .help("run the command in the project whose run deleted the files"));
+        }
+        let trash = Trash::new(folder);
         let files = trash.list();
-        Self { run, workspace, trash, files }
+        Ok(Self { run, workspace, trash, files })
     }
 
     fn open(&self) -> Result<WorkRoot> {
