@@ -96,6 +96,7 @@ fn what_may_be_something_else_stays_for_ever() {
     // In a folder of ours a link goes, and what it leads to stays.
     folder(&runs, "10-1", &["stdout", "outputs/file"], old);
     symlink(&real, runs.join("10-1/outputs/link")).expect("link");
+    set_age(&runs.join("10-1/outputs"), old);
     sweep(&runs);
     assert!(!runs.join("10-1").exists());
     assert!(real.join("8-1/outputs/file").exists());
