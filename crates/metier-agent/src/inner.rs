@@ -88,6 +88,7 @@ fn inner_setup(outer: &State, skill: &str, arguments: Option<&str>) -> Setup {
             turns: left(limits.turns, spent.turns),
             tool_calls: left(limits.tool_calls, spent.tool_calls),
             script_runs: left(limits.script_runs, spent.script_runs),
+            wall_ms: limits.wall_ms.map(|limit| limit.saturating_sub(outer.elapsed_ms)),
             tokens: limits
                 .tokens
                 .map(|limit| limit.saturating_sub(spent.usage.input + spent.usage.output).max(1)),

@@ -23,6 +23,8 @@ pub struct State {
     pub(crate) loaded: Vec<LoadedSkill>,
     pub(crate) trail: Vec<TrailItem>,
     pub(crate) spent: Spent,
+    /// Time since the run began, as the record of the last input has it.
+    pub(crate) elapsed_ms: u64,
     /// Why only one turn is left, and whether it has begun.
     pub(crate) ending: Option<Ending>,
     /// How often each action had each result.
@@ -156,6 +158,7 @@ impl State {
             loaded: Vec::new(),
             trail: Vec::new(),
             spent: Spent::default(),
+            elapsed_ms: 0,
             ending: None,
             seen: BTreeMap::new(),
             invalid_in_row: 0,

@@ -52,7 +52,8 @@ pub struct Stepped {
 
 /// Takes one input. `elapsed_ms` is the time since the run began, as the input's record has it.
 pub fn step(state: &mut State, input: &Event, elapsed_ms: u64) -> Stepped {
-    let mut taken = Step { state, events: Vec::new(), elapsed_ms };
+    state.elapsed_ms = elapsed_ms;
+    let mut taken = Step { state, events: Vec::new() };
     let effect = taken.take(input);
     Stepped { events: taken.events, effect }
 }
@@ -60,7 +61,6 @@ pub fn step(state: &mut State, input: &Event, elapsed_ms: u64) -> Stepped {
 struct Step<'s> {
     state: &'s mut State,
     events: Vec<Event>,
-    elapsed_ms: u64,
 }
 
 impl Step<'_> {
@@ -295,7 +295,7 @@ impl Step<'_> {
 
     fn next_turn(&mut self) -> Effect {
         if self.state.ending.is_none()
-            && let Some((budget, limit)) = spent_budget(self.state, self.elapsed_ms)
+            && let Some((budget, limit)) = spent_budget(self.state)
         {
             let message = format!("the budget `{budget}` of {limit} is spent");
             self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });

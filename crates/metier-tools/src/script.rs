@@ -126,6 +126,16 @@ impl ScriptError {
     }
 }
 
+/// An argument as the script gets it: the name of an existing file stands for that file.
+pub fn as_path(word: &str, working_dir: &Path) -> String {
+    let is_relative = Path::new(word).is_relative() && !word.is_empty() && !word.starts_with('-');
+    if !is_relative || !metier_fs::exists(&working_dir.join(word)) {
+        return word.to_owned();
+    }
+    let path = canonical(&working_dir.join(word));
+    path.ok().and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| word.to_owned())
+}
+
 /// Runs a script to its end; events tell what it prints.
 pub fn run_script(
     call: &ScriptCall<'_>,

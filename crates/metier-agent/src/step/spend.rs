@@ -21,7 +21,7 @@ pub(super) fn changes(setup: &Setup, op: &Op) -> bool {
 }
 
 /// The first budget that is spent, and its limit.
-pub(super) fn spent_budget(state: &State, elapsed_ms: u64) -> Option<(&'static str, u64)> {
+pub(super) fn spent_budget(state: &State) -> Option<(&'static str, u64)> {
     let (limits, spent) = (&state.setup.limits, &state.spent);
     let tokens = spent.usage.input + spent.usage.output;
     let over = |used: u64, limit: u64| used >= limit;
@@ -37,7 +37,7 @@ pub(super) fn spent_budget(state: &State, elapsed_ms: u64) -> Option<(&'static s
     if let Some(limit) = limits.tokens.filter(|limit| over(tokens, *limit)) {
         return Some(("tokens", limit));
     }
-    limits.wall_ms.filter(|limit| over(elapsed_ms, *limit)).map(|limit| ("wall_ms", limit))
+    limits.wall_ms.filter(|limit| over(state.elapsed_ms, *limit)).map(|limit| ("wall_ms", limit))
 }
 
 /// Adds what a reply cost.

@@ -1,7 +1,6 @@
 //! Calling tools for a run: the toolbox of what is loaded, the policy's word, the call.
 //! A planned call is judged, and that very call is made.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use metier_fs::WorkRoot;
@@ -12,6 +11,7 @@ use metier_registry::Entry;
 use metier_sandbox::Network;
 use metier_skill::{Digest, RelPath, Source};
 use metier_tools::ground::{absolute, acting_skill, loaded_skill};
+use metier_tools::script::as_path;
 use metier_tools::{
     DeleteFile, FailureCode, FolderStore, Grep, HostList, ListDir, NetworkRequest, NetworkSettings,
     Planned, ReadFile, RunCommand, RunScript, Screen, ScriptLeave, ToolFailure, ToolGate, Toolbox,
@@ -85,16 +85,6 @@ fn told_blind(ready: Ready) -> Ready {
         }
         outcome
     })
-}
-
-/// An argument as the script gets it: the name of an existing file stands for that file.
-fn as_path(word: &str, working_dir: &Path) -> String {
-    let is_relative = Path::new(word).is_relative() && !word.is_empty() && !word.starts_with('-');
-    if !is_relative || !metier_fs::exists(&working_dir.join(word)) {
-        return word.to_owned();
-    }
-    let path = metier_fs::canonical(&working_dir.join(word));
-    path.ok().and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| word.to_owned())
 }
 
 /// A tool.

@@ -60,6 +60,26 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
     assert_eq!(setup.chosen[0].id, "user:sub-research");
 }
 
+#[test]
+fn a_subagent_has_the_time_that_is_left() {
+    const LIMIT: u64 = 60_000;
+    let runs = tempfile::tempdir().expect("dir");
+    let model = two(json!([answer("found it")]));
+    let hands = FakeHands::default();
+    let agent =
+        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
+    let mut setup = setup(&model.outer);
+    setup.limits.wall_ms = Some(LIMIT);
+    agent.run(&folder, setup).expect("runs");
+    let (records, _) = folder.events().expect("reads");
+    let judged = |event: &Event| matches!(event, Event::PolicyDecided { .. });
+    let begun = records.iter().find(|record| judged(&record.event)).expect("a decision");
+    let inner = &runs_in(&folder.path().join("inner"))[0];
+    let left = inner.setup().expect("reads").limits.wall_ms.expect("a limit");
+    assert_eq!(left, LIMIT - begun.elapsed_ms, "what the loop outside has spent is spent");
+}
+
 fn two(inner: serde_json::Value) -> Two {
     Two {
         outer: scripted(json!([select(&["sub-research"]), answer("all done")])),

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 use crate::args;
@@ -26,8 +26,17 @@ struct Script(Vec<u8>);
 
 pub(crate) fn run(args: &CompletionsArgs) -> Box<dyn Output> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut args::command(), "metier", &mut script);
+    clap_complete::generate(args.shell, &mut visible(&args::command()), "metier", &mut script);
     Box::new(Script(script))
+}
+
+/// The program without the commands that are not for people: a shell would offer them too.
+fn visible(whole: &Command) -> Command {
+    let mut shown = Command::new("metier").args(whole.get_arguments().cloned());
+    for command in whole.get_subcommands().filter(|command| !command.is_hide_set()) {
+        shown = shown.subcommand(command.clone());
+    }
+    shown
 }
 
 impl Output for Script {

@@ -21,7 +21,7 @@ use metier_skill::hidden::{Breaks, terminal_safe};
 use metier_skill::{Digest, RelPath};
 use metier_tools::ground::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
-use metier_tools::script::{Host, ScriptCall, ScriptOutcome, run_script, sweep};
+use metier_tools::script::{Host, ScriptCall, ScriptOutcome, as_path, run_script, sweep};
 use metier_tools::{ScriptLeave, data_key, shown_workspace};
 
 use self::approval::allowed;
@@ -83,7 +83,8 @@ pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<
     let script = RelPath::new(&args.script).map_err(|fault| {
         CommandError::usage(format!("`{}` is no path in a skill: {fault}", safe(&args.script)))
     })?;
-    let words: Vec<String> = args.args.iter().map(|word| as_path(word, context)).collect();
+    let words: Vec<String> =
+        args.args.iter().map(|word| as_path(word, &context.working_dir)).collect();
     let guard = context.guard(&args.find, &scan)?;
     let (request, content) = request(entry, &script, [&args.args, &words], &guard)?;
     let loaded = [loaded_skill(entry, &guard.policy, &guard.trusted)];
@@ -97,16 +98,6 @@ pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<
     let call = ScriptCall { entry, content, script: &script, args: &words };
     let outcome = started(args, context, &call, leave.network(), json)?;
     Ok(Box::new(Ran { skill: entry.id().to_string(), outcome, leave, answered }))
-}
-
-/// An argument as the script gets it: the name of an existing file stands for that file.
-fn as_path(word: &str, context: &Context) -> String {
-    let is_relative = Path::new(word).is_relative() && !word.is_empty() && !word.starts_with('-');
-    if !is_relative || !metier_fs::exists(&context.working_dir.join(word)) {
-        return word.to_owned();
-    }
-    let path = metier_fs::canonical(&context.working_dir.join(word));
-    path.ok().and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| word.to_owned())
 }
 
 /// The request about the arguments as they were typed and as the script gets them: a rule about

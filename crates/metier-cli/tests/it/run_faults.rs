@@ -3,6 +3,7 @@
 
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metier_testkit::{Output, TestHome};
@@ -204,6 +205,51 @@ fn a_refused_connection_and_a_broken_tls_are_clear_errors() {
         let output = run_against(&home, dialect, &url, &json!({}));
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
         assert!(output.stderr.to_lowercase().contains("tls"), "{output:?}");
+    }
+}
+
+/// A server that speaks TLS with a certificate of its own making; gives its port, and how many
+/// requests it read.
+fn with_own_certificate(name: &str) -> (u16, Arc<AtomicUsize>) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der());
+    let ring = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(ring)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key.expect("a key"))
+        .expect("a configuration");
+    let (config, read) = (Arc::new(config), Arc::new(AtomicUsize::new(0)));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+    let port = listener.local_addr().expect("an address").port();
+    let seen = Arc::clone(&read);
+    // The thread ends with the process.
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let Ok(session) = rustls::ServerConnection::new(Arc::clone(&config)) else { return };
+            let mut stream = rustls::StreamOwned::new(session, connection);
+            let mut bytes = [0; 64];
+            if std::io::Read::read(&mut stream, &mut bytes).is_ok_and(|count| count > 0) {
+                seen.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    });
+    (port, read)
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for_is_a_clear_error_and_nothing_is_sent() {
+    for dialect in DIALECTS {
+        for name in ["localhost", "elsewhere.example"] {
+            let (port, read) = with_own_certificate(name);
+            let home = project();
+            let url = format!("https://localhost:{port}");
+            let output = run_against(&home, dialect, &url, &json!({}));
+            assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{output:?}");
+            assert!(output.stderr.to_lowercase().contains("certificate"), "{name}: {output:?}");
+            assert_eq!(read.load(Ordering::SeqCst), 0, "no byte of the request, no key");
+        }
     }
 }
 
