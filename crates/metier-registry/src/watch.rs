@@ -163,8 +163,10 @@ impl Eyes {
     }
 
     /// Whether an event can change what a scan finds. A directory that was removed, or made again
-    /// under the same name, is forgotten: its watch went with it.
+    /// under the same name, is forgotten: its watch went with it. What is below it is then not watched
+    /// until the next scan, whether the event itself matters or not.
     fn take(&mut self, glimpse: &Glimpse) -> bool {
+        let mut forgotten = false;
         if glimpse.what == Happened::Replaced
             && let Some(watcher) = &mut self.watcher
         {
@@ -173,9 +175,12 @@ impl Eyes {
                     self.watched.iter().filter(|known| known.starts_with(path)).cloned().collect();
                 for known in gone {
                     let _ = watcher.unwatch(&known);
-                    self.watched.remove(&known);
+                    forgotten |= self.watched.remove(&known);
                 }
             }
+        }
+        if forgotten {
+            return true;
         }
         // A directory that is watched for a single path in it is busy with other things.
         match glimpse.what {
@@ -218,5 +223,36 @@ impl Eyes {
         self.watched = kept;
         self.places = places;
         grown
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests build files")]
+mod tests {
+    use super::*;
+
+    /// The making of a folder is told late: what is below it was found and watched already.
+    #[test]
+    fn what_is_no_longer_watched_is_looked_at_again() {
+        let dir = tempfile::tempdir().expect("dir");
+        let top = dir.path().canonicalize().expect("real");
+        let root = top.join("later/skills");
+        std::fs::create_dir_all(&root).expect("dirs");
+        let (sender, _events) = channel();
+        let mut eyes = Eyes::open(sender);
+        let below = crate::Root {
+            source: metier_skill::Source::Explicit,
+            path: root.clone(),
+            plugin: None,
+            required: true,
+        };
+        let options = crate::ScanOptions { builtin: false, ..crate::ScanOptions::default() };
+        let scanned = crate::scan(&[below], &options);
+        assert!(eyes.follow(Places::of(&scanned)), "the root is watched");
+        let late = Glimpse { paths: vec![top.join("later")], what: Happened::Replaced };
+        assert!(eyes.take(&late), "its watch is gone, so it is time to look");
+        assert!(eyes.watched.is_empty());
+        assert!(!eyes.take(&late), "nothing is left that it could be about");
+        assert!(eyes.follow(Places::of(&scanned)), "and it is watched again");
     }
 }
