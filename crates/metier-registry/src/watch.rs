@@ -227,7 +227,6 @@ impl Eyes {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests build files")]
 mod tests {
     use super::*;
 
