@@ -135,8 +135,10 @@ impl Context {
             Some(path) => self.load_layer(&path, Scope::Managed)?,
             None => None,
         });
-        if let Some(path) = named_config()? {
-            managed.extend(self.load_layer(&path, Scope::Managed)?);
+        if let Some(path) = named_config() {
+            let loaded =
+                if path.is_absolute() { self.load_layer(&path, Scope::Managed)? } else { None };
+            managed.push(loaded.ok_or_else(|| not_there(&path))?);
         }
         let user = match self.user.as_ref().map(|user| user.agent.join(CONFIG_FILE)) {
             Some(path) => self.load_layer(&path, Scope::User)?,
@@ -159,7 +161,12 @@ impl Context {
         let users = self.user.as_ref().and_then(|user| real(&user.agent.join(CONFIG_FILE)));
         let dirs = project_dirs(&self.working_dir, home);
         let mut files = dirs.iter().map(|dir| below(dir));
-        let found = files.find(|path| real(path).is_some_and(|file| Some(file) != users));
+        // One that cannot be read, because a link leads nowhere, is found too, and refused later.
+        let is_there = |path: &PathBuf| match real(path) {
+            Some(file) => Some(file) != users,
+            None => metier_fs::entry_kind(path).is_some() || is_cut_off_in(path),
+        };
+        let found = files.find(is_there);
         found.or_else(|| dirs.first().map(|dir| below(dir)).filter(|path| !metier_fs::exists(path)))
     }
 
@@ -314,21 +321,18 @@ fn machine_config() -> Option<PathBuf> {
 /// so that nobody gets rid of rules by setting it. Who names one means it: it has to be there, and
 /// must not depend on where the program runs.
 #[expect(clippy::disallowed_methods, reason = "this is where the environment is read")]
-fn named_config() -> Result<Option<PathBuf>> {
-    let Some(path) = std::env::var_os(MANAGED_CONFIG).filter(|file| !file.is_empty()) else {
-        return Ok(None);
-    };
-    let path = PathBuf::from(path);
-    if path.is_absolute() && metier_fs::entry_kind(&path).is_some() {
-        return Ok(Some(path));
-    }
+fn named_config() -> Option<PathBuf> {
+    std::env::var_os(MANAGED_CONFIG).filter(|file| !file.is_empty()).map(PathBuf::from)
+}
+
+fn not_there(path: &Path) -> CommandError {
     let shown = safe(&path.to_string_lossy()).into_owned();
     let reason = if path.is_absolute() { "is not there" } else { "is no absolute path" };
-    Err(CommandError::failed(
+    CommandError::failed(
         "config-unreadable",
         format!("the configuration {shown}, which {MANAGED_CONFIG} names, {reason}"),
     )
-    .help(ASK_THE_ADMINISTRATOR))
+    .help(ASK_THE_ADMINISTRATOR)
 }
 
 /// The value of an environment variable that a script was promised.
@@ -352,10 +356,17 @@ pub(crate) fn own_binary() -> Result<PathBuf> {
 
 /// Whether a link on the way to `path` leads nowhere.
 fn is_cut_off(path: &Path) -> bool {
-    path.ancestors().skip(1).any(|above| {
-        metier_fs::entry_kind(above) == Some(metier_fs::EntryKind::Link)
-            && metier_fs::canonical(above).is_err()
-    })
+    path.ancestors().skip(1).any(leads_nowhere)
+}
+
+/// The same for the folder that holds it alone.
+fn is_cut_off_in(path: &Path) -> bool {
+    path.parent().is_some_and(leads_nowhere)
+}
+
+fn leads_nowhere(path: &Path) -> bool {
+    metier_fs::entry_kind(path) == Some(metier_fs::EntryKind::Link)
+        && metier_fs::canonical(path).is_err()
 }
 
 fn enter(directory: &Path) -> Result<PathBuf> {

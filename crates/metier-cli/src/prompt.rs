@@ -11,6 +11,15 @@ pub(crate) fn can_ask(json: bool) -> bool {
     !json && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Forgets what was typed before a question about leave: it was no answer to what had not been asked.
+pub(crate) fn forget_typed() {
+    #[cfg(unix)]
+    {
+        // Where this is no terminal, nothing was typed.
+        let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+    }
+}
+
 /// The answer to a question, without blanks around it; `None` when there was none.
 pub(crate) fn ask(question: &str) -> Option<String> {
     let mut out = anstream::stderr();
@@ -23,6 +32,7 @@ pub(crate) fn ask(question: &str) -> Option<String> {
 
 /// Whether a person says yes; everything else is no.
 pub(crate) fn confirm(question: &str) -> bool {
+    forget_typed();
     let answer = ask(&format!("{question} [y/N]"));
     answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes"))
 }

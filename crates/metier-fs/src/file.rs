@@ -239,6 +239,40 @@ fn usual_form(text: &str) -> Option<&str> {
     (is_drive && usual.len() <= LONGEST && usual.split('\\').all(kept)).then_some(usual)
 }
 
+/// When something in a tree was last modified, before `now`: files, links and folders, of which at most
+/// `most` are looked at; whether that was all of them. A time that is yet to come tells nothing.
+pub fn last_modified(tree: &Path, now: SystemTime, most: usize) -> (Option<SystemTime>, bool) {
+    let (mut last, mut seen, mut whole) = (None, 0, true);
+    let mut open = vec![tree.to_owned()];
+    while let Some(path) = open.pop() {
+        seen += 1;
+        let Ok(about) = fs::symlink_metadata(&path) else {
+            whole = false;
+            continue;
+        };
+        last = last.max(about.modified().ok().filter(|at| *at <= now));
+        if !about.is_dir() {
+            continue;
+        }
+        match fs::read_dir(&path) {
+            Ok(entries) => {
+                for entry in entries {
+                    if seen + open.len() >= most {
+                        whole = false;
+                        break;
+                    }
+                    match entry {
+                        Ok(entry) => open.push(entry.path()),
+                        Err(_) => whole = false,
+                    }
+                }
+            }
+            Err(_) => whole = false,
+        }
+    }
+    (last, whole)
+}
+
 /// When `path` was last modified.
 pub fn modified(path: &Path) -> io::Result<SystemTime> {
     fs::metadata(path)?.modified()

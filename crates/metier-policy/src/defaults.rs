@@ -5,7 +5,7 @@
 //! | low | `load_skill` | allow |
 //! | low | `read_file`, `list_dir`, `grep` | allow in the workspace and in loaded skills, else ask |
 //! | medium | `run_script` | ask |
-//! | high | `script_network` | deny until a rule of the user's is about the script |
+//! | high | `script_network` | deny until a rule of the user's names it and matches the script |
 //! | high | the rest, foreign tools too | deny until a rule of the user's is about the tool, then ask |
 //!
 //! What a running script asks for is never allowed by default.

@@ -175,7 +175,7 @@ impl Policy {
         let mut granted = false;
         let mut verdicts: Vec<Verdict> = answers
             .map(|answer| {
-                granted |= answer.source().grants();
+                granted |= answer.grants();
                 let rule = answer.winner();
                 Verdict {
                     layer: answer.source().into(),

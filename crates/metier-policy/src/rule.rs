@@ -92,6 +92,8 @@ pub(crate) struct Answer<'a> {
     layer: &'a Layer,
     winner: usize,
     losers: Vec<usize>,
+    /// Whether it stands in place of the built-in default.
+    grants: bool,
 }
 
 /// Whether the rules that matched and lost are wanted too.
@@ -164,20 +166,26 @@ impl Layer {
         let mut winner = found.next()?;
         let mut others: Vec<usize> =
             if losers == Losers::Named { found.collect() } else { Vec::new() };
-        if *permission == Permission::ScriptNetwork && self.source.grants() {
-            let counts = self.naming(permission, spelled, winner)?;
-            if counts != winner {
-                others.retain(|at| *at != counts);
-                others.insert(0, winner);
-                winner = counts;
+        let mut grants = self.source.grants();
+        if grants && *permission == Permission::ScriptNetwork {
+            match self.naming(permission, spelled, winner) {
+                Some(counts) if counts != winner => {
+                    others.retain(|at| *at != counts);
+                    others.insert(0, winner);
+                    winner = counts;
+                }
+                Some(_) => {}
+                // It names no tool: it opens nothing here, and may ask about what another layer opens.
+                None if self.rules[winner].placed.rule.effect == Effect::Allow => return None,
+                None => grants = false,
             }
         }
         let losers = if losers == Losers::Named { others } else { Vec::new() };
-        Some(Answer { layer: self, winner, losers })
+        Some(Answer { layer: self, winner, losers, grants })
     }
 
     /// Of a rule for all tools and one that names this tool, the stricter: `*` can refuse and can ask
-    /// about what was opened by name, and opens nothing itself.
+    /// about what was opened by name, and opens nothing itself. Nothing where no rule names it.
     fn naming(
         &self,
         permission: &Permission,
@@ -233,6 +241,10 @@ impl Answer<'_> {
 
     pub(crate) fn source(&self) -> RuleSource {
         self.layer.source
+    }
+
+    pub(crate) fn grants(&self) -> bool {
+        self.grants
     }
 
     pub(crate) fn winner(&self) -> RuleAt {

@@ -130,18 +130,26 @@ pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSki
     Ok(ActingSkill::new(entry.id(), digest).with_standing(standing(entry, digest, trusted)))
 }
 
+/// The skill as its name alone tells, for a decision that does not look at its content.
+pub fn named_skill(entry: &Entry) -> LoadedSkill {
+    let tools = entry.skill.controls.allowed_tools.as_ref();
+    let on_disk = entry.source != Source::Builtin;
+    LoadedSkill {
+        id: entry.id(),
+        dir: on_disk.then(|| absolute(&real_path(&entry.path)).ok()).flatten(),
+        ceiling: tools.map(Ceiling::from_allowed_tools),
+        trusted: false,
+    }
+}
+
 /// The skill as a run that has loaded it knows it. Its content is looked at only where trust in it
 /// can approve something.
 pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) -> LoadedSkill {
-    let tools = entry.skill.controls.allowed_tools.as_ref();
-    let on_disk = entry.source != Source::Builtin;
     let counts = policy.preapproval() == Preapproval::TrustedSkills;
     let is_trusted = |skill: ActingSkill| skill.standing == Standing::Trusted;
     LoadedSkill {
         trusted: counts && acting_skill(entry, trusted).is_ok_and(is_trusted),
-        id: entry.id(),
-        dir: on_disk.then(|| absolute(&real_path(&entry.path)).ok()).flatten(),
-        ceiling: tools.map(Ceiling::from_allowed_tools),
+        ..named_skill(entry)
     }
 }
 

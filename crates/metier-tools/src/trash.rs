@@ -33,6 +33,16 @@ pub struct Trashed {
     pub bytes: u64,
 }
 
+/// What stands beside a deleted file.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    #[serde(flatten)]
+    trashed: Trashed,
+    /// The real path of the workspace that it was deleted from: it goes back nowhere else.
+    #[serde(default)]
+    workspace: Option<String>,
+}
+
 impl Trash {
     /// Keeps deleted files in `folder`, which is made when the first one comes.
     pub const fn new(folder: PathBuf) -> Self {
@@ -45,7 +55,7 @@ impl Trash {
         let reference = self.free_reference();
         // Written first: a file without a record could not be brought back.
         let mut trashed = Trashed { reference, path: path.clone(), bytes: 0 };
-        self.write_record(&trashed)?;
+        self.write_record(root, &trashed)?;
         match root.move_out(path, &self.folder, &trashed.reference) {
             Ok(bytes) => trashed.bytes = bytes,
             Err(error) => {
@@ -53,13 +63,19 @@ impl Trash {
                 return Err(told(&error));
             }
         }
-        self.write_record(&trashed)?;
+        self.write_record(root, &trashed)?;
         Ok(trashed)
     }
 
     /// Brings a deleted file back to where it was, if nothing stands there.
     pub fn restore(&self, root: &WorkRoot, reference: &str) -> Result<Trashed, ToolFailure> {
-        let trashed = self.find(reference)?;
+        let Record { trashed, workspace } = self.find(reference)?;
+        // Reached through a link, this may be what a run in another workspace deleted.
+        if workspace.is_none_or(|known| Some(known) != real_root(root)) {
+            let told = format!("`{}` was deleted from another workspace", shown(reference));
+            return Err(ToolFailure::new(FailureCode::NotAllowed, told)
+                .with_help("bring it back in the workspace that it was deleted from"));
+        }
         root.move_in(&trashed.path, &self.folder, &trashed.reference)
             .map_err(|error| ToolFailure::work(trashed.path.as_str(), &error))?;
         let _ = metier_fs::remove_file(&self.record(reference));
@@ -70,10 +86,10 @@ impl Trash {
     pub fn list(&self) -> Vec<Trashed> {
         let names = metier_fs::read_dir_names(&self.folder).unwrap_or_default();
         let references = names.iter().filter_map(|name| name.strip_suffix(".json"));
-        references.filter_map(|reference| self.find(reference).ok()).collect()
+        references.filter_map(|reference| Some(self.find(reference).ok()?.trashed)).collect()
     }
 
-    fn find(&self, reference: &str) -> Result<Trashed, ToolFailure> {
+    fn find(&self, reference: &str) -> Result<Record, ToolFailure> {
         let missing = || {
             let told = format!("there is no deleted file `{}`", shown(reference));
             ToolFailure::new(FailureCode::NotFound, told)
@@ -82,10 +98,10 @@ impl Trash {
             return Err(missing());
         }
         let bytes = metier_fs::read_bounded(&self.record(reference), RECORD_BYTES);
-        let trashed: Trashed =
+        let record: Record =
             bytes.ok().and_then(|b| serde_json::from_slice(&b).ok()).ok_or_else(missing)?;
         let there = metier_fs::entry_kind(&self.folder.join(reference)).is_some();
-        if there && trashed.reference == reference { Ok(trashed) } else { Err(missing()) }
+        if there && record.trashed.reference == reference { Ok(record) } else { Err(missing()) }
     }
 
     fn free_reference(&self) -> String {
@@ -103,13 +119,19 @@ impl Trash {
         self.folder.join(format!("{reference}.json"))
     }
 
-    fn write_record(&self, trashed: &Trashed) -> Result<(), ToolFailure> {
-        let text = serde_json::to_vec(trashed).unwrap_or_default();
-        metier_fs::write_atomic(&self.record(&trashed.reference), &text).map_err(|error| {
+    fn write_record(&self, root: &WorkRoot, trashed: &Trashed) -> Result<(), ToolFailure> {
+        let file = self.record(&trashed.reference);
+        let record = Record { trashed: trashed.clone(), workspace: real_root(root) };
+        let text = serde_json::to_vec(&record).unwrap_or_default();
+        metier_fs::write_atomic(&file, &text).map_err(|error| {
             let told = format!("the trash cannot be written: {error}");
             ToolFailure::new(FailureCode::IoError, told)
         })
     }
+}
+
+fn real_root(root: &WorkRoot) -> Option<String> {
+    metier_fs::canonical(root.path()).ok().map(|path| path.to_string_lossy().into_owned())
 }
 
 /// Whether a text has the form of a reference.

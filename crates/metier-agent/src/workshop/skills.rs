@@ -9,7 +9,7 @@ use metier_loader::{
 use metier_policy::{Effect, Memory, Permission, Request, Situation, Subject};
 use metier_registry::Entry;
 use metier_tools::LoadGate;
-use metier_tools::ground::{content_digest, loaded_skill};
+use metier_tools::ground::{content_digest, named_skill};
 use metier_tools::shelf::{file_names, open_files};
 use serde_json::json;
 
@@ -141,7 +141,7 @@ fn guarded(
         Ok(entry) => entry,
         Err(outcome) => return Judged::impossible(*outcome),
     };
-    let own = [loaded_skill(&entry, &shop.policy, &shop.trusted)];
+    let own = [named_skill(&entry)];
     let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
     let by_name = by_name.by(invoker(by));
     let nothing = Memory::default();

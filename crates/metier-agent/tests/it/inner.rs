@@ -64,12 +64,12 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
 fn a_subagent_has_the_time_that_is_left() {
     const LIMIT: u64 = 60_000;
     let runs = tempfile::tempdir().expect("dir");
-    let model = two(json!([answer("found it")]));
+    let model = Slow(two(json!([answer("found it")])));
     let hands = FakeHands::default();
     let agent =
         Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
-    let mut setup = setup(&model.outer);
+    let mut setup = setup(&model.0.outer);
     setup.limits.wall_ms = Some(LIMIT);
     agent.run(&folder, setup).expect("runs");
     let (records, _) = folder.events().expect("reads");
@@ -78,6 +78,21 @@ fn a_subagent_has_the_time_that_is_left() {
     let inner = &runs_in(&folder.path().join("inner"))[0];
     let left = inner.setup().expect("reads").limits.wall_ms.expect("a limit");
     assert_eq!(left, LIMIT - begun.elapsed_ms, "what the loop outside has spent is spent");
+    assert!(left + 20 <= LIMIT, "which was something: {left}");
+}
+
+/// Takes its time to decide.
+struct Slow(Two);
+
+impl Model for Slow {
+    fn info(&self) -> ModelInfo {
+        self.0.info()
+    }
+
+    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
+        std::thread::sleep(std::time::Duration::from_millis(25));
+        self.0.reply(turn, sink, stop)
+    }
 }
 
 fn two(inner: serde_json::Value) -> Two {

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::prompt;
+
 /// How often the wish to stop is looked at.
 const LOOK: Duration = Duration::from_millis(25);
 
@@ -36,11 +38,7 @@ struct Reader {
 impl Typed {
     /// Forgets what was typed before: it was no answer to a question that had not been asked.
     pub(crate) fn forget(&self) {
-        #[cfg(unix)]
-        {
-            // Where this is no terminal, nothing was typed.
-            let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
-        }
+        prompt::forget_typed();
         if let Some(reader) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             while let Ok(Ok(Some(_))) = reader.lines.try_recv() {
                 reader.is_waiting = false;

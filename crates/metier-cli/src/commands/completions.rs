@@ -33,6 +33,9 @@ pub(crate) fn run(args: &CompletionsArgs) -> Box<dyn Output> {
 /// The program without the commands that are not for people: a shell would offer them too.
 fn visible(whole: &Command) -> Command {
     let mut shown = Command::new("metier").args(whole.get_arguments().cloned());
+    if let Some(version) = whole.get_version() {
+        shown = shown.version(version.to_owned());
+    }
     for command in whole.get_subcommands().filter(|command| !command.is_hide_set()) {
         shown = shown.subcommand(command.clone());
     }

@@ -84,10 +84,11 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<Box<dyn Outpu
     let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
     let leave = ScriptLeave::explain(&guard.policy, request, &situation);
     let (request, mut decision) = (leave.request().clone(), leave.decision().clone());
-    let network = leave.network_decision().cloned();
+    let network = leave.network_decision().filter(|_| decision.effect > Effect::Deny).cloned();
     if let Some(network) = network.as_ref().filter(|it| it.effect < decision.effect) {
         // One question is asked about both.
         (decision.effect, decision.reason) = (network.effect, network.reason.clone());
+        decision.lifted = None;
     }
     let meant = match &request.permission {
         Permission::Other(_) => {

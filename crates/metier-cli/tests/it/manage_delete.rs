@@ -7,7 +7,7 @@ use std::path::Path;
 use metier_testkit::{Output, TestHome};
 use serde_json::json;
 
-use crate::support::{METIER, document, files_below, json, keys, run, run_on_terminal, shown};
+use crate::support::{METIER, answer_on_terminal, document, files_below, json, keys, run, shown};
 
 /// What was printed, without ids and times.
 fn told(home: &TestHome, output: &Output) -> String {
@@ -118,12 +118,14 @@ fn without_a_terminal_and_without_a_word_nothing_is_deleted() {
 fn on_a_terminal_a_person_is_asked_and_only_yes_is_yes() {
     let home = with_skill();
     for answer in ["n\n", "\n", "maybe\n"] {
-        let Some(output) = run_on_terminal(&home, &["delete", "pdf"], answer) else { return };
+        let Some(output) = answer_on_terminal(&home, &["delete", "pdf"], "[y/N]", answer) else {
+            return;
+        };
         assert_eq!(output.code, 3, "{output:?}");
         assert!(output.stdout.contains("nothing was deleted"), "{output:?}");
         assert!(home.home().join(".claude/skills/pdf/SKILL.md").exists());
     }
-    let output = run_on_terminal(&home, &["delete", "pdf"], "y\n").expect("a terminal");
+    let output = answer_on_terminal(&home, &["delete", "pdf"], "[y/N]", "y\n").expect("a terminal");
     assert_eq!(output.code, 0, "{output:?}");
     let asked = home.scrub(&output.stdout);
     for shown in ["[T]/home/.claude/skills/pdf", "2 files", "scripts/fill.py", "[y/N]"] {
@@ -327,7 +329,7 @@ fn where_the_root_is_a_link_the_real_path_is_shown_before_and_after() {
     error: deleting user:pdf needs your word: [T]/home/.agent/skills/pdf, which is [T]/repo/skills/pdf (1 file, 62 B)
     help: `metier delete --yes user:pdf` does it; a backup is kept
     ");
-    if let Some(asked) = run_on_terminal(&home, &["delete", "pdf"], "n\n") {
+    if let Some(asked) = answer_on_terminal(&home, &["delete", "pdf"], "[y/N]", "n\n") {
         let text = home.scrub(&asked.stdout);
         assert!(text.contains("[T]/repo/skills/pdf"), "{text}");
     }

@@ -188,6 +188,29 @@ fn limits_are_tightened_never_loosened_and_preferences_are_refused() {
 }
 
 #[test]
+fn a_rule_for_all_tools_asks_about_the_network_that_somebody_else_opened() {
+    let home = TestHome::new();
+    home.skill("home/.agents/skills/net", "net", "Calls.");
+    home.write("home/.agents/skills/net/scripts/x.sh", "echo x\n");
+    let request = ["script_network", "scripts/x.sh", "--skill", "net"];
+    let named = ("script_network", "*", "allow");
+    let [all_ask, all_allow] = [("*", "*", "ask"), ("*", "*", "allow")];
+    for (managed, user, expected) in [
+        (&[named][..], &[][..], "allow"),
+        (&[all_ask], &[named], "ask"),
+        (&[named], &[all_ask], "ask"),
+        (&[all_allow], &[named], "allow"),
+        (&[all_allow], &[all_allow], "deny"),
+        (&[all_ask], &[all_ask], "deny"),
+        (&[("*", "*", "deny")], &[named], "deny"),
+    ] {
+        rules(&home, "managed.json", managed);
+        rules(&home, "home/.agent/config.json", user);
+        assert_eq!(effect(&home, &request), expected, "{managed:?} {user:?}");
+    }
+}
+
+#[test]
 fn a_run_cannot_write_the_file() {
     let home = TestHome::new();
     home.write("project/rules/managed.json", "{}");

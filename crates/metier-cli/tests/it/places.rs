@@ -255,3 +255,15 @@ fn in_the_home_directory_the_users_file_is_not_also_the_projects() {
         }
     }
 }
+
+#[test]
+fn a_configuration_behind_a_link_that_leads_nowhere_is_refused_from_everywhere_below() {
+    let home = TestHome::new();
+    std::fs::create_dir_all(home.project().join("deep/er")).expect("directories");
+    std::os::unix::fs::symlink("nowhere", home.project().join(".agent")).expect("a link");
+    for dir in ["project", "project/deep", "project/deep/er"] {
+        let output = run_in(&home, dir, &["list"]);
+        assert_eq!(output.code, 1, "{dir}: {output:?}");
+        assert!(output.stderr.contains(".agent/config.json cannot be read"), "{dir}: {output:?}");
+    }
+}

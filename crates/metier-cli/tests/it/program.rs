@@ -160,6 +160,10 @@ fn every_shell_has_a_completion_script() {
         for command in commands(&home) {
             assert!(script.stdout.contains(&command), "{shell}: {command}");
         }
+        assert!(script.stdout.contains("version"), "{shell}");
+        for hidden in ["__gen", "__sandbox"] {
+            assert!(!script.stdout.contains(hidden), "{shell}: {hidden} is not for people");
+        }
         let inside = run(&home, &["completions", shell, "--json"]).json();
         assert_eq!(inside, json!({ "script": script.stdout }));
     }

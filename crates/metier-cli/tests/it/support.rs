@@ -60,6 +60,16 @@ pub(crate) fn run_unprivileged(home: &TestHome, args: &[&str]) -> Option<Output>
 
 /// Runs the binary on a terminal of its own, where somebody types `typed`. Both streams are one.
 pub(crate) fn run_on_terminal(home: &TestHome, args: &[&str], typed: &str) -> Option<Output> {
+    answer_on_terminal(home, args, "", typed)
+}
+
+/// The same for somebody who types when `question` stands there.
+pub(crate) fn answer_on_terminal(
+    home: &TestHome,
+    args: &[&str],
+    question: &str,
+    typed: &str,
+) -> Option<Output> {
     let quoted = |arg: &&str| format!("'{}'", arg.replace('\'', "'\\''"));
     let line: Vec<String> = std::iter::once(&METIER).chain(args).map(quoted).collect();
     let mut command = home.command("script");
@@ -70,11 +80,20 @@ pub(crate) fn run_on_terminal(home: &TestHome, args: &[&str], typed: &str) -> Op
         return None;
     };
     let mut stdin = child.stdin.take().expect("piped");
+    let mut screen = child.stdout.take().expect("piped");
+    let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&seen).contains(question) {
+        match screen.read(&mut piece).expect("reads") {
+            0 => break,
+            count => seen.extend_from_slice(&piece[..count]),
+        }
+    }
     stdin.write_all(typed.as_bytes()).expect("types");
+    screen.read_to_end(&mut seen).expect("reads");
     let output = child.wait_with_output().expect("ends");
     drop(stdin);
     Some(Output {
-        stdout: String::from_utf8_lossy(&output.stdout).replace('\r', ""),
+        stdout: String::from_utf8_lossy(&seen).replace('\r', ""),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         code: output.status.code().unwrap_or(-1),
     })

@@ -4,13 +4,16 @@
 //! Only what is surely a run's is removed, and no link is followed. What is kept at the end of a run
 //! is for `script` and `run_command` to say.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use metier_fs::{Dir, EntryKind, Links, TreeLimits, entry_kind, list_files, remove_tree};
+use metier_fs::{Dir, EntryKind, Links, entry_kind, remove_tree};
 
 /// How long a folder that was kept stays: the whole output of a run and the files that it left.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
+
+/// Files and folders of a kept one that are looked at.
+const MOST_LOOKED_AT: usize = 100_000;
 
 /// All that is in a folder that was kept. With anything else in it, it is more than that.
 const KEPT: &[(&str, EntryKind)] =
@@ -61,22 +64,10 @@ fn is_kept(runs: &Path, name: &str) -> bool {
     !found.truncated && !found.names.is_empty() && found.names.iter().all(is_known)
 }
 
-/// Whether nothing in a folder was changed for so long. A time that is yet to come is not long ago,
-/// and what cannot be looked at may be new.
+/// Whether nothing in a folder was changed for so long. One that cannot be looked through goes too,
+/// but much later: a script must not be able to stay for ever.
 fn is_old(dir: &Path, now: SystemTime) -> bool {
-    let Ok((files, truncated)) = list_files(dir, TreeLimits::default()) else { return false };
-    let old = |path: &Path| {
-        let changed = metier_fs::modified(path).ok();
-        changed.and_then(|at| now.duration_since(at).ok()).is_some_and(|age| age > KEPT_FOR)
-    };
-    // The time of a link is that of something else.
-    let inside = files.iter().filter(|file| !file.link).map(|file| dir.join(&file.path));
-    let mut folders: Vec<PathBuf> = vec![dir.to_owned()];
-    for path in inside.clone() {
-        let above = path.ancestors().skip(1).take_while(|above| *above != dir);
-        folders.extend(above.map(Path::to_owned));
-    }
-    !truncated
-        && folders.iter().all(|folder| old(folder))
-        && inside.into_iter().all(|path| old(&path))
+    let (last, whole) = metier_fs::last_modified(dir, now, MOST_LOOKED_AT);
+    let age = last.and_then(|at| now.duration_since(at).ok()).unwrap_or_default();
+    age > if whole { KEPT_FOR } else { KEPT_FOR * 12 }
 }

@@ -29,6 +29,15 @@ fn set_age(dir: &Path, age: Duration) {
     File::open(dir).and_then(|dir| dir.set_modified(SystemTime::now() - age)).expect("a time");
 }
 
+/// The time of a link itself.
+fn set_age_of_link(link: &Path, age: Duration) {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
+    let since = (SystemTime::now() - age).duration_since(SystemTime::UNIX_EPOCH).expect("a time");
+    let time = Timespec { tv_sec: since.as_secs().cast_signed(), tv_nsec: 0 };
+    let times = Timestamps { last_access: time, last_modification: time };
+    utimensat(CWD, link, &times, AtFlags::SYMLINK_NOFOLLOW).expect("a time");
+}
+
 #[test]
 fn what_was_kept_goes_when_its_time_is_over() {
     let dir = tempfile::tempdir().expect("dir");
@@ -41,18 +50,21 @@ fn what_was_kept_goes_when_its_time_is_over() {
     assert!(!runs.join("1-10").exists());
     assert!(!runs.join("2-10").exists());
     assert!(runs.join("3-10/outputs/file").exists());
-    let future = SystemTime::now() + old;
-    File::open(runs.join("3-10")).and_then(|dir| dir.set_modified(future)).expect("a time");
-    sweep(runs);
-    assert!(runs.join("3-10/outputs/file").exists());
     sweep(&runs.join("none"));
     // What somebody put there yesterday is as young as that, however old its folder is.
     folder(runs, "4-10", &["stdout", "outputs/theirs"], old);
     folder(runs, "5-10", &["stdout", "outputs/deep/theirs"], old);
+    folder(runs, "6-10", &["stdout", "outputs/node_modules/x/theirs"], old);
     set_age(&runs.join("4-10/outputs/theirs"), HOUR);
     set_age(&runs.join("5-10/outputs/deep"), HOUR);
+    set_age(&runs.join("6-10/outputs/node_modules/x/theirs"), HOUR);
+    // Nor does it help a script to write of times that are yet to come.
+    folder(runs, "7-10", &["stdout", "outputs/timeless"], old);
+    let file = File::open(runs.join("7-10/outputs/timeless"));
+    file.and_then(|file| file.set_modified(SystemTime::now() + old)).expect("a time");
     sweep(runs);
     assert!(runs.join("4-10/outputs/theirs").exists() && runs.join("5-10/stdout").exists());
+    assert!(runs.join("6-10/stdout").exists() && !runs.join("7-10").exists());
 }
 
 #[test]
@@ -96,6 +108,7 @@ fn what_may_be_something_else_stays_for_ever() {
     // In a folder of ours a link goes, and what it leads to stays.
     folder(&runs, "10-1", &["stdout", "outputs/file"], old);
     symlink(&real, runs.join("10-1/outputs/link")).expect("link");
+    set_age_of_link(&runs.join("10-1/outputs/link"), old);
     set_age(&runs.join("10-1/outputs"), old);
     sweep(&runs);
     assert!(!runs.join("10-1").exists());

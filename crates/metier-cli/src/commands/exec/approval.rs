@@ -78,6 +78,7 @@ pub(super) fn allowed(
     let (name, line) = (paint(BOLD, safe(&args.name)), paint(BOLD, safe(&line)));
     remark(&format!("{name} wants to run {line}{network}"));
     remark(&paint(DIM, safe(&because())));
+    prompt::forget_typed();
     let lifetime = loop {
         let answer = prompt::ask(
             "Run it? [y]es once, [a]lways and everywhere for this content of the skill (`a 8h`: for \

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use metier_agent::RunFolder;
 use metier_config::nearest;
-use metier_fs::{EntryKind, WorkRoot, canonical, entry_kind};
+use metier_fs::{EntryKind, WorkRoot, entry_kind};
 use metier_skill::WorkPath;
-use metier_tools::{ToolFailure, Trash, Trashed};
+use metier_tools::{FailureCode, ToolFailure, Trash, Trashed};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -66,7 +66,7 @@ struct Failed {
 }
 
 pub(super) fn run(run: &str, which: Which<'_>, context: &Context) -> Result<Box<dyn Output>> {
-    let deleted = Deleted::of(context.find_run(run)?, context)?;
+    let deleted = Deleted::of(context.find_run(run)?, context);
     match which {
         Which::List(name) => Ok(Box::new(deleted.listed(name))),
         Which::One(name) => {
@@ -92,22 +92,13 @@ pub(super) fn run(run: &str, which: Which<'_>, context: &Context) -> Result<Box<
 }
 
 impl Deleted {
-    fn of(run: RunFolder, context: &Context) -> Result<Self> {
+    fn of(run: RunFolder, context: &Context) -> Self {
         // `WORKSPACE/.agent/runs/RUN`: the place of its folder is the record of where a run worked.
         let workspace = run.path().ancestors().nth(3).map(Path::to_owned);
         let workspace = workspace.unwrap_or_else(|| context.workspace());
-        let folder = run.path().join("trash");
-        // A link on the way would lead to what another project's run deleted.
-        let below = folder.strip_prefix(&workspace).ok().map(Path::to_owned);
-        let own = canonical(&workspace).ok().zip(below).map(|(real, below)| real.join(below));
-        if canonical(&folder).is_ok_and(|real| Some(real) != own) {
-            let message = format!("{} is reached through a link", path_text(&folder));
-            return Err(CommandError::failed("linked-trash", message)
-                .help("run the command in the project whose run deleted the files"));
-        }
-        let trash = Trash::new(folder);
+        let trash = Trash::new(run.path().join("trash"));
         let files = trash.list();
-        Ok(Self { run, workspace, trash, files })
+        Self { run, workspace, trash, files }
     }
 
     fn open(&self) -> Result<WorkRoot> {
@@ -173,6 +164,10 @@ impl Deleted {
             }
             Some((at, false)) => told("already-exists", format!("{} is no folder", path_text(&at)))
                 .help(format!("move it away first, so that the folder can be made again; {kept}")),
+            None if failure.code == FailureCode::NotAllowed => {
+                told(failure.code.as_str(), safe(&failure.message).into_owned())
+                    .help(safe(&failure.help).into_owned())
+            }
             None => told(failure.code.as_str(), safe(&failure.message).into_owned())
                 .help(format!("check the permissions and the free space there; {kept}")),
         }
