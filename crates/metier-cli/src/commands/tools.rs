@@ -63,11 +63,14 @@ pub(crate) fn run(args: &ToolsArgs, context: &Context) -> Result<Box<dyn Output>
     let mut tools = Vec::new();
     for permission in Permission::ours() {
         let subjects = match &permission {
-            Permission::ReadFile
-            | Permission::ListDir
-            | Permission::Grep
-            | Permission::WriteFile
-            | Permission::DeleteFile => vec![Subject::Path(workspace.clone())],
+            Permission::ReadFile | Permission::ListDir | Permission::Grep => {
+                vec![Subject::Path(workspace.clone())]
+            }
+            // A plain file in it: no tool changes the workspace itself.
+            Permission::WriteFile | Permission::DeleteFile => {
+                let file = absolute(&context.workspace().join("file"));
+                vec![Subject::Path(file.map_err(|error| unusable(&error))?)]
+            }
             Permission::LoadSkill => {
                 entry.map(|entry| Subject::Skill(entry.id())).into_iter().collect()
             }

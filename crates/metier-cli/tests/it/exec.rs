@@ -485,3 +485,24 @@ fn mistakes_are_told() {
     let output = run(&home, &["exec", "--yes", "work", "scripts/odd"]);
     assert!(output.stderr.contains("nothing says what runs"), "{}", shown(&home, &output));
 }
+
+#[test]
+fn the_list_of_tools_tells_of_a_plain_file_what_the_rules_say() {
+    let home = TestHome::new();
+    let of = |home: &TestHome, tool: &str| {
+        let list = json(home, &["tools", "--json"]);
+        let rows = list["tools"].as_array().expect("tools").clone();
+        let row = rows.into_iter().find(|row| row["name"] == tool).expect("a row");
+        (row["effect"].clone(), row["reason"].as_str().expect("a reason").to_owned())
+    };
+    for tool in ["write_file", "delete_file"] {
+        let (effect, reason) = of(&home, tool);
+        assert_eq!(effect, "deny");
+        assert!(reason.contains("is off until a rule of yours is about it"), "{tool}: {reason}");
+        let rule = format!(
+            r#"{{"permissions": [{{"permission": "{tool}", "pattern": "*", "effect": "allow"}}]}}"#
+        );
+        home.write("home/.agent/config.json", rule);
+        assert_eq!(of(&home, tool).0, "allow", "{tool}");
+    }
+}
