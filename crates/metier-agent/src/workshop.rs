@@ -185,8 +185,8 @@ fn invoker(by: By) -> Invoker {
 fn judged(decision: &Decision, request: &Request, ready: crate::hands::Ready) -> Judged {
     let verdict = decision.effect.into();
     let reason = decision.sentences().join("; ");
-    let asked = Asked { request: request.clone(), decision: decision.clone() };
-    let asked = (verdict == Verdict::Ask).then(|| Box::new(asked));
+    let asked = (verdict == Verdict::Ask)
+        .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }));
     Judged { verdict, reason, request: Some(request.digest()), asked, ready }
 }
 

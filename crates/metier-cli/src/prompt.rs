@@ -4,6 +4,9 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use metier_policy::Lifetime;
+
+use crate::render::duration;
 use crate::render::style::{BOLD, paint};
 
 /// Whether there is a person to ask: both ends are a terminal, and no program waits for JSON.
@@ -28,6 +31,30 @@ pub(crate) fn ask(question: &str) -> Option<String> {
     io::stdin().lock().read_line(&mut line).ok()?;
     let answer = line.trim();
     (!answer.is_empty()).then(|| answer.to_owned())
+}
+
+/// A yes to a question about leave.
+pub(crate) enum Leave {
+    /// This time.
+    Once,
+    /// And it is remembered for so long.
+    Always(Lifetime),
+    /// The same, for what is no time: see [`duration::EXPECTED`].
+    NoTime,
+}
+
+/// What somebody typed, if it is a yes: `y`, `a`, `a 8h`.
+pub(crate) fn leave(typed: &str) -> Option<Leave> {
+    let lower = typed.to_lowercase();
+    let (word, time) = lower.split_once(' ').unwrap_or((&lower, ""));
+    match (word, time.trim()) {
+        ("y" | "yes", "") => Some(Leave::Once),
+        ("a" | "always", "") => Some(Leave::Always(Lifetime::Unlimited)),
+        ("a" | "always", time) => Some(
+            duration::seconds(time).map_or(Leave::NoTime, |s| Leave::Always(Lifetime::Seconds(s))),
+        ),
+        _ => None,
+    }
 }
 
 /// Whether a person says yes; everything else is no.

@@ -96,6 +96,15 @@ pub enum Outcome {
     NobodyListens,
 }
 
+impl From<Lifetime> for Answer {
+    fn from(lifetime: Lifetime) -> Self {
+        match lifetime {
+            Lifetime::Unlimited => Self::Always,
+            Lifetime::Seconds(seconds) => Self::AlwaysFor(seconds),
+        }
+    }
+}
+
 impl Answer {
     /// How long it is to be remembered; nothing where it is not.
     pub const fn lifetime(&self) -> Option<Lifetime> {

@@ -12,6 +12,7 @@ use metier_policy::{Answer, Ask, AskEvent, Asks, Listener};
 use super::diff;
 use super::typed::{Line, Typed};
 use super::watch::Watcher;
+use crate::prompt::{self, Leave};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{duration, safe};
 
@@ -69,21 +70,16 @@ impl Terminal<'_> {
                 Ok(answer) => answer,
                 Err(ended) => return ended,
             };
-            let lower = answer.to_lowercase();
-            let (word, rest) = lower.split_once(' ').unwrap_or((&lower, ""));
-            match (word, rest.trim()) {
-                ("y" | "yes", "") => return Asked::Answered(Answer::Once),
-                ("a" | "always", "") => return Asked::Answered(Answer::Always),
-                ("a" | "always", time) => match duration::seconds(time) {
-                    Some(seconds) => return Asked::Answered(Answer::AlwaysFor(seconds)),
-                    None => {
-                        let _ = writeln!(out, "  {}", duration::EXPECTED);
-                    }
-                },
-                ("e" | "explain", "") => {
+            match (prompt::leave(&answer), answer.to_lowercase().as_str()) {
+                (Some(Leave::Once), _) => return Asked::Answered(Answer::Once),
+                (Some(Leave::Always(lifetime)), _) => return Asked::Answered(lifetime.into()),
+                (Some(Leave::NoTime), _) => {
+                    let _ = writeln!(out, "  {}", duration::EXPECTED);
+                }
+                (None, "e" | "explain") => {
                     let _ = writeln!(out, "{}", explained(&about));
                 }
-                ("n" | "no", "") => {
+                (None, "n" | "no") => {
                     return match self.line("Words for the model (may be empty):", ask) {
                         Ok(words) => Asked::Answered(Answer::Reject(words)),
                         Err(ended) => ended,

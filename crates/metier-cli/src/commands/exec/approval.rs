@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use metier_policy::{Effect, Lifetime, Remembered, Scope};
+use metier_policy::{Effect, Remembered, Scope};
 use metier_sandbox::Network;
 use metier_skill::Digest;
 use metier_tools::ScriptLeave;
@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::guard::{not_kept, now};
 use crate::output::remark;
-use crate::prompt;
+use crate::prompt::{self, Leave};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{duration, safe};
 
@@ -84,16 +84,11 @@ pub(super) fn allowed(
             "Run it? [y]es once, [a]lways and everywhere for this content of the skill (`a 8h`: for \
              eight hours), [N]o",
         );
-        let answer = answer.unwrap_or_default().to_lowercase();
-        let (word, time) = answer.split_once(' ').unwrap_or((&answer, ""));
-        match (word, time.trim()) {
-            ("y" | "yes", "") => return Ok(Some("once")),
-            ("a" | "always", "") => break Lifetime::Unlimited,
-            ("a" | "always", time) => match duration::seconds(time) {
-                Some(seconds) => break Lifetime::Seconds(seconds),
-                None => remark(duration::EXPECTED),
-            },
-            _ => {
+        match prompt::leave(&answer.unwrap_or_default()) {
+            Some(Leave::Once) => return Ok(Some("once")),
+            Some(Leave::Always(lifetime)) => break lifetime,
+            Some(Leave::NoTime) => remark(duration::EXPECTED),
+            None => {
                 let mut error = CommandError::failed("rejected", "you said no");
                 error.exit = Exit::Denied;
                 return Err(error);
