@@ -18,6 +18,7 @@ mod flags;
 mod fuzz;
 mod generate;
 mod help;
+mod syntax;
 mod tidy;
 mod workspace;
 

@@ -4,9 +4,11 @@
 //! the tracked files (and new ones that git does not ignore), runs the checks and prints what they
 //! found as `path:line: message`. A warning is printed and does not fail.
 
+mod banned_words;
 mod changelog;
 mod cjk;
 mod finding;
+mod front_ends;
 mod headers;
 mod leftovers;
 mod levels;
@@ -14,12 +16,14 @@ mod lockfile;
 mod names;
 mod private;
 mod sizes;
+mod type_names;
 
 use std::fs;
 use std::process::Command;
 
 use anyhow::Result;
 
+use self::banned_words::Listing;
 use self::finding::{Finding, Severity};
 use crate::flags::Flags;
 use crate::workspace::{Outcome, Workspace, output};
@@ -40,27 +44,26 @@ const FILE_CHECKS: &[FileCheck] = &[
 
 /// Runs every check over the workspace.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
-    Flags::parse(args, &[], &[])?;
-    let files = listed_files(workspace)?;
-    let mut findings = missing_files(&files);
-    for path in &files {
-        // A file that git still lists but that is gone, or that is no text, has nothing to check.
-        let Ok(bytes) = fs::read(workspace.root.join(path)) else {
-            continue;
-        };
-        let Ok(text) = String::from_utf8(bytes) else {
-            continue;
-        };
-        findings.extend(FILE_CHECKS.iter().flat_map(|check| check(path, &text)));
+    let flags = Flags::parse(args, &["--words"], &[])?;
+    let listing = if flags.has("--words") { Listing::Places } else { Listing::Counts };
+    let paths = listed_files(workspace)?;
+    let files = texts(workspace, &paths);
+    let mut findings = missing_files(&paths);
+    for (path, text) in &files {
+        findings.extend(FILE_CHECKS.iter().flat_map(|check| check(path, text)));
     }
-    findings.extend(levels::check(&levels::members(&workspace.metadata()?)));
+    findings.extend(banned_words::check(&files, listing));
+    findings.extend(type_names::check(&files));
+    let members = levels::members(&workspace.metadata()?);
+    findings.extend(levels::check(&members));
+    findings.extend(front_ends::check(&members));
     findings.sort();
     for finding in &findings {
         println!("{finding}");
     }
     let errors = findings.iter().filter(|it| it.severity == Severity::Error).count();
     let warnings = findings.len() - errors;
-    println!("tidy: {} files, {errors} errors, {warnings} warnings", files.len());
+    println!("tidy: {} files, {errors} errors, {warnings} warnings", paths.len());
     Ok(if errors == 0 { Outcome::Passed } else { Outcome::Failed })
 }
 
@@ -76,6 +79,13 @@ fn listed_files(workspace: &Workspace) -> Result<Vec<String>> {
     files.sort();
     files.dedup();
     Ok(files)
+}
+
+/// Each file with its text. A file that git still lists but that is gone, or that is not text, has
+/// nothing to check.
+fn texts(workspace: &Workspace, paths: &[String]) -> Vec<(String, String)> {
+    let text = |path: &String| String::from_utf8(fs::read(workspace.root.join(path)).ok()?).ok();
+    paths.iter().filter_map(|path| Some((path.clone(), text(path)?))).collect()
 }
 
 fn missing_files(files: &[String]) -> Vec<Finding> {

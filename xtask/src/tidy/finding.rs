@@ -24,14 +24,19 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    /// A finding that fails.
-    pub(crate) fn error(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, severity: Severity::Error, message: message.into() }
+    /// A finding of this severity.
+    pub(crate) fn new(
+        severity: Severity,
+        path: &str,
+        line: usize,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { path: path.to_owned(), line, severity, message: message.into() }
     }
 
-    /// A finding that is only printed.
-    pub(crate) fn warning(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(path, line, message) }
+    /// A finding that fails.
+    pub(crate) fn error(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, path, line, message)
     }
 }
 
@@ -85,7 +90,7 @@ mod tests {
     fn a_finding_prints_path_line_and_message() {
         let error = Finding::error("a/b.rs", 3, "no");
         assert_eq!(error.to_string(), "a/b.rs:3: no");
-        let warning = Finding::warning("a/b.rs", 3, "hm");
+        let warning = Finding::new(Severity::Warning, "a/b.rs", 3, "hm");
         assert_eq!(warning.to_string(), "a/b.rs:3: warning: hm");
     }
 

@@ -11,11 +11,13 @@ use super::finding::Finding;
 const LEVELS: &[&[&str]] = &[
     &["metier-skill"],
     &["metier-policy", "metier-fs", "metier-model", "metier-config"],
-    &["metier-sandbox", "metier-registry", "metier-loader", "metier-pack"],
+    &["metier-sandbox", "metier-registry", "metier-loader"],
     &["metier-tools"],
-    &["metier-agent"],
-    &["metier-evals", "metier-serve"],
-    &["metier-cli", "metier"],
+    &["metier-agent", "metier-pack"],
+    &["metier"],
+    &["metier-evals"],
+    &["metier-serve"],
+    &["metier-cli"],
 ];
 
 /// Members that are shipped to nobody; nothing that is shipped may use them.
@@ -24,11 +26,11 @@ const OUTSIDE: &[&str] = &["metier-testkit", "xtask"];
 /// A member of the workspace and what its build needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Member {
-    name: String,
+    pub(super) name: String,
     /// The manifest, for the finding.
-    manifest: String,
+    pub(super) manifest: String,
     /// Normal and build dependencies; development ones are left out.
-    uses: Vec<String>,
+    pub(super) uses: Vec<String>,
 }
 
 /// The members in the output of `cargo metadata --no-deps`.
