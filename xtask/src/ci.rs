@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use crate::flags::{Flags, UsageError};
 use crate::workspace::{Outcome, Workspace, status};
-use crate::{deny, fuzz, generate, tidy};
+use crate::{deny, examples, fuzz, generate, tidy};
 
 struct Step {
     name: &'static str,
@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     Step { name: "fuzz", run: fuzz::check },
     Step { name: "tidy", run: |workspace| tidy::run(workspace, &[]) },
     Step { name: "gen", run: |workspace| generate::run(workspace, &["--check".to_owned()]) },
+    Step { name: "examples", run: examples::check },
     Step { name: "deny", run: |workspace| deny::run(workspace, &[]) },
 ];
 
@@ -50,7 +51,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     }
     println!("\nci:");
     for (name, result) in results {
-        println!("  {name:<7} {result}");
+        println!("  {name:<8} {result}");
     }
     Ok(outcome)
 }

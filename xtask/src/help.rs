@@ -49,7 +49,8 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --release         with the release profile
       --fresh           install everything again
   ci                  everything CI runs besides the tests, in order
-      --skip STEP       leave a step out (repeatable): fmt, clippy, doc, fuzz, tidy, gen, deny
+      --skip STEP       leave a step out (repeatable): fmt, clippy, doc, fuzz, tidy, gen,
+                        examples, deny
   help                this text
 
 Examples:
