@@ -19,6 +19,7 @@ use metier_agent::{
     Agent, Hands, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup, SkillCard, Status,
     Unheard, Yes,
 };
+use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted};
 use metier_skill::Digest;
 use serde_json::{Value, json};
@@ -123,7 +124,7 @@ fn main() {
                     hands: &hands,
                     approver: &Yes,
                     observer: &Unheard,
-                    stop: &|| false,
+                    cancel: &CancelToken::new(),
                 };
                 let state = agent.run(&folder, setup(&model));
                 // All of them stand at their end at once, so that nothing is given back before.

@@ -3,8 +3,7 @@
 //! The list is `metier-policy`'s [`Asks`]. Whoever wants to answer listens to it: a terminal, a web
 //! page, a program. A run never hangs on a question that nobody hears any more.
 
-use std::time::Duration;
-
+use metier_cancel::CancelToken;
 use metier_policy::{Asks, Outcome};
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
@@ -12,9 +11,6 @@ use serde::{Deserialize, Serialize};
 use crate::event::Answer;
 use crate::hands::{Approver, Question};
 use crate::op::Op;
-
-/// How often the wish to stop is looked at.
-const LOOK: Duration = Duration::from_millis(25);
 
 /// Asks everybody who listens.
 #[derive(Debug, Clone, Default)]
@@ -35,11 +31,7 @@ pub struct About {
 }
 
 impl Approver for Asking {
-    fn answer(
-        &self,
-        question: &Question<'_>,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> (Answer, String) {
+    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> (Answer, String) {
         let nobody = || (Answer::Nobody, "nobody".to_owned());
         let Some(asked) = question.asked else { return nobody() };
         let about = About {
@@ -49,16 +41,8 @@ impl Approver for Asking {
         };
         let about = serde_json::to_string(&about).unwrap_or_default();
         let waiter = self.asks.open(asked.request.clone(), asked.decision.clone(), about);
-        let outcome = loop {
-            if let Some(outcome) = waiter.look(LOOK) {
-                break outcome;
-            }
-            if stop() {
-                // Dropping the waiter withdraws the question everywhere.
-                return nobody();
-            }
-        };
-        match outcome {
+        // A run that is cancelled withdraws its question everywhere.
+        match waiter.wait(cancel) {
             Outcome::Answered { answer, by } => (answer.into(), by),
             Outcome::Withdrawn | Outcome::TimedOut | Outcome::NobodyListens => nobody(),
         }

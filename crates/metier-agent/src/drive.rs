@@ -1,10 +1,12 @@
 //! The driver: does what the step says, and writes everything down before it is shown or done.
 //!
 //! It holds no knowledge of its own about the run: state comes from events, effects from the step.
-//! Between two inputs it asks `stop`, so that a run ends cleanly when somebody wants it to.
+//! Between two inputs it looks at its token, so that a run ends cleanly; whatever blocks in between is
+//! woken by the same token.
 
 use std::sync::Arc;
 
+use metier_cancel::CancelToken;
 use metier_model::early::{Early, EarlyEvent};
 use metier_model::{Model, ModelErrorKind, StreamEvent};
 
@@ -95,8 +97,8 @@ pub struct Agent<'a> {
     pub approver: &'a dyn Approver,
     /// Hears what happens.
     pub observer: &'a dyn Observer,
-    /// Says whether the run should stop.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Ends the run, wherever it waits.
+    pub cancel: &'a CancelToken,
 }
 
 impl std::fmt::Debug for Agent<'_> {
@@ -195,7 +197,7 @@ impl Agent<'_> {
         loop {
             let input = match effect {
                 Effect::Stop => break,
-                _ if (self.stop)() => Event::CancelRequested {},
+                _ if self.cancel.is_cancelled() => Event::CancelRequested {},
                 Effect::CallModel => self.call_model(recorder, &state, &fixed, depth)?,
                 Effect::Judge(op_id, op) => {
                     answer = None;
@@ -206,7 +208,7 @@ impl Agent<'_> {
                             Event::ActionFinished { op_id, outcome }
                         }
                         // What is stopped now has not begun, and nothing says that it has.
-                        _ if (self.stop)() => Event::CancelRequested {},
+                        _ if self.cancel.is_cancelled() => Event::CancelRequested {},
                         said => {
                             let event = Event::PolicyDecided {
                                 op_id,
@@ -228,9 +230,9 @@ impl Agent<'_> {
                         .map_or(("", None), |(_, judged)| (judged.reason.as_str(), judged.request));
                     let asked = known.and_then(|(_, judged)| judged.asked.as_deref());
                     let question = Question { op: &op, reason, request, asked };
-                    let (given, by) = self.approver.answer(&question, self.stop);
+                    let (given, by) = self.approver.answer(&question, self.cancel);
                     answer = Some(given.clone());
-                    if (self.stop)() {
+                    if self.cancel.is_cancelled() {
                         Event::CancelRequested {}
                     } else {
                         Event::AskAnswered { op_id, answer: given, by }
@@ -276,7 +278,7 @@ impl Agent<'_> {
                 inner::delegate(self, recorder, state, op_id, op, depth)
             }
             // It had begun: whoever goes on is told that it was interrupted.
-            _ if outcome.code.as_deref() == Some("Cancelled") && (self.stop)() => {
+            _ if outcome.code.as_deref() == Some("Cancelled") && self.cancel.is_cancelled() => {
                 Ok(Event::CancelRequested {})
             }
             _ => Ok(Event::ActionFinished { op_id, outcome }),
@@ -288,7 +290,7 @@ impl Agent<'_> {
         output: &'d (dyn Fn(&str, &str) + Sync),
         answer: Option<&'d Answer>,
     ) -> Doing<'d> {
-        Doing { stop: self.stop, output, answer }
+        Doing { cancel: self.cancel, output, answer }
     }
 
     fn call_model(
@@ -326,7 +328,7 @@ impl Agent<'_> {
             }
             _ => {}
         };
-        let replied = self.model.reply(&turn, &mut sink, self.stop);
+        let replied = self.model.reply(&turn, &mut sink, self.cancel);
         if let Some(error) = unwritten {
             return Err(error);
         }

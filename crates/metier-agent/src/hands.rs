@@ -4,6 +4,7 @@
 //! models only through [`metier_model::Model`], so that its tests need no disk, no process and no
 //! network. The real hands are [`crate::Workshop`].
 
+use metier_cancel::CancelToken;
 use metier_policy::{Decision, Effect, Request};
 use metier_skill::Digest;
 
@@ -81,8 +82,8 @@ pub type Ready = Box<dyn FnOnce(&Doing<'_>) -> Outcome + Send>;
 
 /// What an operation gets while it is done.
 pub struct Doing<'d> {
-    /// Whether it should stop.
-    pub stop: &'d (dyn Fn() -> bool + Sync),
+    /// Ends it.
+    pub cancel: &'d CancelToken,
     /// Hears output as it comes: the stream's name and the text.
     pub output: &'d (dyn Fn(&str, &str) + Sync),
     /// The answer that let it pass, where one was needed.
@@ -132,10 +133,9 @@ pub struct Question<'q> {
 
 /// Somebody who answers.
 pub trait Approver: Send + Sync {
-    /// The answer, and who gave it. Ends as [`Answer::Nobody`] when `stop` says so, or when there is
-    /// nobody.
-    fn answer(&self, question: &Question<'_>, stop: &(dyn Fn() -> bool + Sync))
-    -> (Answer, String);
+    /// The answer, and who gave it. Ends as [`Answer::Nobody`] when `cancel` is cancelled, or when
+    /// there is nobody.
+    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> (Answer, String);
 }
 
 /// Nobody answers: a run stops at the first question.
@@ -143,7 +143,7 @@ pub trait Approver: Send + Sync {
 pub struct Nobody;
 
 impl Approver for Nobody {
-    fn answer(&self, _: &Question<'_>, _: &(dyn Fn() -> bool + Sync)) -> (Answer, String) {
+    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> (Answer, String) {
         (Answer::Nobody, "nobody".to_owned())
     }
 }
@@ -153,7 +153,7 @@ impl Approver for Nobody {
 pub struct Yes;
 
 impl Approver for Yes {
-    fn answer(&self, _: &Question<'_>, _: &(dyn Fn() -> bool + Sync)) -> (Answer, String) {
+    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> (Answer, String) {
         (Answer::Once, "yes".to_owned())
     }
 }

@@ -1,13 +1,13 @@
 //! What both adapters share: attempts, backoff, stepping down, cancelling, counting.
 //!
-//! A call works on a small runtime of its own in the caller's thread; the caller's wish to stop is
-//! looked at every few milliseconds, wherever it waits. When a call ends, its connection is dropped.
+//! A call works on a small runtime of its own in the caller's thread. The caller's token wakes that
+//! runtime wherever the call waits: for a name, a connection, the first byte, the next one, or the
+//! time of the next attempt. When a call ends, its connection is dropped.
 
-use std::future::Future;
 use std::sync::{Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_skill::estimate_tokens;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
@@ -20,7 +20,7 @@ use crate::gather::Said;
 use crate::http::{self, Outgoing};
 use crate::manner::{MOST_STEPS, Manner};
 use crate::model::{
-    ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, Stop, StreamEvent, Usage,
+    ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
 };
 use crate::reader::{Dialect, Reader};
 use crate::retry::{Chance, RetryPolicy};
@@ -32,8 +32,6 @@ use crate::{anthropic, openai, responses};
 pub(crate) const TOOL: &str = "decide";
 /// What it is for.
 pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
-/// How often the caller's wish to stop is looked at.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// What the system's part says besides, where nobody enforces the form of the reply.
 pub(crate) const fn reminder(manner: Manner) -> &'static str {
@@ -116,23 +114,23 @@ impl Adapter {
         &self,
         turn: &Turn,
         sink: Sink<'_>,
-        stop: Stop<'_>,
+        cancel: &CancelToken,
     ) -> Result<Reply, ModelError> {
         if tokio::runtime::Handle::try_current().is_ok() {
             let told = "a model is called from inside an asynchronous runtime; call it from a \
                         thread of its own";
             return Err(config(told));
         }
-        if stop() {
-            return Err(stopped());
+        if cancel.is_cancelled() {
+            return Err(cancelled());
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| config(format!("no runtime could be started: {error}")))?;
-        let done = runtime.block_on(until_stopped(stop, self.attempts(turn, sink)));
+        let done = runtime.block_on(cancel.run_until_cancelled(self.attempts(turn, sink)));
         // A lookup that hangs in the system must not hold up the caller.
         runtime.shutdown_background();
-        done
+        done.unwrap_or_else(|| Err(cancelled()))
     }
 
     async fn attempts(&self, turn: &Turn, sink: Sink<'_>) -> Result<Reply, ModelError> {
@@ -273,26 +271,6 @@ fn reply(
     Reply { text, finish, parts, usage, mode: manner.mode }
 }
 
-fn stopped() -> ModelError {
+fn cancelled() -> ModelError {
     ModelError::new(ModelErrorKind::Cancelled, "the call was stopped")
-}
-
-/// Waits for `work` until the caller stops it.
-async fn until_stopped<T>(
-    stop: Stop<'_>,
-    work: impl Future<Output = Result<T, ModelError>>,
-) -> Result<T, ModelError> {
-    let mut work = std::pin::pin!(work);
-    let mut look = tokio::time::interval(LOOK);
-    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    std::future::poll_fn(|context| {
-        // Looked at first: a stream that never pauses must not keep us from it.
-        while look.poll_tick(context).is_ready() {
-            if stop() {
-                return Poll::Ready(Err(stopped()));
-            }
-        }
-        work.as_mut().poll(context)
-    })
-    .await
 }

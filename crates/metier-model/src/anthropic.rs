@@ -1,12 +1,13 @@
 //! The adapter for Messages: Anthropic, and servers that speak its protocol.
 //! Requests and replies are made and read beside it, without a network; waiting is `adapter`'s.
 
+use metier_cancel::CancelToken;
 use reqwest::header::HeaderName;
 
 use crate::adapter::Adapter;
 use crate::endpoint::{Endpoint, address};
 use crate::manner::{LimitName, Manner};
-use crate::model::{Model, ModelError, ModelInfo, OutputMode, Reply, Sink, Stop};
+use crate::model::{Model, ModelError, ModelInfo, OutputMode, Reply, Sink};
 use crate::reader::Dialect;
 use crate::turn::Turn;
 
@@ -49,7 +50,12 @@ impl Model for Anthropic {
         self.0.info()
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
-        self.0.reply(turn, sink, stop)
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
+        self.0.reply(turn, sink, cancel)
     }
 }

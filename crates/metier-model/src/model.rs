@@ -1,18 +1,16 @@
 //! The seam to all models: one call, one reply, and why there was none.
 //!
 //! A model gives words; what they mean is `parse`'s business. Retrying what can be retried (429,
-//! 5xx, resets) is the adapter's; an error that comes out of here is final for this turn. `stop` is
-//! looked at all the time: when it says so, a call ends within a moment as `Cancelled`.
+//! 5xx, resets) is the adapter's; an error that comes out of here is final for this turn. The
+//! token ends a call wherever it waits, as `Cancelled`.
 
 use std::fmt;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use serde::{Deserialize, Serialize};
 
 use crate::turn::Turn;
-
-/// Says whether the call should end now.
-pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// Hears what happens while a reply is on its way.
 pub type Sink<'a> = &'a mut dyn FnMut(StreamEvent);
@@ -23,7 +21,8 @@ pub trait Model: Send + Sync {
     fn info(&self) -> ModelInfo;
 
     /// The reply to one turn.
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError>;
+    fn reply(&self, turn: &Turn, sink: Sink<'_>, cancel: &CancelToken)
+    -> Result<Reply, ModelError>;
 }
 
 /// Who a model is.

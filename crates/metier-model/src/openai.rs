@@ -1,12 +1,13 @@
 //! The adapter for `OpenAI` and every server that speaks its protocol: chat completions, or with
 //! `params.api = "responses"` the Responses.
 
+use metier_cancel::CancelToken;
 use reqwest::header::AUTHORIZATION;
 
 use crate::adapter::Adapter;
 use crate::endpoint::{Endpoint, address, config};
 use crate::manner::{LimitName, Manner};
-use crate::model::{Model, ModelError, ModelInfo, OutputMode, Reply, Sink, Stop};
+use crate::model::{Model, ModelError, ModelInfo, OutputMode, Reply, Sink};
 use crate::reader::Dialect;
 use crate::turn::Turn;
 
@@ -57,7 +58,12 @@ impl Model for OpenAi {
         self.0.info()
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
-        self.0.reply(turn, sink, stop)
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
+        self.0.reply(turn, sink, cancel)
     }
 }

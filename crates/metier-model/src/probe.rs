@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use metier_cancel::CancelToken;
 use serde::Serialize;
 
-use crate::model::{Model, ModelError, ModelInfo, OutputMode, Stop, StreamEvent, Usage};
+use crate::model::{Model, ModelError, ModelInfo, OutputMode, StreamEvent, Usage};
 use crate::parse::parse_reply;
 use crate::schema::{decision_schema, instructions};
 use crate::turn::{Turn, View};
@@ -37,7 +38,7 @@ pub struct Probe {
 const ROOM: u32 = 2048;
 
 /// Asks `model` for one small decision, in the same way as a run does.
-pub fn probe(model: &dyn Model, stop: Stop<'_>) -> Probe {
+pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
     let request = "This is a test of the connection. Answer with the word: ready";
     let turn = Turn {
         number: 1,
@@ -55,7 +56,7 @@ pub fn probe(model: &dyn Model, stop: Stop<'_>) -> Probe {
             notes.push(error.to_string());
         }
     };
-    let replied = model.reply(&turn, &mut sink, stop);
+    let replied = model.reply(&turn, &mut sink, cancel);
     let mut probe = Probe {
         info: model.info(),
         ok: false,

@@ -1,7 +1,9 @@
 //! A model that gives recorded replies again, by the number of the turn.
 //! It looks at nothing else; comparing what it is asked with what was asked is the caller's.
 
-use crate::model::{Model, ModelError, ModelErrorKind, ModelInfo, Reply, Sink, Stop, StreamEvent};
+use metier_cancel::CancelToken;
+
+use crate::model::{Model, ModelError, ModelErrorKind, ModelInfo, Reply, Sink, StreamEvent};
 use crate::turn::Turn;
 
 /// What a model replied once, turn by turn.
@@ -23,8 +25,13 @@ impl Model for Replay {
         ModelInfo { provider: "replay".to_owned(), name: self.name.clone(), window: None }
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
-        if stop() {
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
+        if cancel.is_cancelled() {
             return Err(ModelError::new(ModelErrorKind::Cancelled, "the call was stopped"));
         }
         let position = turn.number.checked_sub(1).and_then(|at| usize::try_from(at).ok());

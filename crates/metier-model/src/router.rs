@@ -30,10 +30,12 @@ mod things;
 
 use std::sync::Arc;
 
+use metier_cancel::CancelToken;
+
 use crate::action::{Action, Decision, SkillRef};
 use crate::model::{
-    Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, Stop,
-    StreamEvent, Usage,
+    Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent,
+    Usage,
 };
 use crate::plan::{Plan, PlanStep, PlanUpdate, StepStatus};
 use crate::turn::{LoadedText, OfferedSkill, Past, Turn, View};
@@ -130,8 +132,13 @@ impl Model for Router {
         ModelInfo { provider: "router".to_owned(), name: "offline".to_owned(), window: None }
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
-        if stop() {
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
+        if cancel.is_cancelled() {
             return Err(ModelError::new(ModelErrorKind::Cancelled, "stopped before it decided"));
         }
         let decision = self.decide(&turn.view);

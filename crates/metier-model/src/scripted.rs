@@ -9,20 +9,19 @@ mod script;
 
 use std::time::{Duration, Instant};
 
+use metier_cancel::CancelToken;
 use metier_skill::estimate_tokens;
 
 use crate::action::Decision;
 use crate::model::{
-    Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, Stop,
-    StreamEvent, Usage,
+    Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent,
+    Usage,
 };
 use crate::turn::{Past, Turn};
 use rule::Rule;
 
 /// Characters of a piece of streamed text.
 const PIECE: usize = 24;
-/// How long a wait is between two looks at `stop`.
-const SLICE: Duration = Duration::from_millis(5);
 
 /// A model that follows a script.
 #[derive(Debug, Clone)]
@@ -115,15 +114,17 @@ impl Model for Scripted {
         ModelInfo { provider: "scripted".to_owned(), name: self.name.clone(), window: None }
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
         let start = Instant::now();
         let cancelled = || Err(ModelError::new(ModelErrorKind::Cancelled, "the call was stopped"));
         let Entry { delay, what } = self.entry(turn)?;
-        while let Some(left) = delay.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
-            if stop() {
-                return cancelled();
-            }
-            std::thread::sleep(left.min(SLICE));
+        if !delay.is_zero() && cancel.wait_timeout(delay) {
+            return cancelled();
         }
         let (pieces, finish, parts) = match what {
             What::Words { pieces, finish, parts } => (pieces, finish, parts),
@@ -132,7 +133,7 @@ impl Model for Scripted {
         let first_ms = millis(start);
         let text = pieces.concat();
         for piece in pieces {
-            if stop() {
+            if cancel.is_cancelled() {
                 return cancelled();
             }
             sink(StreamEvent::Text(piece));

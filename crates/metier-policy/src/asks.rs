@@ -3,17 +3,20 @@
 //! Every listener hears of every ask, and the first answer wins. A run never hangs on a question
 //! that nobody can hear: when the last listener goes, what is open ends as [`Outcome::NobodyListens`],
 //! and so does what is opened afterwards. Who wants to answer therefore listens, or at least holds a
-//! [`Listener`]. A [`Waiter`] waits as a thread does, or as a future on any runtime.
+//! [`Listener`]. A [`Waiter`] waits as a thread does, or as a future on any runtime. That an ask is over
+//! is a token of its own ([`Asks::over`]): whoever waits for an answer, or for somebody to type one, is
+//! woken by it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use metier_cancel::{CancelToken, Cancelled};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::decision::Decision;
@@ -137,7 +140,6 @@ pub struct Asks {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 #[derive(Default)]
@@ -151,15 +153,16 @@ struct State {
 struct Entry {
     ask: Arc<Ask>,
     outcome: Option<Outcome>,
-    waker: Option<Waker>,
+    over: CancelToken,
 }
 
 impl Entry {
-    fn end(&mut self, outcome: Outcome) {
+    /// Ends it. The token is to be cancelled when the list is not locked any more: what it wakes may
+    /// look at the list.
+    #[must_use]
+    fn end(&mut self, outcome: Outcome) -> CancelToken {
         self.outcome = Some(outcome);
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
+        self.over.clone()
     }
 }
 
@@ -203,8 +206,13 @@ impl Asks {
             state.tell(&AskEvent::Opened { ask: Arc::clone(&ask) });
             None
         };
-        state.asks.insert(id, Entry { ask, outcome, waker: None });
-        Waiter { id, shared: Arc::clone(&self.shared) }
+        let over = CancelToken::new();
+        if outcome.is_some() {
+            over.cancel();
+        }
+        let waiting = over.cancelled();
+        state.asks.insert(id, Entry { ask, outcome, over: over.clone() });
+        Waiter { id, shared: Arc::clone(&self.shared), over, waiting }
     }
 
     /// Starts to listen. What is open is heard of at once.
@@ -235,7 +243,7 @@ impl Asks {
                 && other.request.skill == asked.request.skill
                 && other.request.remember == asked.request.remember
         };
-        let mut events = Vec::new();
+        let (mut events, mut over) = (Vec::new(), Vec::new());
         for entry in state.open() {
             let answer = match &*entry.ask {
                 ask if ask.id == id => answer.clone(),
@@ -245,20 +253,33 @@ impl Asks {
             let by = by.to_owned();
             let event =
                 AskEvent::Answered { id: entry.ask.id, answer: answer.clone(), by: by.clone() };
-            entry.end(Outcome::Answered { answer, by });
+            over.push(entry.end(Outcome::Answered { answer, by }));
             events.push(event);
         }
         for event in &events {
             state.tell(event);
         }
         drop(state);
-        self.shared.changed.notify_all();
+        over.iter().for_each(CancelToken::cancel);
         Ok(())
     }
 
     /// Whether an ask still waits for an answer.
     pub fn is_open(&self, id: AskId) -> bool {
         self.shared.lock().asks.get(&id).is_some_and(|entry| entry.outcome.is_none())
+    }
+
+    /// A token that is cancelled once the ask is over, however it ended: for a front end that waits
+    /// for its user meanwhile.
+    pub fn over(&self, id: AskId) -> CancelToken {
+        let state = self.shared.lock();
+        let known = state.asks.get(&id).map(|entry| entry.over.clone());
+        drop(state);
+        known.unwrap_or_else(|| {
+            let over = CancelToken::new();
+            over.cancel();
+            over
+        })
     }
 
     /// Withdraws an ask, so that whoever waits goes on; for a run that is cancelled.
@@ -286,12 +307,11 @@ impl Asks {
 
 fn withdraw(shared: &Shared, id: AskId) {
     let mut state = shared.lock();
-    if let Some(entry) = state.asks.get_mut(&id).filter(|entry| entry.outcome.is_none()) {
-        entry.end(Outcome::Withdrawn);
-        state.tell(&AskEvent::Withdrawn { id });
-    }
+    let open = state.asks.get_mut(&id).filter(|entry| entry.outcome.is_none());
+    let Some(over) = open.map(|entry| entry.end(Outcome::Withdrawn)) else { return };
+    state.tell(&AskEvent::Withdrawn { id });
     drop(state);
-    shared.changed.notify_all();
+    over.cancel();
 }
 
 /// Hears of asks. Dropping it is always safe.
@@ -322,11 +342,12 @@ impl Drop for Listener {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.listeners.remove(&self.key);
+        let mut over = Vec::new();
         if state.listeners.is_empty() {
-            state.open().for_each(|entry| entry.end(Outcome::NobodyListens));
+            over.extend(state.open().map(|entry| entry.end(Outcome::NobodyListens)));
         }
         drop(state);
-        self.shared.changed.notify_all();
+        over.iter().for_each(CancelToken::cancel);
     }
 }
 
@@ -334,6 +355,8 @@ impl Drop for Listener {
 pub struct Waiter {
     id: AskId,
     shared: Arc<Shared>,
+    over: CancelToken,
+    waiting: Cancelled,
 }
 
 impl Waiter {
@@ -347,47 +370,28 @@ impl Waiter {
         self.shared.lock().asks.get(&self.id).and_then(|entry| entry.outcome.clone())
     }
 
-    /// How it ended, if it has or does within this time. The ask stays open otherwise.
-    pub fn look(&self, time: Duration) -> Option<Outcome> {
-        let is_open = |state: &mut State| {
-            state.asks.get(&self.id).is_some_and(|entry| entry.outcome.is_none())
-        };
-        let waited = self.shared.changed.wait_timeout_while(self.shared.lock(), time, is_open);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.asks.get(&self.id).and_then(|entry| entry.outcome.clone())
-    }
-
-    /// Waits until it ends.
-    pub fn wait(self) -> Outcome {
-        let mut state = self.shared.lock();
-        while let Some(entry) = state.asks.get(&self.id) {
-            if let Some(outcome) = entry.outcome.clone() {
-                return outcome;
-            }
-            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        Outcome::Withdrawn
+    /// Waits until it ends. When `cancel` is cancelled before, the ask is withdrawn.
+    pub fn wait(self, cancel: &CancelToken) -> Outcome {
+        let (shared, id) = (Arc::clone(&self.shared), self.id);
+        let _withdraws = cancel.on_cancel(move || withdraw(&shared, id));
+        self.over.wait();
+        self.outcome().unwrap_or(Outcome::Withdrawn)
     }
 
     /// Waits no longer than this; then the ask is withdrawn.
     pub fn wait_within(self, time: Duration) -> Outcome {
-        self.look(time).unwrap_or(Outcome::TimedOut)
+        self.over.wait_timeout(time);
+        self.outcome().unwrap_or(Outcome::TimedOut)
     }
 }
 
 impl Future for Waiter {
     type Output = Outcome;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
-        let mut state = self.shared.lock();
-        let Some(entry) = state.asks.get_mut(&self.id) else {
-            return Poll::Ready(Outcome::Withdrawn);
-        };
-        if let Some(outcome) = entry.outcome.clone() {
-            return Poll::Ready(outcome);
-        }
-        entry.waker = Some(context.waker().clone());
-        Poll::Pending
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        Pin::new(&mut self.waiting)
+            .poll(context)
+            .map(|()| self.outcome().unwrap_or(Outcome::Withdrawn))
     }
 }
 

@@ -14,7 +14,7 @@
 //! | `locate` | where that is installed and what of it must be readable ([`Located`]) |
 //! | `stage` | the run's own folder: the approved files of the skill, a working directory ([`Stage`]) |
 //! | `tier`, `probe` | what this machine can hold ([`Tier`], [`Probe`]) |
-//! | `runner`, `streams`, `report`, `output` | a run and what is told of it ([`Runner`], [`Report`]) |
+//! | `runner`, `stopping`, `streams`, `report`, `output` | a run and what is told of it ([`Runner`], [`Report`]) |
 //! | `redact` | masking of secrets in streams ([`Redactor`], [`Secrets`]); pure |
 //! | `wire` | what runner and helper say to each other |
 //! | `linux` | the helper: one file a step |
@@ -62,6 +62,7 @@ mod redact;
 mod report;
 mod runner;
 mod stage;
+mod stopping;
 mod streams;
 mod tier;
 mod wire;
@@ -76,7 +77,7 @@ pub use plan::{Network, RunPlan};
 pub use probe::{Act, Attempt, Feature, Probe, TierProbe};
 pub use redact::{MASK, Redactor, Secrets};
 pub use report::{Report, RunEvent, Stream};
-pub use runner::{Cancel, RunOptions, Runner};
+pub use runner::{RunOptions, Runner};
 pub use stage::{Stage, StageLimits};
 pub use tier::Tier;
 pub use wire::{EXIT_PROTOCOL, EXIT_SETUP, Exit, Step, Stop};

@@ -3,24 +3,24 @@
 
 use std::io::{self, Write};
 use std::net::TcpListener;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use metier_cancel::OnCancel;
 
 use crate::error::Error;
 use crate::linux::{descendants, landlock_abi};
 use crate::plan::RunPlan;
 use crate::probe::{Feature, Probe, Targets, TierProbe};
 use crate::report::{Report, RunEvent, Stream};
-use crate::runner::{Cancel, RunOptions, Runner};
+use crate::runner::{RunOptions, Runner};
+use crate::stopping::StopRequest;
 use crate::streams::Sink;
 use crate::tier::Tier;
 use crate::wire::{CANCEL, Ending, Policy, Status, Stop, receive, send};
-
-/// How often the parent looks whether somebody cancelled.
-const TICK: Duration = Duration::from_millis(25);
 
 /// How long after its own deadline a helper counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -46,21 +46,20 @@ fn follow(
 ) -> Result<Report, Error> {
     let tier = runner.tier();
     let limits = &plan.limits;
-    let flood = Cancel::default();
-    let stdout = Sink::open(Stream::Stdout, &limits.output, options, &flood, events)?;
-    let stderr = Sink::open(Stream::Stderr, &limits.output, options, &flood, events)?;
+    let stop = StopRequest::new(&options.cancel);
+    let stdout = Sink::open(Stream::Stdout, &limits.output, options, &stop, events)?;
+    let stderr = Sink::open(Stream::Stderr, &limits.output, options, &stop, events)?;
     let started = Instant::now();
     let version = Policy::VERSION.to_owned();
     let policy = Policy { version, tier, plan: plan.clone(), attempt };
     let (mut child, mut socket) = start(runner.helper())?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
-    let reason = || options.cancel.reason().or(flood.reason());
     let (ended, stdout, stderr) = std::thread::scope(|scope| {
         let stdout = scope.spawn(|| out.map(|out| stdout.follow(out)));
         let stderr = scope.spawn(|| err.map(|err| stderr.follow(err)));
         let ended = send(&mut socket, &policy)
             .map_err(Error::io("sending the policy to the sandbox helper"))
-            .and_then(|()| wait(runner, plan, &reason, events, &socket, started));
+            .and_then(|()| wait(runner, plan, &stop, events, &socket, started));
         // Nothing may be left, and the readers end with the last holder of the streams.
         drop(socket);
         finish(&mut child, ended.is_err());
@@ -68,7 +67,7 @@ fn follow(
     });
     let mut ending = ended?;
     if let Some(Stop::Cancelled) = ending.stopped {
-        ending.stopped = reason().or(ending.stopped);
+        ending.stopped = stop.reason().or(ending.stopped);
     }
     let follow = |followed: std::thread::Result<Option<crate::streams::Followed>>| {
         let followed = followed.ok().flatten();
@@ -109,28 +108,36 @@ fn start(helper: &Path) -> Result<(Child, UnixStream), Error> {
 }
 
 /// Reads statuses until the end, and passes on a cancellation.
+///
+/// It sleeps in one `poll` on the helper's socket and on a descriptor that the token's callback
+/// makes readable, so that the word to stop leaves within the moment in which it was given. There is
+/// no interval at which anybody looks: the only timeout is the one after which the helper is stuck.
 fn wait(
     runner: &Runner,
     plan: &RunPlan,
-    reason: &dyn Fn() -> Option<Stop>,
+    stop: &StopRequest,
     events: &(dyn Fn(RunEvent) + Sync),
     socket: &UnixStream,
     started: Instant,
 ) -> Result<Ending, Error> {
     let helper = |detail: String| Error::Helper { helper: runner.helper().to_owned(), detail };
+    let waiting = || Error::io("waiting for the sandbox helper");
     let deadline = started + plan.limits.wall + plan.limits.grace + PATIENCE;
+    let (stop_requested, _guard) = readable_when_stopped(stop).map_err(waiting())?;
     let mut asked = false;
     loop {
-        if let Some(reason) = reason().filter(|_| !asked) {
+        if let Some(reason) = stop.reason().filter(|_| !asked) {
             asked = true;
             events(RunEvent::Stopping { reason });
             // A helper that has just ended does not hear it any more.
             let _ended = (&*socket).write_all(&[CANCEL]);
         }
-        if Instant::now() > deadline {
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
             return Err(helper("it did not keep its own time limit and was killed".to_owned()));
-        }
-        if !readable(socket).map_err(Error::io("waiting for the sandbox helper"))? {
+        };
+        // Once asked, the descriptor has said all it can say.
+        let woken_by = if asked { None } else { Some(stop_requested.as_fd()) };
+        if !readable(socket, woken_by, left).map_err(waiting())? {
             continue;
         }
         match receive::<Status>(&mut &*socket) {
@@ -150,12 +157,34 @@ fn wait(
     }
 }
 
-fn readable(socket: &UnixStream) -> io::Result<bool> {
+/// A descriptor that becomes readable when the run is to stop.
+fn readable_when_stopped(stop: &StopRequest) -> io::Result<(OwnedFd, OnCancel)> {
+    use rustix::event::{EventfdFlags, eventfd};
+    let waits = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    let wakes = waits.try_clone()?;
+    let guard = stop.token().on_cancel(move || {
+        // The callback owns its descriptor, so it cannot write to a number that was given away.
+        let _cannot_be_full = rustix::io::write(&wakes, &1_u64.to_ne_bytes());
+    });
+    Ok((waits, guard))
+}
+
+/// Waits for the socket or for `woken_by`; gives whether the socket has something to read.
+fn readable(
+    socket: &UnixStream,
+    woken_by: Option<BorrowedFd<'_>>,
+    time: Duration,
+) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let mut polled = [PollFd::new(socket, PollFlags::IN)];
-    let tick = Timespec::try_from(TICK).map_err(io::Error::other)?;
-    match poll(&mut polled, Some(&tick)) {
-        Ok(count) => Ok(count > 0),
+    let descriptors = [Some(socket.as_fd()), woken_by];
+    let mut polled: Vec<PollFd<'_>> = descriptors
+        .into_iter()
+        .flatten()
+        .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
+        .collect();
+    let time = Timespec::try_from(time).map_err(io::Error::other)?;
+    match poll(&mut polled, Some(&time)) {
+        Ok(_) => Ok(polled.first().is_some_and(|socket| !socket.revents().is_empty())),
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
     }

@@ -6,14 +6,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+
+use metier_cancel::CancelToken;
 
 use crate::error::Error;
 use crate::plan::RunPlan;
 use crate::redact::Secrets;
 use crate::report::{Report, RunEvent};
 use crate::tier::Tier;
-use crate::wire::Stop;
 
 /// What a run needs beside its plan.
 #[derive(Debug, Clone, Default)]
@@ -24,46 +24,9 @@ pub struct RunOptions {
     pub stdout_file: Option<PathBuf>,
     /// The same for standard error.
     pub stderr_file: Option<PathBuf>,
-    /// Ends the run from another thread.
-    pub cancel: Cancel,
-}
-
-/// A handle that ends a run; clones are the same handle.
-#[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicU8>);
-
-const RUNNING: u8 = 0;
-const CANCELLED: u8 = 1;
-const FLOODED: u8 = 2;
-
-impl Cancel {
-    /// Ends the run. Its report says `cancelled`; a run that has ended is not changed by it.
-    pub fn cancel(&self) {
-        self.ask(CANCELLED);
-    }
-
-    /// Whether somebody has asked for the end.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire) == CANCELLED
-    }
-
-    /// The stream readers ask for the end of a run that prints without end.
-    pub(crate) fn flood(&self) {
-        self.ask(FLOODED);
-    }
-
-    fn ask(&self, why: u8) {
-        let _already_asked =
-            self.0.compare_exchange(RUNNING, why, Ordering::AcqRel, Ordering::Acquire);
-    }
-
-    pub(crate) fn reason(&self) -> Option<Stop> {
-        match self.0.load(Ordering::Acquire) {
-            CANCELLED => Some(Stop::Cancelled),
-            FLOODED => Some(Stop::Output),
-            _ => None,
-        }
-    }
+    /// Ends the run from another thread: its processes are asked to end at once, and its report says
+    /// `cancelled`.
+    pub cancel: CancelToken,
 }
 
 /// Runs plans in one tier with one helper.

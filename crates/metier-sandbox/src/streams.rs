@@ -9,7 +9,8 @@ use crate::limits::OutputLimits;
 use crate::output::{Kept, Shown};
 use crate::redact::Redactor;
 use crate::report::{RunEvent, Stream};
-use crate::runner::{Cancel, RunOptions};
+use crate::runner::RunOptions;
+use crate::stopping::StopRequest;
 
 /// What one stream gave.
 pub(crate) struct Followed {
@@ -24,8 +25,8 @@ pub(crate) struct Sink<'a> {
     pub(crate) events: &'a (dyn Fn(RunEvent) + Sync),
     file: Option<std::fs::File>,
     redactor: Redactor,
-    /// Ends a run that prints without end. Not the caller's handle, which may serve other runs.
-    flood: Cancel,
+    /// Ends a run that prints without end.
+    stop: StopRequest,
     /// The first bytes of a character whose last ones have not come yet.
     begun: Vec<u8>,
 }
@@ -36,7 +37,7 @@ impl<'a> Sink<'a> {
         stream: Stream,
         limits: &'a OutputLimits,
         options: &RunOptions,
-        flood: &Cancel,
+        stop: &StopRequest,
         events: &'a (dyn Fn(RunEvent) + Sync),
     ) -> Result<Self, Error> {
         let path = match stream {
@@ -53,7 +54,7 @@ impl<'a> Sink<'a> {
             events,
             file: path.map(make).transpose()?,
             redactor: Redactor::new(options.secrets.clone()),
-            flood: flood.clone(),
+            stop: stop.clone(),
             begun: Vec::new(),
         })
     }
@@ -73,7 +74,7 @@ impl<'a> Sink<'a> {
             raw += count as u64;
             if raw > self.limits.total {
                 // What comes now is read so that nobody waits for us, and forgotten.
-                self.flood.flood();
+                self.stop.flooded();
                 continue;
             }
             let safe = self.redactor.push(&buffer[..count]);

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::plan::RunPlan;
 use crate::report::{Report, RunEvent, Stream};
-use crate::runner::{Cancel, RunOptions};
+use crate::runner::RunOptions;
+use crate::stopping::StopRequest;
 use crate::streams::{Followed, Sink};
 use crate::tier::Tier;
 use crate::wire::{Exit, Stop};
 
-const TICK: Duration = Duration::from_millis(10);
+/// How often the child is asked whether it has ended. A cancellation does not wait for it.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
 pub(super) fn run(
@@ -21,9 +23,9 @@ pub(super) fn run(
     events: &(dyn Fn(RunEvent) + Sync),
 ) -> Result<Report, Error> {
     let limits = &plan.limits;
-    let flood = Cancel::default();
-    let stdout = Sink::open(Stream::Stdout, &limits.output, options, &flood, events)?;
-    let stderr = Sink::open(Stream::Stderr, &limits.output, options, &flood, events)?;
+    let stop = StopRequest::new(&options.cancel);
+    let stdout = Sink::open(Stream::Stdout, &limits.output, options, &stop, events)?;
+    let stderr = Sink::open(Stream::Stderr, &limits.output, options, &stop, events)?;
     let started = Instant::now();
     let mut command = Command::new(&plan.program);
     command
@@ -50,7 +52,7 @@ pub(super) fn run(
             if let Ok(Some(status)) = child.try_wait() {
                 break Some(status);
             }
-            let reason = options.cancel.reason().or(flood.reason());
+            let reason = stop.reason();
             let late = started.elapsed() > limits.wall;
             if let Some(reason) = reason.or(late.then_some(Stop::Timeout)) {
                 stopped = Some(reason);
@@ -58,7 +60,7 @@ pub(super) fn run(
                 let _gone = child.kill();
                 break child.wait().ok();
             }
-            std::thread::sleep(TICK);
+            stop.token().wait_timeout(POLL_INTERVAL);
         };
         kill_group(child.id());
         let exit = Exit::Code(status.and_then(|status| status.code()).unwrap_or(-1));

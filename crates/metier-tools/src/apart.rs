@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure};
 use crate::output::ToolResult;
+use metier_cancel::CancelToken;
 
 /// What a call gives.
 pub type Answer = Result<ToolResult, ToolFailure>;
@@ -22,15 +22,17 @@ pub type CallFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
 /// Does `work` on a thread of its own. The token it gets stops with `cancel`, or when the future is
 /// dropped.
 pub(crate) fn apart(
-    cancel: &Cancel,
-    work: impl FnOnce(&Cancel) -> Answer + Send + 'static,
+    cancel: &CancelToken,
+    work: impl FnOnce(&CancelToken) -> Answer + Send + 'static,
 ) -> CallFuture {
-    let own = cancel.inner();
+    let own = cancel.child();
     let shared = Arc::new(Mutex::new(Shared { answer: None, waker: None }));
     let waiting = Apart { shared: Arc::clone(&shared), cancel: own.clone() };
     let started = std::thread::Builder::new().name("metier-tool".to_owned()).spawn(move || {
         // A panic is a fault of ours; it must not leave the caller waiting.
-        let answer = catch_unwind(AssertUnwindSafe(|| own.check().and_then(|()| work(&own))));
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            ToolFailure::if_cancelled(&own).and_then(|()| work(&own))
+        }));
         finish(&shared, answer.unwrap_or_else(|_| Err(broken("the tool broke off"))));
     });
     if let Err(error) = started {
@@ -65,7 +67,7 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
 
 struct Apart {
     shared: Arc<Mutex<Shared>>,
-    cancel: Cancel,
+    cancel: CancelToken,
 }
 
 impl Future for Apart {
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn a_dropped_call_is_stopped_and_a_panic_is_an_answer() {
         let (tell, told) = std::sync::mpsc::channel();
-        let future = apart(&Cancel::new(), move |cancel| {
+        let future = apart(&CancelToken::new(), move |cancel| {
             tell.send(()).expect("somebody listens");
             while !cancel.is_cancelled() {
                 std::thread::yield_now();
@@ -123,7 +125,7 @@ mod tests {
         told.recv_timeout(std::time::Duration::from_secs(10)).expect("it started");
         drop(future);
         told.recv_timeout(std::time::Duration::from_secs(10)).expect("it stopped");
-        let broken = wait(apart(&Cancel::new(), |_| panic!("on purpose")));
+        let broken = wait(apart(&CancelToken::new(), |_| panic!("on purpose")));
         assert_eq!(broken.expect_err("a failure").code, FailureCode::Failed);
     }
 }

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::ToolFailure;
 use crate::schema::{needed, object, read};
 use crate::tool::{Permit, Tool, Touch};
 use crate::trash::Trash;
 use crate::workplace::{Workplace, decided_path};
 use crate::write_file::touch_for_change;
+use metier_cancel::CancelToken;
 
 /// The tool `delete_file`.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Tool for DeleteFile {
         Ok(vec![touch_for_change(&self.workplace, &wanted.path)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let (workplace, trash) = (Arc::clone(&self.workplace), Arc::clone(&self.trash));
         apart(cancel, move |_| take(&workplace, &trash, &permit))
     }

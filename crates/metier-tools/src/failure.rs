@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use metier_cancel::CancelToken;
 use metier_fs::{RootError, WorkError};
 use metier_skill::PathFault;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -139,6 +140,14 @@ impl ToolFailure {
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
+    }
+
+    /// A failure once the call was cancelled: what a tool asks between two pieces of work.
+    pub fn if_cancelled(cancel: &CancelToken) -> Result<(), Self> {
+        if cancel.is_cancelled() {
+            return Err(Self::new(FailureCode::Cancelled, "the call was stopped"));
+        }
+        Ok(())
     }
 
     /// About a path that is none.

@@ -16,12 +16,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::grep_lines::{Bounds, FileEnd, Finds, search_file};
 use crate::schema::{needed, object, optional, read};
 use crate::tool::{Permit, Tool, Touch};
 use crate::workplace::{Place, Workplace, decided_path};
+use metier_cancel::CancelToken;
 
 /// Entries of one directory that are looked at.
 const ENTRIES: usize = 20_000;
@@ -155,13 +155,18 @@ impl Tool for Grep {
         Ok(vec![place.touch(&place.directory(wanted.path.as_deref())?)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let (workplace, limits) = (Arc::clone(&self.workplace), self.limits);
         apart(cancel, move |cancel| search(&workplace, limits, &permit, cancel))
     }
 }
 
-fn search(workplace: &Workplace, limits: GrepLimits, permit: &Permit, cancel: &Cancel) -> Answer {
+fn search(
+    workplace: &Workplace,
+    limits: GrepLimits,
+    permit: &Permit,
+    cancel: &CancelToken,
+) -> Answer {
     let (arguments, touches) = permit.for_tool(Grep::NAME)?;
     let wanted: Arguments = read(arguments)?;
     let start = decided_path(touches)?;
@@ -240,7 +245,7 @@ impl Walk<'_> {
     fn below(&mut self, start: &WorkPath) -> Result<(), ToolFailure> {
         let mut open = vec![(start.clone(), EntryKind::Directory)];
         while let Some((path, kind)) = open.pop() {
-            self.bounds.cancel.check()?;
+            ToolFailure::if_cancelled(self.bounds.cancel)?;
             if self.tally.cut.is_some() {
                 break;
             }
@@ -296,6 +301,6 @@ impl Walk<'_> {
                 self.tally.cut = Some(why);
             }
         }
-        self.bounds.cancel.check()
+        ToolFailure::if_cancelled(self.bounds.cancel)
     }
 }

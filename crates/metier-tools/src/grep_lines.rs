@@ -15,7 +15,7 @@ use metier_loader::normalize;
 use metier_skill::WorkPath;
 use serde_json::{Value, json};
 
-use crate::cancel::Cancel;
+use metier_cancel::CancelToken;
 
 /// Characters of a line that are shown.
 const LINE_CHARS: usize = 300;
@@ -24,7 +24,7 @@ const LINE_BYTES: usize = 8 << 20;
 
 /// How far a search may still go.
 pub(crate) struct Bounds<'c> {
-    pub(crate) cancel: &'c Cancel,
+    pub(crate) cancel: &'c CancelToken,
     pub(crate) bytes: u64,
     pub(crate) matches: usize,
     pub(crate) end: Instant,

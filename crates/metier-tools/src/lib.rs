@@ -11,7 +11,7 @@
 //! | `network` | the tool that reaches the network, and its guards (feature `network`) |
 //! | `output` | caps, head and tail, what is stored whole ([`ToolResult`], [`Store`]) |
 //! | `failure` | stable codes with advice ([`ToolFailure`]) |
-//! | `cancel`, `apart` | stopping a call; calls on threads that any runtime can wait for |
+//! | `apart` | calls on threads that any runtime can wait for |
 //! | `schema` | the JSON Schemas of arguments, and reading them |
 //! | [`shelf`] | the files behind an index: on disk or compiled in; and the skill tool over them |
 //! | [`gate`], `tool_gate` | the policy as the skill tool, the catalog and planned calls ask it ([`ToolGate`]) |
@@ -28,7 +28,6 @@
 //! policy before anything is opened.
 
 mod apart;
-mod cancel;
 mod delete_file;
 mod failure;
 pub mod gate;
@@ -58,7 +57,6 @@ mod workplace;
 mod write_file;
 
 pub use apart::{Answer, CallFuture, wait};
-pub use cancel::Cancel;
 pub use delete_file::DeleteFile;
 pub use failure::{FailureCode, ToolFailure};
 pub use gate::LoadGate;

@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::ToolFailure;
 use crate::schema::{object, optional, read};
 use crate::tool::{Permit, Tool, Touch};
 use crate::workplace::{Workplace, decided_path};
+use metier_cancel::CancelToken;
 
 /// Entries that are told.
 const ENTRIES: usize = 2000;
@@ -71,7 +71,7 @@ impl Tool for ListDir {
         Ok(vec![place.touch(&place.directory(wanted.path.as_deref())?)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let workplace = Arc::clone(&self.0);
         apart(cancel, move |_| give(&workplace, &permit))
     }

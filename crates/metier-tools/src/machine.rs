@@ -5,16 +5,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use metier_fs::canonical;
 use metier_registry::Entry;
-use metier_sandbox::{Cancel as Stop, Report, RunEvent, SearchPath, Secrets, Stream, Tier};
+use metier_sandbox::{Report, RunEvent, SearchPath, Secrets, Stream, Tier};
 use metier_skill::{Digest, Source};
 use serde_json::{Value, json};
 
-use crate::cancel::Cancel;
 use crate::output::{OutputCap, ToolResult, shortened};
 
 /// Hears what a run prints as it comes: the stream (`stdout`, `stderr`) and the text, masked. Called
@@ -118,26 +117,6 @@ pub fn shown_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) -> 
     let first = below_home.as_ref().and_then(|below| below.components().next());
     let hidden = first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b"."));
     (!inside_own && !hidden).then_some(real)
-}
-
-/// Does `work`, which a token of the sandbox ends, so that `cancel` ends it.
-pub(crate) fn until_cancelled<T>(cancel: &Cancel, work: impl FnOnce(&Stop) -> T) -> T {
-    const LOOK: Duration = Duration::from_millis(50);
-    let (stop, done) = (Stop::default(), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            while !done.load(Ordering::Acquire) {
-                if cancel.is_cancelled() {
-                    return stop.cancel();
-                }
-                std::thread::park_timeout(LOOK);
-            }
-        });
-        let result = work(&stop);
-        done.store(true, Ordering::Release);
-        watcher.thread().unpark();
-        result
-    })
 }
 
 /// Whether a result cannot show all that was printed, so that the whole has to be kept.

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::schema::{needed, object, optional, read};
 use crate::tool::{Permit, Tool, Touch};
 use crate::workplace::{Workplace, decided_path};
+use metier_cancel::CancelToken;
 
 /// Bytes of a file that is read.
 const FILE_BYTES: u64 = 8 << 20;
@@ -77,7 +77,7 @@ impl Tool for ReadFile {
         Ok(vec![place.touch(&place.path(&wanted.path)?)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let workplace = Arc::clone(&self.0);
         apart(cancel, move |_| give(&workplace, &permit))
     }

@@ -15,13 +15,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure};
 use crate::hidden::sight;
-use crate::machine::{Machine, is_long, told, until_cancelled};
+use crate::machine::{Machine, is_long, told};
 use crate::schema::read;
 use crate::script::WORKSPACE_VARIABLE;
 use crate::tool::{Permit, Tool, Touch};
+use metier_cancel::CancelToken;
 
 /// The tool `run_command`.
 #[derive(Debug)]
@@ -85,13 +85,13 @@ impl Tool for RunCommand {
         }
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let machine = Arc::clone(&self.0);
         apart(cancel, move |cancel| give(&machine, &permit, cancel))
     }
 }
 
-fn give(machine: &Machine, permit: &Permit, cancel: &Cancel) -> Answer {
+fn give(machine: &Machine, permit: &Permit, cancel: &CancelToken) -> Answer {
     let (_, touches) = permit.for_tool(RunCommand::NAME)?;
     let [Touch::Command(words)] = touches else {
         return Err(ToolFailure::new(FailureCode::Failed, "the permit names no command"));
@@ -104,7 +104,7 @@ fn give(machine: &Machine, permit: &Permit, cancel: &Cancel) -> Answer {
     answer
 }
 
-fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &Cancel) -> Answer {
+fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &CancelToken) -> Answer {
     let failed =
         |error: &dyn std::fmt::Display| ToolFailure::new(FailureCode::Failed, error.to_string());
     let work_dir = run_dir.join("work");
@@ -139,17 +139,15 @@ fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &Cancel) 
     plan.hidden = hidden;
     plan.read_only.extend(workspace);
     plan.limits = Limits { wall: machine.timeout, ..plan.limits };
-    let report = until_cancelled(cancel, |stop| {
-        let options = RunOptions {
-            secrets: Arc::clone(&machine.secrets),
-            stdout_file: Some(run_dir.join("stdout")),
-            stderr_file: Some(run_dir.join("stderr")),
-            cancel: stop.clone(),
-        };
-        let tell = |event| machine.tell(&event);
-        Runner::new(&machine.helper, machine.tier).run(&plan, &options, &tell)
-    });
-    cancel.check()?;
+    let options = RunOptions {
+        secrets: Arc::clone(&machine.secrets),
+        stdout_file: Some(run_dir.join("stdout")),
+        stderr_file: Some(run_dir.join("stderr")),
+        cancel: cancel.clone(),
+    };
+    let tell = |event| machine.tell(&event);
+    let report = Runner::new(&machine.helper, machine.tier).run(&plan, &options, &tell);
+    ToolFailure::if_cancelled(cancel)?;
     let report = report.map_err(|error| {
         ToolFailure::new(FailureCode::Failed, error.to_string()).with_help(error.hint())
     })?;

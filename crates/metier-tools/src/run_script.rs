@@ -12,14 +12,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure};
 use crate::ground::content_digest;
-use crate::machine::{Machine, told, until_cancelled};
+use crate::machine::{Machine, told};
 use crate::requirements::Requirements;
 use crate::schema::read;
 use crate::script::{Host, ScriptCall, run_script};
 use crate::tool::{Permit, Tool, Touch};
+use metier_cancel::CancelToken;
 
 /// The tool `run_script`.
 #[derive(Debug)]
@@ -103,14 +103,14 @@ impl Tool for RunScript {
         Ok(vec![Touch::Script { skill: entry.id(), path, args, content }])
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let machine = Arc::clone(&self.machine);
         let skills = Self { machine: Arc::clone(&machine), skills: Arc::clone(&self.skills) };
         apart(cancel, move |cancel| give(&skills, &machine, &permit, cancel))
     }
 }
 
-fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &Cancel) -> Answer {
+fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &CancelToken) -> Answer {
     let (_, touches) = permit.for_tool(RunScript::NAME)?;
     let [Touch::Script { skill, path, args, content }] = touches else {
         return Err(ToolFailure::new(FailureCode::Failed, "the permit names no script"));
@@ -127,23 +127,21 @@ fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &Cancel) -
     }
     let (run_dir, data_dir) = (machine.next_run(), machine.data_of(&entry));
     let call = ScriptCall { entry: &entry, content: *content, script: path, args };
-    let outcome = until_cancelled(cancel, |stop| {
-        let host = Host {
-            helper: &machine.helper,
-            tier: machine.tier,
-            search: machine.search.clone(),
-            run_dir: &run_dir,
-            data_dir: &data_dir,
-            workspace: machine.workspace.as_deref(),
-            variables: machine.variables.clone(),
-            secrets: Arc::clone(&machine.secrets),
-            timeout: machine.timeout,
-            network: permit.network(),
-            cancel: stop.clone(),
-        };
-        run_script(&call, &host, &|event| machine.tell(&event))
-    });
-    cancel.check()?;
+    let host = Host {
+        helper: &machine.helper,
+        tier: machine.tier,
+        search: machine.search.clone(),
+        run_dir: &run_dir,
+        data_dir: &data_dir,
+        workspace: machine.workspace.as_deref(),
+        variables: machine.variables.clone(),
+        secrets: Arc::clone(&machine.secrets),
+        timeout: machine.timeout,
+        network: permit.network(),
+        cancel: cancel.clone(),
+    };
+    let outcome = run_script(&call, &host, &|event| machine.tell(&event));
+    ToolFailure::if_cancelled(cancel)?;
     let outcome = outcome.map_err(|error| {
         let told = format!("{error} [{}]", error.code());
         ToolFailure::new(FailureCode::Failed, told).with_help(error.help())

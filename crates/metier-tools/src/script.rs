@@ -11,14 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_fs::{
     SkillRoot, TreeLimits, canonical, content_of, create_private_dir, is_dir, list_files,
     move_whole, remove_tree, write_atomic,
 };
 use metier_registry::Entry;
 use metier_sandbox::{
-    Cancel, Interpreter, Limits, Located, Network, Places, Report, RunEvent, RunOptions, RunPlan,
-    Runner, SearchPath, Secrets, Stage, StageLimits, Tier, environment,
+    Interpreter, Limits, Located, Network, Places, Report, RunEvent, RunOptions, RunPlan, Runner,
+    SearchPath, Secrets, Stage, StageLimits, Tier, environment,
 };
 use metier_skill::{Digest, RelPath, Source};
 use thiserror::Error;
@@ -69,7 +70,7 @@ pub struct Host<'a> {
     /// Whether the policy lets it reach the network.
     pub network: Network,
     /// Ends the run from elsewhere.
-    pub cancel: Cancel,
+    pub cancel: CancelToken,
 }
 
 /// What came of it.

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::apart::CallFuture;
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure, shown};
+use metier_cancel::CancelToken;
 
 /// One thing that a call touches, as a policy compares it with its rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -61,7 +61,7 @@ pub trait Tool: Send + Sync {
     /// where links lead.
     fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure>;
     /// Does what was decided on. Any runtime can wait for it; dropping it, or `cancel`, stops it.
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture;
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture;
 }
 
 /// What a policy says about a planned call.
@@ -140,7 +140,7 @@ pub struct Permit {
 
 impl Permit {
     /// Makes the call.
-    pub fn call(self, cancel: &Cancel) -> CallFuture {
+    pub fn call(self, cancel: &CancelToken) -> CallFuture {
         let tool = Arc::clone(&self.planned.tool);
         tool.call(self, cancel)
     }

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::schema::{needed, object, optional, read};
 use crate::tool::{Permit, Tool, Touch};
 use crate::workplace::{Place, Workplace, decided_path};
+use metier_cancel::CancelToken;
 
 /// Bytes of a text that is written.
 const CONTENT_BYTES: usize = 8 << 20;
@@ -84,7 +84,7 @@ impl Tool for WriteFile {
         Ok(vec![touch_for_change(&self.0, &wanted.path)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let workplace = Arc::clone(&self.0);
         apart(cancel, move |cancel| put(&workplace, &permit, cancel))
     }
@@ -99,7 +99,7 @@ pub(crate) fn touch_for_change(workplace: &Workplace, path: &str) -> Result<Touc
     Place::Workspace(root).touch_of(real)
 }
 
-fn put(workplace: &Workplace, permit: &Permit, cancel: &Cancel) -> Answer {
+fn put(workplace: &Workplace, permit: &Permit, cancel: &CancelToken) -> Answer {
     let (arguments, touches) = permit.for_tool(WriteFile::NAME)?;
     let wanted: Arguments = read(arguments)?;
     let path = decided_path(touches)?;
@@ -118,7 +118,7 @@ fn put(workplace: &Workplace, permit: &Permit, cancel: &Cancel) -> Answer {
         let told = format!("`{}` is not what was expected: it is {is}", shown(path.as_str()));
         return Err(ToolFailure::new(FailureCode::Changed, told));
     }
-    cancel.check()?;
+    ToolFailure::if_cancelled(cancel)?;
     let content = wanted.content.as_bytes();
     let written = root.write(path, content).map_err(|error| told(&error))?;
     let old = before.as_deref().filter(|bytes| bytes.len() as u64 <= DIFF_BYTES);

@@ -85,6 +85,7 @@
 //! ```
 //! use metier::agent::hands::Judged;
 //! use metier::agent::op::{Op, Outcome};
+//! use metier::CancelToken;
 //! use metier::agent::{Agent, Hands, Nobody, RunFolder, RunId, Setup, Status, Unheard};
 //! use metier::model::{Action, Decision, Model, Scripted};
 //!
@@ -120,7 +121,7 @@
 //!     hands: &NoHands,
 //!     approver: &Nobody,
 //!     observer: &Unheard,
-//!     stop: &|| false,
+//!     cancel: &CancelToken::new(),
 //! };
 //! let state = agent.run(&folder, setup)?;
 //! assert_eq!(state.finished().map(|end| end.status), Some(Status::Completed));
@@ -150,6 +151,7 @@ pub use metier_sandbox as sandbox;
 pub use metier_skill as skill;
 pub use metier_tools as tools;
 
+pub use metier_cancel::CancelToken;
 pub use metier_fs::{SkillRoot, UserFolders};
 pub use metier_loader::{
     BodyLimits, LoadError, Loaded, ResourceLimits, ResourceQuery, load_body, load_resource,

@@ -9,7 +9,7 @@ use super::finding::Finding;
 
 /// The crates by level, lowest first. A new crate takes its place here.
 const LEVELS: &[&[&str]] = &[
-    &["metier-skill"],
+    &["metier-cancel", "metier-skill"],
     &["metier-policy", "metier-fs", "metier-model", "metier-config"],
     &["metier-sandbox", "metier-registry", "metier-loader"],
     &["metier-tools"],

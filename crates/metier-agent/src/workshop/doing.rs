@@ -1,16 +1,12 @@
 //! Doing a call of a tool: waiting for it, passing its output on, stopping it when somebody wants so.
 //! What is called was judged before; here nothing is decided.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use metier_tools::{Cancel, Permit, ToolFailure, ToolResult, wait};
+use metier_tools::{Permit, ToolFailure, ToolResult, wait};
 
 use crate::hands::Doing;
-
-/// How often the wish to stop is looked at.
-const LOOK: Duration = Duration::from_millis(25);
 
 /// The stream's name and the text.
 type Printed = (String, String);
@@ -39,24 +35,15 @@ pub(super) fn call(
     live: &Live,
     doing: &Doing<'_>,
 ) -> Result<ToolResult, ToolFailure> {
-    let cancel = Cancel::new();
     let (sender, receiver) = channel::<Printed>();
     live.set(Some(sender));
     std::thread::scope(|scope| {
-        let cancel = &cancel;
         scope.spawn(move || {
-            loop {
-                match receiver.recv_timeout(LOOK) {
-                    Ok((stream, text)) => (doing.output)(&stream, &text),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return,
-                }
-                if (doing.stop)() {
-                    cancel.cancel();
-                }
+            for (stream, text) in receiver {
+                (doing.output)(&stream, &text);
             }
         });
-        let answer = wait(permit.call(cancel));
+        let answer = wait(permit.call(doing.cancel));
         // The listener ends with the last sender.
         live.set(None);
         answer

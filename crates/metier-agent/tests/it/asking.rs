@@ -2,10 +2,10 @@
 //! The first answer counts, and a run never waits for somebody who is gone.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::scope;
 
 use metier_agent::{About, Agent, Asking, RunId, Status, Unheard, recorder::MemoryRecorder};
+use metier_cancel::CancelToken;
 use metier_policy::{Answer, AskEvent, Listener};
 use metier_skill::Digest;
 use serde_json::{Value, json};
@@ -125,19 +125,24 @@ fn a_listener_that_goes_leaves_the_question_to_the_others_and_the_last_ends_it()
 fn a_run_that_is_stopped_takes_its_question_back() {
     let asking = Asking::default();
     let listener = asking.asks.subscribe();
-    let stopped = AtomicBool::new(false);
+    let cancel = CancelToken::new();
     let model = scripted(replies());
     let setup = setup(&model);
     let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
     let first = recorder.first_event(&setup);
-    let (hands, stop) = (asking_hands(), || stopped.load(Ordering::SeqCst));
-    let agent =
-        Agent { model: &model, hands: &hands, approver: &asking, observer: &Unheard, stop: &stop };
+    let hands = asking_hands();
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &asking,
+        observer: &Unheard,
+        cancel: &cancel,
+    };
     let state = scope(|scope| {
-        let (asking, stopped) = (&asking, &stopped);
+        let (asking, cancel) = (&asking, &cancel);
         scope.spawn(move || {
             let ask = question(&listener).expect("a question");
-            stopped.store(true, Ordering::SeqCst);
+            cancel.cancel();
             assert_eq!(listener.wait(), Some(AskEvent::Withdrawn { id: ask.id }));
             let late = asking.asks.answer(ask.id, &Answer::Once, "page");
             assert_eq!(late.map_err(|error| error.code()), Err("not-pending"));

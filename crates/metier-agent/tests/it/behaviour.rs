@@ -2,6 +2,7 @@
 //! Hands are fakes that write down what they did, so that nothing done in silence is missed.
 
 use metier_agent::{Answer, Approver, Event, Mode, Question, Status, Yes};
+use metier_cancel::CancelToken;
 use serde_json::json;
 
 use crate::fakes::{FakeHands, answer, call, run, run_alone, run_yes, script, scripted, select};
@@ -113,7 +114,7 @@ fn nobody_to_answer_pauses_the_run_before_anything_is_done() {
 struct Says(Answer);
 
 impl Approver for Says {
-    fn answer(&self, _: &Question<'_>, _: &(dyn Fn() -> bool + Sync)) -> (Answer, String) {
+    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> (Answer, String) {
         (self.0.clone(), "test".to_owned())
     }
 }

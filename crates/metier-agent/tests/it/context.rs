@@ -4,7 +4,8 @@
 use std::sync::Mutex;
 
 use metier_agent::{Event, Yes};
-use metier_model::model::{Sink, Stop};
+use metier_cancel::CancelToken;
+use metier_model::model::Sink;
 use metier_model::{Message, Model, ModelError, ModelInfo, Reply, Role, Scripted, Turn};
 use serde_json::{Value, json};
 
@@ -21,10 +22,15 @@ impl Model for Watched {
         self.inner.info()
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
         let seen = (turn.system.to_string(), turn.messages(), turn.tail.clone());
         self.seen.lock().expect("whole").push(seen);
-        self.inner.reply(turn, sink, stop)
+        self.inner.reply(turn, sink, cancel)
     }
 }
 

@@ -10,6 +10,7 @@ use metier_agent::{
     Agent, Approver, Event, Hands, Mode, Nobody, Op, Outcome, Record, RunId, RunLimits, Setup,
     SkillCard, State, ToolCard, Unheard, Verdict, Yes,
 };
+use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted, ToolOffer};
 use metier_policy::{
     AbsolutePath, Memory, Permission, Places, Policy, Request, Situation, Subject, UnixTime,
@@ -216,7 +217,8 @@ pub(crate) fn run(
     amend(&mut setup);
     let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
     let first = recorder.first_event(&setup);
-    let agent = Agent { model, hands: &hands, approver, observer: &Unheard, stop: &|| false };
+    let agent =
+        Agent { model, hands: &hands, approver, observer: &Unheard, cancel: &CancelToken::new() };
     let state = agent.run_with(&mut recorder, &first, Arc::new(setup)).expect("runs");
     Ran { state, records: recorder.records, hands }
 }

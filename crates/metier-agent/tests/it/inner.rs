@@ -2,7 +2,8 @@
 //! One scripted model decides outside, another inside.
 
 use metier_agent::{Agent, Event, RunFolder, RunId, Status, Unheard, Yes, runs_in};
-use metier_model::model::{Sink, Stop};
+use metier_cancel::CancelToken;
+use metier_model::model::Sink;
 use metier_model::{Model, ModelError, ModelInfo, Reply, Scripted, Turn};
 use serde_json::json;
 
@@ -19,9 +20,14 @@ impl Model for Two {
         self.outer.info()
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
         let is_inside = turn.view.loaded.first().is_some_and(|skill| skill.by_user);
-        if is_inside { &self.inner } else { &self.outer }.reply(turn, sink, stop)
+        if is_inside { &self.inner } else { &self.outer }.reply(turn, sink, cancel)
     }
 }
 
@@ -37,8 +43,13 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
         ])),
     };
     let hands = FakeHands::default();
-    let agent =
-        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &Yes,
+        observer: &Unheard,
+        cancel: &CancelToken::new(),
+    };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let state = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
@@ -66,8 +77,13 @@ fn a_subagent_has_the_time_that_is_left() {
     let runs = tempfile::tempdir().expect("dir");
     let model = Slow(two(json!([answer("found it")])));
     let hands = FakeHands::default();
-    let agent =
-        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &Yes,
+        observer: &Unheard,
+        cancel: &CancelToken::new(),
+    };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let mut setup = setup(&model.0.outer);
     setup.limits.wall_ms = Some(LIMIT);
@@ -89,9 +105,14 @@ impl Model for Slow {
         self.0.info()
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
         std::thread::sleep(std::time::Duration::from_millis(25));
-        self.0.reply(turn, sink, stop)
+        self.0.reply(turn, sink, cancel)
     }
 }
 
@@ -110,7 +131,7 @@ impl metier_agent::Approver for Asked {
     fn answer(
         &self,
         question: &metier_agent::Question<'_>,
-        _: &(dyn Fn() -> bool + Sync),
+        _: &CancelToken,
     ) -> (metier_agent::Answer, String) {
         self.0.lock().expect("whole").push(question.op.describe());
         (metier_agent::Answer::Once, "test".to_owned())
@@ -128,7 +149,7 @@ fn what_lets_a_subagent_begin_lets_its_skill_be_loaded() {
         hands: &hands,
         approver: &asked,
         observer: &Unheard,
-        stop: &|| false,
+        cancel: &CancelToken::new(),
     };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let state = agent.run(&folder, setup(&model.outer)).expect("runs");
@@ -141,8 +162,13 @@ fn what_a_subagent_spends_is_spent_by_the_run() {
     let runs = tempfile::tempdir().expect("dir");
     let model = two(json!([call("read_file", json!({"path": "a"})), answer("found it")]));
     let hands = FakeHands::default();
-    let agent =
-        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &Yes,
+        observer: &Unheard,
+        cancel: &CancelToken::new(),
+    };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let state = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!((state.spent().turns, state.spent().tool_calls), (2, 1));
@@ -162,7 +188,7 @@ fn a_question_inside_a_subagent_waits_and_goes_on() {
         hands: &hands,
         approver: &only_outside,
         observer: &Unheard,
-        stop: &|| false,
+        cancel: &CancelToken::new(),
     };
     let waits = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!(waits.finished().expect("ended").status, Status::NeedsApproval);
@@ -183,7 +209,7 @@ impl metier_agent::Approver for OnlyOnce {
     fn answer(
         &self,
         _: &metier_agent::Question<'_>,
-        _: &(dyn Fn() -> bool + Sync),
+        _: &CancelToken,
     ) -> (metier_agent::Answer, String) {
         let first = self.0.swap(false, std::sync::atomic::Ordering::Relaxed);
         let answer = if first { metier_agent::Answer::Once } else { metier_agent::Answer::Nobody };
@@ -199,8 +225,13 @@ fn a_person_who_calls_a_subagent_gets_one() {
         inner: scripted(json!([answer("found it")])),
     };
     let hands = FakeHands::default();
-    let agent =
-        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &Yes,
+        observer: &Unheard,
+        cancel: &CancelToken::new(),
+    };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let mut setup = setup(&model.outer);
     let arguments = Some("the north".to_owned());

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use metier_agent::audit::audit;
 use metier_agent::{Agent, Event, RunFolder, RunId, Status, Unheard, Yes, fold};
+use metier_cancel::CancelToken;
 use serde_json::json;
 
 use crate::fakes::{FakeHands, answer, script, scripted, select, setup};
@@ -20,8 +21,13 @@ fn recorded(runs: &Path) -> RunFolder {
     let long = json!({"action": {"type": "load_resource", "skill": {"name": "pdf"}, "relative_path": "long.md"}});
     let model = scripted(json!([select(&["pdf"]), long, script("pdf", &["x"]), answer("done")]));
     let hands = FakeHands::default();
-    let agent =
-        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &Yes,
+        observer: &Unheard,
+        cancel: &CancelToken::new(),
+    };
     let folder = folder(runs);
     let state = agent.run(&folder, setup(&model)).expect("runs");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
@@ -105,8 +111,13 @@ fn nothing_is_done_that_cannot_be_written_down() {
     let runs = tempfile::tempdir().expect("dir");
     let model = scripted(json!([select(&["pdf"]), answer("x")]));
     let hands = FakeHands::default();
-    let agent =
-        Agent { model: &model, hands: &hands, approver: &Yes, observer: &Unheard, stop: &|| false };
+    let agent = Agent {
+        model: &model,
+        hands: &hands,
+        approver: &Yes,
+        observer: &Unheard,
+        cancel: &CancelToken::new(),
+    };
     recorded(runs.path());
     let error = agent.run(&folder(runs.path()), setup(&model)).expect_err("it is there already");
     assert_eq!(error.code(), "run-exists");

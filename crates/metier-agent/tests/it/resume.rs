@@ -5,14 +5,20 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use metier_agent::{
-    Agent, AgentError, Event, Nobody, RunFolder, RunId, State, Status, Unheard, Yes,
+    Agent, AgentError, Event, Nobody, Observer, Record, RunFolder, RunId, State, Status, Unheard,
+    Yes,
 };
+use metier_cancel::CancelToken;
 use metier_model::Scripted;
 use serde_json::{Value, json};
 
 use crate::fakes::{FakeHands, answer, call, script, scripted, select, setup};
+
+/// The token of runs that nobody stops.
+static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::new);
 
 fn folder(runs: &Path, name: &str) -> RunFolder {
     RunFolder::new(runs, RunId::new(name).expect("an id"))
@@ -32,7 +38,7 @@ fn model() -> Scripted {
 }
 
 fn agent<'a>(model: &'a Scripted, hands: &'a FakeHands) -> Agent<'a> {
-    Agent { model, hands, approver: &Yes, observer: &Unheard, stop: &|| false }
+    Agent { model, hands, approver: &Yes, observer: &Unheard, cancel: &NEVER }
 }
 
 /// What must be the same however often a run was killed.
@@ -130,16 +136,29 @@ fn a_run_that_waits_for_an_answer_goes_on_when_it_comes() {
     assert_eq!(hands.log().iter().filter(|done| done.starts_with("run ")).count(), 1);
 }
 
+/// Cancels the run when it has written this many events.
+struct StopsAt {
+    event: u64,
+    cancel: CancelToken,
+}
+
+impl Observer for StopsAt {
+    fn event(&self, _: u32, record: &Record) {
+        if record.seq >= self.event {
+            self.cancel.cancel();
+        }
+    }
+}
+
 #[test]
 fn a_run_that_somebody_stops_goes_on_later() {
-    use std::sync::atomic::{AtomicU32, Ordering};
     let runs = tempfile::tempdir().expect("dir");
     let (model, hands) = (model(), FakeHands::default());
     for looks in 1..12 {
         let whole = folder(runs.path(), &format!("stopped-{looks}"));
-        let left = AtomicU32::new(looks);
-        let stop = || left.fetch_sub(1, Ordering::Relaxed) <= 1;
-        let stopping = Agent { stop: &stop, ..agent(&model, &hands) };
+        let cancel = CancelToken::new();
+        let stops = StopsAt { event: looks, cancel: cancel.clone() };
+        let stopping = Agent { cancel: &cancel, observer: &stops, ..agent(&model, &hands) };
         let state = stopping.run(&whole, setup(&model)).expect("runs");
         assert_eq!(state.finished().expect("ended").status, Status::Cancelled, "{looks}");
         let state = agent(&model, &hands).resume(&whole).expect("resumes");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use metier_agent::{Answer, Approver, Asking, Question};
+use metier_cancel::CancelToken;
 use metier_skill::Digest;
 
 use crate::context::Context;
@@ -35,11 +36,7 @@ pub(crate) struct Answers<'a> {
 }
 
 impl Approver for Answers<'_> {
-    fn answer(
-        &self,
-        question: &Question<'_>,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> (Answer, String) {
+    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> (Answer, String) {
         if let Some(digest) = question.request
             && self.take(digest)
         {
@@ -47,7 +44,7 @@ impl Approver for Answers<'_> {
         }
         let given = match self.who {
             Who::Yes => return (Answer::Once, "yes".to_owned()),
-            Who::Person if !stop() => self.asking.answer(question, stop),
+            Who::Person if !cancel.is_cancelled() => self.asking.answer(question, cancel),
             Who::Person | Who::Nobody => (Answer::Nobody, "nobody".to_owned()),
         };
         if given.0 != Answer::Nobody {

@@ -1,40 +1,58 @@
-//! Ctrl-C: once asks the run to stop cleanly, twice ends the program at once.
+//! Ctrl-C: once cancels the request that is being worked on, twice ends the program at once.
 //! A run that was stopped can be resumed; one that was ended, too.
+//!
+//! The handler itself only wakes a thread (a signal handler may do little else), and that thread
+//! cancels the token. From there on everything is woken, nothing looks.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag::{register, register_conditional_shutdown};
+use metier_cancel::CancelToken;
 
-use crate::error::Exit;
-
-/// Whether somebody wants the run to stop.
+/// The token of the request that is being worked on, which the first signal cancels.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(Arc<Mutex<CancelToken>>);
 
 impl Interrupt {
     /// Listens from now on. Where signals cannot be listened to, the system's own way counts.
     pub(crate) fn listen() -> Self {
-        let wanted = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // In this order: the first signal sets the flag after the shutdown has looked at it.
-            let _ = register_conditional_shutdown(
-                signal,
-                i32::from(Exit::Interrupted.code()),
-                Arc::clone(&wanted),
-            );
-            let _ = register(signal, Arc::clone(&wanted));
-        }
-        Self(wanted)
+        let interrupt = Self::default();
+        #[cfg(unix)]
+        interrupt.on_signals();
+        interrupt
     }
 
-    pub(crate) fn wanted(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    #[cfg(unix)]
+    fn on_signals(&self) {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::iterator::Signals;
+        let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+        let interrupt = self.clone();
+        let listen = move || {
+            for _ in signals.forever() {
+                let token = interrupt.token();
+                if token.is_cancelled() {
+                    // Whoever asks twice does not want to wait: no destructor, no buffer.
+                    let code = crate::error::Exit::Interrupted.code();
+                    signal_hook::low_level::exit(i32::from(code));
+                }
+                token.cancel();
+            }
+        };
+        // Without the thread the handlers go with `signals`, and a signal ends the program.
+        let _ = std::thread::Builder::new().name("metier-signals".to_owned()).spawn(listen);
     }
 
-    /// Forgets it: the run has stopped, the program goes on.
-    pub(crate) fn clear(&self) {
-        self.0.store(false, Ordering::Release);
+    /// The token of the request that is being worked on.
+    pub(crate) fn token(&self) -> CancelToken {
+        self.current().clone()
+    }
+
+    /// A new token, for the request that follows a cancelled one.
+    pub(crate) fn renew(&self) {
+        *self.current() = CancelToken::new();
+    }
+
+    fn current(&self) -> MutexGuard<'_, CancelToken> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

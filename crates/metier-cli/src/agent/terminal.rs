@@ -22,8 +22,6 @@ pub(crate) struct Terminal<'a> {
     pub(crate) workspace: &'a Path,
     pub(crate) watcher: &'a dyn Watcher,
     pub(crate) typed: &'a Typed,
-    /// Whether somebody wants the run to stop.
-    pub(crate) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Terminal<'_> {
@@ -94,8 +92,8 @@ impl Terminal<'_> {
     fn line(&self, question: &str, ask: &Ask) -> Result<String, Asked> {
         let mut out = anstream::stderr();
         let _ = write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush());
-        let is_over = || (self.stop)() || !self.asks.is_open(ask.id);
-        let ended = match self.typed.line(&is_over) {
+        // A run that is cancelled takes its question back.
+        let ended = match self.typed.line(&self.asks.over(ask.id)) {
             Ok(Line::Text(text)) => return Ok(text),
             Ok(Line::Stopped) => Asked::TakenBack,
             Ok(Line::End) | Err(_) => Asked::Closed,

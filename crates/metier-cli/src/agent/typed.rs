@@ -1,16 +1,15 @@
 //! Lines that somebody types. A thread of its own reads them, so that Ctrl-C ends the wait for one.
 //!
-//! It reads only what was asked for: what is typed ahead belongs to whoever reads next.
+//! It reads only what was asked for: what is typed ahead belongs to whoever reads next. The line and
+//! the word to stop come over one channel, so that nobody has to look at two places.
 
 use std::io::{self, BufRead};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+
+use metier_cancel::CancelToken;
 
 use crate::prompt;
-
-/// How often the wish to stop is looked at.
-const LOOK: Duration = Duration::from_millis(25);
 
 /// What came of waiting for a line.
 #[derive(Debug)]
@@ -30,9 +29,22 @@ pub(crate) struct Typed(Mutex<Option<Reader>>);
 #[derive(Debug)]
 struct Reader {
     want: Sender<()>,
-    lines: Receiver<io::Result<Option<String>>>,
+    heard: Receiver<Heard>,
+    /// For the callback of a token.
+    tell: Sender<Heard>,
     /// Whether a line was asked for and has not come.
     is_waiting: bool,
+    /// Whether there will be no more.
+    has_ended: bool,
+}
+
+/// What the one who waits hears.
+#[derive(Debug)]
+enum Heard {
+    /// A line; nothing at the end of the input.
+    Line(io::Result<Option<String>>),
+    /// A token was cancelled: perhaps one that nobody waits with any more.
+    Cancelled,
 }
 
 impl Typed {
@@ -40,29 +52,41 @@ impl Typed {
     pub(crate) fn forget(&self) {
         prompt::forget_typed();
         if let Some(reader) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            while let Ok(Ok(Some(_))) = reader.lines.try_recv() {
-                reader.is_waiting = false;
+            while let Ok(heard) = reader.heard.try_recv() {
+                match heard {
+                    Heard::Line(Ok(Some(_))) => reader.is_waiting = false,
+                    Heard::Cancelled => {}
+                    Heard::Line(_) => reader.has_ended = true,
+                }
             }
         }
     }
 
-    /// The next line.
-    pub(crate) fn line(&self, stop: &dyn Fn() -> bool) -> io::Result<Line> {
+    /// The next line, unless `cancel` is cancelled before it comes.
+    pub(crate) fn line(&self, cancel: &CancelToken) -> io::Result<Line> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reader = kept.get_or_insert_with(Reader::start);
+        if reader.has_ended {
+            return Ok(Line::End);
+        }
         if !reader.is_waiting {
-            // A thread that is gone has said that the input has ended.
             reader.is_waiting = reader.want.send(()).is_ok();
         }
+        let tell = reader.tell.clone();
+        let _guard = cancel.on_cancel(move || {
+            let _ = tell.send(Heard::Cancelled);
+        });
         loop {
-            let line = match reader.lines.recv_timeout(LOOK) {
-                Err(RecvTimeoutError::Timeout) if stop() => return Ok(Line::Stopped),
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => return Ok(Line::End),
-                Ok(line) => line,
-            };
-            reader.is_waiting = false;
-            return Ok(line?.map_or(Line::End, Line::Text));
+            match reader.heard.recv() {
+                Ok(Heard::Cancelled) if cancel.is_cancelled() => return Ok(Line::Stopped),
+                Ok(Heard::Cancelled) => {}
+                Ok(Heard::Line(line)) => {
+                    reader.is_waiting = false;
+                    reader.has_ended = !matches!(line, Ok(Some(_)));
+                    return Ok(line?.map_or(Line::End, Line::Text));
+                }
+                Err(_) => return Ok(Line::End),
+            }
         }
     }
 }
@@ -70,18 +94,19 @@ impl Typed {
 impl Reader {
     fn start() -> Self {
         let (want, wanted) = channel();
-        let (sender, lines) = channel();
+        let (tell, heard) = channel();
+        let sender = tell.clone();
         std::thread::spawn(move || {
             for () in wanted {
                 let mut line = String::new();
                 let read = io::stdin().lock().read_line(&mut line);
                 let is_end = !matches!(read, Ok(bytes) if bytes > 0);
                 let told = read.map(|bytes| (bytes > 0).then(|| line.trim().to_owned()));
-                if sender.send(told).is_err() || is_end {
+                if sender.send(Heard::Line(told)).is_err() || is_end {
                     return;
                 }
             }
         });
-        Self { want, lines, is_waiting: false }
+        Self { want, heard, tell, is_waiting: false, has_ended: false }
     }
 }

@@ -75,11 +75,11 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
             skills = state.loaded();
         }
         if state.finished().is_some_and(|end| end.status == Status::Cancelled) {
-            session.interrupt.clear();
+            session.interrupt.renew();
         }
     }
     // Ctrl-C where nothing is worked on ends the session.
-    if session.interrupt.wanted() {
+    if session.interrupt.token().is_cancelled() {
         exit = Exit::Interrupted;
     }
     Ok(Box::new(Over { exit }))
@@ -92,7 +92,7 @@ fn next(session: &Session<'_>, is_terminal: bool, json: bool) -> Result<Option<S
             let mut out = anstream::stderr();
             let _ = write!(out, "{} ", paint(BOLD, ">")).and_then(|()| out.flush());
         }
-        let line = session.typed.line(&|| session.interrupt.wanted()).map_err(|error| {
+        let line = session.typed.line(&session.interrupt.token()).map_err(|error| {
             CommandError::failed("request-unreadable", format!("standard input: {error}"))
         })?;
         match line {

@@ -16,7 +16,7 @@ use clap::Args;
 use metier_config::MinTier;
 use metier_policy::{Effect, Invoker, Permission, Request, Situation, Subject};
 use metier_registry::{Entry, Scan};
-use metier_sandbox::{Cancel, Network, Probe, Report, RunEvent, SearchPath, Secrets, Stream, Tier};
+use metier_sandbox::{Network, Probe, Report, RunEvent, SearchPath, Secrets, Stream, Tier};
 use metier_skill::hidden::{Breaks, terminal_safe};
 use metier_skill::{Digest, RelPath};
 use metier_tools::ground::{acting_skill, loaded_skill};
@@ -212,7 +212,7 @@ fn started(
         secrets: Arc::new(secrets),
         timeout: Duration::from_secs(timeout.max(1)),
         network,
-        cancel: Cancel::default(),
+        cancel: metier_cancel::CancelToken::new(),
     };
     let printed = [AtomicUsize::new(0), AtomicUsize::new(0)];
     let print = |event: RunEvent| {

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ModelsArgs, context: &Context) -> Result<Box<dyn Output
     let ModelsCommand::Test { model: wanted } = &args.command;
     let model = model(context, wanted.as_deref())?;
     let interrupt = Interrupt::listen();
-    let probe = probe(&*model, &|| interrupt.wanted());
+    let probe = probe(&*model, &interrupt.token());
     Ok(Box::new(Tested { info: model.info(), probe }))
 }
 

@@ -11,7 +11,8 @@ use metier_agent::{
     Agent, Approver, Event, Hands, Mode, Nobody, Op, Outcome, RunFolder, RunId, RunLimits, Setup,
     SkillCard, ToolCard, Unheard, Verdict, Yes,
 };
-use metier_model::model::{Sink, Stop};
+use metier_cancel::CancelToken;
+use metier_model::model::Sink;
 use metier_model::{
     Model, ModelError, ModelErrorKind, ModelInfo, Reply, Scripted, StreamEvent, ToolOffer, Turn,
     Usage,
@@ -28,12 +29,17 @@ impl Model for Provider {
         model()
     }
 
-    fn reply(&self, turn: &Turn, sink: Sink<'_>, stop: Stop<'_>) -> Result<Reply, ModelError> {
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
         if turn.number == 1 {
             let error = ModelError::new(ModelErrorKind::RateLimited, "slow down");
             sink(StreamEvent::Retrying { attempt: 1, error, delay: Duration::from_millis(1500) });
         }
-        let mut reply = self.0.reply(turn, sink, stop)?;
+        let mut reply = self.0.reply(turn, sink, cancel)?;
         reply.usage = Usage {
             input: 100,
             output: 10,
@@ -199,7 +205,7 @@ impl Case {
             hands: &TestHands,
             approver: self.approver,
             observer: &Unheard,
-            stop: &|| false,
+            cancel: &CancelToken::new(),
         };
         agent.run(&folder, self.setup()).expect("runs");
         folder

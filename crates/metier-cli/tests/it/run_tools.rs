@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_policy::{Invoker, Memory, Policy, TrustedFolders, UnixTime};
 use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
@@ -15,8 +16,8 @@ use metier_testkit::TestHome;
 use metier_tools::ground::{acting_skill, loaded_skill, places_of};
 use metier_tools::rules::layers_of;
 use metier_tools::{
-    Answer, Cancel, FailureCode, Machine, OutputSink, RunCommand, RunScript, ToolGate, Toolbox,
-    Verdict, wait,
+    Answer, FailureCode, Machine, OutputSink, RunCommand, RunScript, ToolGate, Toolbox, Verdict,
+    wait,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ impl Session {
         with_tools(self.home, &self.rules, self.output, self.tier)
     }
 
-    fn call(&self, tool: &'static str, arguments: Value, cancel: &Cancel) -> Answer {
+    fn call(&self, tool: &'static str, arguments: Value, cancel: &CancelToken) -> Answer {
         let planned = self.toolbox.plan(tool, arguments)?;
         let verdict = Verdict::from(&self.gate.judge(&planned)?);
         wait(planned.decided(verdict, self.gate.screen(tool))?.call(cancel))
@@ -114,7 +115,7 @@ impl Session {
 
     fn script(&self, args: &[&str]) -> Answer {
         let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": args});
-        self.call("run_script", arguments, &Cancel::new())
+        self.call("run_script", arguments, &CancelToken::new())
     }
 }
 
@@ -147,7 +148,7 @@ fn both_streams_are_data_and_long_output_is_cut_and_kept_whole() {
     let command = json!({"command": ["seq", "1", "5000"]});
     let results = [
         session.script(&[]).expect("runs"),
-        session.call("run_command", command, &Cancel::new()).expect("runs"),
+        session.call("run_command", command, &CancelToken::new()).expect("runs"),
     ];
     for result in results {
         assert!(result.truncated && result.text.chars().count() < 20_200, "{}", result.text.len());
@@ -179,7 +180,7 @@ fn output_is_heard_as_it_comes_and_masked() {
     let result = session.script(&[]).expect("runs");
     assert_eq!(result.data["exit_code"], 0, "{}", result.text);
     let words = json!({"command": ["echo", "third"]});
-    session.call("run_command", words, &Cancel::new()).expect("runs");
+    session.call("run_command", words, &CancelToken::new()).expect("runs");
     let heard = heard.lock().expect("a lock").clone();
     let expected =
         [("stdout", "first [redacted]\n"), ("stderr", "second\n"), ("stdout", "third\n")];
@@ -197,7 +198,8 @@ fn an_ask_and_a_ceiling_keep_a_script_from_running() {
         assert_eq!(failure.code, FailureCode::NotAllowed);
         assert!(failure.message.contains("allowed-tools"), "{}", failure.message);
         let command = json!({"command": ["echo", "hi"]});
-        let failure = session.call("run_command", command, &Cancel::new()).expect_err("denied");
+        let failure =
+            session.call("run_command", command, &CancelToken::new()).expect_err("denied");
         assert_eq!(failure.code, FailureCode::NotAllowed);
     }
 }
@@ -210,23 +212,23 @@ fn a_script_that_changed_after_the_decision_does_not_run() {
     let permit =
         planned.decided(Verdict::Allow, session.gate.screen("run_script")).expect("a permit");
     session.home.write("home/.agents/skills/work/scripts/run.sh", "echo changed\n");
-    let failure = wait(permit.call(&Cancel::new())).expect_err("changed");
+    let failure = wait(permit.call(&CancelToken::new())).expect_err("changed");
     assert!(failure.message.contains("skill-changed"), "{}", failure.message);
 }
 
 #[test]
 fn a_command_runs_by_words_and_can_be_cancelled() {
     let Some(session) = session("", "echo ran\n", ALL) else { return };
-    let call = |words: Value, cancel: &Cancel| {
+    let call = |words: Value, cancel: &CancelToken| {
         session.call("run_command", json!({ "command": words }), cancel)
     };
-    let result = call(json!(["echo", "$HOME; rm -rf /", "x"]), &Cancel::new()).expect("runs");
+    let result = call(json!(["echo", "$HOME; rm -rf /", "x"]), &CancelToken::new()).expect("runs");
     assert!(result.text.contains("$HOME; rm -rf / x\n"), "{}", result.text);
     for bad in [json!([]), json!(["./evil"]), json!([""]), json!("echo")] {
-        let failure = call(bad, &Cancel::new()).expect_err("refused");
+        let failure = call(bad, &CancelToken::new()).expect_err("refused");
         assert_eq!(failure.code, FailureCode::InvalidArguments);
     }
-    let cancel = Cancel::new();
+    let cancel = CancelToken::new();
     let failure = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| call(json!(["sleep", "600"]), &cancel));
         std::thread::sleep(Duration::from_millis(300));

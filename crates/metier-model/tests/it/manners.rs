@@ -1,6 +1,7 @@
 //! What is sent, and what is sent instead when a server does not take it.
 //! The server keeps every request, so that what was tried is known.
 
+use metier_cancel::CancelToken;
 use metier_model::{Key, ModelErrorKind as Kind, OutputMode, Probe, StreamEvent, probe};
 use serde_json::{Value, json};
 
@@ -95,7 +96,7 @@ fn the_cached_part_of_a_turn_is_the_start_of_the_next() {
     let blocks = |turn: &metier_model::Turn| {
         let server = Server::start(vec![ANTHROPIC.good()]);
         let model = ANTHROPIC.model(&server.url(), |_| {});
-        model.reply(turn, &mut |_| {}, &|| false).expect("good");
+        model.reply(turn, &mut |_| {}, &CancelToken::new()).expect("good");
         let mut blocks = Vec::new();
         let body = server.asked()[0].body.clone();
         for message in body["messages"].as_array().expect("messages") {
@@ -280,7 +281,7 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
     for way in WAYS {
         let refused = refusal(429, "", "slow down");
         let server = Server::start(vec![refused, way.good()]);
-        let found = probe(&*way.model(&server.url(), |_| {}), &|| false);
+        let found = probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
         let mode = match way.provider {
             Provider::OpenAi | Provider::Responses => OutputMode::JsonSchema,
             Provider::Anthropic => OutputMode::ToolCall,
@@ -289,7 +290,8 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
         assert_eq!(found.usage.map(|usage| usage.output), Some(12));
 
         let server = Server::start(vec![way.error(401, "authentication_error", "no", &[])]);
-        let Probe { ok, error, mode, .. } = probe(&*way.model(&server.url(), |_| {}), &|| false);
+        let Probe { ok, error, mode, .. } =
+            probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
         assert_eq!(
             (ok, mode, error.map(|error| error.kind)),
             (false, None, Some(Kind::Unauthorized))
@@ -302,7 +304,7 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
             "output": [{"type": "message", "content": [{"type": "output_text", "text": "hello"}]}]
         });
         let server = Server::start(vec![Answer::reply(200, &[], words.to_string())]);
-        let found = probe(&*way.model(&server.url(), |_| {}), &|| false);
+        let found = probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
         assert!(!found.ok && found.error.is_none() && found.fault.is_some(), "{found:?}");
     }
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use metier_cancel::CancelToken;
 use metier_model::router::{RankedSkill, Ranker, Router};
 use metier_model::{
     Action, Decision, LoadedText, Model, OfferedSkill, Past, PlanUpdate, SkillRef, StepStatus,
@@ -350,11 +351,13 @@ fn the_reply_is_a_decision_that_costs_nothing_and_says_the_same_each_time() {
             heard.push_str(&text);
         }
     };
-    let reply = router().reply(&turn, &mut sink, &|| false).expect("a reply");
+    let reply = router().reply(&turn, &mut sink, &CancelToken::new()).expect("a reply");
     assert_eq!(reply.usage, Usage::default());
     assert_eq!(parse_reply(&reply).expect("a decision"), router().decide(&turn.view));
-    assert_eq!(router().reply(&turn, &mut |_| (), &|| false).expect("a reply"), reply);
+    assert_eq!(router().reply(&turn, &mut |_| (), &CancelToken::new()).expect("a reply"), reply);
     assert_eq!(heard, reply.text);
-    assert!(router().reply(&turn, &mut |_| (), &|| true).is_err());
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    assert!(router().reply(&turn, &mut |_| (), &cancel).is_err());
     assert_eq!(router().info().provider, "router");
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_model::{
     Action, Decision, Finish, LoadedText, Model, ModelError, ModelErrorKind, OutputMode, Past,
     Replay, Reply, Scripted, SkillRef, StreamEvent, Turn, Usage, View, parse_reply,
@@ -36,7 +37,7 @@ fn search(query: &str) -> Action {
 }
 
 fn reply(model: &dyn Model, turn: &Turn) -> Result<Reply, ModelError> {
-    model.reply(turn, &mut |_| {}, &|| false)
+    model.reply(turn, &mut |_| {}, &CancelToken::new())
 }
 
 fn query(model: &dyn Model, turn: &Turn) -> String {
@@ -158,7 +159,8 @@ fn raw_words_faults_and_chunks_are_given_as_they_stand() {
     };
     assert_eq!(reply(&model, &done(1)), Err(expected));
     let mut pieces = Vec::new();
-    let last = model.reply(&done(2), &mut |event| pieces.push(event), &|| false).expect("words");
+    let last =
+        model.reply(&done(2), &mut |event| pieces.push(event), &CancelToken::new()).expect("words");
     assert_eq!((last.text.as_str(), last.finish), ("{\"action\"}", Finish::Unknown));
     let text = |piece: &str| StreamEvent::Text(piece.to_owned());
     assert_eq!(pieces, [text("{\"a"), text(""), text("ction\"}")]);
@@ -172,7 +174,7 @@ fn words_are_streamed_in_pieces_and_tokens_estimated() {
         StreamEvent::Text(text) => pieces.push(text),
         other => panic!("{other:?}"),
     };
-    let reply = model.reply(&turn(Vec::new()), &mut hear, &|| false).expect("a reply");
+    let reply = model.reply(&turn(Vec::new()), &mut hear, &CancelToken::new()).expect("a reply");
     assert!(pieces.len() > 1, "{pieces:?}");
     assert_eq!(pieces.concat(), reply.text);
     assert!(reply.usage.estimated && reply.usage.input > 0 && reply.usage.output > 0);
@@ -182,17 +184,22 @@ fn words_are_streamed_in_pieces_and_tokens_estimated() {
 fn a_call_that_is_stopped_ends_while_it_waits_and_while_it_streams() {
     let slow = json!({"replies": [{"raw": "x", "delay_ms": 3_600_000}]});
     let slow = script(&slow);
-    let asked = AtomicUsize::new(0);
-    let stop = || asked.fetch_add(1, Ordering::Relaxed) >= 2;
-    let error = slow.reply(&turn(Vec::new()), &mut |_| {}, &stop).expect_err("stopped");
+    let cancel = CancelToken::new();
+    let error = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| slow.reply(&turn(Vec::new()), &mut |_| {}, &cancel));
+        cancel.cancel();
+        waiting.join().expect("no panic").expect_err("stopped")
+    });
     assert_eq!(error.kind, ModelErrorKind::Cancelled);
     let long = script(&json!({"replies": [{"raw": "x".repeat(1_000)}]}));
     let heard = AtomicUsize::new(0);
+    let cancel = CancelToken::new();
     let mut hear = |_| {
-        heard.fetch_add(1, Ordering::Relaxed);
+        if heard.fetch_add(1, Ordering::Relaxed) == 2 {
+            cancel.cancel();
+        }
     };
-    let stop = || heard.load(Ordering::Relaxed) == 3;
-    let error = long.reply(&turn(Vec::new()), &mut hear, &stop).expect_err("stopped");
+    let error = long.reply(&turn(Vec::new()), &mut hear, &cancel).expect_err("stopped");
     assert_eq!((error.kind, heard.load(Ordering::Relaxed)), (ModelErrorKind::Cancelled, 3));
 }
 
@@ -227,7 +234,7 @@ fn a_recording_gives_each_turn_its_reply_and_no_more() {
     let model = Replay::new("run-1", vec![Ok(recorded.clone()), Err(failed.clone())]);
     let mut first = turn(Vec::new());
     let mut heard = Vec::new();
-    let given = model.reply(&first, &mut |event| heard.push(event), &|| false);
+    let given = model.reply(&first, &mut |event| heard.push(event), &CancelToken::new());
     assert_eq!(given, Ok(recorded));
     assert_eq!(heard, [StreamEvent::Text("words".to_owned())]);
     first.number = 2;
@@ -237,7 +244,9 @@ fn a_recording_gives_each_turn_its_reply_and_no_more() {
         let kind = reply(&model, &first).map_err(|error| error.kind);
         assert_eq!(kind, Err(ModelErrorKind::Exhausted));
     }
-    let stopped = model.reply(&first, &mut |_| {}, &|| true).map_err(|error| error.kind);
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let stopped = model.reply(&first, &mut |_| {}, &cancel).map_err(|error| error.kind);
     assert_eq!(stopped, Err(ModelErrorKind::Cancelled));
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_model::{
     Anthropic, Endpoint, Key, Model, ModelError, ModelErrorKind, OpenAi, Reply, RetryPolicy,
     StreamEvent, TrailEntry, Turn, View, decision_schema, instructions,
@@ -237,12 +238,12 @@ impl Outcome {
 
 /// Asks for a reply that nobody stops.
 pub(crate) fn ask(model: &dyn Model) -> Outcome {
-    ask_until(model, &|| false)
+    ask_until(model, &CancelToken::new())
 }
 
 /// Asks for a reply.
-pub(crate) fn ask_until(model: &dyn Model, stop: &(dyn Fn() -> bool + Sync)) -> Outcome {
+pub(crate) fn ask_until(model: &dyn Model, cancel: &CancelToken) -> Outcome {
     let mut events = Vec::new();
-    let reply = model.reply(&turn(), &mut |event| events.push(event), stop);
+    let reply = model.reply(&turn(), &mut |event| events.push(event), cancel);
     Outcome { reply, events }
 }

@@ -1,10 +1,9 @@
 //! Waiting for a provider: every wait has an end of its own, and a stop ends them all.
 //! Limits are set small; nothing here measures time.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use metier_cancel::CancelToken;
 use metier_model::{Endpoint, ModelErrorKind as Kind, StreamEvent};
 
 use crate::server::{Answer, Server};
@@ -60,18 +59,19 @@ fn a_call_ends_when_it_is_stopped_wherever_it_waits() {
         let body = way.good_body();
         let in_the_body = Answer::begun(200, &[]).chunk(&body.as_bytes()[..body.len() / 2]).hold();
         for answer in [Answer::silence(), in_the_body] {
-            let stopped = Arc::new(AtomicBool::new(false));
-            let tell = stopped.clone();
-            let server =
-                Server::start_and_tell(vec![answer], move || tell.store(true, Ordering::SeqCst));
+            let cancel = CancelToken::new();
+            let tell = cancel.clone();
+            let server = Server::start_and_tell(vec![answer], move || tell.cancel());
             let model = way.model(&server.url(), none);
-            let outcome = ask_until(&*model, &|| stopped.load(Ordering::SeqCst));
+            let outcome = ask_until(&*model, &cancel);
             assert_eq!(outcome.kind(), Some(Kind::Cancelled), "{way:?}");
             assert_eq!(server.requests(), 1);
             server.wait_until_gone();
         }
         let server = Server::start(vec![way.good()]);
-        let outcome = ask_until(&*way.model(&server.url(), none), &|| true);
+        let cancel = CancelToken::new();
+        cancel.cancel();
+        let outcome = ask_until(&*way.model(&server.url(), none), &cancel);
         assert_eq!((outcome.kind(), server.requests()), (Some(Kind::Cancelled), 0), "{way:?}");
     }
 }
@@ -82,18 +82,23 @@ fn a_stop_is_heard_between_attempts() {
         let slow = way.error(429, "x", "slow", &[("retry-after", "50")]);
         let server = Server::start(vec![slow, way.good()]);
         let model = way.model(&server.url(), none);
-        let waiting = AtomicBool::new(false);
-        let (looks, mut events) = (AtomicU32::new(0), Vec::new());
-        let mut sink = |event: StreamEvent| {
-            waiting.store(true, Ordering::SeqCst);
-            events.push(event);
-        };
-        // It is looked at again and again while it waits, not only once.
-        let stop = || waiting.load(Ordering::SeqCst) && looks.fetch_add(1, Ordering::SeqCst) >= 4;
-        let reply = model.reply(&crate::talk::turn(), &mut sink, &stop);
+        let (cancel, mut events) = (CancelToken::new(), Vec::new());
+        let started = Instant::now();
+        let reply = std::thread::scope(|scope| {
+            let mut sink = |event: StreamEvent| {
+                events.push(event);
+                // It already waits for its next attempt when it is stopped.
+                let cancel = cancel.clone();
+                scope.spawn(move || {
+                    std::thread::sleep(Duration::from_millis(50));
+                    cancel.cancel();
+                });
+            };
+            model.reply(&crate::talk::turn(), &mut sink, &cancel)
+        });
+        assert!(started.elapsed() < Duration::from_secs(25), "{way:?}: half of what it was told");
         let outcome = Outcome { reply, events };
         assert_eq!((outcome.kind(), server.requests()), (Some(Kind::Cancelled), 1), "{way:?}");
-        assert_eq!(looks.load(Ordering::SeqCst), 5);
         assert!(matches!(outcome.events[..], [StreamEvent::Retrying { .. }]), "{way:?}");
     }
 }

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Wake};
 use std::thread;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_policy::{Answer, AskEvent, Asks, Outcome, Waiter};
 
 use crate::support::{decide, policy, request};
@@ -45,7 +46,7 @@ fn every_listener_hears_and_the_first_answer_wins() {
             })
         })
         .collect();
-    let outcome = waiter.wait();
+    let outcome = waiter.wait(&CancelToken::new());
     for thread in threads {
         thread.join().unwrap();
     }
@@ -58,10 +59,10 @@ fn every_listener_hears_and_the_first_answer_wins() {
 #[test]
 fn a_question_that_nobody_hears_is_not_waited_for() {
     let asks = Asks::new();
-    assert_eq!(open(&asks, "grep src").wait(), Outcome::NobodyListens);
+    assert_eq!(open(&asks, "grep src").wait(&CancelToken::new()), Outcome::NobodyListens);
     let (first, second) = (asks.subscribe(), asks.subscribe());
     let waiter = open(&asks, "grep src");
-    let waiting = thread::spawn(move || waiter.wait());
+    let waiting = thread::spawn(move || waiter.wait(&CancelToken::new()));
     drop(first);
     thread::sleep(Duration::from_millis(20));
     assert!(!waiting.is_finished(), "one is still there");
@@ -78,7 +79,7 @@ fn a_listener_that_panics_does_not_hang_a_run() {
         let _held = listener;
         std::panic::resume_unwind(Box::new("a front end that fails"));
     });
-    assert_eq!(waiter.wait(), Outcome::NobodyListens);
+    assert_eq!(waiter.wait(&CancelToken::new()), Outcome::NobodyListens);
     assert!(broken.join().is_err());
 }
 
@@ -112,14 +113,38 @@ fn time_and_withdrawal_end_a_question() {
 
     let waiter = open(&asks, "grep src");
     let id = waiter.id();
-    let waiting = thread::spawn(move || waiter.wait());
+    let waiting = thread::spawn(move || waiter.wait(&CancelToken::new()));
     asks.withdraw(id);
     assert_eq!(waiting.join().unwrap(), Outcome::Withdrawn);
 
     let waiter = open(&asks, "grep src");
     asks.close();
-    assert_eq!(waiter.wait(), Outcome::Withdrawn);
-    assert_eq!(open(&asks, "grep src").wait(), Outcome::Withdrawn, "it is closed");
+    assert_eq!(waiter.wait(&CancelToken::new()), Outcome::Withdrawn);
+    assert_eq!(
+        open(&asks, "grep src").wait(&CancelToken::new()),
+        Outcome::Withdrawn,
+        "it is closed"
+    );
+}
+
+#[test]
+fn a_token_takes_a_question_back_and_whoever_types_an_answer_is_told() {
+    let asks = Asks::new();
+    let listener = asks.subscribe();
+    let (waiter, cancel) = (open(&asks, "grep src"), CancelToken::new());
+    let (id, over) = (waiter.id(), asks.over(waiter.id()));
+    assert!(!over.is_cancelled());
+    let own = cancel.clone();
+    let waiting = thread::spawn(move || waiter.wait(&own));
+    let typing = thread::spawn(move || over.wait_timeout(SOON));
+    cancel.cancel();
+    assert_eq!(waiting.join().unwrap(), Outcome::Withdrawn);
+    assert!(typing.join().unwrap(), "it was told");
+    let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).collect();
+    assert!(matches!(events[..], [_, AskEvent::Withdrawn { id: told }] if told == id));
+    assert!(asks.over(id).is_cancelled(), "also when it is long gone");
+    let late = open(&asks, "grep src");
+    assert_eq!(late.wait(&cancel), Outcome::Withdrawn, "a token that was used before");
 }
 
 #[test]
@@ -143,8 +168,8 @@ fn always_lets_the_same_question_pass_elsewhere() {
     let (one, same, other) =
         (open(&asks, "grep src"), open(&asks, "grep src"), open(&asks, "grep docs"));
     asks.answer(one.id(), &Answer::Always, "terminal").unwrap();
-    assert_eq!(one.wait(), answered(Answer::Always));
-    assert_eq!(same.wait(), answered(Answer::Once));
+    assert_eq!(one.wait(&CancelToken::new()), answered(Answer::Always));
+    assert_eq!(same.wait(&CancelToken::new()), answered(Answer::Once));
     assert_eq!(other.outcome(), None);
     assert_eq!(asks.pending().len(), 1);
 }
@@ -189,7 +214,11 @@ fn many_threads_ask_and_answer_without_losing_one() {
         .map(|number| {
             let asks = asks.clone();
             thread::spawn(move || {
-                (0..25).all(|turn| open(&asks, &format!("grep {number}-{turn}")).wait().permits())
+                (0..25).all(|turn| {
+                    open(&asks, &format!("grep {number}-{turn}"))
+                        .wait(&CancelToken::new())
+                        .permits()
+                })
             })
         })
         .collect();

@@ -2,7 +2,7 @@
 //! that `/proc` would show. All are bounded by themselves too, should the sandbox fail.
 
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use metier_sandbox::{Limits, RunEvent, RunOptions, RunPlan, Runner, Stop, Tier};
 
@@ -231,6 +231,48 @@ fn a_cancelled_run_ends_at_once_and_says_so() {
         let seen = seen.into_inner().expect("events");
         let wanted = [RunEvent::Started { tier }, RunEvent::Stopping { reason: Stop::Cancelled }];
         assert_eq!(seen, wanted);
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn a_script_is_asked_to_end_in_the_moment_in_which_it_is_cancelled() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("term", tier));
+        let script = "trap 'date +%s%N; exit 7' TERM; echo ready; while :; do sleep 0.01; done";
+        let mut plan = shell(dir.path(), &mark, script);
+        (plan.limits.wall, plan.limits.grace) = (PLENTY, PLENTY);
+        let options = RunOptions::default();
+        let (cancel, asked) = (options.cancel.clone(), Mutex::new(None));
+        let report = Runner::new(helper(), tier)
+            .run(&plan, &options, &|event| {
+                if matches!(&event, RunEvent::Output { text, .. } if text.contains("ready")) {
+                    *asked.lock().expect("a lock") = Some(SystemTime::now());
+                    cancel.cancel();
+                }
+            })
+            .expect("runs");
+        assert_eq!((report.stopped, report.exit_code), (Some(Stop::Cancelled), Some(7)));
+        let asked = asked.into_inner().expect("a lock").expect("it was ready");
+        let heard = report.stdout.text.trim_start_matches("ready\n").trim();
+        let heard = UNIX_EPOCH + Duration::from_nanos(heard.parse().expect("a time stamp"));
+        let delay = heard.duration_since(asked).unwrap_or_default();
+        // Far more than it takes (a few milliseconds), far less than the time limit.
+        assert!(delay < Duration::from_secs(5), "{tier}: {delay:?}");
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn a_run_whose_token_was_cancelled_before_it_began_ends_too() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("before", tier));
+        let mut plan = shell(dir.path(), &mark, "sleep 60");
+        plan.limits.wall = PLENTY;
+        let options = RunOptions::default();
+        options.cancel.cancel();
+        let report = Runner::new(helper(), tier).run(&plan, &options, &|_| {}).expect("runs");
+        assert_eq!(report.stopped, Some(Stop::Cancelled), "{report:?}");
         assert_nothing_runs(&mark);
     }
 }

@@ -7,7 +7,6 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use metier_loader::normalize;
@@ -21,20 +20,18 @@ use serde_json::{Value, json};
 use super::fetch::{Incoming, Outgoing, Resolver, SystemResolver, fetch};
 use super::hosts::{HostList, PlainHttp, Target, check_address};
 use crate::apart::{CallFuture, apart};
-use crate::cancel::Cancel;
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::output::ToolResult;
 use crate::schema::{field, needed, object, optional, read};
 use crate::tool::{Permit, Tool, Touch};
 use crate::workplace::Workplace;
+use metier_cancel::CancelToken;
 
 /// Headers that a caller may set. None of them carries a credential.
 const HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "if-modified-since", "if-none-match"];
 /// Bytes of a body that is sent.
 const SENT_BYTES: usize = 1 << 20;
-/// How often the caller's wish to stop is looked at.
-const LOOK: Duration = Duration::from_millis(25);
 
 /// What may be reached, and how much comes back.
 #[derive(Debug, Clone)]
@@ -216,7 +213,7 @@ impl Tool for NetworkRequest {
         Ok(vec![Touch::Host(self.outgoing(arguments)?.target.host)])
     }
 
-    fn call(&self, permit: Permit, cancel: &Cancel) -> CallFuture {
+    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
         let sent = permit.for_tool(Self::NAME).and_then(|(arguments, _)| self.outgoing(arguments));
         let (workplace, settings) = (Arc::clone(&self.workplace), Arc::clone(&self.settings));
         let resolver = Arc::clone(&self.resolver);
@@ -230,35 +227,26 @@ impl Tool for NetworkRequest {
 /// Waits for `work` until the time is over or the caller stops it.
 fn on_runtime<T>(
     time: Duration,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     work: impl Future<Output = Result<T, ToolFailure>>,
 ) -> Result<T, ToolFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| {
         ToolFailure::new(FailureCode::Failed, format!("no runtime could be started: {error}"))
     })?;
-    let done = runtime.block_on(async {
-        let mut work = std::pin::pin!(work);
-        let mut look = tokio::time::interval(LOOK);
-        let either = std::future::poll_fn(|context| {
-            if let Poll::Ready(done) = work.as_mut().poll(context) {
-                return Poll::Ready(done);
-            }
-            while look.poll_tick(context).is_ready() {
-                if let Err(stopped) = cancel.check() {
-                    return Poll::Ready(Err(stopped));
-                }
-            }
-            Poll::Pending
-        });
-        tokio::time::timeout(time, either).await
-    });
+    // The timer is made inside: it belongs to the runtime.
+    let done = runtime
+        .block_on(async { tokio::time::timeout(time, cancel.run_until_cancelled(work)).await });
     // A lookup that hangs in the system must not hold up the answer.
     runtime.shutdown_background();
-    done.unwrap_or_else(|_| {
-        let told = format!("there was no whole answer after {} seconds", time.as_secs_f32());
-        Err(ToolFailure::new(FailureCode::TimedOut, told))
-    })
+    match done {
+        Ok(Some(done)) => done,
+        Ok(None) => Err(ToolFailure::new(FailureCode::Cancelled, "the call was stopped")),
+        Err(_) => {
+            let told = format!("there was no whole answer after {} seconds", time.as_secs_f32());
+            Err(ToolFailure::new(FailureCode::TimedOut, told))
+        }
+    }
 }
 
 fn give(workplace: &Workplace, incoming: &Incoming) -> ToolResult {

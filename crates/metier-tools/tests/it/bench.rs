@@ -5,10 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use metier_cancel::CancelToken;
 use metier_fs::WorkRoot;
 use metier_tools::{
-    Answer, Cancel, DeleteFile, Grep, ListDir, OutputCap, ReadFile, Store, Toolbox, Touch, Trash,
-    Verdict, Workplace, WriteFile, wait,
+    Answer, DeleteFile, Grep, ListDir, OutputCap, ReadFile, Store, Toolbox, Touch, Trash, Verdict,
+    Workplace, WriteFile, wait,
 };
 use serde_json::Value;
 
@@ -77,7 +78,7 @@ impl Bench {
     pub(crate) fn call(&self, tool: &str, arguments: Value) -> Answer {
         let planned = self.tools.plan(tool, arguments)?;
         let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true))?;
-        wait(permit.call(&Cancel::new()))
+        wait(permit.call(&CancelToken::new()))
     }
 
     /// The code of the failure that a call ends in.

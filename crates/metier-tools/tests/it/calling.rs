@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use metier_tools::{Cancel, FailureCode, Touch, Verdict, wait};
+use metier_cancel::CancelToken;
+use metier_tools::{FailureCode, Touch, Verdict, wait};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -72,7 +73,7 @@ fn a_permit_is_good_for_its_own_tool_only() {
     let planned = bench.tools.plan("list_dir", json!({"path": null})).expect("a plan");
     let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
     let tool = bench.tools.find("read_file").expect("a tool");
-    let failure = wait(tool.call(permit, &Cancel::new())).expect_err("refused");
+    let failure = wait(tool.call(permit, &CancelToken::new())).expect_err("refused");
     assert_eq!(failure.code, FailureCode::Failed);
 }
 
@@ -81,7 +82,7 @@ fn a_call_that_is_stopped_before_it_starts_does_nothing() {
     let bench = Bench::new(&[("a", "1\n")]);
     let planned = bench.tools.plan("read_file", json!({"path": "a"})).expect("a plan");
     let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
-    let cancel = Cancel::new();
+    let cancel = CancelToken::new();
     cancel.cancel();
     assert_eq!(wait(permit.call(&cancel)).expect_err("stopped").code, FailureCode::Cancelled);
 }

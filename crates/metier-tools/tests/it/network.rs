@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use metier_cancel::CancelToken;
 use metier_tools::{
-    Answer, Cancel, FailureCode, HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver,
-    Toolbox, Touch, Verdict, wait,
+    Answer, FailureCode, HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, Toolbox,
+    Touch, Verdict, wait,
 };
 use serde_json::{Value, json};
 
@@ -52,14 +53,14 @@ fn settings(server: &Server) -> NetworkSettings {
 }
 
 fn ask(settings: NetworkSettings, names: Arc<Names>, arguments: Value) -> Answer {
-    ask_until(settings, names, arguments, &Cancel::new())
+    ask_until(settings, names, arguments, &CancelToken::new())
 }
 
 fn ask_until(
     settings: NetworkSettings,
     names: Arc<Names>,
     arguments: Value,
-    cancel: &Cancel,
+    cancel: &CancelToken,
 ) -> Answer {
     let bench = Bench::new(&[]);
     let tool = NetworkRequest::new(Arc::clone(&bench.workplace), settings).with_resolver(names);
@@ -112,7 +113,7 @@ fn without_the_exception_this_machine_is_not_reached_by_any_name() {
     let url = format!("http://localhost:{port}/");
     let planned = Toolbox::new().with(tool).plan("network_request", json!({"url": url})).unwrap();
     let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).unwrap();
-    assert_eq!(code(wait(permit.call(&Cancel::new()))), "AddressNotAllowed", "by the system");
+    assert_eq!(code(wait(permit.call(&CancelToken::new()))), "AddressNotAllowed", "by the system");
     assert!(server.asked().is_empty());
 }
 
@@ -288,7 +289,7 @@ fn a_slow_answer_ends_in_time_and_when_it_is_stopped() {
     let start = Instant::now();
     assert_eq!(code(ask(hurried, here(), get(&server, "/"))), "TimedOut");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-    let cancel = Cancel::new();
+    let cancel = CancelToken::new();
     let start = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -319,7 +320,7 @@ fn a_lookup_that_hangs_does_not_hold_up_the_answer() {
     let planned = Toolbox::new().with(tool).plan("network_request", get(&server, "/")).unwrap();
     let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).unwrap();
     let start = Instant::now();
-    assert_eq!(code(wait(permit.call(&Cancel::new()))), "TimedOut");
+    assert_eq!(code(wait(permit.call(&CancelToken::new()))), "TimedOut");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_policy::{
     AbsolutePath, Effect, Invoker, Layer, Lifetime, Memory, Permission, PlacedRule, Places, Policy,
     Remembered, Rule, RuleSource, Scope, TrustedFolders, UnixTime,
@@ -16,9 +17,7 @@ use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_sandbox::{SearchPath, Tier};
 use metier_skill::Source;
 use metier_tools::ground::{acting_skill, loaded_skill};
-use metier_tools::{
-    Answer, Cancel, Machine, Planned, Risk, RunScript, ToolGate, Toolbox, Verdict, wait,
-};
+use metier_tools::{Answer, Machine, Planned, Risk, RunScript, ToolGate, Toolbox, Verdict, wait};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -48,7 +47,7 @@ fn call(bench: &Bench, gate: &ToolGate, tool: &str, arguments: Value) -> Answer 
     let planned = bench.tools.plan(tool, arguments)?;
     let verdict = Verdict::from(&gate.judge(&planned)?);
     let screen = gate.screen(planned.tool().name());
-    wait(planned.decided(verdict, screen)?.call(&Cancel::new()))
+    wait(planned.decided(verdict, screen)?.call(&CancelToken::new()))
 }
 
 #[test]

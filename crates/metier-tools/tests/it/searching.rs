@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use metier_tools::{Cancel, FailureCode, Grep, GrepLimits, Toolbox, Touch, Verdict, wait};
+use metier_cancel::CancelToken;
+use metier_tools::{FailureCode, Grep, GrepLimits, Toolbox, Touch, Verdict, wait};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -99,7 +100,7 @@ fn what_the_screen_does_not_pass_is_not_opened() {
         _ => false,
     };
     let permit = planned.decided(Verdict::Allow, Arc::new(screen)).expect("a permit");
-    let result = wait(permit.call(&Cancel::new())).expect("searches");
+    let result = wait(permit.call(&CancelToken::new())).expect("searches");
     assert_eq!(result.text, "src/a.rs:2: let needle = 1;\n");
 }
 
@@ -118,7 +119,7 @@ fn each_bound_ends_the_search_and_is_told() {
         let pattern = if why == "too many files" { "none" } else { "x" };
         let planned = tools.plan("grep", json!({"pattern": pattern})).expect("a plan");
         let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
-        let result = wait(permit.call(&Cancel::new())).expect("searches");
+        let result = wait(permit.call(&CancelToken::new())).expect("searches");
         assert_eq!(result.data["ended_early"], why);
         assert!(result.truncated && result.text.contains(why), "{}", result.text);
     }
@@ -130,16 +131,16 @@ fn a_long_search_stops_soon_after_it_is_told_to() {
         (0..3000).map(|n| (format!("d{}/f{n}", n % 50), "abc def ghi\n".repeat(2000))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
     let bench = Bench::new(&files);
-    let call = |cancel: &Cancel| {
+    let call = |cancel: &CancelToken| {
         let pattern = json!({"pattern": r"(\w+\s+){3}zzz"});
         let planned = bench.tools.plan("grep", pattern).expect("a plan");
         let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
         wait(permit.call(cancel))
     };
     let start = Instant::now();
-    call(&Cancel::new()).expect("searches");
+    call(&CancelToken::new()).expect("searches");
     let whole = start.elapsed();
-    let cancel = Cancel::new();
+    let cancel = CancelToken::new();
     let (failure, delay) = std::thread::scope(|scope| {
         let stopped_at = scope.spawn(|| {
             std::thread::sleep(whole / 10);

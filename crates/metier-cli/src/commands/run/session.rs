@@ -181,20 +181,19 @@ impl<'a> Session<'a> {
         };
         let own = OwnRuns::of(self.context);
         own.note_name(folder)?;
-        let stop = || self.interrupt.wanted();
+        let cancel = self.interrupt.token();
         let agent = Agent {
             model: &*self.model,
             hands: shop,
             approver: &answers,
             observer: &AsObserver { watcher: &*self.watcher, own: &own },
-            stop: &stop,
+            cancel: &cancel,
         };
         let terminal = Terminal {
             asks: &asking.asks,
             workspace: &self.context.workspace(),
             watcher: &*self.watcher,
             typed: &self.typed,
-            stop: &stop,
         };
         std::thread::scope(|scope| {
             let _closes = Closes(&asking.asks);
