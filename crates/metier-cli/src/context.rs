@@ -6,12 +6,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use metier_config::{ConfigError, Layer, OverLongBody, Scope, Settings};
+use metier_config::{ConfigError, Layer, Scope, Settings};
 use metier_fs::{ReadError, UserFolders, read_bounded};
-use metier_loader::{BodyLimits, OverLimit};
 use metier_registry::roots::{Places, Root, project_dirs, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, scan};
-use metier_skill::{Limits, Profile};
+use metier_skill::Profile;
 
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Fault, Result};
@@ -235,56 +234,16 @@ impl Context {
         file.path.parent()?.parent().map(Path::to_owned)
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        let security = &self.settings.security;
-        Limits {
-            frontmatter_bytes: security.max_frontmatter_bytes,
-            frontmatter_lines: security.max_frontmatter_lines,
-            frontmatter_line_chars: security.max_frontmatter_line_chars,
-            description_chars: security.max_description_chars,
-            body_lines: security.max_skill_body_lines,
-            body_chars: security.max_skill_body_chars,
-            block_angle_brackets: security.block_angle_brackets_in_frontmatter,
-        }
-    }
-
-    /// How much of a body a model is given, and what happens to a longer one.
-    pub(crate) fn body_limits(&self) -> BodyLimits {
-        let security = &self.settings.security;
-        BodyLimits {
-            lines: security.max_skill_body_lines,
-            chars: security.max_skill_body_chars,
-            over: match security.over_long_body {
-                OverLongBody::Trim => OverLimit::Trim,
-                OverLongBody::Refuse => OverLimit::Refuse,
-            },
-            ..BodyLimits::default()
-        }
-    }
-
     pub(crate) fn profile(&self, find: &FindArgs) -> Profile {
-        find.profile.map_or_else(|| self.default_profile(), Profile::from)
-    }
-
-    fn default_profile(&self) -> Profile {
-        match self.settings.profile {
-            metier_config::Profile::Lenient => Profile::Lenient,
-            metier_config::Profile::Strict => Profile::Strict,
-        }
+        find.profile.map_or(self.settings.profile, Profile::from)
     }
 
     pub(crate) fn scan_options(&self, find: &FindArgs) -> ScanOptions {
-        let security = &self.settings.security;
         let cache = self.user.as_ref().map(|user| user.cache.clone());
         ScanOptions {
             profile: self.profile(find),
-            limits: self.limits(),
-            follow_links: security.follow_symlinks,
-            max_depth: security.max_walk_depth,
-            max_entries: security.max_walk_entries,
             cache_folder: cache.filter(|_| !find.no_cache),
-            enabled: self.settings.skills.iter().map(|(id, on)| (id.clone(), *on)).collect(),
-            builtin: true,
+            ..self.settings.scan_options()
         }
     }
 

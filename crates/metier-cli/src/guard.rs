@@ -7,12 +7,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use metier_config::Scope;
 use metier_policy::{
-    AbsolutePath, ExampleFault, Invoker, Lifetime, Memory, Places, Policy, PolicyError,
-    Preapproval, TrustedFolders, UnixTime,
+    AbsolutePath, ExampleFault, Invoker, Memory, Places, Policy, PolicyError, TrustedFolders,
+    UnixTime,
 };
 use metier_registry::{Index, Scan};
 use metier_tools::ground::{absolute, places_of, real_path};
-use metier_tools::rules::{failed_examples, layers_of};
 use metier_tools::{Kept, KeptError, LoadGate};
 
 use crate::context::{Context, FindArgs};
@@ -53,23 +52,18 @@ impl Context {
         let workspace = self.workspace();
         let roots = self.roots(find);
         let places = places_of(&scan.index, &roots, &workspace, self.user.as_ref());
-        let layers = layers_of(&self.settings).map_err(|error| unusable(&error))?;
+        let layers = self.settings.policy_layers().map_err(|error| unusable(&error))?;
         self.check_examples()?;
         let mut places = places.map_err(|error| unusable(&error))?;
         for file in self.config_files.iter().filter(|file| file.scope == Scope::Managed) {
             let own = absolute(&real_path(&file.path)).map_err(|error| unusable(&error))?;
             places = places.with_own(own);
         }
-        let preapproval = if self.settings.execution.allowed_tools_approve {
-            Preapproval::TrustedSkills
-        } else {
-            Preapproval::Never
-        };
         let policy = layers
             .into_iter()
             .fold(Policy::new(places), Policy::with_layer)
-            .with_preapproval(preapproval)
-            .with_longest_memory(self.always());
+            .with_preapproval(self.settings.execution.preapproval)
+            .with_longest_memory(self.settings.execution.always);
         let (answers, trusted) = match &self.user {
             Some(user) => {
                 let kept = Kept::in_state(&user.state);
@@ -93,7 +87,7 @@ impl Context {
             }
             None => Places::new(at("/workspace")?),
         };
-        let failed = failed_examples(&self.settings, &places).map_err(|error| unusable(&error))?;
+        let failed = self.settings.failed_examples(&places).map_err(|error| unusable(&error))?;
         let faults = failed.iter().map(example_fault).collect();
         CommandError::faulty(faults).map_or(Ok(()), Err)
     }
@@ -101,11 +95,6 @@ impl Context {
     /// The user's word: trusted folders and remembered answers.
     pub(crate) fn kept(&self) -> Result<Kept> {
         Ok(Kept::in_state(&self.user_folders()?.state))
-    }
-
-    /// The longest time for which an "always" is remembered.
-    pub(crate) fn always(&self) -> Lifetime {
-        self.settings.execution.always_expires_s.map_or(Lifetime::Unlimited, Lifetime::Seconds)
     }
 
     /// Where work happens: the repository, or without one the working directory.

@@ -7,8 +7,16 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
+use metier_loader::OverLimit;
+use metier_model::Provider;
+use metier_policy::{Example, Permission, Rule};
+use metier_registry::catalog::Format;
+use metier_sandbox::Tier;
+use metier_skill::Profile;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+
+use crate::choices;
 
 /// The settings of Metier, in `.agent/config.json` (project) or `~/.agent/config.json` (user).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -26,6 +34,7 @@ pub struct Config {
     )]
     pub skill_roots: Vec<String>,
     /// How skills with faults are read. A project can only choose `strict`.
+    #[schemars(schema_with = "choices::profiles")]
     pub profile: Option<Profile>,
     /// The model that decides what to do.
     #[schemars(extend("x-metier-not-managed" = true))]
@@ -36,10 +45,10 @@ pub struct Config {
     pub security: SecurityConfig,
     /// Rules on what may be done. In one file the last matching rule wins; between files the strictest answer wins.
     #[schemars(length(max = 1000))]
-    pub permissions: Vec<PermissionRule>,
+    pub permissions: Vec<Rule>,
     /// Requests with the answers that this file's rules should give; a wrong one is an error.
     #[schemars(length(max = 1000))]
-    pub permission_examples: Vec<PermissionExample>,
+    pub permission_examples: Vec<Example>,
     /// Skills switched on or off, by id (`source:name`) or name.
     #[schemars(extend("x-metier-not-managed" = true))]
     pub skills: BTreeMap<String, SkillConfig>,
@@ -55,16 +64,6 @@ pub struct Config {
         extend("x-metier-user-only" = true, "x-metier-not-managed" = true)
     )]
     pub trusted_keys: Vec<String>,
-}
-
-/// How skills with faults are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Profile {
-    /// A skill with a fault in what matters stays out of the index.
-    Strict,
-    /// What can be read is loaded, and every repair is reported.
-    Lenient,
 }
 
 /// The model that decides what to do.
@@ -90,33 +89,14 @@ pub struct ModelConfig {
     pub params: serde_json::Map<String, serde_json::Value>,
 }
 
-/// Who is asked for decisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Provider {
-    /// `OpenAI`, and every server that speaks its protocol.
-    Openai,
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// A fixed sequence of decisions from a file, for tests.
-    #[serde(alias = "mock")]
-    #[schemars(extend("x-metier-aliases" = ["mock"]))]
-    Scripted,
-    /// The decisions of a recorded run.
-    Replay,
-    /// Offline: picks skills by their descriptions, without a model.
-    Router,
-}
-
 /// How scripts and tools run.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ExecutionConfig {
     /// Tools that ask before each use, besides those that ask anyway. The lists of user and project are joined.
-    #[schemars(length(max = 1000))]
-    pub require_approval_for: Vec<ApprovalTarget>,
+    #[schemars(schema_with = "choices::permissions")]
+    pub require_approval_for: Vec<Permission>,
     /// Seconds until a script is stopped.
     pub timeout_s: Option<NonZeroU32>,
     /// How many characters of a script's output a model is shown.
@@ -133,56 +113,13 @@ pub struct ExecutionConfig {
     pub require_sandbox: Option<bool>,
     /// The weakest sandbox that a script may run in.
     #[schemars(extend("x-metier-user-only" = true))]
-    pub min_tier: Option<MinTier>,
+    pub min_tier: Option<Tier>,
     /// Seconds for which an answer "always" is remembered; without it, until it is forgotten or the skill changes.
     #[schemars(extend("x-metier-user-only" = true))]
     pub always_expires_s: Option<NonZeroU32>,
     /// Whether what a trusted skill lists in `allowed-tools` needs no approval, where no rule asks for one. Otherwise the list only takes away.
     #[schemars(extend("x-metier-user-only" = true))]
     pub allowed_tools_approve: Option<bool>,
-}
-
-/// A tool that can be made to ask before each use.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ApprovalTarget {
-    /// Reading a file.
-    ReadFile,
-    /// Listing a directory.
-    ListDir,
-    /// Searching in files.
-    Grep,
-    /// Running a skill's script.
-    RunScript,
-    /// Writing a file.
-    WriteFile,
-    /// Deleting a file.
-    DeleteFile,
-    /// Reaching the network.
-    #[serde(alias = "network")]
-    #[schemars(extend("x-metier-aliases" = ["network"]))]
-    NetworkRequest,
-    /// Running a command.
-    RunCommand,
-    /// A script that reaches the network.
-    ScriptNetwork,
-}
-
-/// The weakest sandbox that a script may run in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum MinTier {
-    /// Namespaces, Landlock and seccomp.
-    Strong,
-    /// Landlock and seccomp.
-    Medium,
-    /// The sandbox of macOS.
-    Macos,
-    /// No sandbox at all.
-    None,
 }
 
 /// Limits on what is read from skills.
@@ -195,7 +132,7 @@ pub struct SecurityConfig {
     /// Characters of a skill's body that are loaded.
     pub max_skill_body_chars: Option<NonZeroU32>,
     /// What happens to a body that is longer. A project can only choose `refuse`.
-    pub over_long_body: Option<OverLongBody>,
+    pub over_long_body: Option<OverLimit>,
     /// Whether `<` and `>` in a field that a model sees keep a skill out.
     pub block_angle_brackets_in_frontmatter: Option<bool>,
     /// Whether the search for skills follows links to directories.
@@ -212,53 +149,6 @@ pub struct SecurityConfig {
     pub max_walk_depth: Option<NonZeroU32>,
     /// How many files and folders below a root are looked at.
     pub max_walk_entries: Option<NonZeroU32>,
-}
-
-/// What happens to a body over its limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OverLongBody {
-    /// It is trimmed, and what is left out is named.
-    Trim,
-    /// It is refused, with advice to its author.
-    Refuse,
-}
-
-/// One rule on what may be done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PermissionRule {
-    /// What the rule is about, such as `run_script`, `skill` or `*`.
-    #[schemars(length(min = 1))]
-    pub permission: String,
-    /// What it applies to; `*` and `?` are wildcards.
-    #[schemars(length(min = 1))]
-    pub pattern: String,
-    /// What happens then.
-    pub effect: Effect,
-}
-
-/// A request and the answer that the rules of its file should give.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PermissionExample {
-    /// The request, such as `run_command git push` or `read_file src/a.rs`.
-    #[schemars(length(min = 1))]
-    pub request: String,
-    /// What should come out.
-    pub expect: Effect,
-}
-
-/// What happens when a rule matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// It is done.
-    Allow,
-    /// You are asked first.
-    Ask,
-    /// It is refused.
-    Deny,
 }
 
 /// One skill, switched on or off.
@@ -293,25 +183,7 @@ pub struct BudgetsConfig {
 #[non_exhaustive]
 pub struct CatalogConfig {
     /// How the list is written.
-    pub format: Option<CatalogFormat>,
-    /// Tokens that the list may take; without it, 4000.
+    pub format: Option<Format>,
+    /// Tokens that the list may take.
     pub budget_tokens: Option<NonZeroU32>,
-}
-
-/// How the catalog is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CatalogFormat {
-    /// One line a skill.
-    Lines,
-    /// An `<available_skills>` element.
-    Xml,
-    /// In the description of the skill tool.
-    Tool,
-    /// A paragraph that makes the model aware of its skills.
-    Awareness,
-    /// Skills as direct instructions.
-    Direct,
-    /// A JSON document.
-    Json,
 }

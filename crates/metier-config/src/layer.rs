@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use jsonc_parser::ast::Value as Node;
+use metier_sandbox::Tier;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::check::Checker;
-use crate::config::{Config, ExecutionConfig, MinTier};
+use crate::config::{Config, ExecutionConfig};
 use crate::error::{ConfigError, ErrorKind};
 use crate::position::LineIndex;
 use crate::schema::schema;
@@ -118,11 +119,11 @@ pub fn parse(text: &str, origin: &str, scope: Scope) -> Result<Layer, Vec<Config
 /// Two keys say that scripts are held, and a user can loosen either: an administrator who sets one
 /// means both.
 fn join_sandbox(execution: &mut ExecutionConfig) {
-    let has_tier = execution.min_tier.is_some_and(|tier| tier != MinTier::None);
+    let has_tier = execution.min_tier.is_some_and(|tier| tier != Tier::None);
     if has_tier {
         execution.require_sandbox = Some(true);
     } else if execution.require_sandbox == Some(true) {
-        execution.min_tier = Some(MinTier::Medium);
+        execution.min_tier = Some(Tier::Medium);
     }
 }
 

@@ -37,7 +37,7 @@
 //! }"#;
 //! let project = parse(text, ".agent/config.json", Scope::Project).unwrap();
 //! let settings = Settings::merge(None, Some(&project));
-//! assert_eq!(settings.budgets.turns, 6);
+//! assert_eq!(settings.run_limits.turns, 6);
 //!
 //! let errors = parse(r#"{ "budgets": { "turn": 6 } }"#, "config.json", Scope::User).unwrap_err();
 //! assert_eq!(errors[0].to_string(), "config.json:1:16: there is no key `budgets.turn`");
@@ -45,6 +45,7 @@
 //! ```
 
 mod check;
+mod choices;
 mod config;
 mod edit;
 mod error;
@@ -54,15 +55,14 @@ mod merge;
 mod nearest;
 mod position;
 mod resolve;
+mod rules;
 mod schema;
 mod settings;
 mod syntax;
 mod wording;
 
 pub use config::{
-    ApprovalTarget, BudgetsConfig, CatalogConfig, CatalogFormat, Config, Effect, ExecutionConfig,
-    MinTier, ModelConfig, OverLongBody, PermissionExample, PermissionRule, Profile, Provider,
-    SecurityConfig, SkillConfig,
+    BudgetsConfig, CatalogConfig, Config, ExecutionConfig, ModelConfig, SecurityConfig, SkillConfig,
 };
 pub use edit::set_skill_enabled;
 pub use error::{ConfigError, ErrorKind};
@@ -71,7 +71,7 @@ pub use nearest::nearest;
 pub use resolve::{Explained, Overruled};
 pub use schema::json_schema;
 pub use settings::{
-    BudgetSettings, CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings,
-    PermissionLayer, PlacedExample, PlacedRule, SecuritySettings, Settings,
+    CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings, PermissionLayer, Settings,
+    WalkSettings,
 };
 pub use syntax::{MAX_CONFIG_BYTES, MAX_NESTING};

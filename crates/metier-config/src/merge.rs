@@ -3,17 +3,33 @@
 //! The rules themselves are in `resolve.rs`. The defaults are those of the design.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use metier_skill::Source;
+use metier_agent::RunLimits;
+use metier_loader::{BodyLimits, OverLimit};
+use metier_model::Provider;
+use metier_policy::{Lifetime, PlacedExample, PlacedRule, Preapproval};
+use metier_registry::ScanOptions;
+use metier_registry::catalog::Format;
+use metier_sandbox::Tier;
+use metier_skill::{Limits, Profile, Source};
+use metier_tools::OutputCap;
 
-use crate::config::{CatalogFormat, Config, MinTier, OverLongBody, Profile, Provider};
+use crate::config::Config;
 use crate::key_path::{Segment, render};
 use crate::layer::{Layer, Scope};
 use crate::resolve::{Resolver, is_shorter};
 use crate::settings::{
-    BudgetSettings, CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings,
-    PermissionLayer, PlacedExample, PlacedRule, SecuritySettings, Settings,
+    CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings, PermissionLayer, Settings,
+    WalkSettings,
 };
+
+/// Tokens of the list of skills: two per cent of a window of 200,000.
+const CATALOG_TOKENS: u32 = 4000;
+/// Seconds until a script is stopped.
+const SCRIPT_SECONDS: u32 = 60;
+/// Characters of a tool's output that a model is shown.
+const OUTPUT_CHARS: usize = 12_000;
 
 impl Settings {
     /// Merges the defaults, the user's file (of [`Scope::User`]) and the project's (of
@@ -35,32 +51,29 @@ impl Settings {
         debug_assert!(user.is_none_or(|layer| layer.scope == Scope::User));
         debug_assert!(project.is_none_or(|layer| layer.scope == Scope::Project));
         let mut r = Resolver { managed, user, project, rows: Vec::new() };
+        // In the order of the documentation, which is that of `explain`.
+        let skill_roots = skill_roots(&mut r);
+        let profile = r.guard(
+            "profile",
+            Profile::Strict,
+            |asked, kept| (asked, kept) == (&Profile::Strict, &Profile::Lenient),
+            |c| c.profile,
+        );
+        let model = model(&mut r);
+        let execution = execution(&mut r);
+        let (limits, body_limits, walk) = security(&mut r);
         Self {
-            skill_roots: skill_roots(&mut r),
-            profile: r.guard(
-                "profile",
-                Profile::Strict,
-                |asked, kept| (asked, kept) == (&Profile::Strict, &Profile::Lenient),
-                |c| c.profile,
-            ),
-            model: model(&mut r),
-            execution: execution(&mut r),
-            security: security(&mut r),
+            skill_roots,
+            profile,
+            model,
+            execution,
+            limits,
+            body_limits,
+            walk,
             permissions: permissions(&mut r),
             skills: skills(&mut r),
-            budgets: BudgetSettings {
-                turns: r.limit("budgets.turns", 12, |c| c.budgets.turns),
-                tool_calls: r.limit("budgets.tool_calls", 30, |c| c.budgets.tool_calls),
-                script_runs: r.limit("budgets.script_runs", 10, |c| c.budgets.script_runs),
-                wall_s: r.limit_or_none("budgets.wall_s", |c| c.budgets.wall_s).map(u64::from),
-                tokens: r.limit_or_none("budgets.tokens", |c| c.budgets.tokens).map(u64::from),
-            },
-            catalog: CatalogSettings {
-                format: r.preference("catalog.format", CatalogFormat::Lines, |c| c.catalog.format),
-                budget_tokens: r.preference("catalog.budget_tokens", None, |c| {
-                    c.catalog.budget_tokens.map(|tokens| Some(tokens.get()))
-                }),
-            },
+            run_limits: budgets(&mut r),
+            catalog: catalog(&mut r),
             trusted_keys: r.user_only("trusted_keys", Vec::new(), |c| {
                 (!c.trusted_keys.is_empty()).then(|| c.trusted_keys.clone())
             }),
@@ -135,91 +148,139 @@ fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
     for layer in r.managed.iter().chain([r.user, r.project].into_iter().flatten()) {
         for (i, target) in layer.config.execution.require_approval_for.iter().enumerate() {
             r.record(&format!("execution.require_approval_for[{i}]"), target, Some(layer));
-            approvals.insert(*target);
+            approvals.insert(target.clone());
         }
     }
     if approvals.is_empty() {
         r.record("execution.require_approval_for", &[(); 0], None);
     }
-    let timeout_s = r.limit("execution.timeout_s", 60, |c| c.execution.timeout_s);
+    let timeout_s = r.limit("execution.timeout_s", SCRIPT_SECONDS, |c| c.execution.timeout_s);
+    let output_chars =
+        r.size("execution.max_output_chars", OUTPUT_CHARS, |c| c.execution.max_output_chars);
+    let env = r.user_only("execution.env", Vec::new(), |c| c.execution.env.clone());
+    let require_sandbox = r.user_guard(
+        "execution.require_sandbox",
+        true,
+        |asked, kept| *asked && !kept,
+        |c| c.execution.require_sandbox,
+    );
+    let min_tier = r.user_guard(
+        "execution.min_tier",
+        Tier::LEAST_BY_DEFAULT,
+        |asked, kept| strength(*asked) > strength(*kept),
+        |c| c.execution.min_tier,
+    );
+    let always_s = r.user_guard(
+        "execution.always_expires_s",
+        None,
+        |asked, kept| is_shorter(*asked, *kept),
+        |c| c.execution.always_expires_s.map(|seconds| Some(seconds.get())),
+    );
+    let approves = r.user_guard(
+        "execution.allowed_tools_approve",
+        false,
+        |asked, kept| !asked && *kept,
+        |c| c.execution.allowed_tools_approve,
+    );
     ExecutionSettings {
         require_approval_for: approvals.into_iter().collect(),
-        timeout_s: timeout_s.into(),
-        max_output_chars: r
-            .size("execution.max_output_chars", 12_000, |c| c.execution.max_output_chars),
-        env: r.user_only("execution.env", Vec::new(), |c| c.execution.env.clone()),
-        require_sandbox: r.user_guard(
-            "execution.require_sandbox",
-            true,
-            |asked, kept| *asked && !kept,
-            |c| c.execution.require_sandbox,
-        ),
-        min_tier: r.user_guard(
-            "execution.min_tier",
-            MinTier::Medium,
-            |asked, kept| strength(*asked) > strength(*kept),
-            |c| c.execution.min_tier,
-        ),
-        always_expires_s: r
-            .user_guard(
-                "execution.always_expires_s",
-                None,
-                |asked, kept| is_shorter(*asked, *kept),
-                |c| c.execution.always_expires_s.map(|seconds| Some(seconds.get())),
-            )
-            .map(u64::from),
-        allowed_tools_approve: r.user_guard(
-            "execution.allowed_tools_approve",
-            false,
-            |asked, kept| !asked && *kept,
-            |c| c.execution.allowed_tools_approve,
-        ),
+        timeout: Duration::from_secs(timeout_s.into()),
+        output_cap: OutputCap { chars: output_chars },
+        env,
+        min_tier: if require_sandbox { min_tier } else { Tier::None },
+        always: always_s.map_or(Lifetime::Unlimited, |seconds| Lifetime::Seconds(seconds.into())),
+        preapproval: if approves { Preapproval::TrustedSkills } else { Preapproval::Never },
     }
 }
 
-fn strength(tier: MinTier) -> u8 {
+/// The tiers as users compare them. `macos` and `medium` are the same promise on different systems,
+/// so neither tightens the other; `Tier`'s own order is for what one machine can do.
+fn strength(tier: Tier) -> u8 {
     match tier {
-        MinTier::None => 0,
-        MinTier::Macos | MinTier::Medium => 1,
-        MinTier::Strong => 2,
+        Tier::None => 0,
+        Tier::Macos | Tier::Medium => 1,
+        Tier::Strong => 2,
     }
 }
 
-fn security(r: &mut Resolver<'_>) -> SecuritySettings {
+fn security(r: &mut Resolver<'_>) -> (Limits, BodyLimits, WalkSettings) {
     let switched_on = |asked: &bool, kept: &bool| *asked && !kept;
     let switched_off = |asked: &bool, kept: &bool| !asked && *kept;
-    SecuritySettings {
-        max_skill_body_lines: r
-            .size("security.max_skill_body_lines", 500, |c| c.security.max_skill_body_lines),
-        max_skill_body_chars: r
-            .size("security.max_skill_body_chars", 40_000, |c| c.security.max_skill_body_chars),
-        over_long_body: r.guard(
+    let (limits, body, scan) = (Limits::default(), BodyLimits::default(), ScanOptions::default());
+    let body_limits = BodyLimits {
+        lines: r
+            .size("security.max_skill_body_lines", body.lines, |c| c.security.max_skill_body_lines),
+        chars: r
+            .size("security.max_skill_body_chars", body.chars, |c| c.security.max_skill_body_chars),
+        over: r.guard(
             "security.over_long_body",
-            OverLongBody::Trim,
-            |asked, kept| (asked, kept) == (&OverLongBody::Refuse, &OverLongBody::Trim),
+            body.over,
+            |asked, kept| (asked, kept) == (&OverLimit::Refuse, &OverLimit::Trim),
             |c| c.security.over_long_body,
         ),
-        block_angle_brackets_in_frontmatter: r.guard(
-            "security.block_angle_brackets_in_frontmatter",
-            true,
-            switched_on,
-            |c| c.security.block_angle_brackets_in_frontmatter,
+        ..body
+    };
+    let block_angle_brackets = r.guard(
+        "security.block_angle_brackets_in_frontmatter",
+        limits.block_angle_brackets,
+        switched_on,
+        |c| c.security.block_angle_brackets_in_frontmatter,
+    );
+    let follow_symlinks =
+        r.guard("security.follow_symlinks", scan.follow_links, switched_off, |c| {
+            c.security.follow_symlinks
+        });
+    let limits = Limits {
+        frontmatter_lines: r.size(
+            "security.max_frontmatter_lines",
+            limits.frontmatter_lines,
+            |c| c.security.max_frontmatter_lines,
         ),
-        follow_symlinks: r
-            .guard("security.follow_symlinks", true, switched_off, |c| c.security.follow_symlinks),
-        max_frontmatter_lines: r
-            .size("security.max_frontmatter_lines", 200, |c| c.security.max_frontmatter_lines),
-        max_frontmatter_line_chars: r.size("security.max_frontmatter_line_chars", 500, |c| {
-            c.security.max_frontmatter_line_chars
-        }),
-        max_frontmatter_bytes: r
-            .size("security.max_frontmatter_bytes", 65_536, |c| c.security.max_frontmatter_bytes),
-        max_description_chars: r
-            .size("security.max_description_chars", 8192, |c| c.security.max_description_chars),
-        max_walk_depth: r.size("security.max_walk_depth", 6, |c| c.security.max_walk_depth),
-        max_walk_entries: r
-            .size("security.max_walk_entries", 1_000_000, |c| c.security.max_walk_entries),
-    }
+        frontmatter_line_chars: r.size(
+            "security.max_frontmatter_line_chars",
+            limits.frontmatter_line_chars,
+            |c| c.security.max_frontmatter_line_chars,
+        ),
+        frontmatter_bytes: r.size(
+            "security.max_frontmatter_bytes",
+            limits.frontmatter_bytes,
+            |c| c.security.max_frontmatter_bytes,
+        ),
+        description_chars: r.size(
+            "security.max_description_chars",
+            limits.description_chars,
+            |c| c.security.max_description_chars,
+        ),
+        body_lines: body_limits.lines,
+        body_chars: body_limits.chars,
+        block_angle_brackets,
+    };
+    let walk = WalkSettings {
+        follow_symlinks,
+        max_depth: r.size("security.max_walk_depth", scan.max_depth, |c| c.security.max_walk_depth),
+        max_entries: r
+            .size("security.max_walk_entries", scan.max_entries, |c| c.security.max_walk_entries),
+    };
+    (limits, body_limits, walk)
+}
+
+fn budgets(r: &mut Resolver<'_>) -> RunLimits {
+    let usual = RunLimits::default();
+    let turns = r.limit("budgets.turns", usual.turns, |c| c.budgets.turns);
+    let tool_calls = r.limit("budgets.tool_calls", usual.tool_calls, |c| c.budgets.tool_calls);
+    let script_runs = r.limit("budgets.script_runs", usual.script_runs, |c| c.budgets.script_runs);
+    let wall_s = r.limit_or_none("budgets.wall_s", |c| c.budgets.wall_s);
+    let tokens = r.limit_or_none("budgets.tokens", |c| c.budgets.tokens);
+    let wall_ms = wall_s.map(|seconds| u64::from(seconds) * 1000);
+    RunLimits { turns, tool_calls, script_runs, wall_ms, tokens: tokens.map(u64::from), ..usual }
+}
+
+fn catalog(r: &mut Resolver<'_>) -> CatalogSettings {
+    let format = r.preference("catalog.format", Format::default(), |c| c.catalog.format);
+    let tokens = r.preference("catalog.budget_tokens", CATALOG_TOKENS, |c| {
+        c.catalog.budget_tokens.map(std::num::NonZeroU32::get)
+    });
+    CatalogSettings { format, budget_tokens: usize::try_from(tokens).unwrap_or(usize::MAX) }
 }
 
 fn permissions(r: &mut Resolver<'_>) -> Vec<PermissionLayer> {
@@ -229,14 +290,14 @@ fn permissions(r: &mut Resolver<'_>) -> Vec<PermissionLayer> {
         for (i, rule) in layer.config.permissions.iter().enumerate() {
             let key = format!("permissions[{i}]");
             r.record(&key, rule, Some(layer));
-            let line = layer.line_of(&key).unwrap_or(1);
+            let line = layer.line_of(&key);
             rules.push(PlacedRule { rule: rule.clone(), line });
         }
         let mut examples = Vec::new();
         for (i, example) in layer.config.permission_examples.iter().enumerate() {
             let key = format!("permission_examples[{i}]");
             r.record(&key, example, Some(layer));
-            let line = layer.line_of(&key).unwrap_or(1);
+            let line = layer.line_of(&key);
             examples.push(PlacedExample { example: example.clone(), line });
         }
         if !rules.is_empty() || !examples.is_empty() {

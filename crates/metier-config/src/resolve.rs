@@ -162,10 +162,11 @@ impl<'l> Resolver<'l> {
     pub(crate) fn size<N: Into<u32>>(
         &mut self,
         key: &str,
-        default: u32,
+        default: usize,
         get: impl Fn(&Config) -> Option<N>,
     ) -> usize {
-        usize::try_from(self.limit(key, default, get)).unwrap_or(usize::MAX)
+        let in_memory = |number: N| usize::try_from(number.into()).unwrap_or(usize::MAX);
+        self.guard(key, default, |asked, kept| asked < kept, |config| get(config).map(in_memory))
     }
 
     /// A limit that nobody has to set: any number is stricter than none.

@@ -1,35 +1,48 @@
-//! What counts in the end: plain values with nothing left out, for the crates that act on them.
+//! What counts in the end, in the domain's own types: a caller passes these values on as they are.
 //!
-//! [`Settings::merge`] (in `merge.rs`) makes them from the layers and holds the defaults.
+//! [`Settings::merge`] (in `merge.rs`) makes them from the layers. Rules become layers of the policy
+//! in `rules.rs`.
 
-use crate::config::{
-    ApprovalTarget, CatalogFormat, MinTier, OverLongBody, PermissionExample, PermissionRule,
-    Profile, Provider,
-};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use metier_agent::RunLimits;
+use metier_loader::BodyLimits;
+use metier_model::Provider;
+use metier_policy::{Lifetime, Permission, PlacedExample, PlacedRule, Preapproval};
+use metier_registry::ScanOptions;
+use metier_registry::catalog::Format;
+use metier_sandbox::Tier;
+use metier_skill::{Limits, Profile, SkillId};
+use metier_tools::OutputCap;
+
 use crate::layer::Scope;
 use crate::resolve::Explained;
-use std::collections::BTreeMap;
 
-/// The settings of one program run, merged from defaults, the files of administrators,
-/// the user's and the project's.
+/// The settings of one program run, merged from the defaults and the files of administrators, the
+/// user and the project.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// More folders to look for skills in: the project's, then the user's.
     pub skill_roots: Vec<ConfiguredRoot>,
-    /// How skills with faults are read.
+    /// How skills with faults are read: strict or lenient.
     pub profile: Profile,
     /// The model that decides.
     pub model: ModelSettings,
     /// How scripts and tools run.
     pub execution: ExecutionSettings,
-    /// Limits on what is read from skills.
-    pub security: SecuritySettings,
+    /// Bounds on what is read of a skill while it is found and checked.
+    pub limits: Limits,
+    /// How much of a body a model is given, and what happens to a longer one.
+    pub body_limits: BodyLimits,
+    /// How folders are searched for skills.
+    pub walk: WalkSettings,
     /// Each file's rules, kept apart: the policy joins their answers by the strictest.
     pub permissions: Vec<PermissionLayer>,
     /// Skills switched on or off, by id or by name; an id is more precise.
     pub skills: BTreeMap<String, bool>,
     /// What a run may spend.
-    pub budgets: BudgetSettings,
+    pub run_limits: RunLimits,
     /// The list of skills that a model is shown.
     pub catalog: CatalogSettings,
     /// Minisign public keys whose signed packs are trusted; from the user's file only.
@@ -43,12 +56,25 @@ impl Settings {
         &self.explained
     }
 
+    /// How skills are found. The folder for caches is the caller's to add.
+    pub fn scan_options(&self) -> ScanOptions {
+        ScanOptions {
+            profile: self.profile,
+            limits: self.limits,
+            follow_links: self.walk.follow_symlinks,
+            max_depth: self.walk.max_depth,
+            max_entries: self.walk.max_entries,
+            enabled: self.skills.iter().map(|(id, on)| (id.clone(), *on)).collect(),
+            ..ScanOptions::default()
+        }
+    }
+
     /// Whether the skill with this id (`source:name`) is switched on: by its id, else by its name,
-    /// else it is. A name that is spelt like an id is no name here: `user:pdf` means the user's
+    /// else it is. A name that is spelt like an id is not a name here: `user:pdf` means the user's
     /// `pdf`.
     pub fn is_skill_enabled(&self, id: &str) -> bool {
         let name = id.split_once(':').map(|(_, name)| name);
-        let name = name.filter(|name| name.parse::<metier_skill::SkillId>().is_err());
+        let name = name.filter(|name| name.parse::<SkillId>().is_err());
         let mut keys = [Some(id), name].into_iter().flatten();
         keys.find_map(|key| self.skills.get(key)).copied().unwrap_or(true)
     }
@@ -60,7 +86,7 @@ impl Default for Settings {
     }
 }
 
-/// A folder from `skill_roots`, as written; who reads files resolves `~` and relative paths.
+/// A folder from `skill_roots`, as written; the caller resolves `~` and relative paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfiguredRoot {
     /// The path as written.
@@ -74,11 +100,11 @@ pub struct ConfiguredRoot {
 /// The model that decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
-    /// Who is asked.
+    /// The provider that is asked.
     pub provider: Provider,
     /// The model's name, as the provider spells it.
     pub name: Option<String>,
-    /// Where the provider is reached, if not at its usual place.
+    /// Where the provider is reached, if not at its usual address.
     pub base_url: Option<String>,
     /// The environment variable that holds the key, if not the usual one.
     pub key_env: Option<String>,
@@ -92,54 +118,30 @@ pub struct ModelSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionSettings {
     /// Tools that ask before each use, besides those that ask anyway; sorted.
-    pub require_approval_for: Vec<ApprovalTarget>,
-    /// Seconds until a script is stopped.
-    pub timeout_s: u64,
-    /// Characters of a script's output that a model is shown.
-    pub max_output_chars: usize,
+    pub require_approval_for: Vec<Permission>,
+    /// When a script is stopped.
+    pub timeout: Duration,
+    /// How much of a tool's output a model is shown.
+    pub output_cap: OutputCap,
     /// Names of environment variables that scripts may see.
     pub env: Vec<String>,
-    /// Whether a script is refused when it cannot be sandboxed.
-    pub require_sandbox: bool,
-    /// The weakest sandbox that a script may run in.
-    pub min_tier: MinTier,
-    /// Seconds for which an answer "always" is remembered.
-    pub always_expires_s: Option<u64>,
+    /// The weakest sandbox that a script may run in: `none` where `require_sandbox` is off.
+    pub min_tier: Tier,
+    /// The longest time for which an answer "always" is remembered.
+    pub always: Lifetime,
     /// Whether a trusted skill's `allowed-tools` also approves.
-    pub allowed_tools_approve: bool,
+    pub preapproval: Preapproval,
 }
 
-/// Limits on what is read from skills.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SecuritySettings {
-    /// Lines of a skill's body that are loaded.
-    pub max_skill_body_lines: usize,
-    /// Characters of a skill's body that are loaded.
-    pub max_skill_body_chars: usize,
-    /// What happens to a body that is longer.
-    pub over_long_body: OverLongBody,
-    /// Whether `<` and `>` in a field that a model sees keep a skill out.
-    pub block_angle_brackets_in_frontmatter: bool,
-    /// Whether the search for skills follows links to directories.
+/// How folders are searched for skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WalkSettings {
+    /// Whether links to directories are followed.
     pub follow_symlinks: bool,
-    /// Lines that a skill's frontmatter may have.
-    pub max_frontmatter_lines: usize,
-    /// Characters that a line of frontmatter may have.
-    pub max_frontmatter_line_chars: usize,
-    /// Bytes that a skill's frontmatter may have.
-    pub max_frontmatter_bytes: usize,
-    /// Characters of a description above which a skill is kept out.
-    pub max_description_chars: usize,
-    /// Levels below a root where skills are looked for.
-    pub max_walk_depth: usize,
-    /// Files and folders below a root that are looked at.
-    pub max_walk_entries: usize,
-}
-
-impl Default for SecuritySettings {
-    fn default() -> Self {
-        Settings::default().security
-    }
+    /// Levels below a root.
+    pub max_depth: usize,
+    /// Files and folders below a root.
+    pub max_entries: usize,
 }
 
 /// One file's permission rules, in its order.
@@ -151,54 +153,15 @@ pub struct PermissionLayer {
     pub scope: Scope,
     /// Its rules.
     pub rules: Vec<PlacedRule>,
-    /// What they should come to.
+    /// What its author expects of them.
     pub examples: Vec<PlacedExample>,
-}
-
-/// A rule and where it stands, for `metier explain`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedRule {
-    /// The rule.
-    pub rule: PermissionRule,
-    /// Its line in the file.
-    pub line: usize,
-}
-
-/// An example and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedExample {
-    /// The example.
-    pub example: PermissionExample,
-    /// Its line in the file.
-    pub line: usize,
-}
-
-/// What a run may spend.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BudgetSettings {
-    /// Decisions of the model.
-    pub turns: u32,
-    /// Calls of tools.
-    pub tool_calls: u32,
-    /// Runs of scripts.
-    pub script_runs: u32,
-    /// Seconds from start to end.
-    pub wall_s: Option<u64>,
-    /// Tokens, sent and received.
-    pub tokens: Option<u64>,
-}
-
-impl Default for BudgetSettings {
-    fn default() -> Self {
-        Settings::default().budgets
-    }
 }
 
 /// The list of skills that a model is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatalogSettings {
     /// How the list is written.
-    pub format: CatalogFormat,
-    /// Tokens that the list may take, if not the usual number.
-    pub budget_tokens: Option<u32>,
+    pub format: Format,
+    /// Tokens that the list may take.
+    pub budget_tokens: usize,
 }

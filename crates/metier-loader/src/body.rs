@@ -5,6 +5,8 @@
 
 use metier_skill::fence::{Complete, Fence, find};
 use metier_skill::{MOST_FILE_BYTES, RelPath};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
 use crate::files::SkillFiles;
@@ -27,11 +29,12 @@ pub struct BodyLimits {
 }
 
 /// What happens to a body over its limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum OverLimit {
     /// It is trimmed, and what is left out is named.
     Trim,
-    /// It is refused, with advice to the author.
+    /// It is refused, with advice to its author.
     Refuse,
 }
 

@@ -18,6 +18,7 @@
 //! | [`scripted`] | a model whose replies stand in a script |
 //! | [`router`] | the offline model: picks a skill by its description, follows its commands |
 //! | [`replay`] | a model that gives recorded replies again |
+//! | `provider` | [`Provider`]: the providers by the names that settings and flags use |
 //! | [`endpoint`], [`retry`] | the settings of an adapter: address, key, timeouts, backoff |
 //! | [`openai`], [`anthropic`] | the adapters; in each, requests and replies apart, both pure |
 //! | `responses` | the newer protocol of the first |
@@ -44,6 +45,7 @@ mod json;
 #[cfg(feature = "http")]
 mod manner;
 mod protocol;
+mod provider;
 mod read;
 #[cfg(feature = "http")]
 mod reader;
@@ -92,6 +94,7 @@ pub use parse::{FaultCode, ParseFault, parse_reply, parse_text};
 pub use plan::{Plan, PlanStep, PlanUpdate, StepStatus};
 #[cfg(feature = "http")]
 pub use probe::{Probe, probe};
+pub use provider::{Provider, UnknownProvider};
 pub use replay::Replay;
 #[cfg(feature = "http")]
 pub use retry::RetryPolicy;

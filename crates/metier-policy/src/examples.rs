@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command_line::parse_command_line;
@@ -21,13 +22,23 @@ use crate::rule::{Layer, RuleSource};
 use crate::subject::{AbsolutePath, Subject};
 
 /// A request and the answer that its author expects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
     /// The request, such as `run_command git push` or `read_file src/a.rs`.
+    #[schemars(length(min = 1))]
     pub request: String,
-    /// What should come out.
+    /// What the rules of this file should decide.
     pub expect: Effect,
+}
+
+/// An example and its line in its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedExample {
+    /// The example.
+    pub example: Example,
+    /// Its line, where there is a file.
+    pub line: Option<usize>,
 }
 
 /// An example that does not come out as its author expects.
@@ -143,14 +154,14 @@ fn resolve(path: &str, places: &Places) -> Result<AbsolutePath, PolicyError> {
     AbsolutePath::new(&format!("{root}/{}", parts.join("/")))
 }
 
-/// Checks the examples of one file against its rules; each comes with its line.
+/// Checks the examples of one file against its rules.
 pub fn check_examples(
     layer: &Layer,
-    examples: &[(Example, Option<usize>)],
+    examples: &[PlacedExample],
     places: &Places,
 ) -> Result<(), Vec<ExampleFault>> {
     let policy = Policy::new(places.clone()).with_layer(layer.clone());
-    let check = |(example, line): &(Example, Option<usize>)| {
+    let check = |PlacedExample { example, line }: &PlacedExample| {
         let found = match answer(&policy, layer.source(), &example.request) {
             Ok((effect, _)) if effect == example.expect => return None,
             Ok((effect, reason)) => Found::Other(effect, reason),

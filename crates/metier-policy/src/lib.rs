@@ -91,7 +91,7 @@ pub use command_line::parse_command_line;
 pub use decision::{Decision, LayerKind, Lifted, Verdict};
 pub use effect::Effect;
 pub use error::PolicyError;
-pub use examples::{Example, ExampleFault, Found, check_examples, subject_of};
+pub use examples::{Example, ExampleFault, Found, PlacedExample, check_examples, subject_of};
 pub use memory::{Lifetime, Memory, Remembered, Scope, UnixTime};
 pub use permission::{ForeignName, Permission, Risk};
 pub use places::Places;

@@ -86,6 +86,12 @@ impl Permission {
         WORDS.iter().map(|(permission, _, _)| permission.clone())
     }
 
+    /// Other words that mean it in rules and settings.
+    pub fn aliases(&self) -> &'static [&'static str] {
+        let own = WORDS.iter().find(|(permission, _, _)| permission == self);
+        own.map_or(&[], |(_, _, aliases)| aliases)
+    }
+
     /// The permission called `name`.
     pub fn named(name: &str) -> Result<Self, PolicyError> {
         let ours = WORDS.iter().find(|(_, word, aliases)| *word == name || aliases.contains(&name));

@@ -3,6 +3,7 @@
 //! A layer is compiled once and asked often. It says nothing about a request that none of its rules
 //! matches; what that means is the business of `policy`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::effect::Effect;
@@ -17,13 +18,16 @@ use crate::words::Lean;
 const MAX_PATTERN: usize = 4096;
 
 /// One rule, as written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What the rule is about, such as `run_script` or `*`.
+    /// What the rule is about, such as `run_script`, `load_skill` or `*`.
+    #[schemars(length(min = 1))]
     pub permission: String,
     /// What it applies to; `*` and `?` are wildcards.
+    #[schemars(length(min = 1))]
     pub pattern: String,
-    /// What happens then.
+    /// What happens when the rule matches.
     pub effect: Effect,
 }
 

@@ -3,17 +3,20 @@
 //! A tier is a promise about what a script cannot do. It is found by a probe that tries forbidden
 //! acts (`probe`), never by looking at version numbers, and is recorded with every run.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
 /// How firmly a process is held, weakest first: the order is the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// Limits, a clean environment and a clean end; no confinement.
+    /// No confinement: only limits, a clean environment and a clean end.
     None,
-    /// The seatbelt of macOS. Named here and not built yet: asking for it is refused.
+    /// The Seatbelt sandbox of macOS. Not supported yet: scripts are refused.
     Macos,
     /// Landlock and seccomp, below a subreaper.
     Medium,

@@ -16,7 +16,6 @@
 //! | [`shelf`] | the files behind an index: on disk or compiled in; and the skill tool over them |
 //! | [`gate`], `tool_gate` | the policy as the skill tool, the catalog and planned calls ask it ([`ToolGate`]) |
 //! | [`ground`] | what the policy has to know of the disk: places, contents, trust |
-//! | [`rules`] | the configuration's rules as layers of the policy |
 //! | `hidden` | what a script does not see of a workspace |
 //! | [`script`] | one script of a skill, from an allowed request to a report |
 //! | `script_leave` | whether a script may run, and whether with the network ([`ScriptLeave`]) |
@@ -43,7 +42,6 @@ mod network;
 mod output;
 mod read_file;
 pub mod requirements;
-pub mod rules;
 mod run_command;
 mod run_script;
 mod schema;

@@ -10,10 +10,11 @@ use super::finding::Finding;
 /// The crates by level, lowest first. A new crate takes its place here.
 const LEVELS: &[&[&str]] = &[
     &["metier-cancel", "metier-skill"],
-    &["metier-policy", "metier-fs", "metier-model", "metier-config"],
+    &["metier-policy", "metier-fs", "metier-model"],
     &["metier-sandbox", "metier-registry", "metier-loader"],
-    &["metier-tools"],
+    &["metier-tools", "metier-router"],
     &["metier-agent", "metier-pack"],
+    &["metier-config"],
     &["metier"],
     &["metier-evals"],
     &["metier-serve"],

@@ -4,9 +4,12 @@
 use std::sync::Arc;
 
 use metier_agent::Event;
-use metier_config::{Provider, Scope};
+use metier_config::Scope;
 use metier_model::router::Router;
-use metier_model::{Anthropic, Endpoint, Model, ModelError, ModelInfo, OpenAi, Replay, Scripted};
+use metier_model::{
+    Anthropic, Endpoint, Model, ModelError, ModelInfo, OpenAi, Provider, Replay, Scripted,
+    UnknownProvider,
+};
 use metier_registry::routing::SkillRanker;
 
 use super::key::key;
@@ -58,7 +61,6 @@ pub(crate) fn model(context: &Context, wanted: Option<&str>) -> Result<Arc<dyn M
             };
             made.map_err(|error| unusable(&error))
         }
-        _ => Err(CommandError::usage("this provider is not known to this version")),
     }
 }
 
@@ -99,18 +101,10 @@ fn parse(text: &str) -> Result<(Provider, Option<String>)> {
         Some((word, name)) => (word, Some(name.to_owned()).filter(|name| !name.is_empty())),
         None => (text, None),
     };
-    let provider = match word {
-        "openai" => Provider::Openai,
-        "anthropic" => Provider::Anthropic,
-        "scripted" | "mock" => Provider::Scripted,
-        "replay" => Provider::Replay,
-        "router" => Provider::Router,
-        other => {
-            let message = format!("`{}` is no provider", safe(other));
-            return Err(CommandError::usage(message)
-                .help("write openai:MODEL, anthropic:MODEL, scripted:FILE, replay:RUN or router"));
-        }
-    };
+    let provider = word.parse().map_err(|error: UnknownProvider| {
+        CommandError::usage(safe(&error.to_string()).into_owned())
+            .help("write openai:MODEL, anthropic:MODEL, scripted:FILE, replay:RUN or router")
+    })?;
     Ok((provider, name))
 }
 

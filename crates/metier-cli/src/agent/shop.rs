@@ -9,15 +9,14 @@ use std::time::Duration;
 
 use metier_agent::workshop::{LiveOutput, MachineMaker, Made};
 use metier_agent::{RunFolder, RunLimits, Workshop};
-use metier_config::Scope;
 use metier_loader::ResourceLimits;
 use metier_policy::{Effect, Layer, Permission, PlacedRule, Rule, RuleSource};
 use metier_registry::Scan;
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
 use metier_tools::script::sweep;
-use metier_tools::{FailureCode, Kept, Machine, OutputCap, ToolFailure, shown_workspace};
+use metier_tools::{FailureCode, Kept, Machine, ToolFailure, shown_workspace};
 
-use crate::commands::exec::{is_secret, least_tier, search_path};
+use crate::commands::exec::{is_secret, search_path};
 use crate::context::{Context, FindArgs, own_binary, promised_variable};
 use crate::error::{CommandError, Result};
 use crate::guard::{Guard, unusable};
@@ -82,11 +81,8 @@ fn is_known(flag: &str, text: &str) -> Result<()> {
 /// The host that a rule is about.
 fn host(text: &str) -> Option<&str> {
     let (permission, pattern) = text.split_once(':')?;
-    is_network(permission).then_some(pattern)
-}
-
-fn is_network(permission: &str) -> bool {
-    matches!(permission, "network" | "network_request")
+    let is_network = matches!(Permission::named(permission), Ok(Permission::NetworkRequest));
+    is_network.then_some(pattern)
 }
 
 /// The hands for a run that is recorded in `folder`.
@@ -99,16 +95,7 @@ pub(crate) fn workshop(
 ) -> Result<Arc<Workshop>> {
     let user = context.user_folders()?;
     let settings = &context.settings;
-    let hosts = settings
-        .permissions
-        .iter()
-        .filter(|file| file.scope != Scope::Project)
-        .flat_map(|file| &file.rules)
-        .map(|placed| &placed.rule)
-        .filter(|rule| is_network(&rule.permission))
-        .filter(|rule| rule.effect != metier_config::Effect::Deny)
-        .map(|rule| rule.pattern.clone())
-        .chain(guard.hosts);
+    let hosts = settings.network_hosts().map(str::to_owned).chain(guard.hosts);
     let variables: BTreeMap<String, String> = settings
         .execution
         .env
@@ -124,14 +111,14 @@ pub(crate) fn workshop(
         policy: Arc::new(guard.policy),
         trusted: guard.trusted,
         answers: Mutex::new(guard.answers),
-        always: context.always(),
+        always: settings.execution.always,
         kept: Some(Kept::in_state(&user.state)),
         workspace: context.workspace(),
         working_dir: context.working_dir.clone(),
         hosts: hosts.collect(),
-        body_limits: context.body_limits(),
+        body_limits: settings.body_limits,
         resource_limits: ResourceLimits::default(),
-        cap: OutputCap { chars: settings.execution.max_output_chars },
+        cap: settings.execution.output_cap,
         observations: folder.observations(),
         trash: folder.path().join("trash"),
         machine: machine_maker(context, variables, Arc::clone(&secrets))?,
@@ -152,13 +139,13 @@ fn machine_maker(
     let settings = &context.settings.execution;
     let parts = Parts {
         helper: own_binary()?,
-        least: least_tier(context),
+        least: settings.min_tier,
         search: search_path(context),
         workspace: shown_workspace(&context.workspace(), Some(&home), &[&state, &cache]),
         state,
         variables,
         secrets,
-        timeout: Duration::from_secs(settings.timeout_s.max(1)),
+        timeout: settings.timeout,
     };
     Ok(Box::new(move |output| parts.machine(output)))
 }
@@ -202,7 +189,7 @@ impl Parts {
 
 /// Says that a flag asks for more turns than the settings let a run have.
 pub(crate) fn tell_turns(context: &Context, max_turns: Option<u32>) {
-    let most = context.settings.budgets.turns;
+    let most = context.settings.run_limits.turns;
     if let Some(asked) = max_turns.filter(|asked| *asked > most) {
         remark(&format!("`--max-turns {asked}` is more than `budgets.turns` allows: {most} turns"));
     }
@@ -210,14 +197,9 @@ pub(crate) fn tell_turns(context: &Context, max_turns: Option<u32>) {
 
 /// What a run may spend: the settings, and fewer turns where a flag says so.
 pub(crate) fn limits(context: &Context, max_turns: Option<u32>, window: Option<u32>) -> RunLimits {
-    let budgets = &context.settings.budgets;
-    let usual = RunLimits::default();
+    let usual = context.settings.run_limits;
     RunLimits {
-        turns: max_turns.map_or(budgets.turns, |turns| turns.min(budgets.turns)).max(1),
-        tool_calls: budgets.tool_calls,
-        script_runs: budgets.script_runs,
-        wall_ms: budgets.wall_s.map(|seconds| seconds.saturating_mul(1000)),
-        tokens: budgets.tokens,
+        turns: max_turns.map_or(usual.turns, |turns| turns.min(usual.turns)).max(1),
         // A quarter is left for the reply and for what an estimate misses.
         prompt_tokens: window.map_or(usual.prompt_tokens, |window| u64::from(window) * 3 / 4),
         ..usual

@@ -6,7 +6,6 @@
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use metier_config::CatalogFormat;
 use metier_policy::Invoker;
 use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Format, Placed, Shown};
 use metier_registry::roots::repository_top;
@@ -19,9 +18,6 @@ use crate::output::{Output, remark, write_json};
 use crate::render::safe;
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::Table;
-
-/// Tokens of a catalog when nobody says how many: two per cent of a window of 200,000.
-const DEFAULT_BUDGET: usize = 4000;
 
 /// Print the list of skills that a model is shown, within a budget of tokens.
 ///
@@ -100,24 +96,6 @@ impl From<FormatArg> for Format {
     }
 }
 
-/// The tokens that a catalog may take, as configured.
-pub(crate) fn catalog_budget(context: &Context) -> usize {
-    let tokens = context.settings.catalog.budget_tokens;
-    tokens.map_or(DEFAULT_BUDGET, |tokens| usize::try_from(tokens).unwrap_or(usize::MAX))
-}
-
-/// The format of a catalog, as configured.
-pub(crate) fn configured_format(context: &Context) -> Format {
-    match context.settings.catalog.format {
-        CatalogFormat::Lines => Format::Lines,
-        CatalogFormat::Xml => Format::Xml,
-        CatalogFormat::Tool => Format::Tool,
-        CatalogFormat::Awareness => Format::Awareness,
-        CatalogFormat::Direct => Format::Direct,
-        CatalogFormat::Json => Format::Json,
-    }
-}
-
 struct Listed {
     catalog: Catalog,
     budget: Option<usize>,
@@ -126,13 +104,14 @@ struct Listed {
 
 pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Output>> {
     let scan = context.scan(&args.find);
-    let budget = args.budget.map_or_else(|| Some(catalog_budget(context)), |budget| budget.0);
+    let settings = &context.settings.catalog;
+    let budget = args.budget.map_or(Some(settings.budget_tokens), |budget| budget.0);
     // `paths` of skills are relative to the project: where one works, and the repository's top.
     let mut bases = vec![context.working_dir.clone()];
     let home = context.user.as_ref().map(|user| user.home.as_path());
     bases.extend(repository_top(&context.working_dir, home));
     let wanted = CatalogRequest {
-        format: args.format.map_or_else(|| configured_format(context), Format::from),
+        format: args.format.map_or(settings.format, Format::from),
         budget,
         request: args.request.as_deref(),
         files: &args.files,

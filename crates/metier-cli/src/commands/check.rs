@@ -143,7 +143,7 @@ impl Checked {
         let real = metier_fs::canonical(directory).unwrap_or_else(|_| directory.to_owned());
         let options = ParseOptions {
             profile,
-            limits: context.limits(),
+            limits: context.settings.limits,
             directory: name_of(directory).or_else(|| name_of(&real)),
         };
         // Where the folder cannot be listed, nothing is said about its files.

@@ -18,7 +18,6 @@ use serde::Serialize;
 
 use self::examine::{Examined, SkillRow, Tokens};
 use self::findings::Finding;
-use crate::commands::exec::least_tier;
 use crate::context::{Context, FindArgs, own_binary};
 use crate::error::Exit;
 use crate::output::{Output, write_json};
@@ -85,7 +84,7 @@ struct Sandbox {
 
 impl Sandbox {
     fn of(context: &Context) -> Self {
-        let least = least_tier(context);
+        let least = context.settings.execution.min_tier;
         let probe = own_binary().map_err(|error| error.message).and_then(|helper| {
             let user = context.user_folders().map_err(|error| error.message)?;
             Probe::run(&helper, &user.state.join("exec")).map_err(|error| error.to_string())

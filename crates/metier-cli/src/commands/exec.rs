@@ -13,10 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use metier_config::MinTier;
 use metier_policy::{Effect, Invoker, Permission, Request, Situation, Subject};
 use metier_registry::{Entry, Scan};
-use metier_sandbox::{Network, Probe, Report, RunEvent, SearchPath, Secrets, Stream, Tier};
+use metier_sandbox::{Network, Probe, Report, RunEvent, SearchPath, Secrets, Stream};
 use metier_skill::hidden::{Breaks, terminal_safe};
 use metier_skill::{Digest, RelPath};
 use metier_tools::ground::{acting_skill, loaded_skill};
@@ -178,7 +177,8 @@ fn started(
     let runs = state.join("exec");
     sweep(&runs);
     let probe = Probe::run(&helper, &runs).map_err(|error| refused(&error))?;
-    let tier = probe.tier_for(least_tier(context)).map_err(|error| refused(&error))?;
+    let tier =
+        probe.tier_for(context.settings.execution.min_tier).map_err(|error| refused(&error))?;
     let run_dir = runs.join(format!("{}-{}", crate::guard::now().0, std::process::id()));
     let data_dir = state.join("data").join(data_key(call.entry));
     let settings = &context.settings.execution;
@@ -189,7 +189,8 @@ fn started(
         .collect();
     let secrets =
         Secrets::new(variables.iter().filter(|(name, _)| is_secret(name)).map(|(_, v)| v));
-    let timeout = args.timeout.map_or(settings.timeout_s, |asked| asked.min(settings.timeout_s));
+    let asked = args.timeout.map(|seconds| Duration::from_secs(seconds.max(1)));
+    let timeout = asked.map_or(settings.timeout, |asked| asked.min(settings.timeout));
     let workspace = context.workspace();
     let user = context.user_folders()?;
     let own = [state.as_path(), user.cache.as_path()];
@@ -210,7 +211,7 @@ fn started(
         workspace: shown.as_deref(),
         variables,
         secrets: Arc::new(secrets),
-        timeout: Duration::from_secs(timeout.max(1)),
+        timeout,
         network,
         cancel: metier_cancel::CancelToken::new(),
     };
@@ -272,18 +273,6 @@ fn pass_on(text: &str, mut to: impl Write + IsTerminal) -> io::Result<()> {
         to.write_all(text.as_bytes())?;
     }
     to.flush()
-}
-
-/// The least tier that the user lets a script run in.
-pub(crate) fn least_tier(context: &Context) -> Tier {
-    let settings = &context.settings.execution;
-    match settings.min_tier {
-        _ if !settings.require_sandbox => Tier::None,
-        MinTier::None => Tier::None,
-        MinTier::Macos => Tier::Macos,
-        MinTier::Medium => Tier::Medium,
-        MinTier::Strong => Tier::Strong,
-    }
 }
 
 /// Whether a variable's value is not to be shown: every one that was passed, unless its name says

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
     let content = Content::read(entry)?;
     let options = ParseOptions {
         profile: context.profile(&args.find),
-        limits: context.limits(),
+        limits: context.settings.limits,
         directory: entry
             .path
             .file_name()

@@ -93,7 +93,8 @@ pub(crate) fn run(args: &NewArgs, context: &Context, json: bool) -> Result<Box<d
         license: args.license.as_deref(),
         script: if args.with_script { Script::Example } else { Script::None },
     };
-    let created = create(&folder, &draft, &context.limits()).map_err(|error| refused(&error))?;
+    let created =
+        create(&folder, &draft, &context.settings.limits).map_err(|error| refused(&error))?;
     let scan = context.scan(&FindArgs::default());
     Ok(Box::new(New::tell(created, &args.name, &scan)))
 }

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &PermissionsArgs, context: &Context) -> Result<Box<dyn O
             let now: UnixTime = now();
             let answers = kept.answers().map_err(|error| not_kept(&error))?;
             let shown = answers.iter().map(|answer| {
-                let expires_at = answer.end(context.always());
+                let expires_at = answer.end(context.settings.execution.always);
                 let answer = Remembered { expires_at, ..answer.clone() };
                 Answer { holds: answer.holds_at(now), answer }
             });

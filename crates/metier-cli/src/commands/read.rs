@@ -80,7 +80,7 @@ pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>>
         return Ok(Box::new(Raw(bytes.map_err(|error| refused(&error))?)));
     }
     let asks_part = args.section.is_some() || args.lines.is_some() || args.skip_chars > 0;
-    let limits = context.body_limits();
+    let limits = context.settings.body_limits;
     let loaded = match path {
         None if args.arguments.is_some() => {
             let arguments = args.arguments.as_deref().unwrap_or_default();

@@ -14,7 +14,6 @@ use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
 use metier_skill::Source;
 use metier_testkit::TestHome;
 use metier_tools::ground::{acting_skill, loaded_skill, places_of};
-use metier_tools::rules::layers_of;
 use metier_tools::{
     Answer, FailureCode, Machine, OutputSink, RunCommand, RunScript, ToolGate, Toolbox, Verdict,
     wait,
@@ -67,7 +66,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
     let layer = metier_config::parse(&text, "config.json", metier_config::Scope::User);
     let settings = metier_config::Settings::merge(Some(&layer.expect("rules")), None);
     let places = places_of(&found.index, &roots, &dir.join("project"), None).expect("places");
-    let layers = layers_of(&settings).expect("rules");
+    let layers = settings.policy_layers().expect("rules");
     let policy = layers.into_iter().fold(Policy::new(places), Policy::with_layer);
     let machine = Arc::new(Machine {
         helper: METIER.into(),

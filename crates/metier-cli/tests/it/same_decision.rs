@@ -14,7 +14,6 @@ use metier_sandbox::{SearchPath, Tier};
 use metier_skill::Source;
 use metier_testkit::TestHome;
 use metier_tools::ground::{acting_skill, loaded_skill, places_of};
-use metier_tools::rules::layers_of;
 use metier_tools::{LoadGate, Machine, RunScript, ToolGate, Toolbox};
 use serde_json::Value;
 
@@ -96,7 +95,7 @@ fn by_the_library(home: &TestHome, rules: &str, invoker: Invoker) -> [&'static s
     let roots = [root];
     let found = scan(&roots, &ScanOptions { builtin: false, ..ScanOptions::default() });
     let places = places_of(&found.index, &roots, &home.project(), None).expect("places");
-    let layers = layers_of(&settings).expect("rules");
+    let layers = settings.policy_layers().expect("rules");
     let policy = layers.into_iter().fold(Policy::new(places), Policy::with_layer);
     let gate = LoadGate {
         policy: &policy,

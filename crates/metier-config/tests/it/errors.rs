@@ -92,7 +92,7 @@ fn a_wrong_word_lists_the_allowed_ones_and_the_nearest() {
       help: did you mean `strict`?
     config.json:3:26: `catalog.format` must be one of `lines`, `xml`, `tool`, `awareness`, `direct`, `json`, but it is the string "yaml" [config-bad-value]
       help: it means: How the list is written.
-    config.json:4:43: `execution.require_approval_for[0]` must be one of `read_file`, `list_dir`, `grep`, `run_script`, `write_file`, `delete_file`, `network_request`, `run_command`, `script_network`, `network`, but it is the string "run_scrip" [config-bad-value]
+    config.json:4:43: `execution.require_approval_for[0]` must be one of `load_skill`, `read_file`, `list_dir`, `grep`, `run_script`, `run_command`, `write_file`, `delete_file`, `network_request`, `script_network`, `skill`, `network`, but it is the string "run_scrip" [config-bad-value]
       help: did you mean `run_script`?
     "#);
 }
@@ -154,7 +154,7 @@ fn a_rule_needs_all_its_parts() {
     config.json:1:20: `permissions[0]` has no `pattern` [config-missing-key]
       help: add `pattern`; it means: What it applies to; `*` and `?` are wildcards.
     config.json:1:20: `permissions[0]` has no `effect` [config-missing-key]
-      help: add `effect`; it means: What happens then.
+      help: add `effect`; it means: What happens when the rule matches.
     ");
 }
 
@@ -282,4 +282,12 @@ fn every_kind_has_its_own_code() {
         ErrorKind::ALL.iter().map(|kind| kind.code()).collect();
     assert_eq!(codes.len(), ErrorKind::ALL.len());
     assert!(codes.iter().all(|code| code.starts_with("config-")));
+}
+
+#[test]
+fn the_profile_that_only_judges_skills_is_refused() {
+    assert_snapshot!(problems(r#"{ "profile": "spec" }"#), @r#"
+    config.json:1:14: `profile` must be one of `strict`, `lenient`, but it is the string "spec" [config-bad-value]
+      help: it means: How skills with faults are read. A project can only choose `strict`.
+    "#);
 }

@@ -2,10 +2,17 @@
 //!
 //! A project may tighten a guard and never loosen one.
 
+use std::time::Duration;
+
 use insta::assert_snapshot;
-use metier_config::{
-    ApprovalTarget, CatalogFormat, Explained, Layer, MinTier, Profile, Provider, Scope, Settings,
-};
+use metier_agent::RunLimits;
+use metier_config::{Explained, Layer, Scope, Settings};
+use metier_loader::{BodyLimits, OverLimit};
+use metier_model::Provider;
+use metier_policy::{Lifetime, Permission, Preapproval};
+use metier_registry::catalog::Format;
+use metier_sandbox::Tier;
+use metier_skill::{Limits, Profile};
 use serde_json::json;
 
 use crate::support::{project, user};
@@ -59,13 +66,13 @@ fn without_files_the_defaults_of_the_design_count() {
     budgets.wall_s = null (default)
     budgets.tokens = null (default)
     catalog.format = "lines" (default)
-    catalog.budget_tokens = null (default)
+    catalog.budget_tokens = 4000 (default)
     trusted_keys = [] (default)
     "#);
     let settings = Settings::default();
     assert_eq!(settings.profile, Profile::Strict);
-    assert_eq!(settings.execution.min_tier, MinTier::Medium);
-    assert_eq!(settings.security.max_walk_entries, 1_000_000);
+    assert_eq!(settings.execution.min_tier, Tier::Medium);
+    assert_eq!(settings.walk.max_entries, 1_000_000);
 }
 
 #[test]
@@ -74,8 +81,8 @@ fn a_project_overrides_preferences() {
         &user(r#"{ "catalog": { "format": "xml", "budget_tokens": 100 } }"#),
         &project(r#"{ "catalog": { "format": "json" } }"#),
     );
-    assert_eq!(settings.catalog.format, CatalogFormat::Json);
-    assert_eq!(settings.catalog.budget_tokens, Some(100));
+    assert_eq!(settings.catalog.format, Format::Json);
+    assert_eq!(settings.catalog.budget_tokens, 100);
     assert_eq!(row(&settings, "catalog.format").origin, ".agent/config.json");
     assert_eq!(row(&settings, "catalog.budget_tokens").origin, "~/.agent/config.json");
 }
@@ -87,9 +94,9 @@ fn a_project_lowers_a_limit_and_never_raises_it() {
         r#"{ "security": { "max_skill_body_lines": 900, "max_walk_depth": 3, "max_frontmatter_lines": 9999 } }"#,
     );
     let settings = merged(&user, &project);
-    assert_eq!(settings.security.max_skill_body_lines, 300);
-    assert_eq!(settings.security.max_walk_depth, 3);
-    assert_eq!(settings.security.max_frontmatter_lines, 200, "the default holds too");
+    assert_eq!((settings.body_limits.lines, settings.limits.body_lines), (300, 300));
+    assert_eq!(settings.walk.max_depth, 3);
+    assert_eq!(settings.limits.frontmatter_lines, 200, "the default holds too");
     let kept = row(&settings, "security.max_skill_body_lines");
     assert_eq!((kept.origin.as_str(), kept.line), ("~/.agent/config.json", Some(1)));
     assert_eq!(kept.overruled.as_ref().unwrap().value, json!(900));
@@ -100,7 +107,8 @@ fn a_project_lowers_a_limit_and_never_raises_it() {
 fn a_user_may_raise_a_limit_above_its_default() {
     let user = user(r#"{ "budgets": { "turns": 100 }, "execution": { "timeout_s": 600 } }"#);
     let settings = Settings::merge(Some(&user), None);
-    assert_eq!((settings.budgets.turns, settings.execution.timeout_s), (100, 600));
+    assert_eq!(settings.run_limits.turns, 100);
+    assert_eq!(settings.execution.timeout, Duration::from_mins(10));
 }
 
 #[test]
@@ -108,8 +116,8 @@ fn a_project_switches_guards_on_and_never_off() {
     let loose = r#"{ "profile": "lenient", "security": { "block_angle_brackets_in_frontmatter": false, "follow_symlinks": true } }"#;
     let tight = r#"{ "profile": "strict", "security": { "block_angle_brackets_in_frontmatter": true, "follow_symlinks": false } }"#;
     let guards = |settings: &Settings| {
-        let security = &settings.security;
-        (settings.profile, security.block_angle_brackets_in_frontmatter, security.follow_symlinks)
+        let (limits, walk) = (&settings.limits, &settings.walk);
+        (settings.profile, limits.block_angle_brackets, walk.follow_symlinks)
     };
     assert_eq!(guards(&merged(&user(tight), &project(loose))), (Profile::Strict, true, false));
     assert_eq!(guards(&merged(&user(loose), &project(tight))), (Profile::Strict, true, false));
@@ -123,9 +131,9 @@ fn a_project_switches_guards_on_and_never_off() {
 #[test]
 fn any_number_is_stricter_than_no_limit() {
     let project = project(r#"{ "budgets": { "tokens": 5000 } }"#);
-    assert_eq!(Settings::merge(None, Some(&project)).budgets.tokens, Some(5000));
+    assert_eq!(Settings::merge(None, Some(&project)).run_limits.tokens, Some(5000));
     let user = user(r#"{ "budgets": { "tokens": 1000 } }"#);
-    assert_eq!(merged(&user, &project).budgets.tokens, Some(1000));
+    assert_eq!(merged(&user, &project).run_limits.tokens, Some(1000));
 }
 
 #[test]
@@ -197,7 +205,10 @@ fn permissions_stay_apart_and_know_their_lines() {
         .iter()
         .map(|layer| (layer.scope, layer.rules.iter().map(|rule| rule.line).collect::<Vec<_>>()))
         .collect();
-    assert_eq!(lines, [(Scope::User, vec![2, 3]), (Scope::Project, vec![2, 3])]);
+    assert_eq!(
+        lines,
+        [(Scope::User, vec![Some(2), Some(3)]), (Scope::Project, vec![Some(2), Some(3)]),]
+    );
 }
 
 #[test]
@@ -208,7 +219,7 @@ fn approvals_are_joined() {
     );
     assert_eq!(
         settings.execution.require_approval_for,
-        [ApprovalTarget::Grep, ApprovalTarget::NetworkRequest]
+        [Permission::Grep, Permission::NetworkRequest]
     );
 }
 
@@ -299,4 +310,47 @@ fn a_provider_that_a_project_chose_is_the_projects_only_where_it_differs() {
     assert_eq!(origin(&merged(&own, &project)), ".agent/config.json");
     let own = user(r#"{ "model": { "provider": "router" } }"#);
     assert_eq!(origin(&merged(&own, &project)), "~/.agent/config.json");
+}
+
+#[test]
+fn settings_are_the_domains_own_values() {
+    let settings = Settings::merge(
+        Some(&user(
+            r#"{ "budgets": { "wall_s": 2 },
+                 "execution": { "min_tier": "strong", "always_expires_s": 60,
+                                "allowed_tools_approve": true, "max_output_chars": 7 },
+                 "security": { "over_long_body": "refuse", "max_walk_depth": 3 },
+                 "skills": { "pdf": { "enabled": false } } }"#,
+        )),
+        None,
+    );
+    assert_eq!(settings.run_limits, RunLimits { wall_ms: Some(2000), ..RunLimits::default() });
+    assert_eq!(settings.execution.min_tier, Tier::Strong);
+    assert_eq!(settings.execution.always, Lifetime::Seconds(60));
+    assert_eq!(settings.execution.preapproval, Preapproval::TrustedSkills);
+    assert_eq!(settings.execution.output_cap.chars, 7);
+    assert_eq!(
+        settings.body_limits,
+        BodyLimits { over: OverLimit::Refuse, ..BodyLimits::default() }
+    );
+    let options = settings.scan_options();
+    assert_eq!((options.max_depth, options.limits), (3, Limits::default()));
+    assert_eq!(options.enabled, [("pdf".to_owned(), false)]);
+}
+
+#[test]
+fn without_files_every_limit_is_the_default_of_its_type() {
+    let settings = Settings::default();
+    assert_eq!(settings.limits, Limits::default());
+    assert_eq!(settings.body_limits, BodyLimits::default());
+    assert_eq!(settings.run_limits, RunLimits::default());
+    assert_eq!(settings.execution.always, Lifetime::Unlimited);
+    assert_eq!(settings.execution.preapproval, Preapproval::Never);
+    assert_eq!(settings.catalog.budget_tokens, 4000);
+}
+
+#[test]
+fn without_require_sandbox_any_tier_will_do() {
+    let own = user(r#"{ "execution": { "require_sandbox": false, "min_tier": "strong" } }"#);
+    assert_eq!(Settings::merge(Some(&own), None).execution.min_tier, Tier::None);
 }

@@ -9,6 +9,7 @@ mod errors;
 mod layers;
 mod nearest;
 mod properties;
+mod rules;
 mod schema;
 mod support;
 mod syntax;

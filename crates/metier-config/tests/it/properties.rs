@@ -1,7 +1,9 @@
 //! Laws: reading never panics, errors stand inside the text, what the schema accepts serde reads,
 //! and no project loosens a guard.
 
-use metier_config::{ErrorKind, Layer, OverLongBody, Profile, Scope, Settings, parse};
+use metier_config::{ErrorKind, Layer, Scope, Settings, parse};
+use metier_loader::OverLimit;
+use metier_skill::Profile;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -174,14 +176,14 @@ fn switches() -> impl Strategy<Value = String> {
 }
 
 fn is_as_strict(settings: &Settings, than: &Settings) -> bool {
-    let (ours, theirs) = (&settings.security, &than.security);
-    ours.max_skill_body_lines <= theirs.max_skill_body_lines
-        && ours.block_angle_brackets_in_frontmatter >= theirs.block_angle_brackets_in_frontmatter
-        && ours.follow_symlinks <= theirs.follow_symlinks
-        && (ours.over_long_body == OverLongBody::Refuse
-            || theirs.over_long_body == OverLongBody::Trim)
-        && settings.budgets.turns <= than.budgets.turns
-        && settings.budgets.tokens.unwrap_or(u64::MAX) <= than.budgets.tokens.unwrap_or(u64::MAX)
+    let (ours, theirs) = (&settings.run_limits, &than.run_limits);
+    settings.body_limits.lines <= than.body_limits.lines
+        && settings.limits.block_angle_brackets >= than.limits.block_angle_brackets
+        && settings.walk.follow_symlinks <= than.walk.follow_symlinks
+        && (settings.body_limits.over == OverLimit::Refuse
+            || than.body_limits.over == OverLimit::Trim)
+        && ours.turns <= theirs.turns
+        && ours.tokens.unwrap_or(u64::MAX) <= theirs.tokens.unwrap_or(u64::MAX)
         && (settings.profile == Profile::Strict || than.profile == Profile::Lenient)
 }
 

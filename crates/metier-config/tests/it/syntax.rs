@@ -3,7 +3,8 @@
 //! Comments, commas, nesting, size, and text that is no JSON at all.
 
 use insta::assert_snapshot;
-use metier_config::{ErrorKind, MAX_CONFIG_BYTES, MAX_NESTING, Profile, Scope, parse};
+use metier_config::{ErrorKind, MAX_CONFIG_BYTES, MAX_NESTING, Scope, parse};
+use metier_skill::Profile;
 
 use crate::support::{problems, user};
 

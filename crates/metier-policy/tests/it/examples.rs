@@ -1,16 +1,17 @@
 //! Examples in policy files: they hold, or say where and why they do not.
 //! The messages are compared whole: they are all that the author of a file gets.
 
-use metier_policy::{Effect, Example, RuleSource, check_examples};
+use metier_policy::{Effect, Example, PlacedExample, RuleSource, check_examples};
 
 use crate::support::{layer, places};
 
-fn examples(texts: &[(&str, Effect)]) -> Vec<(Example, Option<usize>)> {
+fn examples(texts: &[(&str, Effect)]) -> Vec<PlacedExample> {
     let example = |(request, expect): &(&str, Effect)| Example {
         request: (*request).to_owned(),
         expect: *expect,
     };
-    texts.iter().map(example).zip(10..).map(|(example, line)| (example, Some(line))).collect()
+    let placed = |(example, line)| PlacedExample { example, line: Some(line) };
+    texts.iter().map(example).zip(10..).map(placed).collect()
 }
 
 #[test]

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use metier_skill::Source;
 use metier_skill::hidden::without_hidden;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Shelf;
@@ -15,18 +17,19 @@ use super::visible::Visible;
 use crate::index::Entry;
 
 /// How a catalog is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// One line a skill: `- name=… | source=… | description=…`.
+    /// One line per skill: `- name=… | source=… | description=…`.
     #[default]
     Lines,
     /// An `<available_skills>` element.
     Xml,
-    /// For the description of the skill tool.
+    /// A Markdown list for the description of the skill tool.
     Tool,
-    /// For a model that reads the files itself: with paths and file names.
+    /// For a model that reads files itself: each skill with its path and the names of its files.
     Awareness,
-    /// For a model without tools: with the opening of each body.
+    /// For a model without tools: each skill with the first lines of its body.
     Direct,
     /// A JSON document.
     Json,

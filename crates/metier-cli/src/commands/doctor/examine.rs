@@ -100,7 +100,7 @@ fn look(
         }
     }
     let memory = MemoryFiles(vec![("SKILL.md".to_owned(), bytes)]);
-    let limits = context.body_limits();
+    let limits = context.settings.body_limits;
     match load_body(&memory, &limits) {
         Ok(loaded) if loaded.report.truncated => {
             let message = format!(

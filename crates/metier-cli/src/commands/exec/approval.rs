@@ -95,7 +95,7 @@ pub(super) fn allowed(
             }
         }
     };
-    let lifetime = context.always().at_most(lifetime);
+    let lifetime = context.settings.execution.always.at_most(lifetime);
     let kept = leave
         .asked()
         .map(|(request, _)| Remembered::of(request, Scope::Everywhere, now(), lifetime));

@@ -27,7 +27,6 @@ use crate::agent::signal::Interrupt;
 use crate::agent::terminal::Terminal;
 use crate::agent::typed::Typed;
 use crate::agent::watch::{JsonLines, Lines, Watcher};
-use crate::commands::catalog::{catalog_budget, configured_format};
 use crate::commands::content::{enabled, find};
 use crate::commands::exec::quoted;
 use crate::context::{Context, FindArgs};
@@ -106,8 +105,8 @@ impl<'a> Session<'a> {
         };
         let bases = bases(self.context);
         let catalog = CatalogRequest {
-            format: configured_format(self.context),
-            budget: Some(catalog_budget(self.context)),
+            format: self.context.settings.catalog.format,
+            budget: Some(self.context.settings.catalog.budget_tokens),
             bases: &bases,
             ..CatalogRequest::default()
         };
