@@ -21,7 +21,7 @@ use crate::request::{Invoker, Request};
 use crate::rule::{Layer, RuleSource};
 use crate::subject::{AbsolutePath, Subject};
 
-/// A request and the answer that its author expects.
+/// A request and the answer that the rules of its file should give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Example {

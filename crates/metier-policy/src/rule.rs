@@ -17,7 +17,7 @@ use crate::words::Lean;
 /// Bytes that a pattern may have.
 const MAX_PATTERN: usize = 4096;
 
-/// One rule, as written.
+/// One rule on what may be done, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {

@@ -69,7 +69,7 @@ fn the_defaults() {
     budgets.wall_s                                null      default
     budgets.tokens                                null      default
     catalog.format                                "lines"   default
-    catalog.budget_tokens                         null      default
+    catalog.budget_tokens                         4000      default
     trusted_keys                                  []        default
 
     ---- stderr

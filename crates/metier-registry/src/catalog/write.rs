@@ -29,7 +29,7 @@ pub enum Format {
     Tool,
     /// For a model that reads files itself: each skill with its path and the names of its files.
     Awareness,
-    /// For a model without tools: each skill with the first lines of its body.
+    /// For a model without tools: each skill with the beginning of its body.
     Direct,
     /// A JSON document.
     Json,
