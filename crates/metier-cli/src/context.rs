@@ -249,9 +249,6 @@ impl Context {
 
     /// Finds the skills of a command.
     pub(crate) fn scan(&self, find: &FindArgs) -> Scan {
-        // This thread works too, rather than wait for as many others as there are cores: one heap
-        // less, and one thread less to start. A pool that stands already is as good.
-        let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
         scan(&self.roots(find), &self.scan_options(find))
     }
 

@@ -214,8 +214,8 @@ pub fn link_text(path: &Path) -> Option<PathBuf> {
 }
 
 /// Which directory stands at `path`; links are followed.
-pub fn directory_id(path: &Path) -> Option<FileId> {
-    Dir::open(path).and_then(|dir| dir.id()).ok()
+pub fn directory_id(path: &Path) -> io::Result<FileId> {
+    Dir::open(path)?.id()
 }
 
 /// The path without links, where it exists.

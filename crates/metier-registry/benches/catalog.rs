@@ -101,7 +101,12 @@ fn skills(dir: &Path) -> Index {
         std::fs::create_dir(dir.join(&name)).expect("makes a directory");
         std::fs::write(dir.join(&name).join("SKILL.md"), text).expect("writes");
     }
-    let root =
-        Root { source: Source::Explicit, path: dir.to_owned(), plugin: None, required: true };
+    let root = Root {
+        source: Source::Explicit,
+        path: dir.to_owned(),
+        plugin: None,
+        required: true,
+        absent: false,
+    };
     scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() }).index
 }

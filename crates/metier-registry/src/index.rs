@@ -11,6 +11,7 @@ use metier_skill::{Code, Diagnostic, Digest, Parsed, Skill, SkillId, SkillName, 
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
+use crate::parallel;
 use crate::report::path_text;
 
 /// A skill and where it was found.
@@ -144,7 +145,6 @@ pub struct Index {
 impl Index {
     /// An index of `entries` (one a name) and the ones they shadow.
     pub(crate) fn new(mut entries: Vec<Arc<Entry>>, mut shadowed: Vec<Arc<Entry>>) -> Self {
-        use rayon::prelude::*;
         let order = |a: &Arc<Entry>, b: &Arc<Entry>| {
             (a.skill.name.as_str(), a.source, a.priority, &a.path).cmp(&(
                 b.skill.name.as_str(),
@@ -153,13 +153,8 @@ impl Index {
                 &b.path,
             ))
         };
-        let leaves: Vec<Digest> = if entries.len() > 2048 {
-            entries.sort_by(order);
-            entries.par_iter().with_min_len(256).map(|entry| entry.leaf()).collect()
-        } else {
-            entries.sort_by(order);
-            entries.iter().map(|entry| entry.leaf()).collect()
-        };
+        parallel::sort_by(&mut entries, order);
+        let leaves = parallel::map(entries.iter().collect(), 1024, || (), |(), entry| entry.leaf());
         // Inside a source in the order of precedence, which is the order of `source:name#2`.
         shadowed.sort_by(|a, b| {
             let key = |e: &Entry| (e.source, e.priority, std::cmp::Reverse(e.modified));

@@ -11,6 +11,7 @@
 //! | [`roots`] | which folders are searched, in which order: one table of data |
 //! | `walk` | one root: directories to judged `SKILL.md` heads, bounded and deterministic |
 //! | `cache` | heads of files that have not changed since they were last read |
+//! | [`parallel`] | one function over many items, on all cores |
 //! | `precedence` | which of several skills of one name counts (pure) |
 //! | [`scan()`] | all of it together |
 //! | `index` | the immutable, sorted, hashed result |
@@ -36,6 +37,7 @@ mod changes;
 mod entry_json;
 mod index;
 pub mod manage;
+pub mod parallel;
 mod precedence;
 mod report;
 pub mod roots;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use metier_fs::FileId;
 
 use crate::index::{Copy, Entry};
+use crate::parallel;
 use crate::report::{Conflict, ShadowReason, Shadowed};
 
 /// A valid skill as a walk found it.
@@ -149,17 +150,12 @@ fn qualify(mut candidate: Candidate) -> Candidate {
 /// what it leaves in the group is dropped.
 /// Positions are sorted, not candidates: at a hundred thousand skills moving them is what costs.
 fn for_each_name(candidates: Vec<Candidate>, mut decide: impl FnMut(&mut Vec<Candidate>)) {
-    use rayon::prelude::*;
     let mut named: Vec<(&str, usize)> =
         candidates.iter().enumerate().map(|(at, c)| (c.entry.skill.name.as_str(), at)).collect();
     let by_rank = |a: &(&str, usize), b: &(&str, usize)| {
         a.0.cmp(b.0).then_with(|| rank(&candidates[a.1]).cmp(&rank(&candidates[b.1])))
     };
-    if named.len() > 4096 {
-        named.par_sort_unstable_by(by_rank);
-    } else {
-        named.sort_unstable_by(by_rank);
-    }
+    parallel::sort_by(&mut named, by_rank);
     let order: Vec<usize> = named.into_iter().map(|(_, at)| at).collect();
     let mut slots: Vec<Option<Candidate>> = candidates.into_iter().map(Some).collect();
     let mut group: Vec<Candidate> = Vec::new();

@@ -4,9 +4,13 @@
 //! caller hands in [`Places`].
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use metier_fs::{UserFolders, canonical, exists, is_dir, modified, read_dir_names};
+use metier_fs::{
+    FileId, UserFolders, canonical, directory_id, exists, is_dir, modified, read_dir_names,
+};
 use metier_skill::Source;
 
 /// An agent's folders for skills, in the project and in the home directory.
@@ -58,11 +62,14 @@ pub struct Root {
     pub plugin: Option<String>,
     /// Whether its absence is a mistake rather than the usual case.
     pub required: bool,
+    /// Whether it was not there when the roots were resolved. Most are not: of some hundred folders
+    /// of agents a machine has a handful, and a scan does not look for the others again.
+    pub absent: bool,
 }
 
 impl Root {
     fn usual(source: Source, path: PathBuf) -> Self {
-        Self { source, path, plugin: None, required: false }
+        Self { source, path, plugin: None, required: false, absent: false }
     }
 }
 
@@ -97,25 +104,41 @@ impl Places {
     }
 }
 
+/// What tells one root from another: the folder itself, or the path where none can be opened.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity {
+    Folder(FileId),
+    Path(PathBuf),
+}
+
 /// The roots for `places`, highest priority first, each folder once.
 pub fn resolve(places: &Places) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
-    let mut real_paths: Vec<PathBuf> = Vec::new();
+    let mut seen: HashSet<Identity> = HashSet::new();
+    // One folder under two names (a link, a `..`) is searched once, at its highest rank. One look
+    // tells which folder it is and whether it is there: there are a hundred, nearly all are not.
     let mut add = |root: Root| {
-        // One folder under two names (a link, a `..`) is searched once, at its highest rank.
-        let real = canonical(&root.path).unwrap_or_else(|_| root.path.clone());
-        if !real_paths.contains(&real) {
+        let found = directory_id(&root.path);
+        let absent = matches!(&found, Err(error) if error.kind() == io::ErrorKind::NotFound);
+        let identity = match found {
+            Ok(id) => Identity::Folder(id),
+            Err(_) => Identity::Path(root.path.clone()),
+        };
+        if seen.insert(identity) {
             let dotted = root.path.components().any(|part| {
                 matches!(part, std::path::Component::CurDir | std::path::Component::ParentDir)
             });
-            let path = if dotted { real.clone() } else { root.path.components().collect() };
-            roots.push(Root { path, ..root });
-            real_paths.push(real);
+            let path = if dotted {
+                canonical(&root.path).unwrap_or_else(|_| root.path.clone())
+            } else {
+                root.path.components().collect()
+            };
+            roots.push(Root { path, absent, ..root });
         }
     };
     let named = |source, path: &PathBuf| {
         let path = places.working_dir.join(path);
-        Root { source, path, plugin: None, required: true }
+        Root { source, path, plugin: None, required: true, absent: false }
     };
     for path in &places.explicit {
         add(named(Source::Explicit, path));
@@ -196,6 +219,7 @@ fn plugin_roots(cache: &Path) -> Vec<Root> {
                     path: versions.join(version).join("skills"),
                     plugin: Some(plugin),
                     required: false,
+                    absent: false,
                 });
             }
         }

@@ -140,7 +140,7 @@ struct RealDisk {
 
 impl Disk for RealDisk {
     fn directory(&mut self, path: &Path) -> Option<FileId> {
-        metier_fs::directory_id(path)
+        metier_fs::directory_id(path).ok()
     }
 
     fn same_tree(&mut self, a: &Path, b: &Path) -> bool {

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use metier_fs::{Children, Dir, EntryKind, FileId, Links, Name, is_link_loop};
 use metier_skill::{Code, Diagnostic, Limits, Profile, Source};
-use rayon::prelude::*;
 
 use crate::cache::{Cache, Record};
+use crate::parallel;
 use crate::precedence::Candidate;
 use crate::report::{Ignored, RootState};
 use crate::roots::Root;
@@ -104,7 +104,9 @@ pub(crate) fn walk(walkable: Walkable<'_>, options: &WalkOptions, cache: Option<
         visited: HashSet::new(),
         entries_left: options.max_entries,
     };
-    match Dir::open(path) {
+    let absent = || Err(io::ErrorKind::NotFound.into());
+    let opened = if walkable.root.absent { absent() } else { Dir::open(path) };
+    match opened {
         Ok(dir) => walk.run(&dir),
         Err(error) => {
             walk.out.state = match error.kind() {
@@ -148,7 +150,10 @@ impl Walk<'_> {
             level.sort_unstable();
             let listings = match self.cache.filter(|cache| depth == 0 && cache.is_there()) {
                 // The file of a large root takes as long to load as its directory to list.
-                Some(cache) => rayon::join(|| self.list_all(root, level), || cache.view()).0,
+                Some(cache) => std::thread::scope(|scope| {
+                    scope.spawn(|| cache.view());
+                    self.list_all(root, level)
+                }),
                 None => self.list_all(root, level),
             };
             depth += 1;
@@ -338,11 +343,7 @@ impl Walk<'_> {
 
 /// Maps in parallel where there is enough to do.
 fn map_all<T: Send, U: Send>(items: Vec<T>, task: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
-    if items.len() < 16 {
-        items.into_iter().map(task).collect()
-    } else {
-        items.into_par_iter().map(task).collect()
-    }
+    parallel::map(items, 64, || (), |(), item| task(item))
 }
 
 fn open_below(root: &Dir, directory: &OsStr, links: Links) -> io::Result<Dir> {

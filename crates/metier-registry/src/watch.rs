@@ -244,6 +244,7 @@ mod tests {
             path: root.clone(),
             plugin: None,
             required: true,
+            absent: false,
         };
         let options = crate::ScanOptions { builtin: false, ..crate::ScanOptions::default() };
         let scanned = crate::scan(&[below], &options);

@@ -6,13 +6,16 @@
 //! parser decides. Where it answers, it gives exactly the tree the full parser gives, spans
 //! included; a property test and a test over the whole corpus hold it to that.
 
+mod flow;
+
 use std::borrow::Cow;
 
+use self::flow::Flow;
 use crate::source_map::is_printable_ascii;
 use crate::yaml::{Node, NodeKind, Style};
 
 /// Levels this reader descends before it leaves the text to the full parser.
-const MAX_DEPTH: usize = 6;
+const MAX_DEPTH: usize = 8;
 /// Values this reader takes before it leaves the text to the full parser.
 const MAX_NODES: usize = 512;
 
@@ -21,7 +24,7 @@ pub(crate) fn parse(text: &str) -> Option<Node<'_>> {
     if !only_common_characters(text) {
         return None;
     }
-    let mut reader = Reader { text, at: 0, nodes: 0 };
+    let mut reader = Reader { text, at: 0, pending: None, nodes: 0 };
     let map = reader.block_map(0, 1)?;
     reader.peek().is_none().then_some(map)
 }
@@ -51,6 +54,8 @@ struct Line<'a> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// The rest of a list item's line, which is the first line of a map.
+    pending: Option<Line<'a>>,
     nodes: usize,
 }
 
@@ -68,6 +73,9 @@ impl<'a> Reader<'a> {
     }
 
     fn peek(&self) -> Option<Line<'a>> {
+        if self.pending.is_some() {
+            return self.pending;
+        }
         let mut at = self.at;
         loop {
             let (raw, next) = self.raw_line(at)?;
@@ -79,6 +87,12 @@ impl<'a> Reader<'a> {
             }
             at = next;
         }
+    }
+
+    /// Steps over a line that [`Self::peek`] gave.
+    fn consume(&mut self, line: &Line<'a>) {
+        self.pending = None;
+        self.at = line.next;
     }
 
     fn count(&mut self, nodes: usize) -> Option<()> {
@@ -107,13 +121,13 @@ impl<'a> Reader<'a> {
             let rest = &rest[1..];
             let value = rest.trim_start_matches(' ');
             let value_start = line.start + line.content.len() - value.len();
-            self.at = line.next;
+            self.consume(&line);
             self.count(2)?;
             let node = match value.as_bytes().first() {
                 None => self.nested(indent, depth)?,
                 Some(_) if !rest.starts_with(' ') => return None,
                 Some(b'|' | b'>') => self.block_scalar(value, indent)?,
-                Some(b'[') => self.flow_list(value, value_start)?,
+                Some(b'[' | b'{') => self.flow(value_start, indent, depth + 1)?,
                 Some(b'"' | b'\'') => self.quoted(value, value_start, indent)?,
                 Some(_) => self.plain(value, value_start, indent)?,
             };
@@ -130,17 +144,21 @@ impl<'a> Reader<'a> {
     /// parser.
     fn nested(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
         let line = self.peek()?;
-        let item = line.content.starts_with("- ");
-        if item && line.indent >= indent {
-            self.block_list(line.indent)
-        } else if line.indent > indent {
-            self.block_map(line.indent, depth + 1)
-        } else {
-            None
+        match line.content.as_bytes() {
+            [b'-', b' ', ..] if line.indent >= indent => self.block_list(line.indent, depth + 1),
+            [b'[' | b'{', ..] if line.indent > indent => {
+                self.consume(&line);
+                self.flow(line.start, indent, depth + 1)
+            }
+            _ if line.indent > indent => self.block_map(line.indent, depth + 1),
+            _ => None,
         }
     }
 
-    fn block_list(&mut self, indent: usize) -> Option<Node<'a>> {
+    fn block_list(&mut self, indent: usize, depth: usize) -> Option<Node<'a>> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
         let mut items: Vec<Node<'a>> = Vec::with_capacity(4);
         while let Some(line) = self.peek() {
             if line.indent != indent {
@@ -150,9 +168,18 @@ impl<'a> Reader<'a> {
                 break;
             };
             let value = rest.trim_start_matches(' ');
-            self.at = line.next;
+            let start = line.start + line.content.len() - value.len();
+            self.consume(&line);
             self.count(1)?;
-            items.push(scalar(value, line.start + line.content.len() - value.len())?);
+            items.push(match value.as_bytes().first()? {
+                b'[' | b'{' => self.flow(start, indent, depth + 1)?,
+                _ if is_entry(value) => {
+                    let indent = indent + line.content.len() - value.len();
+                    self.pending = Some(Line { indent, content: value, start, next: line.next });
+                    self.block_map(indent, depth + 1)?
+                }
+                _ => scalar(value, start)?,
+            });
         }
         let span = items.first()?.span.start..items.last()?.span.end;
         Some(Node { kind: NodeKind::List(items), span })
@@ -244,7 +271,8 @@ impl<'a> Reader<'a> {
         while let Some((raw, next)) = self.raw_line(self.at) {
             let content = raw.trim_start_matches(' ');
             if content.is_empty() {
-                if !raw.is_empty() || block_indent.is_none() {
+                // Blanks beyond the block's indent are text, and before its first line mean much.
+                if block_indent.is_none_or(|own| raw.len() > own) {
                     return None;
                 }
                 blanks += 1;
@@ -283,27 +311,15 @@ impl<'a> Reader<'a> {
         Some(Node { kind, span: start..end })
     }
 
-    fn flow_list(&mut self, value: &'a str, start: usize) -> Option<Node<'a>> {
-        let inner = value.strip_prefix('[')?.strip_suffix(']')?;
-        let mut items = Vec::new();
-        if !inner.trim_matches(' ').is_empty() {
-            let mut at = start + 1;
-            for piece in inner.split(',') {
-                let item = piece.trim_start_matches(' ');
-                let item_start = at + piece.len() - item.len();
-                at += piece.len() + 1;
-                let item = item.trim_end_matches(' ');
-                let bare = item.trim_matches(['"', '\'']);
-                if !bare.bytes().all(is_flow_safe)
-                    || !bare.starts_with(|c: char| c.is_ascii_alphanumeric())
-                {
-                    return None;
-                }
-                self.count(1)?;
-                items.push(scalar(item, item_start)?);
-            }
-        }
-        Some(Node { kind: NodeKind::List(items), span: start..start + value.len() })
+    /// An inline list or map that starts at `start`, and nothing after it. The line it starts on
+    /// is consumed.
+    fn flow(&mut self, start: usize, indent: usize, depth: usize) -> Option<Node<'a>> {
+        let mut flow = Flow { text: self.text, at: start, indent, nodes: self.nodes };
+        let node = flow.collection(depth)?;
+        self.nodes = flow.nodes;
+        let (rest, next) = self.raw_line(flow.at).unwrap_or(("", flow.at));
+        self.at = next;
+        rest.bytes().all(|byte| byte == b' ').then_some(node)
     }
 }
 
@@ -341,11 +357,6 @@ impl Fold {
     }
 }
 
-/// Characters that mean nothing special inside a flow list.
-fn is_flow_safe(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-' | b'.' | b'/' | b'(' | b')')
-}
-
 /// The length of the simple key that `content` starts with; its colon follows.
 fn key_len(content: &str) -> Option<usize> {
     let bytes = content.as_bytes();
@@ -358,6 +369,11 @@ fn key_len(content: &str) -> Option<usize> {
         .take(129)
         .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')))?;
     (bytes[len] == b':').then_some(len)
+}
+
+/// Whether a list item is the first entry of a map: a simple key, its colon, and a blank or nothing.
+fn is_entry(value: &str) -> bool {
+    key_len(value).is_some_and(|len| matches!(value.as_bytes()[len + 1..], [] | [b' ', ..]))
 }
 
 /// A scalar that fills the rest of its line.
@@ -457,6 +473,13 @@ mod tests {
             "name: 技能\ndescription: 生成电子表格。\n",
             "name: a\ndescription: 'one\n  two''s\n\n  three '\nb: \"x\n  y\"\n",
             "name: a\ndescription: one\n  two\n\n  three\n\nb: c\n",
+            "name: a\nmetadata: {\"x\":{\"emoji\":\"🔷\",\"on\":true,\"bins\":[\"jq\", 'it''s']}}\n",
+            "name: a\nm: { x: 1, y: [], z: {}, \"u\": \"a\\n{b}, #c: d\" }  \nb: c\n",
+            "name: a\nm:\n  {\n    \"x\":\n      {\n        \"y\": [ \"z\" ],\n      \"w\": 1\n      }\n  }\nb: c\n",
+            "tools: [Bash(git:*), https://x.y/z, Read]\n",
+            "a:\n  - id: x\n    kind: y\n    bins: [\"jq\"]\n  - id: z\n    deep:\n      - q: 1\n  - w\n  - {a: b}\nb: c\n",
+            "a:\n- x: |\n    one\n    two\n  y: 2\nb: c\n",
+            "a: |\n  one\n  \n two\n".replace(" two", "  two").as_str(),
         ] {
             assert!(agrees(text), "{text:?} should be plain");
         }
@@ -470,7 +493,22 @@ mod tests {
             "name:\tb\n",
             "name: *a\n",
             "name: [a: b]\n",
-            "name: {a: b}\n",
+            "name: {a:b}\n",
+            "name: {a: b, a: c}\n",
+            "name: {\"<<\": b}\n",
+            "name: {a: b,}\n",
+            "name: {a: }\n",
+            "name: {a}\n",
+            "name: {\"a\": b} # c\n",
+            "name: {\"a\": b} c\n",
+            "name: {\"a\": b\n",
+            "name: {\"a\": b\n}\n",
+            "name: {\"a\": \"b\n  c\"}\n",
+            "name: [[[[[[[[a]]]]]]]]\n",
+            "name: [a\n\n  , b]\n",
+            "a:\n  - - b\n",
+            "a:\n  - b: c\n   d: e\n",
+            "a:\n  - b: c\n    b: e\n",
             "name: a\n  continued: b\n",
             "name: a\n  continued # c\n",
             "name: \"a\nb\"\n",
@@ -512,6 +550,48 @@ mod tests {
             )
         ) {
             let mut text = String::new();
+            for (indent, line) in lines {
+                text.push_str(&" ".repeat(indent));
+                text.push_str(&line);
+                text.push('\n');
+            }
+            if let Some(fast) = parse(&text) {
+                let full = yaml::parse(&text);
+                prop_assert_eq!(Ok(fast), full, "{:?}", text);
+            }
+        }
+
+        /// Brackets, quotes, commas and line breaks in any order, which now and then are a value.
+        #[test]
+        fn where_the_fast_path_reads_an_inline_value_the_full_parser_agrees(
+            before in proptest::sample::select(vec!["", "\n  ", "\n- ", "\n  - k: ", "\n  k: "]),
+            open in proptest::sample::select(vec!["[", "{", "{\"k\": ", "{k: ", "["]),
+            tokens in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "[", "]", "{", "}", "]", "}", ",", ", ", ",", ":", ": ", "\"a\"", "'b''c'", "\"k\":",
+                    "\"l\": ", "m: ", "word", "two words", "x:y", "x:*", "1.5", "-", "- ", "\n", "\n    ",
+                    "\n  ", " ", "#", " # c", "\"\\n\"", "\"\\u0041\"", "é", "\"技\"", "true", "*x", "&x", "!t", "?", "|",
+                ]),
+                0..12,
+            ),
+            close in proptest::sample::select(vec!["]", "}", "]}", "}}", "]\nb: c", "}\nb: c", ""]),
+        ) {
+            let text = format!("m: {before}{open}{}{close}\n", tokens.concat());
+            if let Some(fast) = parse(&text) {
+                let full = yaml::parse(&text);
+                prop_assert_eq!(Ok(fast), full, "{:?}", text);
+            }
+        }
+
+        /// Lists of maps, whose first key stands behind the dash.
+        #[test]
+        fn where_the_fast_path_reads_a_list_of_maps_the_full_parser_agrees(
+            lines in proptest::collection::vec(
+                (0usize..7, "(- |-  |- - |-)?(a|b|c|k-1|http)(: |:|:  |:/)([a-z]{0,3}|\\||>|\"y\"|\\[x\\]|\\{x: y\\})"),
+                0..8,
+            )
+        ) {
+            let mut text = "m:\n".to_owned();
             for (indent, line) in lines {
                 text.push_str(&" ".repeat(indent));
                 text.push_str(&line);

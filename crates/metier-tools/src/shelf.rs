@@ -136,6 +136,7 @@ mod tests {
             path: dir.path().to_owned(),
             plugin: None,
             required: true,
+            absent: false,
         };
         let scan = scan(&[root], &ScanOptions { builtin: true, ..ScanOptions::default() });
         let cataloger = Cataloger::new(&scan.index, &|_| None);

@@ -10,10 +10,9 @@ mod page;
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_registry::RootReport;
+use metier_registry::{RootReport, parallel};
 use metier_sandbox::{Probe, Tier};
 use metier_skill::Severity;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use self::examine::{Examined, SkillRow, Tokens};
@@ -122,14 +121,16 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
     // The shadowed ones too: they can be reached, and so can be broken.
     let entries: Vec<_> = index.entries().iter().chain(index.shadowed()).collect();
     let progress = Progress::new("reading skills", entries.len());
-    let examined: Vec<Examined> = entries
-        .par_iter()
-        .map(|entry| {
+    let examined: Vec<Examined> = parallel::map(
+        entries,
+        16,
+        || (),
+        |(), entry| {
             let examined = examine::examine(entry, context);
             progress.step();
             examined
-        })
-        .collect();
+        },
+    );
     drop(progress);
     let mut findings = findings::of_scan(&scan);
     let mut skills = Vec::with_capacity(index.entries().len());

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use metier_registry::watch::{WatchEvent, watch};
-use metier_registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan};
+use metier_registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan, parallel};
 use metier_skill::{Code, Source};
-use rayon::prelude::*;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
@@ -239,11 +238,8 @@ fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> 
     out.write_all(b"[")?;
     let mut left = entries.len();
     for wave in entries.chunks(PIECE * WAVE) {
-        let pieces: Vec<Vec<u8>> = if entries.len() <= PIECE {
-            vec![render(wave)]
-        } else {
-            wave.par_chunks(PIECE).map(render).collect()
-        };
+        let pieces = wave.chunks(PIECE).collect();
+        let pieces = parallel::map(pieces, 1, || (), |(), piece| render(piece));
         left -= wave.len();
         let last = pieces.len() - 1;
         for (at, piece) in pieces.iter().enumerate() {

@@ -58,6 +58,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
         path: dir.join("home/.agents/skills"),
         plugin: None,
         required: true,
+        absent: false,
     };
     let roots = [root];
     let found = scan(&roots, &ScanOptions { builtin: false, ..ScanOptions::default() });

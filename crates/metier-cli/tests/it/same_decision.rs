@@ -91,6 +91,7 @@ fn by_the_library(home: &TestHome, rules: &str, invoker: Invoker) -> [&'static s
         path: home.path().join("home/.agents/skills"),
         plugin: None,
         required: true,
+        absent: false,
     };
     let roots = [root];
     let found = scan(&roots, &ScanOptions { builtin: false, ..ScanOptions::default() });

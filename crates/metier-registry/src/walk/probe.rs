@@ -13,11 +13,11 @@ use metier_skill::fence::{self, Complete, Fence};
 use metier_skill::{
     Code, Diagnostic, Digest, MOST_FILE_BYTES, ParseOptions, Parsed, Severity, parse, parse_again,
 };
-use rayon::prelude::*;
 
 use super::{Found, Walk, Walkable};
 use crate::cache::{Cache, ReadAhead, Record};
 use crate::index::Entry;
+use crate::parallel;
 use crate::precedence::Candidate;
 use crate::report::Ignored;
 
@@ -63,17 +63,11 @@ impl Walk<'_> {
     }
 
     fn probe_wave(&self, root: &Dir, probes: Vec<Probe>) -> Vec<(OsString, Outcome)> {
-        let task = |probe: Probe, scratch: &mut Scratch| {
+        // Starting a thread costs as much as looking at a few dozen directories.
+        parallel::map(probes, 64, Scratch::default, |scratch, probe: Probe| {
             let outcome = self.probe(root, &probe, scratch);
             (probe.directory, outcome)
-        };
-        // Starting a thread pool costs more than looking at a few dozen directories.
-        if probes.len() < 128 {
-            let mut scratch = Scratch::default();
-            return probes.into_iter().map(|probe| task(probe, &mut scratch)).collect();
-        }
-        let workers = probes.into_par_iter().with_min_len(256);
-        workers.map_init(Scratch::default, |scratch, probe| task(probe, scratch)).collect()
+        })
     }
 
     fn probe(&self, root: &Dir, probe: &Probe, scratch: &mut Scratch) -> Outcome {

@@ -166,6 +166,7 @@ mod tests {
             path: at("root"),
             plugin: None,
             required: true,
+            absent: false,
         };
         let scanned = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
         let places = Places::of(&scanned);

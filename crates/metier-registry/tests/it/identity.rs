@@ -14,6 +14,7 @@ fn roots(home: &TestHome) -> Vec<Root> {
         path: home.path().join(path),
         plugin: plugin.map(str::to_owned),
         required: false,
+        absent: false,
     };
     vec![
         root(Source::Project, "project/.claude/skills", None),

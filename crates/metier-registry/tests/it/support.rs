@@ -8,7 +8,13 @@ use metier_registry::{Root, Scan, ScanOptions, scan};
 use metier_skill::Source;
 
 pub(crate) fn root(path: &Path) -> Root {
-    Root { source: Source::Explicit, path: path.to_owned(), plugin: None, required: true }
+    Root {
+        source: Source::Explicit,
+        path: path.to_owned(),
+        plugin: None,
+        required: true,
+        absent: false,
+    }
 }
 
 pub(crate) fn options() -> ScanOptions {

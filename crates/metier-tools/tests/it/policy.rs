@@ -113,7 +113,7 @@ fn skill_with_script(dir: &Path, source: Source) -> (Arc<Entry>, Toolbox) {
     let text = "---\nname: work\ndescription: Works.\n---\n# Work\n";
     std::fs::write(dir.join("work/SKILL.md"), text).unwrap();
     std::fs::write(folder.join("run.sh"), "echo good\n").unwrap();
-    let root = Root { source, path: dir.to_owned(), plugin: None, required: true };
+    let root = Root { source, path: dir.to_owned(), plugin: None, required: true, absent: false };
     let found = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
     let entry = Arc::clone(&found.index.entries()[0]);
     let machine = Machine {

@@ -147,7 +147,13 @@ fn each_once(targets: Vec<Target>) -> Vec<Target> {
 }
 
 fn explicit(path: &Path) -> Root {
-    Root { source: Source::Explicit, path: path.to_owned(), plugin: None, required: false }
+    Root {
+        source: Source::Explicit,
+        path: path.to_owned(),
+        plugin: None,
+        required: false,
+        absent: false,
+    }
 }
 
 /// Every `SKILL.md` in a root, valid or not, and what could not be looked at.
