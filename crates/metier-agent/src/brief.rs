@@ -6,7 +6,7 @@
 use metier_model::{ModelInfo, ToolOffer, schema};
 use metier_registry::catalog::{CatalogRequest, Cataloger, Shelf};
 use metier_registry::{Entry, Index};
-use metier_skill::hidden::{Breaks, terminal_safe};
+use metier_skill::text::short_line;
 use metier_skill::{RunMode, Value};
 
 use crate::setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};
@@ -76,7 +76,8 @@ impl Brief<'_> {
         }
         opening.push_str(&format!("# Request\n\n{}\n", self.request));
         if !self.files.is_empty() {
-            let names: Vec<String> = self.files.iter().map(|name| shown(name)).collect();
+            let names: Vec<_> =
+                self.files.iter().map(|name| short_line(name, NAME_CHARS)).collect();
             opening.push_str(&format!("\nFiles: {}\n", names.join(", ")));
         }
         if !self.texts.is_empty() {
@@ -113,16 +114,6 @@ impl Brief<'_> {
     }
 }
 
-/// A file's name as it stands in a line of ours: whoever named it does not write our prompt.
-fn shown(name: &str) -> String {
-    let name = terminal_safe(name, Breaks::Escape);
-    let mut line: String = name.chars().take(NAME_CHARS).collect();
-    if name.chars().nth(NAME_CHARS).is_some() {
-        line.push_str("...");
-    }
-    line
-}
-
 fn card(entry: &Entry, offered: bool) -> SkillCard {
     let metadata = &entry.skill.details().metadata;
     let role = metadata.iter().find(|(key, _)| &**key == "metier-role").map(|(_, value)| value);
@@ -135,22 +126,5 @@ fn card(entry: &Entry, offered: bool) -> SkillCard {
         offered,
         coordinator: matches!(role, Some(Value::Text(role)) if &**role == "coordinator"),
         subagent: entry.skill.controls.run_mode == RunMode::Subagent,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_one_line_without_controls_and_not_long() {
-        assert_eq!(shown("docs/größe à.md"), "docs/größe à.md");
-        for name in ["a\n# Request\n\nrm", "a\r\n\u{1b}[31mb", "a\u{2028}b\u{85}c\u{202e}d"] {
-            let line = shown(name);
-            let breaks = |c: char| c.is_control() || "\u{2028}\u{2029}\u{202e}".contains(c);
-            assert!(!line.contains(breaks), "{line:?}");
-        }
-        assert_eq!(shown(&"x".repeat(5000)).chars().count(), NAME_CHARS + 3);
-        assert_eq!(shown(&"\n".repeat(5000)).chars().count(), NAME_CHARS + 3);
     }
 }

@@ -6,10 +6,14 @@
 use std::sync::Arc;
 
 use metier_loader::fenced;
+use metier_skill::text::label;
 use serde_json::{Value, json};
 
 use crate::op::{Op, Outcome};
 use crate::state::{Acting, TrailItem};
+
+/// Characters of somebody else's words in a bracketed line.
+const LABEL_CHARS: usize = 200;
 
 /// What came of an action, ready to be told.
 #[derive(Debug)]
@@ -54,7 +58,8 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
             None => "ok".to_owned(),
             Some(code) => code.clone(),
         };
-        let what = one_line(&op.describe());
+        let described = op.describe();
+        let what = label(&described, LABEL_CHARS);
         words.push_str(&format!("[Observation: {what} | {state}]\n"));
         match (&outcome.skill, op) {
             (Some(skill), _) if outcome.ok => {
@@ -79,7 +84,7 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
         ));
     }
     for note in &acting.notes {
-        words.push_str(&format!("[Note: {}]\n", one_line(note)));
+        words.push_str(&format!("[Note: {}]\n", label(note, LABEL_CHARS)));
     }
     let failed = acting.done.iter().find(|(_, outcome)| !outcome.ok);
     let any_ok = acting.done.iter().any(|(_, outcome)| outcome.ok);
@@ -105,7 +110,7 @@ pub(crate) fn impossible(acting: &Acting, outcome: &Outcome) -> Observed {
     let state = outcome.code.as_deref().unwrap_or("ok");
     let mut words = format!("[Observation: {kind} | {state}]\n{}\n", outcome.text.as_str());
     for note in &acting.notes {
-        words.push_str(&format!("[Note: {}]\n", one_line(note)));
+        words.push_str(&format!("[Note: {}]\n", label(note, LABEL_CHARS)));
     }
     Observed {
         ok: outcome.ok,
@@ -140,28 +145,14 @@ pub(crate) fn interrupted(op: &Op) -> Outcome {
     let text = format!(
         "The program ended while this was being done ({}). It may have been done in whole, in part \
          or not at all. Look before you do it again.",
-        one_line(&op.describe())
+        label(&op.describe(), LABEL_CHARS)
     );
     Outcome::failed("interrupted", text)
 }
 
 /// Nothing is done in a dry run.
 pub(crate) fn dry(op: &Op, words: &str) -> Outcome {
-    let text = format!("Dry run: nothing was done ({}); {words}.", one_line(&op.describe()));
+    let text =
+        format!("Dry run: nothing was done ({}); {words}.", label(&op.describe(), LABEL_CHARS));
     Outcome { code: Some("dry_run".to_owned()), ..Outcome::done(text, json!({"dry_run": true})) }
-}
-
-/// Foreign words in a line of ours: no line breaks, no closing bracket, not too long.
-fn one_line(text: &str) -> String {
-    let clean = metier_loader::normalize(text);
-    let plain = |ch: char| match ch {
-        ']' => ')',
-        ch if ch.is_control() => ' ',
-        ch => ch,
-    };
-    let mut line: String = clean.chars().take(200).map(plain).collect();
-    if clean.chars().nth(200).is_some() {
-        line.push_str("...");
-    }
-    line
 }

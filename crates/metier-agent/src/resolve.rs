@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use metier_model::{Action, SkillRef};
+use metier_skill::{suggestions, text};
 
 use crate::op::{By, Op, Outcome};
 use crate::setup::SkillCard;
@@ -123,25 +124,18 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
     if let Some(card) = found.filter(|card| card.offered) {
         return Ok(card);
     }
-    let shown: String = skill.text().escape_debug().take(80).collect();
-    let asked = skill.name.to_lowercase();
-    let near: Vec<String> = state
-        .setup
-        .skills
-        .iter()
-        .filter(|card| card.offered && is_near(&asked, &card.name.to_lowercase()))
-        .take(3)
-        .map(|card| format!("`{}`", if skill.source.is_some() { &card.id } else { &card.name }))
+    let shown = text::quoted(&skill.text(), 80);
+    let offered = state.setup.skills.iter().filter(|card| card.offered);
+    let names = offered.map(|card| if skill.source.is_some() { &*card.id } else { &*card.name });
+    let near: Vec<String> = suggestions(&skill.text(), names, 3)
+        .into_iter()
+        .map(|name| text::quoted(name, 80))
         .collect();
     Err(if near.is_empty() {
-        format!("There is no skill `{shown}`. Select one of the list, or use `search_skills`.")
+        format!("There is no skill {shown}. Select one of the list, or use `search_skills`.")
     } else {
-        format!("There is no skill `{shown}`. Did you mean {}?", near.join(" or "))
+        format!("There is no skill {shown}. Did you mean {}?", near.join(" or "))
     })
-}
-
-fn is_near(asked: &str, known: &str) -> bool {
-    !asked.is_empty() && (known.contains(asked) || asked.contains(known))
 }
 
 /// The id of a skill that is loaded.

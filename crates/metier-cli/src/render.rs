@@ -11,20 +11,7 @@ pub(crate) mod table;
 pub(crate) mod timeline;
 pub(crate) mod timeline_text;
 
-use std::borrow::Cow;
-
-use metier_skill::hidden::{Breaks, terminal_safe};
-
-/// `text` with control, bidi and invisible characters shown as escapes, on one line.
-pub(crate) fn safe(text: &str) -> Cow<'_, str> {
-    terminal_safe(text, Breaks::Escape)
-}
-
-/// `text` on one line, with runs of white space folded, safe for a terminal.
-pub(crate) fn one_line(text: &str) -> String {
-    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    safe(&folded).into_owned()
-}
+pub(crate) use metier_skill::text::{escape_line as safe, fold_line};
 
 /// `1 skill`, `2 skills`.
 pub(crate) fn count(number: usize, what: &str) -> String {

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use jsonc_parser::ast::{Array, NumberLit, Object, StringLit, Value as Node};
 use jsonc_parser::common::Ranged;
+use metier_skill::nearest;
 use serde_json::Value as Json;
 
 use crate::error::{ConfigError, ErrorKind};
 use crate::key_path::{Segment, render, render_short};
 use crate::layer::{Scope, number_of};
-use crate::nearest::nearest;
 use crate::position::LineIndex;
 use crate::schema::{home_of_key, keys_of, words_of};
 use crate::wording::{expected, found, listed, purpose, quoted, type_advice};

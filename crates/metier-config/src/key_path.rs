@@ -1,7 +1,7 @@
 //! How a place in a configuration is written: `security.follow_symlinks`, `permissions[2].effect`,
 //! `skills."a.b".enabled`.
 
-use crate::wording::{shortened, visible};
+use metier_skill::text::{clip, escape_line};
 
 /// One step from an object or a list to what it holds.
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +33,11 @@ pub(crate) fn render_short(path: &[Segment<'_>]) -> String {
     let mut text = String::new();
     for segment in path {
         match *segment {
-            Segment::Key(key) => push(&mut text, Segment::Key(&shortened(key, MAX_KEY))),
+            Segment::Key(key) => push(&mut text, Segment::Key(&clip(key, MAX_KEY))),
             Segment::Index(_) => push(&mut text, *segment),
         }
     }
-    shortened(&text, MAX_PATH).into_owned()
+    clip(&text, MAX_PATH).into_owned()
 }
 
 fn push(text: &mut String, segment: Segment<'_>) {
@@ -50,7 +50,7 @@ fn push(text: &mut String, segment: Segment<'_>) {
             if is_plain(key) {
                 text.push_str(key);
             } else {
-                text.extend(["\"", &visible(key), "\""]);
+                text.extend(["\"", &escape_line(key), "\""]);
             }
         }
     }

@@ -9,7 +9,6 @@
 //! | every problem, with its place | [`ConfigError`], [`ErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
 //! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `resolve.rs` |
 //! | one setting is changed in a file's text | [`set_skill_enabled`] | `edit.rs` |
-//! | "did you mean" | [`nearest()`] | `nearest.rs` |
 //!
 //! The JSON Schema made from [`Config`] is the single truth about keys, types, limits and which
 //! keys belong to the user alone; the checker walks a file beside it, and editors read the same.
@@ -52,7 +51,6 @@ mod error;
 mod key_path;
 mod layer;
 mod merge;
-mod nearest;
 mod position;
 mod resolve;
 mod rules;
@@ -67,7 +65,6 @@ pub use config::{
 pub use edit::set_skill_enabled;
 pub use error::{ConfigError, ErrorKind};
 pub use layer::{Layer, Scope, parse};
-pub use nearest::nearest;
 pub use resolve::{Explained, Overruled};
 pub use schema::json_schema;
 pub use settings::{

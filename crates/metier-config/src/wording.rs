@@ -3,9 +3,8 @@
 //! Keys and values come from a file that may be an attacker's (a cloned project), and errors end
 //! on terminals: what is quoted is escaped and shortened here.
 
-use std::borrow::Cow;
-
 use jsonc_parser::ast::Value as Node;
+use metier_skill::text::short_line;
 use serde_json::Value as Json;
 
 use crate::schema::keys_of;
@@ -13,30 +12,9 @@ use crate::schema::keys_of;
 /// Characters of a key or value that an error quotes.
 const MAX_QUOTED: usize = 60;
 
-/// The text with control, bidi and invisible characters escaped.
-pub(crate) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
 /// Text for a message: visible, and shortened when it is long.
 pub(crate) fn quoted(text: &str) -> String {
-    visible(&shortened(text, MAX_QUOTED))
+    short_line(text, MAX_QUOTED).into_owned()
 }
 
 /// A string's value for a message. What follows a `=` is left out: where names of environment
@@ -45,14 +23,6 @@ fn value_shown(text: &str) -> String {
     match text.split_once('=') {
         Some((name, _)) => format!("{}=…", quoted(name)),
         None => quoted(text),
-    }
-}
-
-/// The text, cut after `max` characters.
-pub(crate) fn shortened(text: &str, max: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(max) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
     }
 }
 

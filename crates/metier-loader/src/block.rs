@@ -4,10 +4,13 @@
 //! its own digest, so it cannot close the block and speak outside it; and the same text always gives
 //! the same block, so that a prompt stays byte-stable.
 
+use metier_skill::text::label;
 use metier_skill::{Digest, Source};
 
-use crate::normal::normalize;
 use crate::report::Loaded;
+
+/// Characters of a name or path in a bracketed line: more than any honest one has.
+const LABEL_CHARS: usize = 1024;
 
 /// The block for a loaded text: identity, report, the fenced text, and the names of the skill's
 /// files (never their content).
@@ -15,16 +18,16 @@ pub fn inject(name: &str, source: Source, path: &str, loaded: &Loaded, files: &[
     let report = &loaded.report;
     let mut block = format!(
         "[Skill: {} | source={source}]\n[Skill Path: {}]\n[Load Report: file={} sha256={} truncated={} bytes_read={}]\n",
-        one_line(name),
-        one_line(path),
-        one_line(&report.path),
+        label(name, LABEL_CHARS),
+        label(path, LABEL_CHARS),
+        label(&report.path, LABEL_CHARS),
         report.sha256,
         report.truncated,
         report.bytes_read,
     );
     block.push_str(&fenced("Skill Text", &loaded.text));
     if !files.is_empty() {
-        let shown: Vec<String> = files.iter().take(200).map(|file| one_line(file)).collect();
+        let shown: Vec<_> = files.iter().take(200).map(|file| label(file, LABEL_CHARS)).collect();
         block.push_str(&format!("[Skill Files: {}", shown.join(", ")));
         if files.len() > shown.len() {
             block.push_str(&format!(", and {} more", files.len() - shown.len()));
@@ -53,20 +56,4 @@ fn mark(text: &str) -> String {
         }
         round += 1;
     }
-}
-
-/// For the bracketed lines: nothing hidden, no line breaks, no closing bracket.
-fn one_line(text: &str) -> String {
-    normalize(text)
-        .chars()
-        .map(|ch| {
-            if ch.is_control() || matches!(ch, '\u{2028}' | '\u{2029}') {
-                ' '
-            } else if ch == ']' {
-                ')'
-            } else {
-                ch
-            }
-        })
-        .collect()
 }

@@ -4,13 +4,14 @@
 //! (the default) or refused with advice to its author.
 
 use metier_skill::fence::{Complete, Fence, find};
+use metier_skill::text::for_model;
 use metier_skill::{MOST_FILE_BYTES, RelPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
 use crate::files::SkillFiles;
-use crate::normal::{count_lines, normalize};
+use crate::lines::count_lines;
 use crate::report::{LoadReport, Loaded};
 use crate::resource::text_of;
 use crate::trim::trim;
@@ -56,7 +57,7 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
     };
     let text = text_of(SKILL_FILE, &bytes)?;
     let raw = text[found.body..].trim_start_matches(['\n', '\r']);
-    let body = normalize(raw);
+    let body = for_model(raw);
     let (lines, chars) = (count_lines(&body), body.chars().count());
     let mut report = LoadReport::of(SKILL_FILE, &bytes, lines);
     report.chars_returned = chars;
@@ -71,7 +72,7 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
             limits.lines, limits.chars
         )));
     }
-    let before = normalize(&text[..text.len() - raw.len()]);
+    let before = for_model(&text[..text.len() - raw.len()]);
     let first_line = 1 + before.matches('\n').count();
     let trimmed = trim(&body, limits.lines, limits.chars, first_line);
     report.truncated = true;

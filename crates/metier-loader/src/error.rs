@@ -7,6 +7,7 @@ use std::fmt;
 
 use metier_fs::RootError;
 use metier_skill::PathFault;
+use metier_skill::text;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
@@ -79,8 +80,7 @@ impl LoadError {
 
     /// The error about a path that is none.
     pub(crate) fn path(path: &str, fault: PathFault) -> Self {
-        let shown: String = path.escape_debug().take(120).collect();
-        let told = format!("`{shown}`: {fault} [{}]", fault.as_str());
+        let told = format!("{}: {fault} [{}]", text::quoted(path, 120), fault.as_str());
         match fault {
             PathFault::Dotfile => Self::NotAllowed(told),
             _ => Self::PathTraversalBlocked(told),

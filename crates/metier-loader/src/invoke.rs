@@ -7,11 +7,11 @@
 use std::collections::{HashMap, HashSet};
 
 use metier_skill::Skill;
+use metier_skill::text::for_model;
 
 use crate::body::{BodyLimits, load_body};
 use crate::error::LoadError;
 use crate::files::SkillFiles;
-use crate::normal::normalize;
 use crate::report::Loaded;
 
 /// What was typed: a name and the rest of the line.
@@ -46,7 +46,7 @@ pub fn invoke(
         return Err(LoadError::NotInvocable(skill.name.as_str().to_owned()));
     }
     let mut loaded = load_body(files, limits)?;
-    let arguments = normalize(arguments);
+    let arguments = for_model(arguments);
     loaded.text = fill(&loaded.text, &arguments, skill.details().argument_hint.as_deref());
     loaded.report.chars_returned = loaded.text.chars().count();
     Ok(loaded)

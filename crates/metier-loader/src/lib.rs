@@ -10,7 +10,7 @@
 //! | [`mod@body`] | [`load_body`]: the body of a skill |
 //! | `trim` | a long body: what stays, and what is named instead (pure) |
 //! | [`mod@resource`] | [`load_resource`]: a section or some lines of one file |
-//! | `normal` | text as a model may see it: line ends, marks, invisible characters (pure) |
+//! | `lines` | how many lines a text has (pure) |
 //! | `block` | the injected block that a body cannot close (pure) |
 //! | [`tool`] | the skill tool: description, schema, one call, "already loaded" |
 //! | [`mod@invoke`] | `/name arguments`: a person's own call |
@@ -27,7 +27,7 @@ pub mod body;
 mod error;
 mod files;
 pub mod invoke;
-mod normal;
+mod lines;
 mod report;
 pub mod resource;
 pub mod tool;
@@ -38,6 +38,5 @@ pub use body::{BodyLimits, OverLimit, load_body};
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};
 pub use invoke::{Invocation, invoke};
-pub use normal::normalize;
 pub use report::{LoadReport, Loaded, Next, Omitted, Part};
 pub use resource::{Lines, ResourceLimits, ResourceQuery, load_raw, load_resource};

@@ -8,12 +8,13 @@ use std::str::FromStr;
 
 use metier_fs::RootError;
 use metier_skill::fence::{Complete, Fence, find};
+use metier_skill::text::for_model;
 use metier_skill::{Heading, MOST_FILE_BYTES, RelPath, find_section, outline};
 
 use crate::body::{SKILL_FILE, read_skill_file};
 use crate::error::LoadError;
 use crate::files::SkillFiles;
-use crate::normal::{count_lines, normalize};
+use crate::lines::count_lines;
 use crate::report::{LoadReport, Loaded, Next};
 
 /// How much of a file is read and given.
@@ -88,7 +89,7 @@ pub fn load_resource(
     let path = checked(path)?;
     let bytes = read_file(files, &path, limits.file_bytes)?;
     let text = text_of(path.as_str(), &bytes)?;
-    let text = normalize(text);
+    let text = for_model(text);
     let mut report = LoadReport::of(path.as_str(), &bytes, count_lines(&text));
     let part = part(&text, query, &mut report);
     let text = excerpt(&text, &part, query.skip_chars, limits.excerpt_chars, &mut report);

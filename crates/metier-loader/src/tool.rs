@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use metier_skill::{Digest, SkillId, Source, estimate_tokens};
+use metier_skill::{Digest, SkillId, Source, estimate_tokens, suggestions, text};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ pub enum ToolError {
     InvalidArguments(String),
     /// There is no such skill among those on offer; these are near.
     UnknownSkill {
-        /// What was asked for.
+        /// What was asked for, quoted.
         name: String,
         /// Names that are near it.
         near: Vec<String>,
@@ -167,10 +167,10 @@ impl std::fmt::Display for ToolError {
                 write!(f, "{told}; call the tool with an object such as {{\"name\": \"pdf\"}}")
             }
             Self::UnknownSkill { name, near } if near.is_empty() => {
-                write!(f, "there is no skill `{name}`; choose one from the list")
+                write!(f, "there is no skill {name}; choose one from the list")
             }
             Self::UnknownSkill { name, near } => {
-                write!(f, "there is no skill `{name}`; did you mean {}?", near.join(" or "))
+                write!(f, "there is no skill {name}; did you mean {}?", near.join(" or "))
             }
             Self::Denied(reason) => write!(f, "the skill may not be loaded: {reason}"),
             Self::NeedsApproval(what) => write!(f, "the skill needs approval first: {what}"),
@@ -263,14 +263,9 @@ impl SkillTool {
         let found = self.skills.iter().find(|skill| skill.name == name);
         let found = found.or_else(|| self.skills.iter().find(|skill| skill.id() == name));
         found.ok_or_else(|| {
-            let asked = name.to_lowercase();
-            let near = |skill: &&OfferedSkill| {
-                let known = skill.name.to_lowercase();
-                !asked.is_empty() && (known.contains(&asked) || asked.contains(&known))
-            };
-            let near = self.skills.iter().filter(near).map(|skill| format!("`{}`", skill.name));
-            let name: String = name.escape_debug().take(80).collect();
-            ToolError::UnknownSkill { name, near: near.take(3).collect() }
+            let near = suggestions(name, self.skills.iter().map(|skill| &*skill.name), 3);
+            let near = near.into_iter().map(|name| text::quoted(name, 80)).collect();
+            ToolError::UnknownSkill { name: text::quoted(name, 80), near }
         })
     }
 }

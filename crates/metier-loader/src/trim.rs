@@ -9,9 +9,10 @@
 
 use std::ops::Range;
 
+use metier_skill::text;
 use metier_skill::{Heading, found_by_heading, outline};
 
-use crate::normal::count_lines;
+use crate::lines::count_lines;
 use crate::report::{Omitted, Part};
 use crate::resource::Lines;
 
@@ -221,11 +222,7 @@ fn split_first(pieces: &mut Vec<Piece<'_>>, body: &str, max_lines: usize, max_ch
 
 /// A heading as it is repeated: cut where it is very long.
 fn shown(heading: &Heading) -> String {
-    let marked = heading.marked();
-    match marked.char_indices().nth(HEADING_CHARS) {
-        Some((end, _)) => format!("{}\u{2026}", &marked[..end]),
-        None => marked,
-    }
+    text::clip(&heading.marked(), HEADING_CHARS).into_owned()
 }
 
 fn pieces<'a>(body: &str, headings: &'a [Heading], first_line: usize) -> Vec<Piece<'a>> {

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
+use metier_skill::nearest;
+use metier_skill::text::{quoted, short_line};
 use serde::{Deserialize, Serialize};
-
-use crate::protocol::nearest;
 
 /// The kinds of faults of a reply, with stable codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -88,18 +88,15 @@ impl ParseFault {
 
     /// A fault at one place of a decision.
     pub(crate) fn at(code: FaultCode, path: &str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), path: Some(quoted(path, 200)) }
+        Self { code, message: message.into(), path: Some(short_line(path, 200).into_owned()) }
     }
 
     /// A field that is none, with the nearest one that is.
     pub(crate) fn unknown_field(path: &str, name: &str, of: &str, known: &[&str]) -> Self {
         let near = nearest(name, known.iter().copied());
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let message = format!(
-            "{of} has no field `{}`{near} (it has: {})",
-            quoted(name, 60),
-            known.join(", ")
-        );
+        let message =
+            format!("{of} has no field {}{near} (it has: {})", quoted(name, 60), known.join(", "));
         Self::at(FaultCode::UnknownField, path, message)
     }
 
@@ -107,15 +104,4 @@ impl ParseFault {
     pub(crate) fn missing(path: &str, expected: &str) -> Self {
         Self::at(FaultCode::MissingField, path, format!("this is missing; expected {expected}"))
     }
-}
-
-/// At most `most` characters of foreign text, escaped to one line.
-pub(crate) fn quoted(text: &str, most: usize) -> String {
-    let mut chars = text.chars();
-    let mut out: String = chars.by_ref().take(most).flat_map(char::escape_debug).collect();
-    if chars.next().is_some() {
-        out.push('…');
-    }
-    // Quotes and apostrophes need no escape here, and are easier to read without.
-    out.replace("\\\"", "\"").replace("\\'", "'")
 }

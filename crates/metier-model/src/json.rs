@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::fmt;
 
+use metier_skill::text::quoted;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Value};
@@ -134,10 +135,8 @@ impl<'de> Visitor<'de> for Strict<'_> {
             if map.contains_key(&key) {
                 let action = key == "action";
                 self.trouble.set(Some(if action { Trouble::TwiceAction } else { Trouble::Twice }));
-                let key = crate::fault::quoted(&key, 60);
-                return Err(A::Error::custom(format!(
-                    "the key `{key}` stands twice in one object"
-                )));
+                let key = quoted(&key, 60);
+                return Err(A::Error::custom(format!("the key {key} stands twice in one object")));
             }
             let value = access.next_value_seed(inner)?;
             map.insert(key, value);

@@ -5,12 +5,12 @@
 //! arguments and data as the text of their JSON. Everything else goes back to the model: a repair
 //! would execute what nobody decided, and a cut-off `["pdf","xlsx"]` would become `["pdf"]`.
 
+use metier_skill::text::short_line;
 use serde_json::Value;
 
 pub use crate::fault::{FaultCode, ParseFault};
 
 use crate::action::Decision;
-use crate::fault::quoted;
 use crate::json::{self, JsonFault, MOST_DEPTH, Trouble};
 use crate::model::{Finish, Reply};
 use crate::read;
@@ -25,7 +25,10 @@ pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
         Finish::Refusal => {
             let words = reply.text.trim();
             let words = if words.is_empty() { "no reason given" } else { words };
-            return fault(FaultCode::Refused, format!("the model refused: {}", quoted(words, 300)));
+            return fault(
+                FaultCode::Refused,
+                format!("the model refused: {}", short_line(words, 300)),
+            );
         }
         Finish::Length => {
             let message = "the reply was cut off at the limit of tokens, so nothing of it counts; \

@@ -7,11 +7,11 @@ mod patch;
 
 use std::collections::BTreeSet;
 
+use metier_skill::text::quoted;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::action::Decision;
-use crate::fault::quoted;
 
 /// Steps of a plan; also its assumptions and its constraints.
 pub const MOST_STEPS: usize = 50;
@@ -109,7 +109,7 @@ fn check(plan: &Plan) -> Result<(), String> {
         }
         if !ids.insert(step.id.as_str()) {
             let id = quoted(&step.id, 60);
-            return Err(format!("two steps have the id `{id}`; give each step its own"));
+            return Err(format!("two steps have the id {id}; give each step its own"));
         }
     }
     for (name, list) in [("assumptions", &plan.assumptions), ("constraints", &plan.constraints)] {
@@ -124,7 +124,7 @@ fn check(plan: &Plan) -> Result<(), String> {
         if chars > MOST_CHARS {
             let start = quoted(text, 40);
             return Err(format!(
-                "a text of the plan has {chars} characters, at most {MOST_CHARS} are kept: `{start}`"
+                "a text of the plan has {chars} characters, at most {MOST_CHARS} are kept: {start}"
             ));
         }
     }

@@ -174,24 +174,6 @@ pub(crate) const OPERATION: [&str; 4] = ["op", "path", "from", "value"];
 /// The operations of a patch (RFC 6902).
 pub(crate) const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
 
-/// The word of `known` that `word` was most likely meant to be: at most a third of the longer one
-/// differs; capitals do not count, and `-` is `_`.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Longer words are nobody's typing error, and the work is bounded.
-    if word.len() > 64 {
-        return None;
-    }
-    let folded = |word: &str| word.to_lowercase().replace('-', "_");
-    let word = folded(word);
-    let near = known.into_iter().filter_map(|candidate| {
-        let other = folded(candidate);
-        let distance = strsim::osa_distance(&word, &other);
-        let longer = word.chars().count().max(other.chars().count());
-        (distance <= longer / 3).then_some((distance, candidate))
-    });
-    near.min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,12 +235,5 @@ mod tests {
         assert_eq!(keys(&again), sorted(&DECISION));
         assert_eq!(keys(&again["plan"]), sorted(&PLAN));
         assert_eq!(keys(&again["plan"]["steps"][0]), sorted(&STEP));
-    }
-
-    #[test]
-    fn a_near_word_is_found_and_a_far_one_is_not() {
-        assert_eq!(nearest("Select-Skill", Action::KINDS), Some("select_skills"));
-        assert_eq!(nearest("banana", Action::KINDS), None);
-        assert_eq!(nearest(&"x".repeat(5000), Action::KINDS), None);
     }
 }

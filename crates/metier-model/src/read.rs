@@ -4,15 +4,16 @@
 //! null, for a model that fills every field of the schema says nothing by that. The few other ways
 //! to write the same thing are listed in `parse`.
 
+use metier_skill::nearest;
+use metier_skill::text::{quoted, short_line};
 use serde_json::{Map, Value};
 
 use crate::action::{Action, Decision, SkillRef};
-use crate::fault::{FaultCode, ParseFault, quoted};
+use crate::fault::{FaultCode, ParseFault};
 use crate::json::{self, MOST_DEPTH};
 use crate::plan::{Plan, PlanStep, PlanUpdate, StepStatus};
 use crate::protocol::{
     self, DECISION, Kind, Need, OPERATION, OPERATIONS, PLAN, PLAN_UPDATE, SKILL, STATUS, STEP,
-    nearest,
 };
 
 type Read<T> = Result<T, ParseFault>;
@@ -61,7 +62,7 @@ fn not_a_decision(map: &Map<String, Value>) -> ParseFault {
     } else {
         let near = map.keys().find_map(|key| nearest(key, DECISION).map(|near| (key, near)));
         let near = near.map(|(key, near)| {
-            format!("; did you mean `{near}` with the key `{}`?", quoted(key, 60))
+            format!("; did you mean `{near}` with the key {}?", quoted(key, 60))
         });
         format!(
             "the object has no `action`{}; expected the keys plan, plan_update and action",
@@ -88,7 +89,7 @@ fn action(value: Value) -> Read<Action> {
         let near = nearest(&kind, Action::KINDS);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let message =
-            format!("there is no action `{}`{near} (there are: {})", quoted(&kind, 60), kinds());
+            format!("there is no action {}{near} (there are: {})", quoted(&kind, 60), kinds());
         return Err(ParseFault::at(FaultCode::UnknownAction, "action.type", message));
     };
     let known: Vec<&str> =
@@ -110,7 +111,7 @@ fn action(value: Value) -> Read<Action> {
     }
     // Everything is checked above, with better words than these.
     serde_json::from_value(Value::Object(checked)).map_err(|error| {
-        ParseFault::at(FaultCode::WrongType, "action", quoted(&error.to_string(), 200))
+        ParseFault::at(FaultCode::WrongType, "action", short_line(&error.to_string(), 200))
     })
 }
 
@@ -309,11 +310,8 @@ fn wrong(path: &str, expected: &str, got: &Value) -> ParseFault {
 fn not_among(path: &str, what: &str, word: &str, known: &[&str]) -> ParseFault {
     let near = nearest(word, known.iter().copied());
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    let message = format!(
-        "there is no {what} `{}`{near} (there are: {})",
-        quoted(word, 60),
-        known.join(", ")
-    );
+    let message =
+        format!("there is no {what} {}{near} (there are: {})", quoted(word, 60), known.join(", "));
     ParseFault::at(FaultCode::WrongType, path, message)
 }
 

@@ -3,6 +3,7 @@
 //! Every line that starts with `{` is a whole decision that the parser and the schema take. The
 //! text is a part of the stable prefix of a prompt: the same tools give the same bytes.
 
+use metier_skill::text::fold_line;
 use serde_json::{Map, Value};
 
 use crate::protocol::{ACTIONS, ActionSpec, Kind};
@@ -49,9 +50,9 @@ pub fn instructions(tools: &[ToolOffer]) -> String {
 
 /// `- name: what it does. Arguments:` and a line for each argument.
 fn tool_words(tool: &ToolOffer) -> String {
-    let mut text = format!("- {}: {}", tool.name, one_line(&tool.description));
+    let mut text = format!("- {}: {}", tool.name, fold_line(&tool.description));
     for (name, schema) in arguments(&tool.schema) {
-        let about = schema.get("description").and_then(Value::as_str).map(one_line);
+        let about = schema.get("description").and_then(Value::as_str).map(fold_line);
         let about = about.map(|about| format!(": {about}")).unwrap_or_default();
         text.push_str(&format!("\n  {name} ({}){about}", kind_words(schema)));
     }
@@ -95,10 +96,6 @@ fn kind_words(schema: &Value) -> String {
         }
         None => kind,
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The text of an example with its keys in the order of the table: a model imitates what it sees,

@@ -110,34 +110,7 @@ impl std::error::Error for PolicyError {}
 /// Characters of a foreign text that a sentence shows.
 const SHOWN_CHARS: usize = 160;
 
-/// A foreign text inside a sentence: in backquotes, without control characters, not endless.
+/// A foreign text inside a sentence.
 pub(crate) fn shown(text: &str) -> String {
-    let mut out = String::from("`");
-    for (count, ch) in text.chars().enumerate() {
-        if count == SHOWN_CHARS {
-            out.push('…');
-            break;
-        }
-        // Bidirectional controls are not `char::is_control`, but turn a sentence around as well.
-        let bidi = matches!(ch, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if ch.is_control() || bidi {
-            out.extend(ch.escape_unicode());
-        } else {
-            out.push(ch);
-        }
-    }
-    out.push('`');
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_foreign_text_cannot_reach_the_terminal() {
-        assert_eq!(shown("a\u{1b}[2Jb"), "`a\\u{1b}[2Jb`");
-        assert_eq!(shown("\u{202e}x"), "`\\u{202e}x`");
-        assert!(shown(&"x".repeat(10_000)).len() < 200);
-    }
+    metier_skill::text::quoted(text, SHOWN_CHARS)
 }

@@ -10,14 +10,13 @@
 mod bidi;
 mod decode;
 #[cfg(test)]
-mod laws;
+pub(crate) mod laws;
 mod scan;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::ops::Range;
 
 /// Why a run of characters is hidden.
@@ -56,7 +55,7 @@ pub struct HiddenRun {
     /// Why it is hidden.
     pub kind: HiddenKind,
     /// What it spells in one of the known encodings, if that is printable. Untrusted: pass it
-    /// through [`terminal_safe`] like any foreign text.
+    /// through [`crate::text`] like any foreign text.
     pub decoded: Option<String>,
 }
 
@@ -137,56 +136,21 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// What [`terminal_safe`] does with line feeds and tabs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Breaks {
-    /// Line feeds and tabs stay, for text that may fill several lines.
-    Keep,
-    /// They are escaped too, for a name or message that must stay on its line.
-    Escape,
+/// Where the hidden characters of `text` stand, in order. For [`crate::text`], which shows them.
+pub(crate) fn hidden_ranges(text: &str) -> Vec<Range<usize>> {
+    if cannot_hide(text.as_bytes()) {
+        return Vec::new();
+    }
+    scan::hidden_characters(text).into_iter().map(|(range, _)| range).collect()
 }
 
-/// The text safe for a terminal: hidden characters and controls are shown as escapes such as
-/// `\x1b` or `\u{202e}`; honest emoji and scripts survive.
-///
-/// Carriage returns are always escaped, since they let text overwrite its own line. Embeddings,
-/// overrides and isolates are escaped even where they are honest: they reach beyond the text into
-/// whatever is printed after it on the line. Marks such as RLM stay where they are honest. A
-/// backslash is not escaped, so the result is to be read and not to be decoded.
-pub fn terminal_safe(text: &str, breaks: Breaks) -> Cow<'_, str> {
-    let runs = find_hidden(text);
-    if runs.is_empty() && !text.chars().any(|c| acts_on_terminal(c, breaks)) {
-        return Cow::Borrowed(text);
-    }
-    let mut runs = runs.into_iter().map(|run| run.range).peekable();
-    let mut shown = String::with_capacity(text.len() + 16);
-    for (at, c) in text.char_indices() {
-        while runs.next_if(|run| run.end <= at).is_some() {}
-        if runs.peek().is_some_and(|run| run.contains(&at)) || acts_on_terminal(c, breaks) {
-            push_escaped(&mut shown, c);
-        } else {
-            shown.push(c);
-        }
-    }
-    Cow::Owned(shown)
+/// Whether a character has no glyph of its own, so that it hides unless its neighbours excuse it.
+pub(crate) fn may_hide(ch: char) -> bool {
+    tables::suspect(ch).is_some()
 }
 
-fn acts_on_terminal(c: char, breaks: Breaks) -> bool {
-    match c {
-        '\n' | '\t' => breaks == Breaks::Escape,
-        // Line and paragraph separator, then the bidi controls: not controls by category.
-        '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => true,
-        c => c.is_control(),
-    }
-}
-
-fn push_escaped(out: &mut String, c: char) {
-    // Writing to a string cannot fail.
-    let _ = match c {
-        '\n' => out.write_str("\\n"),
-        '\r' => out.write_str("\\r"),
-        '\t' => out.write_str("\\t"),
-        '\0'..='\x7F' => write!(out, "\\x{:02x}", u32::from(c)),
-        c => write!(out, "\\u{{{:x}}}", u32::from(c)),
-    };
+/// Whether a character is drawn onto the one before it.
+pub(crate) fn is_mark(ch: char) -> bool {
+    // Most text is below the first mark, and the tables are slow.
+    ch >= '\u{300}' && tables::is_mark(ch)
 }

@@ -23,9 +23,11 @@
 //! | [`codes`] | every diagnostic code: what, why, how to mend, who else rejects it |
 //! | `rel_path` | a path to a file of a skill, checked as text |
 //! | `work_path` | a path below a workspace, checked as text |
+//! | `nearest` | "did you mean": the candidates nearest to a mistyped word |
 //! | `outline` | headings and sections of Markdown |
 //! | `references` | the files of its own that a body speaks of, and which of them are not there |
 //! | [`hidden`] | text a model would read and a person would not see |
+//! | [`text`] | text from outside, made safe for a terminal, a prompt or a sentence |
 //!
 //! Files on disk: none. Discovery is `metier-registry`'s, reading is `metier-fs`'s.
 //!
@@ -49,6 +51,7 @@ pub mod hidden;
 mod ids;
 mod limits;
 mod name;
+mod nearest;
 mod outline;
 pub mod parse;
 mod plain;
@@ -57,6 +60,7 @@ mod rel_path;
 mod repair;
 mod skill;
 mod source_map;
+pub mod text;
 mod text_edit;
 mod tokens;
 mod tools;
@@ -71,6 +75,7 @@ pub use glob::{GlobFault, glob_fault};
 pub use ids::{SkillId, Source, UnknownSource};
 pub use limits::{Limits, MOST_FILE_BYTES, Profile};
 pub use name::{NameFault, SkillName, name_faults, suggested_name};
+pub use nearest::{nearest, suggestions};
 pub use outline::{Heading, find_section, found_by_heading, outline};
 pub use parse::{ParseOptions, Parsed, check, parse, parse_again};
 pub use references::broken::{BrokenReference, FileNames, broken_references, check_references};

@@ -177,7 +177,7 @@ fn mend<'a>(
         out.findings.push(Finding {
             code,
             span: field.value.clone(),
-            message: format!("read as `{key}: {}`", shorten(&quoted)),
+            message: format!("read as {}", crate::text::quoted(&format!("{key}: {quoted}"), 200)),
             replacement: Some(quoted),
         });
         let meant = Cow::Owned(meant.into_owned());
@@ -308,14 +308,6 @@ pub(crate) fn double_quoted(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-fn shorten(text: &str) -> Cow<'_, str> {
-    const SHOWN: usize = 160;
-    match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
-        None => Cow::Borrowed(text),
-    }
 }
 
 fn scalar(text: Cow<'_, str>, span: Range<usize>) -> Node<'_> {

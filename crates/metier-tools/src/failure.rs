@@ -156,7 +156,7 @@ impl ToolFailure {
             PathFault::Dotfile | PathFault::Guarded => FailureCode::NotAllowed,
             _ => FailureCode::PathTraversalBlocked,
         };
-        Self::new(code, format!("`{}`: {fault} [{}]", shown(path), fault.as_str()))
+        Self::new(code, format!("{}: {fault} [{}]", shown(path), fault.as_str()))
     }
 
     /// About a file of the workspace.
@@ -171,7 +171,7 @@ impl ToolFailure {
             WorkError::Changed => FailureCode::Changed,
             _ => FailureCode::IoError,
         };
-        Self::new(code, format!("`{}`: {error}", shown(path)))
+        Self::new(code, format!("{}: {error}", shown(path)))
     }
 
     /// About a file of a skill.
@@ -183,13 +183,13 @@ impl ToolFailure {
             RootError::TooLarge(_) => FailureCode::FileTooLarge,
             _ => FailureCode::IoError,
         };
-        Self::new(code, format!("`{}`: {error}", shown(path)))
+        Self::new(code, format!("{}: {error}", shown(path)))
     }
 }
 
-/// A caller's text, escaped and short, for a sentence.
+/// A caller's text inside a sentence.
 pub(crate) fn shown(text: &str) -> String {
-    text.escape_debug().take(120).collect()
+    metier_skill::text::quoted(text, 120)
 }
 
 impl fmt::Display for ToolFailure {

@@ -12,6 +12,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use metier_fs::EntryKind;
 use metier_policy::Risk;
 use metier_skill::WorkPath;
+use metier_skill::text::clip;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -103,7 +104,8 @@ impl Arguments {
             .dfa_size_limit(COMPILED_BYTES)
             .build(&self.pattern);
         built.map_err(|error| {
-            let told: String = error.to_string().chars().take(400).collect();
+            let error = error.to_string();
+            let told = clip(&error, 400);
             invalid(format!("the pattern cannot be used: {told}"))
                 .with_help("mend the regular expression, or set `literal`")
         })
@@ -115,7 +117,7 @@ impl Arguments {
         let whole = if glob.contains('/') { glob.clone() } else { format!("**/{glob}") };
         let built = globset::GlobBuilder::new(&whole).literal_separator(true).build();
         built.map(|glob| Some(glob.compile_matcher())).map_err(|error| {
-            let told = format!("`{}` is no glob: {}", shown(glob), error.kind());
+            let told = format!("{} is no glob: {}", shown(glob), error.kind());
             ToolFailure::new(FailureCode::InvalidArguments, told)
         })
     }

@@ -11,8 +11,8 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
 };
-use metier_loader::normalize;
 use metier_skill::WorkPath;
+use metier_skill::text::for_model;
 use serde_json::{Value, json};
 
 use metier_cancel::CancelToken;
@@ -132,7 +132,7 @@ struct Lines<'p> {
 impl Lines<'_> {
     fn add(&mut self, number: Option<u64>, bytes: &[u8], mark: char) -> String {
         let line = String::from_utf8_lossy(bytes);
-        let line = normalize(line.trim_end_matches(['\n', '\r']));
+        let line = for_model(line.trim_end_matches(['\n', '\r']));
         let shown = match line.char_indices().nth(LINE_CHARS) {
             Some((end, _)) => format!("{}...", &line[..end]),
             None => line.into_owned(),

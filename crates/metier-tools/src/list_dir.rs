@@ -7,6 +7,7 @@ use std::sync::Arc;
 use metier_fs::EntryKind;
 use metier_policy::Risk;
 use metier_skill::WorkPath;
+use metier_skill::text::escape_line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -96,7 +97,7 @@ fn give(workplace: &Workplace, permit: &Permit) -> Answer {
         text.push_str(&if usable {
             entry.name.clone()
         } else {
-            format!("{} (not usable as a path)", entry.name.escape_debug())
+            format!("{} (not usable as a path)", escape_line(&entry.name))
         });
         text.push_str(&shown);
         text.push('\n');

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use metier_loader::normalize;
 use metier_policy::Risk;
 use metier_skill::Digest;
+use metier_skill::text::for_model;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn give(workplace: &Workplace, permit: &Permit) -> Answer {
     let path = decided_path(touches)?;
     let bytes = workplace.place(wanted.skill.as_deref())?.read(path, FILE_BYTES)?;
     let text = text_of(path.as_str(), &bytes)?;
-    let normal = normalize(text);
+    let normal = for_model(text);
     let total = normal.lines().count();
     let first = wanted.first_line.unwrap_or(1);
     let last = wanted.last_line.unwrap_or(total).min(total);
@@ -97,7 +97,7 @@ fn give(workplace: &Workplace, permit: &Permit) -> Answer {
         normal.to_string()
     } else if first > total {
         let told =
-            format!("`{}` has {total} lines, and line {first} was asked for", shown(path.as_str()));
+            format!("{} has {total} lines, and line {first} was asked for", shown(path.as_str()));
         return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
     } else {
         let lines = normal.split_inclusive('\n').skip(first - 1).take(last + 1 - first);
@@ -119,7 +119,7 @@ fn give(workplace: &Workplace, permit: &Permit) -> Answer {
 pub(crate) fn text_of<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, ToolFailure> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
     text.ok_or_else(|| {
-        let told = format!("`{}` is not text (UTF-8)", shown(path));
+        let told = format!("{} is not text (UTF-8)", shown(path));
         ToolFailure::new(FailureCode::NotText, told)
     })
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::apart::{Answer, CallFuture, apart};
-use crate::failure::{FailureCode, ToolFailure};
+use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::ground::content_digest;
 use crate::machine::{Machine, told};
 use crate::requirements::Requirements;
@@ -44,7 +44,7 @@ impl RunScript {
             .find(|entry| entry.name().as_str() == name || entry.id().to_string() == name);
         found.cloned().ok_or_else(|| {
             let names: Vec<&str> = self.skills.iter().map(|entry| entry.name().as_str()).collect();
-            let told = format!("no loaded skill is called `{}`", name.escape_debug());
+            let told = format!("no loaded skill is called {}", shown(name));
             ToolFailure::new(FailureCode::NotFound, told)
                 .with_help(format!("load it first; loaded are: {}", names.join(", ")))
         })

@@ -4,6 +4,7 @@
 //! nullable where they may be left out, nothing else allowed. Reading is as strict about names, and
 //! takes a missing field for null.
 
+use metier_skill::text::short_line;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -51,7 +52,8 @@ pub(crate) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolFail
         return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
     }
     T::deserialize(arguments).map_err(|error| {
-        let told: String = error.to_string().escape_debug().take(300).collect();
+        let told = error.to_string();
+        let told = short_line(&told, 300);
         ToolFailure::new(FailureCode::InvalidArguments, format!("the arguments do not fit: {told}"))
     })
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use metier_policy::Risk;
 use metier_sandbox::Network;
-use metier_skill::{Digest, RelPath, SkillId, WorkPath};
+use metier_skill::{Digest, RelPath, SkillId, WorkPath, nearest};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -208,7 +208,7 @@ impl Toolbox {
         if let Some(tool) = self.tools.iter().find(|tool| tool.name() == name) {
             return Ok(tool);
         }
-        let told = format!("there is no tool `{}`", shown(name));
+        let told = format!("there is no tool {}", shown(name));
         let failure = ToolFailure::new(FailureCode::UnknownTool, told);
         Err(match nearest(name, self.tools.iter().map(|tool| tool.name())) {
             Some(near) => failure.with_help(format!("did you mean `{near}`?")),
@@ -227,50 +227,5 @@ impl Toolbox {
 impl fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.tools.iter().map(|tool| tool.name())).finish()
-    }
-}
-
-/// The known name that is nearest to `name`, if it is near: at most a third of it differs.
-fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let plain = |text: &str| text.to_lowercase().replace(['-', ' ', '.'], "_");
-    let name: Vec<char> = plain(name).chars().take(60).collect();
-    let scored = known.map(|other| {
-        let chars: Vec<char> = plain(other).chars().collect();
-        (distance(&name, &chars), chars.len(), other)
-    });
-    let near = scored.filter(|(score, length, _)| *score * 3 <= (*length).max(name.len()));
-    near.min_by_key(|(score, ..)| *score).map(|(.., other)| other)
-}
-
-/// How many characters must be added, taken or changed to get from one to the other.
-fn distance(one: &[char], other: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_finds_the_nearest_name_and_nonsense_none() {
-        let known = ["read_file", "list_dir", "grep", "write_file"];
-        let near = |name| nearest(name, known.into_iter());
-        assert_eq!(near("readfile"), Some("read_file"));
-        assert_eq!(near("Read-File"), Some("read_file"));
-        assert_eq!(near("ls_dir"), Some("list_dir"));
-        assert_eq!(near("grpe"), None);
-        assert_eq!(near("gre"), Some("grep"));
-        assert_eq!(near("make_coffee"), None);
-        assert_eq!(near(""), None);
     }
 }

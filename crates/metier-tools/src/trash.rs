@@ -72,7 +72,7 @@ impl Trash {
         let Record { trashed, workspace } = self.find(reference)?;
         // Reached through a link, this may be what a run in another workspace deleted.
         if workspace.is_none_or(|known| Some(known) != real_root(root)) {
-            let told = format!("`{}` was deleted from another workspace", shown(reference));
+            let told = format!("{} was deleted from another workspace", shown(reference));
             return Err(ToolFailure::new(FailureCode::NotAllowed, told)
                 .with_help("bring it back in the workspace that it was deleted from"));
         }
@@ -91,7 +91,7 @@ impl Trash {
 
     fn find(&self, reference: &str) -> Result<Record, ToolFailure> {
         let missing = || {
-            let told = format!("there is no deleted file `{}`", shown(reference));
+            let told = format!("there is no deleted file {}", shown(reference));
             ToolFailure::new(FailureCode::NotFound, told)
         };
         if !is_reference(reference) {

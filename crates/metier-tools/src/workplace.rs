@@ -87,7 +87,7 @@ impl Workplace {
     pub(crate) fn place(&self, skill: Option<&str>) -> Result<Place<'_>, ToolFailure> {
         let Some(name) = skill else { return Ok(Place::Workspace(&self.workspace)) };
         self.skills.get(name).map(Place::Skill).ok_or_else(|| {
-            let told = format!("the skill `{}` is not loaded from a directory", shown(name));
+            let told = format!("the skill {} is not loaded from a directory", shown(name));
             ToolFailure::new(FailureCode::SkillNotFound, told)
         })
     }

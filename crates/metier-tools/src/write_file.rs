@@ -115,7 +115,7 @@ fn put(workplace: &Workplace, permit: &Permit, cancel: &CancelToken) -> Answer {
     let found = before.as_deref().map(Digest::of);
     if wanted.expected_sha256.is_some() && wanted.expected_sha256 != found {
         let is = found.map_or("gone".to_owned(), |digest| digest.to_string());
-        let told = format!("`{}` is not what was expected: it is {is}", shown(path.as_str()));
+        let told = format!("{} is not what was expected: it is {is}", shown(path.as_str()));
         return Err(ToolFailure::new(FailureCode::Changed, told));
     }
     ToolFailure::if_cancelled(cancel)?;

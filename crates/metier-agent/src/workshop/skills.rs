@@ -8,6 +8,7 @@ use metier_loader::{
 };
 use metier_policy::{Effect, Memory, Permission, Request, Situation, Subject};
 use metier_registry::Entry;
+use metier_skill::text::{clip, fold_line};
 use metier_tools::LoadGate;
 use metier_tools::ground::{content_digest, named_skill};
 use metier_tools::shelf::{file_names, open_files};
@@ -116,8 +117,8 @@ pub(super) fn search(shop: &Arc<Workshop>, query: &str) -> Judged {
             return Outcome::done("No skill matches these words.", json!({"skills": []}));
         }
         let line = |entry: &&Entry| {
-            let text = metier_loader::normalize(&entry.skill.description).replace('\n', " ");
-            let text: String = text.chars().take(DESCRIPTION_CHARS).collect();
+            let text = fold_line(&entry.skill.description);
+            let text = clip(&text, DESCRIPTION_CHARS);
             format!("- name={} | source={} | description={text}", entry.name(), entry.source)
         };
         let lines: Vec<String> = found.iter().map(line).collect();

@@ -13,6 +13,7 @@ use metier_loader::ResourceLimits;
 use metier_policy::{Effect, Layer, Permission, PlacedRule, Rule, RuleSource};
 use metier_registry::Scan;
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
+use metier_skill::text::{for_model, label};
 use metier_tools::script::sweep;
 use metier_tools::{FailureCode, Kept, Machine, ToolFailure, shown_workspace};
 
@@ -235,12 +236,11 @@ pub(crate) fn given(context: &Context, file: &Path) -> Result<Given> {
         .map_err(|error| CommandError::failed("file-unreadable", format!("{shown}: {error}")))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| CommandError::failed("file-not-text", format!("{shown} is not text")))?;
-    let text = metier_loader::normalize(&text);
+    let text = for_model(&text);
     let part: String = text.chars().take(GIVEN_CHARS).collect();
     let cut = if text.chars().nth(GIVEN_CHARS).is_some() { ", its beginning" } else { "" };
-    Ok(Given::Text(metier_loader::fenced(&format!("File {}{cut}", one_line(&shown)), &part)))
-}
-
-fn one_line(text: &str) -> String {
-    text.chars().map(|ch| if ch == ']' { ')' } else { ch }).collect()
+    Ok(Given::Text(metier_loader::fenced(
+        &format!("File {}{cut}", label(&file.to_string_lossy(), 1024)),
+        &part,
+    )))
 }

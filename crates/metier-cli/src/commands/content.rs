@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use metier_config::nearest;
 use metier_fs::{PiecewiseFile, ReadError, TreeFile, TreeLimits, list_files, read_bounded};
 use metier_loader::{BodyLimits, SkillFiles};
 use metier_registry::{Entry, Scan};
+use metier_skill::nearest;
 use metier_skill::{
     Code, Diagnostic, FileNames, ParseOptions, Profile, Severity, Source, check, check_references,
     estimate_tokens,

@@ -16,7 +16,7 @@ use clap::Args;
 use metier_policy::{Effect, Invoker, Permission, Request, Situation, Subject};
 use metier_registry::{Entry, Scan};
 use metier_sandbox::{Network, Probe, Report, RunEvent, SearchPath, Secrets, Stream};
-use metier_skill::hidden::{Breaks, terminal_safe};
+use metier_skill::text::escape_lines;
 use metier_skill::{Digest, RelPath};
 use metier_tools::ground::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
@@ -268,7 +268,7 @@ fn rest_of(stored: &[u8], printed: usize) -> String {
 /// What a script printed: into a pipe as it is, to a terminal without what could take that over.
 fn pass_on(text: &str, mut to: impl Write + IsTerminal) -> io::Result<()> {
     if to.is_terminal() {
-        to.write_all(terminal_safe(text, Breaks::Keep).as_bytes())?;
+        to.write_all(escape_lines(text).as_bytes())?;
     } else {
         to.write_all(text.as_bytes())?;
     }

@@ -5,11 +5,11 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_config::nearest;
 use metier_policy::{
     Decision, Effect, Invoker, Permission, Request, Situation, Subject, Verdict, subject_of,
 };
 use metier_registry::{Entry, Scan};
+use metier_skill::nearest;
 use metier_skill::{Digest, RelPath};
 use metier_tools::ScriptLeave;
 use metier_tools::ground::{absolute, acting_skill, loaded_skill, real_path};

@@ -19,7 +19,7 @@ use crate::error::{CommandError, Result};
 use crate::output::{Output, heading, write_json};
 use crate::render::diagnostic::draw;
 use crate::render::style::{BOLD, CYAN, DIM, YELLOW, paint};
-use crate::render::{bytes, count, one_line, safe};
+use crate::render::{bytes, count, fold_line, safe};
 
 /// Show everything about one skill: fields, controls, files, cost, where it was found, faults.
 ///
@@ -116,7 +116,7 @@ impl Output for Inspection {
             paint(BOLD, safe(entry.name().as_str())),
             paint(DIM, safe(&entry.id().to_string()))
         )?;
-        writeln!(out, "{}\n", one_line(&entry.skill.description))?;
+        writeln!(out, "{}\n", fold_line(&entry.skill.description))?;
         for (key, value) in self.facts() {
             writeln!(
                 out,
@@ -172,7 +172,7 @@ impl Inspection {
         let details = skill.details();
         for (key, value) in details.texts() {
             let key = if key == "argument_hint" { "arguments" } else { key };
-            facts.extend(value.map(|text| (key, one_line(text))));
+            facts.extend(value.map(|text| (key, fold_line(text).into_owned())));
         }
         if !details.paths.is_empty() {
             facts.push(("for files", safe(&details.paths.join(", ")).into_owned()));

@@ -18,7 +18,7 @@ use crate::error::Exit;
 use crate::output::{Output, heading, remark, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::Table;
-use crate::render::{count, one_line, safe};
+use crate::render::{count, fold_line, safe};
 
 /// List the skills an agent would see here.
 ///
@@ -208,7 +208,7 @@ fn table(entries: &[Arc<Entry>]) -> Table {
         if entry.skill.controls.disable_model_invocation {
             marks.push_str("[user only] ");
         }
-        let description = format!("{marks}{}", one_line(&entry.skill.description));
+        let description = format!("{marks}{}", fold_line(&entry.skill.description));
         table.row(vec![
             safe(entry.name().as_str()).into_owned(),
             entry.source.to_string(),

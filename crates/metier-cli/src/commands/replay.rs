@@ -19,7 +19,7 @@ use crate::error::{Exit, Result};
 use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, RED, paint};
 use crate::render::table::cut;
-use crate::render::{count, one_line, safe};
+use crate::render::{count, fold_line, safe};
 
 /// Run the events of a run again, without a model, and tell the first difference.
 ///
@@ -174,7 +174,7 @@ impl Output for Replayed {
 
 fn event_line(event: Option<&Event>) -> String {
     let text = event.and_then(|event| serde_json::to_string(event).ok());
-    text.map_or_else(|| "nothing".to_owned(), |text| cut(&one_line(&text), 400))
+    text.map_or_else(|| "nothing".to_owned(), |text| cut(&fold_line(&text), 400))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::{Table, cut};
-use crate::render::{count, one_line, safe};
+use crate::render::{count, fold_line, safe};
 use known::{INTERRUPTED, Known, RUNNING, UNREADABLE};
 
 /// List the runs of this project, newest first.
@@ -124,7 +124,7 @@ fn row(known: &Known) -> Vec<String> {
         known.status.to_owned(),
         summary.spent.turns.to_string(),
         format!("{about}{}", usage.input + usage.output),
-        cut(&one_line(&format!("{}:{}", summary.model.provider, summary.model.name)), 30),
-        cut(&one_line(&summary.request), 100),
+        cut(&fold_line(&format!("{}:{}", summary.model.provider, summary.model.name)), 30),
+        cut(&fold_line(&summary.request), 100),
     ]
 }

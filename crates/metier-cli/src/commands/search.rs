@@ -13,7 +13,7 @@ use crate::error::Exit;
 use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::Table;
-use crate::render::{one_line, safe};
+use crate::render::{fold_line, safe};
 
 /// Find skills for a task by name and description, best first.
 ///
@@ -94,7 +94,7 @@ impl Output for Results {
             table.row(vec![
                 safe(&hit.name).into_owned(),
                 hit.source.to_string(),
-                one_line(&hit.description),
+                fold_line(&hit.description).into_owned(),
             ]);
         }
         table.write(out)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use metier_skill::hidden::{Breaks, terminal_safe};
+use metier_skill::text::escape_lines;
 use metier_skill::{Diagnostic, Severity};
 
 use crate::render::safe;
@@ -53,7 +53,7 @@ fn source_line(source: &[u8], diagnostic: &Diagnostic) -> (String, Range<usize>)
     let piece = |range: Range<usize>| {
         let text = String::from_utf8_lossy(&source[range]).into_owned();
         // A tab stays a tab: the drawing counts it as the one character it is.
-        terminal_safe(text.trim_end_matches('\r'), Breaks::Keep).into_owned()
+        escape_lines(text.trim_end_matches('\r')).into_owned()
     };
     let before = piece(line_start..start);
     let marked = piece(start..end.min(line_end));

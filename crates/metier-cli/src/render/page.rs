@@ -6,7 +6,7 @@
 
 use metier_model::StepStatus;
 use metier_skill::Digest;
-use metier_skill::hidden::{Breaks, terminal_safe};
+use metier_skill::text::{escape_lines, short_line};
 
 use crate::render::count;
 use crate::render::timeline::{End, Entry, Mark, Section, Story, total};
@@ -26,8 +26,7 @@ pub(crate) fn page(story: &Story, status: &str, faults: &[String]) -> String {
     ));
     out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.raw("<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
-    let title: String = story.request.chars().take(80).collect();
-    out.text(title.lines().next().unwrap_or_default());
+    out.text(&short_line(story.request.lines().next().unwrap_or_default(), 80));
     out.raw(" - metier run ");
     out.text(&story.id);
     out.raw("</title>\n<style>");
@@ -227,7 +226,7 @@ impl Html {
 /// A foreign text as text of a page. Hidden characters are shown, as on a terminal: they could make
 /// a text read otherwise than it is.
 fn escape(text: &str, out: &mut String) {
-    for ch in terminal_safe(text, Breaks::Keep).chars() {
+    for ch in escape_lines(text).chars() {
         match ch {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

@@ -5,12 +5,12 @@
 use std::io::{self, Write};
 
 use metier_model::StepStatus;
-use metier_skill::hidden::{Breaks, terminal_safe};
+use metier_skill::text::escape_lines;
 
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::{cut, terminal_width};
 use crate::render::timeline::{End, Entry, Mark, Section, Story, total};
-use crate::render::{count, one_line, safe};
+use crate::render::{count, fold_line, safe};
 
 /// Lines of a text that are shown when it is folded.
 const FOLDED: usize = 6;
@@ -91,15 +91,16 @@ impl Writer<'_> {
             Mark::Warn => YELLOW,
             Mark::Bad => RED,
         };
-        let title = one_line(&entry.title);
-        let title = if self.texts == Texts::Full { title } else { cut(&title, self.room()) };
-        let notes: Vec<String> = entry.notes.iter().map(|note| one_line(note)).collect();
+        let title = fold_line(&entry.title);
+        let title =
+            if self.texts == Texts::Full { title.into_owned() } else { cut(&title, self.room()) };
+        let notes: Vec<_> = entry.notes.iter().map(|note| fold_line(note)).collect();
         let notes =
             if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
         self.line(&format!("{}{title}{}", label(entry.label, style), paint(DIM, notes)))?;
         self.indent += LABEL;
         if !entry.reason.is_empty() {
-            self.line(&one_line(&entry.reason))?;
+            self.line(&fold_line(&entry.reason))?;
         }
         for (status, title) in &entry.steps {
             let style = match status {
@@ -107,7 +108,7 @@ impl Writer<'_> {
                 StepStatus::InProgress => CYAN,
                 StepStatus::Pending | StepStatus::Skipped => DIM,
             };
-            self.line(&format!("{} {}", paint(style, sign(*status)), one_line(title)))?;
+            self.line(&format!("{} {}", paint(style, sign(*status)), fold_line(title)))?;
         }
         self.text(&entry.text, self.texts)?;
         if let Some(inner) = &entry.inner {
@@ -126,7 +127,7 @@ impl Writer<'_> {
         if end.message.is_empty() {
             self.line(&paint(BOLD, status))?;
         } else {
-            self.line(&format!("{}: {}", paint(BOLD, status), one_line(&end.message)))?;
+            self.line(&format!("{}: {}", paint(BOLD, status), fold_line(&end.message)))?;
         }
         self.text(&end.answer, Texts::Full)?;
         if let Some(data) = &end.data {
@@ -146,7 +147,7 @@ impl Writer<'_> {
             if texts == Texts::Full || lines.len() <= FOLDED + 1 { lines.len() } else { FOLDED };
         let room = self.room();
         for line in &lines[..shown] {
-            let line = terminal_safe(line, Breaks::Keep);
+            let line = escape_lines(line);
             let line = if texts == Texts::Full { line.into_owned() } else { cut(&line, room) };
             self.line(format!("{} {line}", paint(DIM, "|")).trim_end())?;
         }
@@ -174,9 +175,9 @@ fn label(name: &str, style: anstyle::Style) -> String {
 
 /// What a run was given, in lines.
 fn facts(story: &Story) -> Vec<(&'static str, String)> {
-    let listed = |names: &[String]| one_line(&names.join(", "));
+    let listed = |names: &[String]| fold_line(&names.join(", ")).into_owned();
     let started: String = story.started.chars().take(19).collect();
-    let mut facts = vec![("model", one_line(&story.model))];
+    let mut facts = vec![("model", fold_line(&story.model).into_owned())];
     if !story.skills.is_empty() {
         facts.push(("skills", listed(&story.skills)));
     }

@@ -342,12 +342,12 @@ fn what_hides_goes_and_honest_scripts_survive_byte_for_byte() {
     assert_eq!(run(&home, &["read", "pdf", "honest.md"]).stdout, honest);
     let hidden = "a\u{202e}b\u{200b}c\u{e0041}\u{e0042}d\u{2066}e\u{1b}[2Jf\r\ng\u{feff}h\n";
     home.write(&format!("{SKILL}/hidden.md"), hidden);
-    assert_eq!(run(&home, &["read", "pdf", "hidden.md"]).stdout, "abcde\\u{1b}[2Jf\ngh\n");
+    assert_eq!(run(&home, &["read", "pdf", "hidden.md"]).stdout, "abcde\\x1b[2Jf\ngh\n");
     home.write(
         &format!("{SKILL}/SKILL.md"),
         format!("---\nname: pdf\ndescription: d\n---\n{honest}{hidden}"),
     );
-    assert_eq!(run(&home, &["read", "pdf"]).stdout, format!("{honest}abcde\\u{{1b}}[2Jf\ngh\n"));
+    assert_eq!(run(&home, &["read", "pdf"]).stdout, format!("{honest}abcde\\x1b[2Jf\ngh\n"));
 }
 
 #[test]

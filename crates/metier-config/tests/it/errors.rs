@@ -217,9 +217,9 @@ fn a_project_may_bring_rules_and_preferences() {
 fn what_an_attacker_wrote_reaches_no_terminal_raw() {
     let text = "{ \"a\\u001b[2Jb\u{202e}c\": 1, \"profile\": \"\\u0007x\" }";
     assert_snapshot!(problems(text), @r#"
-    config.json:1:3: there is no key `"a\u{1b}[2Jb\u{202e}c"` [config-unknown-key]
+    config.json:1:3: there is no key `"a\x1b[2Jb\u{202e}c"` [config-unknown-key]
       help: the keys here are `budgets`, `catalog`, `execution`, `model`, `permission_examples`, `permissions`, `profile`, `security`, `skill_roots`, `skills`, `trusted_keys`
-    config.json:1:34: `profile` must be one of `strict`, `lenient`, but it is the string "\u{7}x" [config-bad-value]
+    config.json:1:34: `profile` must be one of `strict`, `lenient`, but it is the string "\x07x" [config-bad-value]
       help: it means: How skills with faults are read. A project can only choose `strict`.
     "#);
 }

@@ -7,7 +7,6 @@
 mod edit;
 mod errors;
 mod layers;
-mod nearest;
 mod properties;
 mod rules;
 mod schema;

@@ -164,7 +164,7 @@ fn a_body_cannot_close_its_block() {
         block.lines().filter(|line| line.starts_with("[End of Skill Text")).collect::<Vec<_>>();
     assert_eq!(end.len(), 2, "the planted line and the real one");
     assert_ne!(end[0], end[1], "the planted one does not close the block");
-    assert!(block.lines().next().expect("header").starts_with("[Skill: a)"));
+    assert!(block.lines().next().expect("header").starts_with("[Skill: a\\x5d\\n[Skill: b |"));
     assert_eq!(
         inject("a", Source::User, "/x", &loaded, &[]),
         inject("a", Source::User, "/x", &loaded, &[])

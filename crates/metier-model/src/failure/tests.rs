@@ -86,7 +86,7 @@ fn words_come_through_from_every_shape() {
         (422, r#"{"detail":"boom"}"#, "status 422: boom"),
         (400, r#"{"message":"boom","code":"x"}"#, "status 400: boom"),
         (502, "<html><h1>Bad\n Gateway</h1></html>", "status 502: Bad Gateway"),
-        (500, "boom\u{1b}[31m", "status 500: boom [31m"),
+        (500, "boom\u{1b}[31m", "status 500: boom\\x1b[31m"),
         (500, "", "replied with status 500"),
         (
             502,

@@ -1,6 +1,7 @@
 //! The words of an error, out of every shape that providers give them.
 //! What they mean is decided in `failure`.
 
+use metier_skill::text::{clip, fold_line};
 use serde_json::Value;
 
 use crate::model::ModelErrorKind;
@@ -187,23 +188,7 @@ fn without_tags(text: &str) -> String {
     out
 }
 
-/// Foreign words as we show them: one line, no control characters, not too long.
+/// A provider's words as we show them: one line, not too long.
 pub(crate) fn shown(text: &str) -> String {
-    let mut words = String::new();
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
-        if !word.is_empty() {
-            if !words.is_empty() {
-                words.push(' ');
-            }
-            words.push_str(word);
-        }
-        if words.len() > SHOWN * 4 {
-            break;
-        }
-    }
-    if words.chars().count() > SHOWN {
-        words = words.chars().take(SHOWN).collect();
-        words.push('…');
-    }
-    words
+    clip(&fold_line(text), SHOWN).into_owned()
 }

@@ -5,10 +5,10 @@
 //! an id or an index means.
 
 use json_patch::PatchOperation;
+use metier_skill::text::{quoted, short_line};
 use serde_json::{Map, Value};
 
 use super::Plan;
-use crate::fault::quoted;
 
 /// Operations of one patch.
 const MOST_OPERATIONS: usize = 200;
@@ -39,11 +39,11 @@ pub(super) fn patched(plan: &Plan, operations: &[Value]) -> Result<Plan, String>
 fn one(document: &mut Value, operation: &Value) -> Result<(), String> {
     let operation = plain(document, operation)?;
     let named = |key: &str| operation.get(key).and_then(Value::as_str).unwrap_or_default();
-    let told = format!("{} {}", quoted(named("op"), 20), quoted(named("path"), 100));
+    let told = format!("{} {}", short_line(named("op"), 20), short_line(named("path"), 100));
     let operation: PatchOperation = serde_json::from_value(Value::Object(operation.clone()))
-        .map_err(|error| format!("{told}: {}", quoted(&error.to_string(), 200)))?;
+        .map_err(|error| format!("{told}: {}", short_line(&error.to_string(), 200)))?;
     json_patch::patch(document, &[operation])
-        .map_err(|error| format!("{told}: {}", quoted(&error.kind.to_string(), 200)))?;
+        .map_err(|error| format!("{told}: {}", short_line(&error.kind.to_string(), 200)))?;
     let mut left = MOST_VALUES;
     if fits(document, MOST_DEPTH, &mut left) {
         Ok(())
@@ -83,8 +83,9 @@ fn by_index(document: &Value, path: &str) -> Result<String, String> {
     let ids: Vec<&str> =
         steps.into_iter().flatten().filter_map(|step| step["id"].as_str()).collect();
     let Some(index) = ids.iter().position(|known| *known == id) else {
-        let ids = quoted(&ids.join(", "), 300);
-        return Err(format!("no step has the id `{}` (there are: {ids})", quoted(&id, 60)));
+        let ids = ids.join(", ");
+        let ids = short_line(&ids, 300);
+        return Err(format!("no step has the id {} (there are: {ids})", quoted(&id, 60)));
     };
     Ok(format!("/steps/{index}{tail}"))
 }

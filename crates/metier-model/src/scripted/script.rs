@@ -18,6 +18,7 @@
 
 use std::time::Duration;
 
+use metier_skill::text::short_line;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -127,5 +128,5 @@ fn words(entry: Entry, new_finish: Option<Finish>, new_parts: Option<u32>) -> Wh
 }
 
 fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|error| crate::fault::quoted(&error.to_string(), 300))
+    serde_json::from_value(value).map_err(|error| short_line(&error.to_string(), 300).into_owned())
 }

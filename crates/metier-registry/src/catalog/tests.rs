@@ -215,7 +215,7 @@ fn skills_that_apply_to_every_file_do_not_starve_the_others() {
 }
 
 #[test]
-fn what_hides_in_a_file_name_is_not_passed_on() {
+fn what_hides_in_a_file_name_is_shown() {
     struct Desk;
     impl Shelf for Desk {
         fn files(&self, _: &Entry) -> Vec<String> {
@@ -227,7 +227,7 @@ fn what_hides_in_a_file_name_is_not_passed_on() {
     }
     let wanted = CatalogRequest { format: Format::Awareness, ..CatalogRequest::default() };
     let text = two().catalog(&wanted, &Desk).text();
-    assert!(text.contains("Files: ab.md, c.md, d e\n"), "{text:?}");
+    assert!(text.contains("Files: a\\u{202e}b.md, c\\u{e0041}.md, d\\u{2028}e\n"), "{text:?}");
 }
 
 #[test]

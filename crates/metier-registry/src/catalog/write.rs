@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use metier_skill::Source;
-use metier_skill::hidden::without_hidden;
+use metier_skill::text::{escape_line, fold_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -110,27 +110,30 @@ impl Format {
         match self {
             Self::Lines => {
                 let name = plain_name(name);
-                format!("- name={name} | source={source} | description={}\n", folded(description))
+                format!(
+                    "- name={name} | source={source} | description={}\n",
+                    fold_line(description)
+                )
             }
             Self::Xml => format!(
                 "<skill>\n<name>{}</name>\n<description>{}</description>\n<source>{source}\
                  </source>\n<location>{}</location>\n</skill>\n",
                 escaped(name),
-                escaped(&folded(description)),
+                escaped(&fold_line(description)),
                 escaped(&location(skill)),
             ),
-            Self::Tool => format!("- **{}**: {}\n", plain_name(name), folded(description)),
+            Self::Tool => format!("- **{}**: {}\n", plain_name(name), fold_line(description)),
             Self::Awareness => {
                 let mut text = format!(
                     "- **{}** ({source})\n  Description: {}\n  Path: {}\n",
                     plain_name(name),
-                    folded(description),
-                    folded(&place(entry)),
+                    fold_line(description),
+                    escape_line(&place(entry)),
                 );
                 let files = shelf.files(entry);
                 if !files.is_empty() {
                     let files: Vec<String> =
-                        files.iter().map(|file| folded(file).into_owned()).collect();
+                        files.iter().map(|file| escape_line(file).into_owned()).collect();
                     let _ = writeln!(text, "  Files: {}", files.join(", "));
                 }
                 text.push('\n');
@@ -140,7 +143,7 @@ impl Format {
                 let mut text = format!(
                     "### Skill: {}\n**Description:** {}\n\n",
                     plain_name(name),
-                    folded(description)
+                    fold_line(description)
                 );
                 // Quoted line by line, so that a body cannot open a heading of its own.
                 for line in shelf.opening(entry).unwrap_or_default().lines() {
@@ -212,25 +215,6 @@ fn location(skill: &Visible) -> String {
 fn plain_name(name: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '@');
     if name.chars().all(plain) { Cow::Borrowed(name) } else { Cow::Owned(json!(name).to_string()) }
-}
-
-/// The text on one line: every run of blanks and breaks is one blank.
-fn folded(text: &str) -> Cow<'_, str> {
-    let mut before = b' ';
-    let plain = text.bytes().all(|byte| {
-        let fine = byte > b' ' && byte < 0x7f || byte == b' ' && before != b' ';
-        before = byte;
-        fine
-    });
-    if plain && before != b' ' {
-        return Cow::Borrowed(text);
-    }
-    let visible = without_hidden(text);
-    let words: Vec<&str> = visible
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-        .collect();
-    Cow::Owned(words.join(" "))
 }
 
 fn escaped(text: &str) -> Cow<'_, str> {

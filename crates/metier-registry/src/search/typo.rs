@@ -4,6 +4,10 @@
 //! A scan over all words with a cheap filter first (which letters a word has, as a bit mask);
 //! at 10,000 words it costs some ten microseconds, so no further structure is kept. The answer
 //! depends on the words alone, never on their order.
+//!
+//! Not [`metier_skill::nearest`]: that makes a suggestion out of a few names for a person. Here every
+//! word of every query meets every word of the index, so the distance is bounded (it stops at the
+//! first row that has more slips than allowed), works on bytes and allocates nothing.
 
 /// The most words one query word is expanded to.
 const MAX_EXPANSIONS: usize = 8;

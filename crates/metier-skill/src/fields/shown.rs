@@ -14,6 +14,7 @@ use crate::limits::{DESCRIPTION_SHOWN_CHARS, Profile};
 use crate::name::{NameFault, SkillName, name_faults};
 use crate::repair::{double_quoted, typographic};
 use crate::source_map::{has_no_angle_brackets, is_printable_ascii};
+use crate::text;
 use crate::yaml::{Node, NodeKind, Style};
 
 impl Fields<'_, '_, '_> {
@@ -233,8 +234,7 @@ pub(crate) fn hidden_message(place: &str, run: &HiddenRun) -> String {
     let kind = run.kind.as_str();
     match &run.decoded {
         Some(decoded) => {
-            let shown: String = decoded.chars().take(120).collect();
-            let shown = hidden::terminal_safe(&shown, hidden::Breaks::Escape);
+            let shown = text::short_line(decoded, 120);
             format!("{place} holds hidden {kind} that spell \"{shown}\"")
         }
         None => format!("{place} holds hidden {kind}"),

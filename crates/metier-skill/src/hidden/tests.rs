@@ -2,13 +2,11 @@
 //! a glyph are written as escapes, so that this file hides nothing from its own reader.
 
 use super::tables::suspect;
-use super::{
-    Breaks, HiddenKind, HiddenRun, cannot_hide, find_hidden, terminal_safe, without_hidden,
-};
+use super::{HiddenKind, HiddenRun, cannot_hide, find_hidden, without_hidden};
 
 const ENGLAND: &str = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
 
-const HONEST: &[(&str, &str)] = &[
+pub(crate) const HONEST: &[(&str, &str)] = &[
     ("empty", ""),
     ("ascii", "Reads a PDF; writes Markdown.\r\n\t- done\n"),
     ("accented Latin", "Crème brûlée, Łódź, Ångström, nai\u{308}ve, “quoted” — …"),
@@ -250,29 +248,6 @@ fn the_byte_check_knows_exactly_the_characters_that_can_hide() {
     }
     assert!(cannot_hide(b"\xff\xc2\xe2\x80"));
     assert!(!cannot_hide(b"\xff\xe2\x80\x8b"));
-}
-
-#[test]
-fn a_terminal_gets_escapes_and_honest_text() {
-    use Breaks::{Escape, Keep};
-    for &(name, text) in HONEST {
-        if !text.contains(['\r', '\u{202a}', '\u{2066}', '\u{2067}', '\u{2068}']) {
-            assert_eq!(terminal_safe(text, Keep), text, "{name}");
-        }
-    }
-    for (text, breaks, shown) in [
-        ("a\x1b[31mb\x07", Keep, "a\\x1b[31mb\\x07"),
-        ("a\n\tb\r\n", Keep, "a\n\tb\\r\n"),
-        ("a\n\tb\r\n", Escape, "a\\n\\tb\\r\\n"),
-        ("\0\x7f\u{85}\u{9b}31m", Keep, "\\x00\\x7f\\u{85}\\u{9b}31m"),
-        ("photo\u{202e}gpj.exe", Keep, "photo\\u{202e}gpj.exe"),
-        ("א \u{2067}a\u{2069}\u{200f}", Keep, "א \\u{2067}a\\u{2069}\u{200f}"),
-        ("a\u{2028}b\u{2029}c", Keep, "a\\u{2028}b\\u{2029}c"),
-        ("hi\u{e0041}\u{200b} ❤\u{fe0f}", Keep, "hi\\u{e0041}\\u{200b} ❤\u{fe0f}"),
-        ("C:\\new", Escape, "C:\\new"),
-    ] {
-        assert_eq!(terminal_safe(text, breaks), shown);
-    }
 }
 
 #[test]

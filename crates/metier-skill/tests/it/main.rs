@@ -14,4 +14,5 @@
 
 mod corpus;
 mod laws;
+mod nearest;
 mod oracle;

@@ -8,6 +8,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
+use metier_skill::text::short_line;
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, redirect};
 
@@ -67,7 +68,7 @@ pub(crate) async fn fetch(
             return receive(settings, response, redirects).await;
         };
         let next = sent.target.url.join(&location).map_err(|error| {
-            let told = format!("it leads to `{}`, which is no URL: {error}", shown(&location));
+            let told = format!("it leads to {}, which is no URL: {error}", shown(&location));
             ToolFailure::new(FailureCode::UrlNotAllowed, told)
         })?;
         if redirects.len() >= settings.redirects {
@@ -180,7 +181,7 @@ async fn receive(
 ) -> Result<Incoming, ToolFailure> {
     let header = |name: HeaderName| {
         let value = response.headers().get(name)?.to_str().ok()?;
-        Some(value.chars().take(200).collect::<String>())
+        Some(short_line(value, 200).into_owned())
     };
     let mut incoming = Incoming {
         status: response.status(),
@@ -220,6 +221,5 @@ fn failed(error: &reqwest::Error) -> ToolFailure {
         told.push_str(&format!(": {error}"));
         cause = error.source();
     }
-    let told: String = told.chars().take(400).collect();
-    ToolFailure::new(FailureCode::NetworkError, told)
+    ToolFailure::new(FailureCode::NetworkError, short_line(&told, 400))
 }

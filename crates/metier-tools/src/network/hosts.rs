@@ -70,7 +70,7 @@ impl Target {
             return Err(refused(format!("the URL is longer than {LONGEST} characters")));
         }
         let url = Url::parse(text)
-            .map_err(|error| refused(format!("`{}` is no URL: {error}", shown(text))))?;
+            .map_err(|error| refused(format!("{} is no URL: {error}", shown(text))))?;
         Self::check(url, plain)
     }
 
@@ -81,7 +81,7 @@ impl Target {
             ("http", PlainHttp::Refuse) => {
                 return Err(refused("plain http is not allowed".to_owned()));
             }
-            (other, _) => return Err(refused(format!("`{}` is not fetched", shown(other)))),
+            (other, _) => return Err(refused(format!("{} is not fetched", shown(other)))),
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refused("the URL has a user name or password in it".to_owned()));

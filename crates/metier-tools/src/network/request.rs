@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use metier_loader::normalize;
 use metier_policy::Risk;
 use metier_skill::Digest;
+use metier_skill::text::for_model;
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -126,7 +126,7 @@ impl NetworkRequest {
         for header in wanted.headers.unwrap_or_default() {
             let name = header.name.to_lowercase();
             if !HEADERS.contains(&name.as_str()) {
-                let told = format!("the header `{}` may not be set", shown(&header.name));
+                let told = format!("the header {} may not be set", shown(&header.name));
                 let help = format!("these may be set: {}", HEADERS.join(", "));
                 return Err(ToolFailure::new(FailureCode::NotAllowed, told).with_help(help));
             }
@@ -253,11 +253,11 @@ fn give(workplace: &Workplace, incoming: &Incoming) -> ToolResult {
     let kind = incoming.content_type.as_deref().unwrap_or("no content type");
     let status = incoming.status.as_u16();
     let bytes = incoming.body.len();
-    let mut text = format!("HTTP {status}, {}, {bytes} bytes", normalize(kind));
+    let mut text = format!("HTTP {status}, {kind}, {bytes} bytes");
     text.push_str(if incoming.cut { " of more\n\n" } else { "\n\n" });
     let shown = text_of(&incoming.body, incoming.cut);
     match shown {
-        Some(body) => text.push_str(&normalize(body)),
+        Some(body) => text.push_str(&for_model(body)),
         None => text.push_str("(the answer is not text)\n"),
     }
     let data = json!({

@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metier_agent::{Answer, Event, Note, Observer, Op, Record, Status};
 use metier_model::{Plan, StepStatus};
+use metier_skill::text::{clip, escape_lines, short_line};
 
 use super::Watcher;
-use crate::render::safe;
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 
 /// Lines of a script's output that are shown while it runs.
@@ -55,7 +55,7 @@ impl Lines {
             return;
         }
         screen.status = true;
-        let text: String = text.chars().take(LINE_CHARS.min(width())).collect();
+        let text = clip(text, LINE_CHARS.min(width()));
         let mut out = anstream::stderr();
         let _ = write!(out, "\r\u{1b}[K{}", paint(DIM, text)).and_then(|()| out.flush());
     }
@@ -220,8 +220,7 @@ impl Observer for Lines {
                 screen.clear();
                 (screen.answering, screen.answered) = (true, true);
                 let mut out = io::stdout().lock();
-                let text =
-                    metier_skill::hidden::terminal_safe(text, metier_skill::hidden::Breaks::Keep);
+                let text = escape_lines(text);
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             }
             Note::Anew => {
@@ -266,9 +265,6 @@ fn width() -> usize {
 /// The first line of a foreign text, safe and not too long.
 fn short(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
-    let mut shown: String = safe(line).chars().take(LINE_CHARS).collect();
-    if line.chars().count() > LINE_CHARS || text.trim().lines().nth(1).is_some() {
-        shown.push_str(" ...");
-    }
-    shown
+    let more = if text.trim().lines().nth(1).is_some() { " …" } else { "" };
+    format!("{}{more}", short_line(line, LINE_CHARS))
 }

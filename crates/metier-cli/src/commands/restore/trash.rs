@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use metier_agent::RunFolder;
-use metier_config::nearest;
 use metier_fs::{EntryKind, WorkRoot, entry_kind};
 use metier_skill::WorkPath;
+use metier_skill::nearest;
 use metier_tools::{FailureCode, ToolFailure, Trash, Trashed};
 use serde::Serialize;
 

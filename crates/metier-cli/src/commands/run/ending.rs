@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use metier_agent::{RunFolder, Spent, State, Status};
 use metier_skill::Digest;
-use metier_skill::hidden::{Breaks, terminal_safe};
+use metier_skill::text::escape_lines;
 
 use super::Session;
 use crate::commands::exec::quoted;
@@ -75,7 +75,7 @@ impl Output for Ended {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(answer) = self.answer.as_deref().filter(|_| !self.is_shown) {
-            let text = terminal_safe(answer, Breaks::Keep);
+            let text = escape_lines(answer);
             out.write_all(text.as_bytes())?;
             if !text.ends_with('\n') {
                 out.write_all(b"\n")?;

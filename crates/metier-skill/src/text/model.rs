@@ -1,15 +1,17 @@
-//! Text as a model may see it. Pure.
+//! Whole texts as a model may see them: bodies of skills, files, outputs.
 //!
-//! Line ends become line feeds, a byte order mark goes, invisible and bidi characters that hide
-//! something go, and control characters are shown as escapes. Honest emoji and scripts survive byte
-//! for byte.
+//! Line ends become line feeds, a byte order mark goes, characters that hide something go, and control
+//! characters are shown as escapes. Honest emoji and scripts survive byte for byte. Hidden characters
+//! are removed here and not escaped as elsewhere: a message in tag characters may be pages long, and a
+//! model could decode it.
 
 use std::borrow::Cow;
 
-use metier_skill::hidden::{cannot_hide, without_hidden};
+use super::push_escape;
+use crate::hidden::{cannot_hide, without_hidden};
 
 /// `text` as a model may see it; borrowed when there is nothing to change.
-pub fn normalize(text: &str) -> Cow<'_, str> {
+pub fn for_model(text: &str) -> Cow<'_, str> {
     // Most of most texts: there is nothing to decode, hide or escape.
     if is_plain(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -27,8 +29,8 @@ pub fn normalize(text: &str) -> Cow<'_, str> {
     if has_escaped(&out) {
         let mut shown = String::with_capacity(out.len());
         for ch in out.chars() {
-            if is_shown_escaped(ch) {
-                shown.extend(ch.escape_unicode());
+            if is_escaped(ch) {
+                push_escape(&mut shown, ch);
             } else {
                 shown.push(ch);
             }
@@ -53,14 +55,14 @@ fn has_any(bytes: &[u8], test: impl Fn(u8) -> bool) -> bool {
     bytes.chunks(256).any(|piece| piece.iter().fold(false, |any, byte| any | test(*byte)))
 }
 
-/// Whether a character of `text` is shown escaped. Outside ASCII only two bytes can start one.
+/// Whether a character of `text` is escaped. Outside ASCII only two bytes can start one.
 fn has_escaped(text: &str) -> bool {
     let bytes = text.as_bytes();
     has_any(bytes, is_odd_control)
         || memchr::memchr2_iter(0xc2, 0xe2, bytes).any(|at| starts_with_escaped(&bytes[at..]))
 }
 
-/// The UTF-8 of every character for which [`is_shown_escaped`] answers; a test holds them together.
+/// The UTF-8 of every character for which [`is_escaped`] answers; a test holds them together.
 fn starts_with_escaped(bytes: &[u8]) -> bool {
     match bytes {
         [0xc2, 0x80..=0x9f, ..] | [0xe2, 0x80, 0xa8..=0xa9, ..] => true,
@@ -69,28 +71,23 @@ fn starts_with_escaped(bytes: &[u8]) -> bool {
     }
 }
 
-/// How many lines `text` has: as many as `lines()` gives, counted without making them.
-pub(crate) fn count_lines(text: &str) -> usize {
-    let ended = memchr::memchr_iter(b'\n', text.as_bytes()).count();
-    ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
-}
-
-fn is_shown_escaped(ch: char) -> bool {
+fn is_escaped(ch: char) -> bool {
     (ch.is_control() && !matches!(ch, '\n' | '\t')) || matches!(ch, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hidden::find_hidden;
     use proptest::prelude::*;
 
     #[test]
     fn what_hides_goes_and_what_is_honest_stays() {
-        assert_eq!(normalize("\u{feff}a\r\nb\rc"), "a\nb\nc");
-        assert_eq!(normalize("x\u{202e}y\u{200b}z\u{1b}[2J"), "xyz\\u{1b}[2J");
+        assert_eq!(for_model("\u{feff}a\r\nb\rc"), "a\nb\nc");
+        assert_eq!(for_model("x\u{202e}y\u{200b}z\u{1b}[2J"), "xyz\\x1b[2J");
         for honest in ["👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿 ❤️", "می‌خواهم", "क्‍ष", "表格 データ", "plain\ttext\n"]
         {
-            assert!(matches!(normalize(honest), Cow::Borrowed(same) if same == honest), "{honest}");
+            assert!(matches!(for_model(honest), Cow::Borrowed(same) if same == honest), "{honest}");
         }
     }
 
@@ -99,19 +96,17 @@ mod tests {
         for ch in '\0'..=char::MAX {
             let mut buffer = [0; 4];
             let bytes = ch.encode_utf8(&mut buffer).as_bytes();
-            assert_eq!(starts_with_escaped(bytes), is_shown_escaped(ch), "{ch:?}");
+            assert_eq!(starts_with_escaped(bytes), is_escaped(ch), "{ch:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn twice_is_once_and_nothing_hidden_is_left(text in "[\\PC\r\n\t\u{1b}\u{200b}\u{202e}\u{e0041}\u{feff}]{0,40}") {
-            let once = normalize(&text).into_owned();
-            prop_assert_eq!(count_lines(&text), text.lines().count());
-            prop_assert_eq!(has_escaped(&text), text.chars().any(is_shown_escaped));
-            prop_assert!(metier_skill::hidden::find_hidden(&once).is_empty());
-            let escape = '\u{1b}';
-            prop_assert!(!once.contains('\r') && !once.contains(escape));
+        fn nothing_hidden_and_no_control_is_left(text in "[\\PC\r\n\t\u{1b}\u{85}\u{200b}\u{202e}\u{e0041}\u{feff}]{0,40}") {
+            let once = for_model(&text).into_owned();
+            prop_assert_eq!(has_escaped(&text), text.chars().any(is_escaped));
+            prop_assert!(find_hidden(&once).is_empty());
+            prop_assert!(!once.contains(is_escaped));
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Near enough helps, too near misleads: both ends are tested.
 
-use metier_config::nearest;
+use metier_skill::{nearest, suggestions};
 use proptest::prelude::*;
 
 #[test]
@@ -13,6 +13,32 @@ fn typing_errors_are_forgiven() {
     }
     assert_eq!(nearest("porfile", keys), Some("profile"));
     assert_eq!(nearest("timeout", keys), Some("timeout_s"));
+}
+
+#[test]
+fn names_of_tools_are_found_as_models_misspell_them() {
+    let tools = ["read_file", "list_dir", "grep", "write_file"];
+    for (typed, meant) in [
+        ("readfile", Some("read_file")),
+        ("Read-File", Some("read_file")),
+        ("read file", Some("read_file")),
+        ("read.file", Some("read_file")),
+        ("gre", Some("grep")),
+        ("grpe", Some("grep")),
+        ("make_coffee", None),
+    ] {
+        assert_eq!(nearest(typed, tools), meant, "{typed}");
+    }
+}
+
+#[test]
+fn suggestions_are_the_near_ones_and_then_what_contains_the_word() {
+    let skills = ["pdf-forms", "pdf", "csv", "fill-pdf-forms"];
+    assert_eq!(suggestions("PDF", skills, 3), ["pdf", "pdf-forms", "fill-pdf-forms"]);
+    assert_eq!(suggestions("pdf-from", skills, 1), ["pdf-forms"]);
+    assert_eq!(suggestions("csv-tables", skills, 3), ["csv"]);
+    assert_eq!(suggestions("", skills, 3), [""; 0]);
+    assert_eq!(suggestions(&"pdf".repeat(1000), skills, 3), [""; 0]);
 }
 
 #[test]
