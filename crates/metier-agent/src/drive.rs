@@ -42,6 +42,8 @@ pub enum Note {
     AnswerText(String),
     /// What was streamed does not count: the reply begins anew.
     Anew,
+    /// Something that the user should know before it is done.
+    Warning(String),
     /// What a script or command prints.
     Output {
         /// `stdout` or `stderr`.

@@ -1,4 +1,5 @@
-//! Waiting for a token as a future. It needs no runtime: the token's callback wakes the task.
+//! Waiting for a token as a future.
+//! It needs no runtime: the token's callback wakes the task.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use metier::ErrorKind;
 use serde::Serialize;
 
 /// How a command ended. The numbers are a contract with scripts.
@@ -73,13 +74,6 @@ impl CommandError {
         Self::new("usage", message.into(), Exit::Usage)
     }
 
-    /// The error of a file with faults: the first of them says what happened.
-    pub(crate) fn faulty(faults: Vec<Fault>) -> Option<Self> {
-        let first = faults.first()?;
-        let error = Self::failed(first.code, first.to_string());
-        Some(Self { help: first.help.clone(), faults, ..error })
-    }
-
     fn new(code: &'static str, message: String, exit: Exit) -> Self {
         Self { code, message, help: None, faults: Vec::new(), exit }
     }
@@ -99,6 +93,34 @@ impl CommandError {
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+}
+
+/// An error of the runtime. Its texts may hold foreign words, which are made safe to show here.
+impl From<metier::Error> for CommandError {
+    fn from(error: metier::Error) -> Self {
+        let exit = match error.kind {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Denied | ErrorKind::NeedsApproval => Exit::Denied,
+            ErrorKind::Cancelled => Exit::Interrupted,
+            _ => Exit::Findings,
+        };
+        let safe = |text: String| crate::render::safe(&text).into_owned();
+        let fault = |fault: metier::Fault| Fault {
+            code: fault.code,
+            file: safe(fault.file),
+            line: fault.line,
+            column: fault.column,
+            message: safe(fault.message),
+            help: fault.help.map(safe),
+        };
+        Self {
+            code: error.code,
+            message: safe(error.message),
+            help: error.help.map(safe),
+            faults: error.faults.into_iter().map(fault).collect(),
+            exit,
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use metier_policy::Lifetime;
+use metier::policy::Lifetime;
 
 use crate::render::duration;
 use crate::render::style::{BOLD, paint};

@@ -6,12 +6,24 @@ pub(crate) mod diff;
 pub(crate) mod duration;
 pub(crate) mod page;
 pub(crate) mod sarif;
+pub(crate) mod shell;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod timeline;
 pub(crate) mod timeline_text;
 
-pub(crate) use metier_skill::text::{escape_line as safe, fold_line};
+use std::time::{Duration, UNIX_EPOCH};
+
+use metier::policy::UnixTime;
+use metier::registry::manage::utc_text;
+pub(crate) use metier::skill::text::{escape_line as safe, fold_line};
+
+/// A time for people, to the minute.
+pub(crate) fn time_text(time: UnixTime) -> String {
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(time.0));
+    let text = utc_text(time.unwrap_or(UNIX_EPOCH));
+    text.chars().take(16).collect::<String>().replace('T', " ")
+}
 
 /// `1 skill`, `2 skills`.
 pub(crate) fn count(number: usize, what: &str) -> String {

@@ -1,13 +1,10 @@
 //! The user's folders: where configuration, state and cache live.
 //!
-//! By default `~/.agent` and the XDG cache and state folders; `METIER_HOME` moves all of it. The
-//! environment is read by the caller and handed in, so that a library user decides.
+//! By default `~/.agent` and the platform's cache and state folders; `METIER_HOME` moves all of it.
+//! The environment comes in as a function, so that nothing here reads the process's own.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-use etcetera::BaseStrategy;
-
-use crate::file::canonical;
 
 /// Where the user's things are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +22,15 @@ pub struct UserFolders {
 impl UserFolders {
     /// The folders for `home`, all moved below `metier_home` where that is given.
     pub fn new(home: &Path, metier_home: Option<&Path>) -> Self {
+        Self::with_variables(home, metier_home, &|_| None)
+    }
+
+    /// The same, where environment variables may move the cache and the state.
+    pub fn with_variables(
+        home: &Path,
+        metier_home: Option<&Path>,
+        variable: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Self {
         if let Some(base) = metier_home {
             return Self {
                 home: home.to_owned(),
@@ -33,30 +39,26 @@ impl UserFolders {
                 state: base.join("state"),
             };
         }
-        let base = etcetera::base_strategy::choose_native_strategy().ok();
-        // The strategy reads XDG variables; it counts only for the home it was made for.
-        let base = base.filter(|base| is_same(base.home_dir(), home));
-        let (cache, state) = match base {
-            Some(base) => (base.cache_dir(), base.state_dir().unwrap_or_else(|| base.data_dir())),
-            None => (home.join(".cache"), home.join(".local/state")),
+        // A relative path is invalid by the XDG specification, and ignored.
+        let folder = |name: &str, default: &str| {
+            let named = variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+            named.unwrap_or_else(|| home.join(default)).join("metier")
         };
-        Self {
-            home: home.to_owned(),
-            agent: home.join(".agent"),
-            cache: cache.join("metier"),
-            state: state.join("metier"),
-        }
+        let (cache, state) = if cfg!(windows) {
+            (folder("LOCALAPPDATA", "AppData/Local"), folder("APPDATA", "AppData/Roaming"))
+        } else if cfg!(target_os = "macos") {
+            let library = home.join("Library");
+            (library.join("Caches/metier"), library.join("Application Support/metier"))
+        } else {
+            (folder("XDG_CACHE_HOME", ".cache"), folder("XDG_STATE_HOME", ".local/state"))
+        };
+        Self { home: home.to_owned(), agent: home.join(".agent"), cache, state }
     }
 
     /// The home directory of the user who runs this process.
     pub fn home_of_process() -> Option<PathBuf> {
-        etcetera::home_dir().ok()
+        std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
     }
-}
-
-/// Whether two paths lead to one place: the caller may know the home directory without links.
-fn is_same(a: &Path, b: &Path) -> bool {
-    a == b || canonical(a).is_ok_and(|a| canonical(b).is_ok_and(|b| a == b))
 }
 
 #[cfg(test)]
@@ -71,5 +73,18 @@ mod tests {
         assert!(folders.cache.starts_with("/m") && folders.state.starts_with("/m"));
         let default = UserFolders::new(Path::new("/no/such/home"), None);
         assert_eq!(default.agent, Path::new("/no/such/home/.agent"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn xdg_variables_count_where_they_are_absolute() {
+        let variable = |name: &str| match name {
+            "XDG_CACHE_HOME" => Some("/var/cache/me".into()),
+            "XDG_STATE_HOME" => Some("relative".into()),
+            _ => None,
+        };
+        let folders = UserFolders::with_variables(Path::new("/h"), None, &variable);
+        assert_eq!(folders.cache, Path::new("/var/cache/me/metier"));
+        assert_eq!(folders.state, Path::new("/h/.local/state/metier"));
     }
 }

@@ -14,23 +14,13 @@ const FRONT_ENDS: &[(&str, &[&str])] = &[
     ("metier-serve", &["metier", "metier-evals"]),
 ];
 
-/// Front ends that still use parts below `metier`, while their assembly code moves into it.
-const EXCEPTIONS: &[&str] = &["metier-cli"];
-
 /// Reports each front end that uses one of our crates besides those it may use.
 pub(crate) fn check(members: &[Member]) -> Vec<Finding> {
-    check_with(members, EXCEPTIONS)
-}
-
-fn check_with(members: &[Member], exceptions: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in members {
         let Some((name, may_use)) = FRONT_ENDS.iter().find(|(name, _)| *name == member.name) else {
             continue;
         };
-        if exceptions.contains(name) {
-            continue;
-        }
         let ours = member.uses.iter().filter(|used| used.starts_with("metier"));
         for used in ours.filter(|used| !may_use.contains(&used.as_str())) {
             let message = format!("`{name}` is a front end and may not use `{used}` directly");
@@ -59,7 +49,7 @@ mod tests {
             member("metier-serve", &["metier", "metier-evals"]),
             member("metier-agent", &["metier-tools"]),
         ];
-        assert_eq!(check_with(&members, &[]), []);
+        assert_eq!(check(&members), []);
     }
 
     #[test]
@@ -68,13 +58,12 @@ mod tests {
             member("metier-cli", &["metier", "metier-agent"]),
             member("metier-evals", &["metier-serve"]),
         ];
-        let findings = check_with(&members, &[]);
+        let findings = check(&members);
         assert_eq!(findings.len(), 2);
         assert_eq!(
             findings[0].to_string(),
             "crates/metier-cli/Cargo.toml:1: `metier-cli` is a front end and may not use \
              `metier-agent` directly"
         );
-        assert_eq!(check_with(&members, &["metier-cli", "metier-evals"]), []);
     }
 }

@@ -1,4 +1,5 @@
-//! The laws of a token: heard once, by all, in time, however threads and drops fall together.
+//! The laws of a token: heard once, by all, in time.
+//! They hold however threads and drops fall together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

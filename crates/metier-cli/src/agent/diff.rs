@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use metier_fs::WorkRoot;
-use metier_skill::WorkPath;
+use metier::fs::WorkRoot;
+use metier::skill::WorkPath;
 use serde_json::{Map, Value};
 use similar::TextDiff;
 

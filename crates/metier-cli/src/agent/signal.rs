@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use metier_cancel::CancelToken;
+use metier::CancelToken;
 
 /// The token of the request that is being worked on, which the first signal cancels.
 #[derive(Debug, Clone, Default)]

@@ -4,10 +4,11 @@
 //! more, is taken back here too. When the terminal closes, nobody listens here any longer.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use metier_agent::{About, Op};
-use metier_policy::{Answer, Ask, AskEvent, Asks, Listener};
+use metier::agent::{About, Op};
+use metier::policy::{Answer, Ask, AskEvent, Asks, Listener};
 
 use super::diff;
 use super::typed::{Line, Typed};
@@ -17,16 +18,16 @@ use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{duration, safe};
 
 /// A person at the terminal.
-pub(crate) struct Terminal<'a> {
-    pub(crate) asks: &'a Asks,
-    pub(crate) workspace: &'a Path,
-    pub(crate) watcher: &'a dyn Watcher,
-    pub(crate) typed: &'a Typed,
+pub(super) struct Terminal {
+    pub(super) asks: Asks,
+    pub(super) workspace: PathBuf,
+    pub(super) watcher: Arc<dyn Watcher>,
+    pub(super) typed: Arc<Typed>,
 }
 
-impl Terminal<'_> {
+impl Terminal {
     /// Answers what is asked, until the list of questions is closed.
-    pub(crate) fn serve(&self, listener: &Listener) {
+    pub(super) fn serve(&self, listener: &Listener) {
         while let Some(event) = listener.wait() {
             let AskEvent::Opened { ask } = event else { continue };
             if !self.asks.is_open(ask.id) {
@@ -55,7 +56,7 @@ impl Terminal<'_> {
         let _ = writeln!(out, "{} {}", paint(BOLD, "?"), paint(BOLD, safe(&what)));
         let _ = writeln!(out, "  {}", paint(DIM, safe(&about.reason)));
         if let Op::Tool { tool, args, .. } = &about.operation
-            && let Some(diff) = diff::preview(tool, args, self.workspace)
+            && let Some(diff) = diff::preview(tool, args, &self.workspace)
         {
             let _ = write!(out, "{diff}");
         }

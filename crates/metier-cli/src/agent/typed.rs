@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-use metier_cancel::CancelToken;
+use metier::CancelToken;
 
 use crate::prompt;
 

@@ -6,13 +6,13 @@
 mod json;
 mod lines;
 
-use metier_agent::Observer;
+use metier::agent::Observer;
 
 pub(crate) use json::JsonLines;
 pub(crate) use lines::Lines;
 
 /// Somebody who watches a run and gives way to a question.
-pub(crate) trait Watcher: Observer {
+pub(crate) trait Watcher: Observer + Send {
     /// Clears what stands on the line that is being written over.
     fn pause(&self);
     /// The answer has been shown already.

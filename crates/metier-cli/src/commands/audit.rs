@@ -5,13 +5,12 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier_agent::RunFolder;
-use metier_agent::audit::{Audited, Finding, audit};
+use metier::agent::audit::{Audited, Finding};
+use metier::audit_run;
 use serde::Serialize;
 
-use crate::commands::show::read::{inner_runs, refused};
 use crate::context::Context;
-use crate::error::{Exit, Result};
+use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, RED, paint};
 use crate::render::{count, safe};
@@ -58,30 +57,17 @@ struct Verified {
 
 pub(crate) fn run(args: &AuditArgs, context: &Context) -> Result<Box<dyn Output>> {
     let Action::Verify(args) = &args.action;
-    let folder = context.find_run(&args.run)?;
-    let mut verified = verify(&folder)?;
-    for inner in inner_runs(&folder) {
-        verified.inner.push(verify(&inner)?);
-    }
+    let folder = context.metier.find_run(&args.run)?;
+    let mut runs = audit_run(&folder)?.into_iter().map(|(run_id, audited)| Verified {
+        run_id,
+        audited,
+        inner: Vec::new(),
+    });
+    let Some(mut verified) = runs.next() else {
+        return Err(CommandError::failed("internal", "the run was not checked"));
+    };
+    verified.inner = runs.collect();
     Ok(Box::new(verified))
-}
-
-fn verify(folder: &RunFolder) -> Result<Verified> {
-    let audited = audit(folder).map_err(|error| refused(&error))?;
-    Ok(Verified { run_id: folder.id().to_string(), audited, inner: Vec::new() })
-}
-
-/// What is wrong with a record and the records inside it, with the run that each is about. A run that
-/// was killed at once has no summary; its record is whole all the same.
-pub(crate) fn damage(folder: &RunFolder) -> Result<Vec<(String, Finding)>> {
-    let mut found = Vec::new();
-    for run in std::iter::once(folder.clone()).chain(inner_runs(folder)) {
-        let id = run.id().to_string();
-        let audited = audit(&run).map_err(|error| refused(&error))?;
-        let damage = audited.findings.into_iter().filter(|finding| finding.code != "no-summary");
-        found.extend(damage.map(|finding| (id.clone(), finding)));
-    }
-    Ok(found)
 }
 
 /// A finding, for people.

@@ -1,15 +1,12 @@
 //! `metier catalog`: the list of skills that a model is shown, and why it looks the way it does.
 //!
-//! The list is `metier-registry`'s; what two formats show besides metadata is read through
-//! `metier-tools`.
+//! Making the list is the runtime's; this file prints it.
 
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use metier_policy::Invoker;
-use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Format, Placed, Shown};
-use metier_registry::roots::repository_top;
-use metier_tools::SkillShelf;
+use metier::registry::catalog::{Catalog, Format, Placed, Shown};
+use metier::{CatalogBudget, CatalogOptions};
 use serde_json::json;
 
 use crate::context::{Context, FindArgs};
@@ -103,25 +100,21 @@ struct Listed {
 }
 
 pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
-    let settings = &context.settings.catalog;
-    let budget = args.budget.map_or(Some(settings.budget_tokens), |budget| budget.0);
-    // `paths` of skills are relative to the project: where one works, and the repository's top.
-    let mut bases = vec![context.working_dir.clone()];
-    let home = context.user.as_ref().map(|user| user.home.as_path());
-    bases.extend(repository_top(&context.working_dir, home));
-    let wanted = CatalogRequest {
-        format: args.format.map_or(settings.format, Format::from),
+    let metier = context.finding(&args.find);
+    let budget = match args.budget {
+        None => CatalogBudget::Configured,
+        Some(Budget(None)) => CatalogBudget::Unlimited,
+        Some(Budget(Some(tokens))) => CatalogBudget::Tokens(tokens),
+    };
+    let options = CatalogOptions {
+        format: args.format.map(Format::from),
+        request: args.request.clone(),
         budget,
-        request: args.request.as_deref(),
-        files: &args.files,
-        bases: &bases,
+        files: args.files.clone(),
         turn: args.turn,
     };
-    let guard = context.guard(&args.find, &scan)?;
-    let gate = guard.load_gate(&scan.index, Invoker::Model);
-    let cataloger = Cataloger::new(&scan.index, &|entry| gate.denied(entry));
-    let catalog = cataloger.catalog(&wanted, &SkillShelf::new(&scan.index));
+    let catalog = metier.catalog(&options)?;
+    let budget = metier.catalog_budget(budget);
     Ok(Box::new(Listed { catalog, budget, explain: args.explain }))
 }
 

@@ -6,11 +6,11 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use metier_agent::Status;
+use metier::agent::Status;
 
-use crate::agent::shop::tell_turns;
+use crate::agent::console::Console;
 use crate::agent::typed::Line;
-use crate::commands::run::{HowArgs, Session, Wanted, end};
+use crate::commands::run::{HowArgs, Resuming, end};
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, remark, tell};
@@ -33,66 +33,54 @@ pub(crate) struct ChatArgs {
     find: FindArgs,
 }
 
-/// Characters of an answer that later requests are told.
-const TOLD_CHARS: usize = 2000;
-/// Exchanges that later requests are told.
-const TOLD: usize = 8;
-
 pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let session = Session::new(context, &args.how, &args.find, json)?;
-    tell_turns(context, args.how.max_turns);
-    let mut said: Vec<(String, String)> = Vec::new();
-    let mut skills = args.how.skills.clone();
+    let console = args.how.console(context, json);
+    let mut chat = args.how.session(&context.finding(&args.find), &console).chat();
+    let resuming = Resuming { find: &args.find, rules: &args.how.rules };
     let mut exit = Exit::Done;
     let is_terminal = io::stdin().is_terminal();
     if is_terminal && !json {
         remark(&paint(DIM, "an empty line ends the session"));
     }
-    while let Some(request) = next(&session, is_terminal, json)? {
-        let earlier = earlier(&said);
-        let wanted = Wanted { request: &request, earlier: &earlier, skills: &skills };
-        let (folder, state) = match session.run(&wanted) {
-            Ok(ran) => ran,
-            // Flags that cannot be are no matter of one request.
-            Err(error) if error.exit == Exit::Usage => return Err(error),
+    while let Some(request) = next(&console, is_terminal, json)? {
+        chat.cancel_with(console.interrupt.token());
+        let run = match chat.send(&request) {
+            Ok(run) => run,
             Err(error) => {
+                let error = CommandError::from(error);
+                // Wrong flags are not a matter of one request.
+                if error.exit == Exit::Usage {
+                    return Err(error);
+                }
                 exit = error.exit;
                 tell(&error, json).map_err(|error| not_written(&error))?;
-                // It may be a skill of before that is gone; it must not end every later request.
-                skills.clone_from(&args.how.skills);
                 continue;
             }
         };
-        let ended = end(context, &folder, &state, &session, json);
+        let ended = end(context, &run, &console, &resuming, json);
         exit = ended.exit();
         if !json {
             ended.human(&mut io::stdout().lock()).map_err(|error| not_written(&error))?;
         }
-        let answer = state.finished().and_then(|end| end.answer.as_deref()).unwrap_or_default();
-        said.push((request, answer.chars().take(TOLD_CHARS).collect()));
-        // The offline model follows what is loaded and chooses only where nothing is.
-        if state.setup().model.provider != "router" {
-            skills = state.loaded();
-        }
-        if state.finished().is_some_and(|end| end.status == Status::Cancelled) {
-            session.interrupt.renew();
+        if run.status() == Status::Cancelled {
+            console.interrupt.renew();
         }
     }
-    // Ctrl-C where nothing is worked on ends the session.
-    if session.interrupt.token().is_cancelled() {
+    // Ctrl-C while nothing is worked on ends the session.
+    if console.interrupt.token().is_cancelled() {
         exit = Exit::Interrupted;
     }
     Ok(Box::new(Over { exit }))
 }
 
 /// The next request. An empty line ends the session of a person; in a pipe it says nothing.
-fn next(session: &Session<'_>, is_terminal: bool, json: bool) -> Result<Option<String>> {
+fn next(console: &Console, is_terminal: bool, json: bool) -> Result<Option<String>> {
     loop {
         if is_terminal && !json {
             let mut out = anstream::stderr();
             let _ = write!(out, "{} ", paint(BOLD, ">")).and_then(|()| out.flush());
         }
-        let line = session.typed.line(&session.interrupt.token()).map_err(|error| {
+        let line = console.typed.line(&console.interrupt.token()).map_err(|error| {
             CommandError::failed("request-unreadable", format!("standard input: {error}"))
         })?;
         match line {
@@ -105,20 +93,6 @@ fn next(session: &Session<'_>, is_terminal: bool, json: bool) -> Result<Option<S
 
 fn not_written(error: &io::Error) -> CommandError {
     CommandError::failed("output", format!("the answer cannot be written: {error}"))
-}
-
-/// What was said before, for the model.
-fn earlier(said: &[(String, String)]) -> String {
-    if said.is_empty() {
-        return String::new();
-    }
-    let start = said.len().saturating_sub(TOLD);
-    let mut text = "# Earlier in this session\n".to_owned();
-    for (request, answer) in &said[start..] {
-        text.push_str(&format!("\nThe user asked: {request}\n"));
-        text.push_str(&metier_loader::fenced("Answer", answer));
-    }
-    text
 }
 
 /// The session is over; everything has been printed.

@@ -9,14 +9,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use metier_fs::{ReadError, write_atomic};
-use metier_skill::{
+use metier::fs::{ReadError, write_atomic};
+use metier::skill::{
     Code, Diagnostic, DiagnosticAt, ParseOptions, Profile, Severity, TextEdit, apply_edits,
 };
 use serde::Serialize;
 
 use crate::commands::content::{Files, SkillMd, judge};
-use crate::context::{Context, FindArgs};
+use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::{Output, write_json};
 use crate::render::diagnostic::draw;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> Result<Box<dyn Output>
     let profile = if args.spec {
         Profile::Spec
     } else {
-        args.profile.unwrap_or_else(|| context.profile(&FindArgs::default()))
+        args.profile.unwrap_or_else(|| context.metier.profile())
     };
     let mut checked = Checked {
         skills: Vec::new(),
@@ -140,10 +140,10 @@ impl Checked {
             return;
         }
         let directory = target.directory();
-        let real = metier_fs::canonical(directory).unwrap_or_else(|_| directory.to_owned());
+        let real = metier::fs::canonical(directory).unwrap_or_else(|_| directory.to_owned());
         let options = ParseOptions {
             profile,
-            limits: context.settings.limits,
+            limits: context.metier.limits(),
             directory: name_of(directory).or_else(|| name_of(&real)),
         };
         // Where the folder cannot be listed, nothing is said about its files.
@@ -202,7 +202,7 @@ impl Checked {
 
 /// Writes a mended file where it really is; a link is left alone, because it may lead anywhere.
 fn write_mended(path: &Path, mended: &[u8]) -> std::result::Result<(), String> {
-    if metier_fs::is_link(path) {
+    if metier::fs::is_link(path) {
         return Err("the file is a link and was not mended".to_owned());
     }
     write_atomic(path, mended).map_err(|error| format!("the file cannot be written: {error}"))
@@ -229,7 +229,7 @@ fn name_of(path: &Path) -> Option<&str> {
 }
 
 fn shown(path: &Path, context: &Context) -> String {
-    let relative = path.strip_prefix(&context.working_dir).unwrap_or(path);
+    let relative = path.strip_prefix(context.metier.working_dir()).unwrap_or(path);
     relative.to_string_lossy().into_owned()
 }
 

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier_config::{Explained, json_schema};
+use metier::config::{Explained, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -70,14 +70,14 @@ pub(crate) fn schema() -> Box<dyn Output> {
 }
 
 pub(crate) fn run(context: &Context) -> Box<dyn Output> {
-    let files = context.config_files.iter().map(|file| FileRow {
+    let files = context.metier.config_files().iter().map(|file| FileRow {
         scope: file.scope.as_str(),
         path: file.path.to_string_lossy().into_owned(),
         exists: file.exists,
     });
     Box::new(Configuration {
         files: files.collect(),
-        settings: context.settings.explain().to_vec(),
+        settings: context.metier.settings().explain().to_vec(),
     })
 }
 

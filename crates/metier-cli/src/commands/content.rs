@@ -5,20 +5,18 @@
 
 use std::path::{Path, PathBuf};
 
-use metier_fs::{PiecewiseFile, ReadError, TreeFile, TreeLimits, list_files, read_bounded};
-use metier_loader::{BodyLimits, SkillFiles};
-use metier_registry::{Entry, Scan};
-use metier_skill::nearest;
-use metier_skill::{
+use metier::fs::{PiecewiseFile, ReadError, TreeFile, TreeLimits, list_files, read_bounded};
+use metier::loader::BodyLimits;
+use metier::registry::Entry;
+use metier::skill::{
     Code, Diagnostic, FileNames, ParseOptions, Profile, Severity, Source, check, check_references,
     estimate_tokens,
 };
-use metier_tools::shelf::{compiled_in, open_files};
+use metier::tools::shelf::compiled_in;
 use serde::Serialize;
 
 use crate::commands::list::path_text;
 use crate::error::{CommandError, Result};
-use crate::render::safe;
 
 /// The most of a `SKILL.md` that is read to be judged.
 const LARGEST: usize = 16 << 20;
@@ -55,30 +53,6 @@ impl SkillMd {
     pub(crate) fn is_whole(&self) -> bool {
         self.size == self.bytes.len() as u64
     }
-}
-
-/// The skill that `name` means, or an error that says what to do.
-pub(crate) fn find<'s>(name: &str, scan: &'s Scan) -> Result<&'s Entry> {
-    scan.index.find(name).ok_or_else(|| not_found(name, scan))
-}
-
-/// The same skill, or an error where it is switched off.
-pub(crate) fn enabled(entry: &Entry) -> Result<&Entry> {
-    if entry.enabled {
-        return Ok(entry);
-    }
-    let message = format!("{} is switched off", entry.id());
-    Err(CommandError::failed("skill-disabled", safe(&message).into_owned())
-        .help(format!("`metier enable {}` switches it on", safe(&entry.id().to_string()))))
-}
-
-/// The files of a skill as the loader reads them.
-pub(crate) fn files_of(entry: &Entry) -> Result<Box<dyn SkillFiles>> {
-    open_files(entry).map_err(|error| {
-        let message = format!("{} cannot be opened", path_text(&entry.path));
-        CommandError::failed(error.code(), message)
-            .help("it was there a moment ago; run the command again")
-    })
 }
 
 #[derive(Serialize)]
@@ -193,7 +167,7 @@ pub(crate) fn listed_tokens(entry: &Entry) -> usize {
 pub(crate) fn skill_file(directory: &Path) -> PathBuf {
     let upper = directory.join("SKILL.md");
     let lower = directory.join("skill.md");
-    if !metier_fs::exists(&upper) && metier_fs::exists(&lower) { lower } else { upper }
+    if !metier::fs::exists(&upper) && metier::fs::exists(&lower) { lower } else { upper }
 }
 
 fn row(file: TreeFile) -> FileRow {
@@ -228,34 +202,6 @@ fn kind(file: &TreeFile) -> FileKind {
         }
         _ => FileKind::Other,
     }
-}
-
-fn not_found(name: &str, scan: &Scan) -> CommandError {
-    let shown = safe(name).into_owned();
-    let bare =
-        name.parse::<metier_skill::SkillId>().map_or(name.to_owned(), |id| id.name.to_string());
-    let ignored = scan
-        .report
-        .ignored
-        .iter()
-        .find(|line| line.path.file_name().is_some_and(|dir| dir == bare.as_str()));
-    if let Some(line) = ignored {
-        let place = line.line.map_or_else(String::new, |number| format!(":{number}"));
-        let message = format!(
-            "`{shown}` is not listed: {} [{}] {}{place}",
-            safe(&line.message),
-            line.code,
-            path_text(&line.path)
-        );
-        return CommandError::failed("skill-ignored", message)
-            .help(format!("{} `metier check` shows the line.", line.code.info().mend));
-    }
-    let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
-    let help = match nearest(name, names) {
-        Some(near) => format!("did you mean `{}`?", safe(near)),
-        None => "`metier list --all` shows every skill, and why others were left out".to_owned(),
-    };
-    CommandError::failed("skill-not-found", format!("there is no skill `{shown}` here")).help(help)
 }
 
 /// Everything worth saying about the file at `path`: its name, its content, and what its body says

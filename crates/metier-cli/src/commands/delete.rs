@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
-use metier_registry::manage::{Backup, Deletion};
-use metier_registry::{Entry, Scan};
-use metier_skill::{SkillId, Source};
+use metier::find;
+use metier::registry::manage::{Backup, Deletion};
+use metier::registry::{Entry, Scan};
+use metier::skill::{SkillId, Source};
 use serde::Serialize;
 
-use crate::commands::content::find;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
@@ -21,7 +21,6 @@ use crate::output::{Output, remark, write_json};
 use crate::prompt;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::render::{bytes, count, safe};
-use crate::targets::refused;
 
 /// How many files of a skill are named before it is deleted.
 const NAMED_FILES: usize = 10;
@@ -62,19 +61,20 @@ struct Deleted {
 }
 
 pub(crate) fn run(args: &DeleteArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
+    let metier = context.finding(&args.find);
+    let scan = metier.skills();
     let entry = find(&args.name, &scan)?;
     let path = users_path(&args.name, entry, &scan)?;
     let id = SkillId { source: Source::User, name: entry.name().clone() };
-    let root = context.users_root(path, &args.find);
-    let deletion = Deletion::of(id, path, &root).map_err(|error| refused(&error))?;
+    let root = metier.user_root_of(path);
+    let deletion = Deletion::of(id, path, &root).map_err(metier::Error::from)?;
     let real_path = deletion.real_path().map(|real| real.to_string_lossy().into_owned());
     if !args.yes {
         approve(deletion.preview(), real_path.as_deref(), json)?;
     }
-    let backups = context.backups()?;
+    let backups = metier.backups()?;
     let kept = backups.keep(deletion, SystemTime::now());
-    let (backup, left) = kept.map_err(|error| refused(&error))?;
+    let (backup, left) = kept.map_err(metier::Error::from)?;
     let places = std::iter::once(&entry.path).chain(entry.copies.iter().map(|copy| &copy.path));
     let others = places.filter(|other| other.as_path() != path);
     let text = |path: PathBuf| path.to_string_lossy().into_owned();

@@ -9,7 +9,7 @@ use crate::commands::switch::{self, Wanted};
 use crate::context::FindArgs;
 use crate::error::Result;
 use crate::output::Output;
-use crate::targets::ScopeArgs;
+use crate::scope::ScopeArgs;
 
 /// Switch a skill off: it is still listed, but never found, shown to a model or loaded by one.
 ///

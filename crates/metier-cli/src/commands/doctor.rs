@@ -10,14 +10,15 @@ mod page;
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_registry::{RootReport, parallel};
-use metier_sandbox::{Probe, Tier};
-use metier_skill::Severity;
+use metier::Metier;
+use metier::registry::{RootReport, parallel};
+use metier::sandbox::{Probe, Tier};
+use metier::skill::Severity;
 use serde::Serialize;
 
 use self::examine::{Examined, SkillRow, Tokens};
 use self::findings::Finding;
-use crate::context::{Context, FindArgs, own_binary};
+use crate::context::{Context, FindArgs};
 use crate::error::Exit;
 use crate::output::{Output, write_json};
 use crate::progress::Progress;
@@ -82,15 +83,11 @@ struct Sandbox {
 }
 
 impl Sandbox {
-    fn of(context: &Context) -> Self {
-        let least = context.settings.execution.min_tier;
-        let probe = own_binary().map_err(|error| error.message).and_then(|helper| {
-            let user = context.user_folders().map_err(|error| error.message)?;
-            Probe::run(&helper, &user.state.join("exec")).map_err(|error| error.to_string())
-        });
-        match probe {
+    fn of(metier: &Metier) -> Self {
+        let least = metier.min_tier();
+        match metier.probe_sandbox() {
             Ok(probe) => Self { least, probe: Some(probe), fault: None },
-            Err(fault) => Self { least, probe: None, fault: Some(fault) },
+            Err(error) => Self { least, probe: None, fault: Some(error.message) },
         }
     }
 }
@@ -116,7 +113,8 @@ struct Totals {
 }
 
 pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
-    let scan = context.scan(&args.find);
+    let metier = context.finding(&args.find);
+    let scan = metier.skills();
     let index = &scan.index;
     // The shadowed ones too: they can be reached, and so can be broken.
     let entries: Vec<_> = index.entries().iter().chain(index.shadowed()).collect();
@@ -126,7 +124,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
         16,
         || (),
         |(), entry| {
-            let examined = examine::examine(entry, context);
+            let examined = examine::examine(entry, &metier);
             progress.step();
             examined
         },
@@ -143,9 +141,9 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
     skills.sort_by(|a, b| b.tokens.sum().cmp(&a.tokens.sum()).then_with(|| a.id.cmp(&b.id)));
     // Stable: inside a severity and a code the order of the scan stays.
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
-    let report = scan.report;
+    let report = &scan.report;
     let known = |path| report.roots.iter().any(|root| &root.path == path);
-    let absent = context.roots(&args.find).iter().filter(|root| !known(&root.path)).count();
+    let absent = metier.roots().iter().filter(|root| !known(&root.path)).count();
     let number = |severity| findings.iter().filter(|it| it.severity == severity).count();
     let totals = Totals {
         found: report.found,
@@ -165,11 +163,11 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
         notes: number(Severity::Note),
     };
     Box::new(Doctor {
-        roots: report.roots,
+        roots: report.roots.clone(),
         skills,
         findings,
         totals,
-        sandbox: Sandbox::of(context),
+        sandbox: Sandbox::of(&metier),
         all: args.all,
         deny_warnings: args.deny_warnings,
         absent,

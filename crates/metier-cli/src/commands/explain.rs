@@ -5,25 +5,16 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_policy::{
-    Decision, Effect, Invoker, Permission, Request, Situation, Subject, Verdict, subject_of,
-};
-use metier_registry::{Entry, Scan};
-use metier_skill::nearest;
-use metier_skill::{Digest, RelPath};
-use metier_tools::ScriptLeave;
-use metier_tools::ground::{absolute, acting_skill, loaded_skill, real_path};
-use serde::Serialize;
+use metier::Explanation;
+use metier::policy::{Decision, Effect, Verdict};
 
-use crate::commands::content::find;
 use crate::context::{Context, FindArgs};
-use crate::error::{CommandError, Result};
-use crate::guard::{Guard, unusable};
+use crate::error::Result;
 use crate::output::{Output, remark, write_json};
 use crate::render::safe;
 use crate::render::style::{CYAN, DIM, GREEN, RED, YELLOW, paint};
 
-/// Tell what would be decided about a request, and which rules decide it.
+/// Explain what would be decided about a request, and which rules decide it.
 ///
 /// TOOL is `load_skill`, `read_file`, `list_dir`, `grep`, `run_script`, `run_command`, `write_file`,
 /// `delete_file`, `network_request`, `script_network`, or the tool of another program. ARG is what it is used on: a
@@ -48,138 +39,34 @@ pub(crate) struct ExplainArgs {
     find: FindArgs,
 }
 
-#[derive(Serialize)]
-struct Explanation {
-    #[serde(flatten)]
-    decision: Decision,
-    /// The decision about the network of a script, where it is not closed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    network: Option<Decision>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'static str>,
-    /// The digest of the request as a model makes it.
-    digest: Digest,
-    request: Request,
-    #[serde(skip)]
-    meant: Option<String>,
-}
+struct Explained(Explanation);
 
 pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
-    let guard = context.guard(&args.find, &scan)?;
-    let permission = Permission::named(&args.tool).map_err(|error| unusable(&error))?;
-    let named = args.skill.as_deref().map(|name| find(name, &scan)).transpose()?;
-    let (subject, entry) = subject(args, &permission, named, context, &scan, &guard)?;
-    let mut request = Request::new(permission, Vec::from_iter(subject)).by(Invoker::Model);
-    let mut loaded = Vec::new();
-    if let Some(entry) = entry {
-        let skill = acting_skill(entry, &guard.trusted).map_err(|error| {
-            let message = format!("the content of {} cannot be told: {error}", entry.id());
-            CommandError::failed("no-digest", safe(&message).into_owned())
-                .help("a skill whose content is not known can be neither trusted nor approved")
-        })?;
-        request = request.acting_for(skill);
-        loaded.push(loaded_skill(entry, &guard.policy, &guard.trusted));
-    }
-    let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
-    let leave = ScriptLeave::explain(&guard.policy, request, &situation);
-    let (request, mut decision) = (leave.request().clone(), leave.decision().clone());
-    let network = leave.network_decision().filter(|_| decision.effect > Effect::Deny).cloned();
-    if let Some(network) = network.as_ref().filter(|it| it.effect < decision.effect) {
-        // One question is asked about both.
-        (decision.effect, decision.reason) = (network.effect, network.reason.clone());
-        decision.lifted = None;
-    }
-    let meant = match &request.permission {
-        Permission::Other(_) => {
-            let ours: Vec<Permission> = Permission::ours().collect();
-            nearest(&args.tool, ours.iter().map(Permission::as_str)).map(str::to_owned)
-        }
-        _ => None,
-    };
-    let (help, digest) = (decision.help(), leave.digest());
-    Ok(Box::new(Explanation { decision, network, help, digest, request, meant }))
+    let metier = context.finding(&args.find);
+    Ok(Box::new(Explained(metier.explain(&args.tool, &args.args, args.skill.as_deref())?)))
 }
 
-/// What the request is about, and the skill that it is for.
-fn subject<'s>(
-    args: &ExplainArgs,
-    permission: &Permission,
-    named: Option<&'s Entry>,
-    context: &Context,
-    scan: &'s Scan,
-    guard: &Guard,
-) -> Result<(Option<Subject>, Option<&'s Entry>)> {
-    let subject = match permission {
-        Permission::LoadSkill => {
-            let entry = match (args.args.first(), named) {
-                (Some(name), _) => find(name, scan)?,
-                (None, Some(entry)) => entry,
-                (None, None) => return Err(missing("name the skill to load")),
-            };
-            return Ok((Some(Subject::Skill(entry.id())), Some(entry)));
-        }
-        Permission::RunScript | Permission::ScriptNetwork => {
-            let Some(entry) = named else {
-                return Err(missing("name the skill with --skill, and the script's path in it"));
-            };
-            let Some((script, rest)) = args.args.split_first() else {
-                return Err(missing("name the script by its path in the skill"));
-            };
-            let path = RelPath::new(script).map_err(|fault| {
-                CommandError::usage(format!("`{}` is no path in a skill: {fault}", safe(script)))
-            })?;
-            Subject::script(entry.id(), path, rest.to_vec())
-        }
-        Permission::ReadFile
-        | Permission::ListDir
-        | Permission::Grep
-        | Permission::WriteFile
-        | Permission::DeleteFile => {
-            let [path] = args.args.as_slice() else {
-                return Err(missing("name one file or directory"));
-            };
-            absolute(&real_path(&typed_path(path, context))).map(Subject::Path)
-        }
-        _ if args.args.is_empty() => return Ok((None, named)),
-        _ => subject_of(permission, &args.args, guard.policy.places()),
-    };
-    Ok((Some(subject.map_err(|error| unusable(&error))?), named))
-}
-
-/// A path as it was typed: `~/` may come from a quoted argument.
-fn typed_path(path: &str, context: &Context) -> std::path::PathBuf {
-    match (path.strip_prefix("~/"), &context.user) {
-        (Some(rest), Some(user)) => user.home.join(rest),
-        _ => context.working_dir.join(path),
-    }
-}
-
-fn missing(help: &str) -> CommandError {
-    CommandError::usage("it is not said what the request is about").help(help)
-}
-
-impl Output for Explanation {
+impl Output for Explained {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(self, out)
+        write_json(&self.0, out)
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{}  {}", painted(self.decision.effect), safe(&self.decision.reason))?;
-        verdicts(&self.decision, out)?;
-        if let Some(network) = &self.network {
+        writeln!(out, "{}  {}", painted(self.0.decision.effect), safe(&self.0.decision.reason))?;
+        verdicts(&self.0.decision, out)?;
+        if let Some(network) = &self.0.network {
             writeln!(out, "with the network open: {}", painted(network.effect))?;
             verdicts(network, out)?;
         }
         out.flush()?;
-        if let Some(meant) = &self.meant {
-            let tool = safe(self.decision.permission.as_str());
+        if let Some(meant) = &self.0.did_you_mean {
+            let tool = safe(self.0.decision.permission.as_str());
             remark(&format!(
-                "{}: `{tool}` is no tool of Metier; did you mean `{meant}`?",
+                "{}: unknown tool `{tool}`; did you mean `{meant}`?",
                 paint(YELLOW, "warning")
             ));
         }
-        if let Some(help) = self.help {
+        if let Some(help) = self.0.help {
             remark(&format!("{}: {help}", paint(CYAN, "help")));
         }
         Ok(())

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use metier_agent::export::{Content, atif, otel};
+use metier::agent::export::{Content, atif, otel};
+use metier::{RunRecord, damage};
 use serde_json::Value;
 
-use crate::commands::audit::damage;
-use crate::commands::show::{read::read, write_file};
+use crate::commands::show::write_file;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, write_json};
@@ -53,14 +53,14 @@ struct Format {
 struct Exported(Value);
 
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let folder = context.find_run(&args.run)?;
+    let folder = context.metier.find_run(&args.run)?;
     if let Some((run_id, finding)) = damage(&folder)?.first() {
         let message =
             format!("the record of {run_id} is not what was written: {}", finding.message);
         let help = format!("`metier audit verify {}` says what is wrong", folder.id());
         return Err(CommandError::failed("record-broken", message).help(help));
     }
-    let record = read(&folder)?;
+    let record = RunRecord::read(&folder)?;
     let content = if args.content { Content::Included } else { Content::LeftOut };
     let exported =
         if args.format.atif { atif(&record.recorded) } else { otel(&record.recorded, content) };

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use clap::Args;
 use serde::Serialize;
 
-use crate::commands::content::{self, FileRow, find};
+use crate::commands::content::{self, FileRow};
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
 use crate::output::{Output, remark, write_json};
@@ -37,9 +37,8 @@ struct Files {
 }
 
 pub(crate) fn run(args: &FilesArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
-    let entry = find(&args.name, &scan)?;
-    let list = content::Files::list(entry)?;
+    let entry = context.finding(&args.find).skill(&args.name)?;
+    let list = content::Files::list(&entry)?;
     Ok(Box::new(Files {
         skill: entry.id().to_string(),
         path: entry.path.to_string_lossy().into_owned(),

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use metier_skill::{Code, Profile};
+use metier::skill::{Code, Profile};
 
 use crate::args;
 use crate::output::{Output, write_json};

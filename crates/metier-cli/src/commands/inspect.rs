@@ -5,14 +5,13 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_registry::{Conflict, Entry};
-use metier_skill::{Diagnostic, ParseOptions, estimate_tokens, parse};
+use metier::find;
+use metier::registry::{Conflict, Entry};
+use metier::skill::{Diagnostic, ParseOptions, estimate_tokens, parse};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::commands::content::{
-    Content, FileKind, FileRow, find, judge, listed_tokens, skill_file,
-};
+use crate::commands::content::{Content, FileKind, FileRow, judge, listed_tokens, skill_file};
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
@@ -64,12 +63,13 @@ struct Tokens {
 }
 
 pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
+    let metier = context.finding(&args.find);
+    let scan = metier.skills();
     let entry = find(&args.name, &scan)?;
     let content = Content::read(entry)?;
     let options = ParseOptions {
-        profile: context.profile(&args.find),
-        limits: context.settings.limits,
+        profile: metier.profile(),
+        limits: metier.limits(),
         directory: entry
             .path
             .file_name()

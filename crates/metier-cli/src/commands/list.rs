@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use metier_registry::watch::{WatchEvent, watch};
-use metier_registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan, parallel};
-use metier_skill::{Code, Source};
+use metier::registry::watch::{WatchEvent, watch};
+use metier::registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan, parallel};
+use metier::skill::{Code, Source};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
@@ -48,7 +48,7 @@ pub(crate) struct ListArgs {
 }
 
 struct Listing {
-    scan: Scan,
+    scan: Arc<Scan>,
     all: bool,
     source: Option<Source>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Out
     if args.watch {
         return follow(args, context, json);
     }
-    let scan = context.scan(&args.find);
+    let scan = context.finding(&args.find).skills();
     Box::new(Listing { scan, all: args.all, source: args.source })
 }
 
@@ -253,7 +253,7 @@ fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> 
 
 /// Prints changes until it is interrupted or nobody reads any more.
 fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
-    let registry = context.registry(&args.find);
+    let registry = context.finding(&args.find).registry();
     let chosen = |entry: &&Arc<Entry>| args.source.is_none_or(|source| entry.source == source);
     let count_now = registry.snapshot().index.entries().iter().filter(chosen).count();
     watch(&registry, &mut |event| {

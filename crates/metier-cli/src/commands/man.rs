@@ -57,7 +57,7 @@ fn write_all(command: &clap::Command, dir: &Path) -> Result<Box<dyn Output>> {
     let mut written = Vec::new();
     for (name, command) in pages {
         let file = dir.join(format!("{name}.1"));
-        metier_fs::write_atomic(&file, &page(command, &name)?).map_err(|error| {
+        metier::fs::write_atomic(&file, &page(command, &name)?).map_err(|error| {
             CommandError::failed("not-written", format!("cannot write {}: {error}", file.display()))
         })?;
         written.push(file.to_string_lossy().into_owned());

@@ -4,10 +4,9 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier_model::{ModelInfo, OutputMode, Probe, probe};
+use metier::model::{ModelInfo, OutputMode, Probe, probe};
 use serde_json::json;
 
-use crate::agent::model::model;
 use crate::agent::signal::Interrupt;
 use crate::context::Context;
 use crate::error::{Exit, Result};
@@ -45,7 +44,12 @@ struct Tested {
 
 pub(crate) fn run(args: &ModelsArgs, context: &Context) -> Result<Box<dyn Output>> {
     let ModelsCommand::Test { model: wanted } = &args.command;
-    let model = model(context, wanted.as_deref())?;
+    let model = context.metier.model(wanted.as_deref())?;
+    if wanted.is_none()
+        && let Some(chosen) = context.metier.provider_chosen_by_project()
+    {
+        remark(&safe(&chosen));
+    }
     let interrupt = Interrupt::listen();
     let probe = probe(&*model, &interrupt.token());
     Ok(Box::new(Tested { info: model.info(), probe }))

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use metier_registry::manage::{Created, Draft, Script, create, judge_name};
-use metier_registry::{Entry, Scan};
-use metier_skill::{Diagnostic, Severity, Source};
+use metier::registry::manage::{Created, Draft, Script, create, judge_name};
+use metier::registry::{Entry, Scan};
+use metier::skill::{Diagnostic, Severity, Source};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -18,7 +18,7 @@ use crate::output::{Output, remark, write_json};
 use crate::prompt;
 use crate::render::safe;
 use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
-use crate::targets::{ScopeArgs, refused};
+use crate::scope::ScopeArgs;
 
 /// Make a new skill: a folder with a SKILL.md that has the recommended sections.
 ///
@@ -80,10 +80,10 @@ impl Rival {
 
 pub(crate) fn run(args: &NewArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     // Before anybody is asked for a description that would be thrown away.
-    judge_name(&args.name).map_err(|error| refused(&error))?;
+    judge_name(&args.name).map_err(metier::Error::from)?;
     let folder = match &args.root {
-        Some(root) => context.working_dir.join(root),
-        None => context.skills_target(args.scope.chosen())?,
+        Some(root) => context.metier.working_dir().join(root),
+        None => context.metier.skills_target(args.scope.chosen())?,
     };
     let description = description(args, json)?;
     let draft = Draft {
@@ -93,9 +93,8 @@ pub(crate) fn run(args: &NewArgs, context: &Context, json: bool) -> Result<Box<d
         license: args.license.as_deref(),
         script: if args.with_script { Script::Example } else { Script::None },
     };
-    let created =
-        create(&folder, &draft, &context.settings.limits).map_err(|error| refused(&error))?;
-    let scan = context.scan(&FindArgs::default());
+    let created = create(&folder, &draft, &context.metier.limits()).map_err(metier::Error::from)?;
+    let scan = context.finding(&FindArgs::default()).skills();
     Ok(Box::new(New::tell(created, &args.name, &scan)))
 }
 
@@ -117,8 +116,8 @@ impl New {
     /// What a scan from here makes of the new skill.
     fn tell(created: Created, name: &str, scan: &Scan) -> Self {
         let Created { path, files, diagnostics, .. } = created;
-        let real = metier_fs::canonical(&path).unwrap_or_else(|_| path.clone());
-        let is_new = |other: &Path| metier_fs::canonical(other).is_ok_and(|other| other == real);
+        let real = metier::fs::canonical(&path).unwrap_or_else(|_| path.clone());
+        let is_new = |other: &Path| metier::fs::canonical(other).is_ok_and(|other| other == real);
         let index = &scan.index;
         let mut all = index.entries().iter().chain(index.shadowed());
         let entry: Option<&Entry> = all

@@ -12,10 +12,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use metier_skill::Source;
+use metier::skill::Source;
 use serde::Serialize;
 
-use crate::commands::content::{find, skill_file};
+use crate::commands::content::skill_file;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
@@ -73,8 +73,7 @@ struct Opened {
 }
 
 pub(crate) fn run(args: &OpenArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
-    let entry = find(&args.name, &scan)?;
+    let entry = context.finding(&args.find).skill(&args.name)?;
     if entry.source == Source::Builtin {
         let name = safe(entry.name().as_str()).into_owned();
         let message = format!("`{name}` is built into metier and has no folder");

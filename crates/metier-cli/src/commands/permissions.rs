@@ -5,16 +5,15 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier_policy::{Cover, Remembered, Scope, UnixTime};
+use metier::policy::{Cover, Remembered, Scope};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{CommandError, Result};
-use crate::guard::{not_kept, now, time_text};
+use crate::error::Result;
 use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, paint};
 use crate::render::table::Table;
-use crate::render::{count, safe};
+use crate::render::{count, safe, time_text};
 
 /// List the answers that are remembered ("always"), or forget one.
 ///
@@ -61,28 +60,14 @@ struct Forgotten {
 }
 
 pub(crate) fn run(args: &PermissionsArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let kept = context.kept()?;
     match &args.action {
         Some(Action::Forget { id }) => {
-            let found = kept.change_answers(|answers| answers.forget(id));
-            match found.map_err(|error| not_kept(&error))? {
-                Some(forgotten) => Ok(Box::new(Forgotten { forgotten })),
-                None => Err(CommandError::failed(
-                    "answer-not-found",
-                    format!("no answer `{}` is remembered", safe(id)),
-                )
-                .help("`metier permissions` lists the answers with their ids")),
-            }
+            Ok(Box::new(Forgotten { forgotten: context.metier.forget_answer(id)? }))
         }
         Some(Action::List) | None => {
-            let now: UnixTime = now();
-            let answers = kept.answers().map_err(|error| not_kept(&error))?;
-            let shown = answers.iter().map(|answer| {
-                let expires_at = answer.end(context.settings.execution.always);
-                let answer = Remembered { expires_at, ..answer.clone() };
-                Answer { holds: answer.holds_at(now), answer }
-            });
-            Ok(Box::new(Listed { answers: shown.collect() }))
+            let answers = context.metier.remembered_answers()?.into_iter();
+            let answers = answers.map(|(answer, holds)| Answer { answer, holds }).collect();
+            Ok(Box::new(Listed { answers }))
         }
     }
 }

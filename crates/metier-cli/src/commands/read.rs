@@ -5,17 +5,10 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use metier_loader::{
-    Lines, LoadError, Loaded, Next, Part, ResourceLimits, ResourceQuery, inject, invoke, load_body,
-    load_raw, load_resource,
-};
-use metier_policy::{Effect, Invoker};
-use metier_registry::{Entry, Scan};
-use metier_tools::shelf::file_names;
+use metier::loader::{Lines, Loaded, Next, Part, ResourceQuery};
 
-use crate::commands::content::{files_of, find};
 use crate::context::{Context, FindArgs};
-use crate::error::{CommandError, Exit, Result};
+use crate::error::Result;
 use crate::output::{Output, remark, write_json};
 use crate::render::style::{DIM, YELLOW, paint};
 use crate::render::{count, safe};
@@ -66,67 +59,28 @@ struct Text(Loaded);
 struct Raw(Vec<u8>);
 
 pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
-    let entry = find(&args.name, &scan)?;
-    if args.arguments.is_some() || args.block {
-        // What an agent would get, an agent must be allowed to get.
-        allowed(args, context, &scan, entry)?;
-    }
-    let files = files_of(entry)?;
-    let path = args.path.as_deref();
+    let metier = context.finding(&args.find);
+    let path = args.path.as_deref().unwrap_or("SKILL.md");
     if args.raw {
-        let path = path.unwrap_or("SKILL.md");
-        let bytes = load_raw(&*files, path, &ResourceLimits::default());
-        return Ok(Box::new(Raw(bytes.map_err(|error| refused(&error))?)));
+        return Ok(Box::new(Raw(metier.read_raw(&args.name, path)?)));
     }
     let asks_part = args.section.is_some() || args.lines.is_some() || args.skip_chars > 0;
-    let limits = context.settings.body_limits;
-    let loaded = match path {
-        None if args.arguments.is_some() => {
-            let arguments = args.arguments.as_deref().unwrap_or_default();
-            invoke(&*files, &entry.skill, arguments, &limits)
-        }
-        None if !asks_part => load_body(&*files, &limits),
-        path => {
+    let mut loaded = match (&args.arguments, &args.path) {
+        (Some(arguments), _) => metier.invoke(&args.name, arguments)?,
+        (None, None) if !asks_part => metier.load(&args.name)?,
+        _ => {
             let query = ResourceQuery {
                 section: args.section.as_deref(),
                 lines: args.lines,
                 skip_chars: args.skip_chars,
             };
-            load_resource(&*files, path.unwrap_or("SKILL.md"), &query, &ResourceLimits::default())
+            metier.read(&args.name, path, &query)?
         }
     };
-    let mut loaded = loaded.map_err(|error| refused(&error))?;
     if args.block {
-        let mut names = file_names(entry);
-        names.retain(|name| !name.eq_ignore_ascii_case(&loaded.report.path));
-        let path = entry.path.to_string_lossy();
-        loaded.text = inject(entry.name().as_str(), entry.source, &path, &loaded, &names);
+        loaded.text = metier.block(&args.name, &loaded)?;
     }
     Ok(Box::new(Text(loaded)))
-}
-
-/// A skill that no rule lets anybody load is not shown as it would be loaded. An open question is no
-/// reason: it is the user who looks.
-fn allowed(args: &ReadArgs, context: &Context, scan: &Scan, entry: &Entry) -> Result<()> {
-    let guard = context.guard(&args.find, scan)?;
-    let gate = guard.load_gate(&scan.index, Invoker::User);
-    let Some(decision) = gate.decision(entry).filter(|found| found.effect == Effect::Deny) else {
-        return Ok(());
-    };
-    let message = format!("the skill may not be loaded: {}", decision.sentences().join("; "));
-    let mut told = CommandError::failed("denied", safe(&message).into_owned())
-        .help("`metier explain load_skill NAME` names the rule and its file");
-    told.exit = Exit::Denied;
-    Err(told)
-}
-
-fn refused(error: &LoadError) -> CommandError {
-    let mut told = CommandError::failed(error.code(), error.to_string()).help(error.help());
-    if matches!(error, LoadError::NotInvocable(_)) {
-        told.exit = Exit::Denied;
-    }
-    told
 }
 
 impl Output for Text {

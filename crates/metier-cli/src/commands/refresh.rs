@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use metier_registry::{Change, ChangeKind, Report};
-use metier_skill::Digest;
+use metier::registry::{Change, ChangeKind, Report};
+use metier::skill::Digest;
 use serde::Serialize;
 
 use crate::commands::list::change_line;
@@ -45,15 +45,15 @@ struct Refreshed {
 type Remembered = BTreeMap<String, (String, String)>;
 
 pub(crate) fn run(args: &RefreshArgs, context: &Context) -> Result<Box<dyn Output>> {
-    if let Some(user) = context.user.as_ref().filter(|_| !args.find.no_cache) {
-        for name in metier_fs::read_dir_names(&user.cache).unwrap_or_default() {
+    if let Some(user) = context.metier.user_folders().filter(|_| !args.find.no_cache) {
+        for name in metier::fs::read_dir_names(&user.cache).unwrap_or_default() {
             if name.starts_with("heads-") {
                 // What cannot be removed is checked against the disk like any cache.
-                let _ = metier_fs::remove_file(&user.cache.join(name));
+                let _ = metier::fs::remove_file(&user.cache.join(name));
             }
         }
     }
-    let scan = context.scan(&args.find);
+    let scan = context.finding(&args.find).skills();
     let now: Remembered = scan
         .index
         .entries()
@@ -66,27 +66,28 @@ pub(crate) fn run(args: &RefreshArgs, context: &Context) -> Result<Box<dyn Outpu
     let (before, first) = remember(context, &args.find, &now)?;
     let changes = if first { Vec::new() } else { difference(&before, &now) };
     let skills = scan.index.entries().len();
-    Ok(Box::new(Refreshed { changes, first, report: scan.report, skills }))
+    Ok(Box::new(Refreshed { changes, first, report: scan.report.clone(), skills }))
 }
 
 /// The file that remembers the last refresh of this directory.
 fn memory(context: &Context, find: &FindArgs) -> Option<PathBuf> {
     // Other roots are another question, with an answer of its own to compare with.
-    let places = std::iter::once(&context.working_dir).chain(&find.roots);
+    let places = std::iter::once(context.metier.working_dir())
+        .chain(find.roots.iter().map(PathBuf::as_path));
     let key = Digest::of_parts(places.map(|path| path.as_os_str().as_encoded_bytes())).to_string();
-    Some(context.user.as_ref()?.state.join(format!("refresh-{}.json", &key[7..23])))
+    Some(context.metier.user_folders()?.state.join(format!("refresh-{}.json", &key[7..23])))
 }
 
 fn remember(context: &Context, find: &FindArgs, now: &Remembered) -> Result<(Remembered, bool)> {
     let Some(file) = memory(context, find) else {
         return Ok((Remembered::new(), true));
     };
-    let before: Option<Remembered> = metier_fs::read_bounded(&file, 1 << 30)
+    let before: Option<Remembered> = metier::fs::read_bounded(&file, 1 << 30)
         .ok()
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let bytes = serde_json::to_vec(now)
         .map_err(|error| CommandError::failed("internal", error.to_string()))?;
-    metier_fs::write_atomic(&file, &bytes).map_err(|error| {
+    metier::fs::write_atomic(&file, &bytes).map_err(|error| {
         let message = format!("what was found cannot be remembered in {}: {error}", file.display());
         CommandError::failed("state-unwritable", message)
             .help("check the permissions of the folder, or set METIER_HOME to another")

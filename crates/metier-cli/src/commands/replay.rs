@@ -7,13 +7,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use clap::Args;
-use metier_agent::export::Recorded;
-use metier_agent::{Difference, Event, fold};
+use metier::agent::export::Recorded;
+use metier::agent::{Difference, Event, fold};
+use metier::{RunRecord, damage};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::commands::audit::{damage, finding_line};
-use crate::commands::show::read::read;
+use crate::commands::audit::finding_line;
 use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::{Output, remark, write_json};
@@ -66,7 +66,7 @@ struct Found {
 }
 
 pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let folder = context.find_run(&args.run)?;
+    let folder = context.metier.find_run(&args.run)?;
     let mut replayed = Replayed {
         run_id: folder.id().to_string(),
         events: 0,
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<Box<dyn Output
         replayed.findings.push(value);
     }
     if replayed.findings.is_empty() {
-        replay(&read(&folder)?.recorded, &mut replayed);
+        replay(&RunRecord::read(&folder)?.recorded, &mut replayed);
     }
     Ok(Box::new(replayed))
 }

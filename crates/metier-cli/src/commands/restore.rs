@@ -8,7 +8,7 @@ mod trash;
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_registry::manage::{Backup, ManageError};
+use metier::registry::manage::{Backup, ManageError};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -18,7 +18,6 @@ use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe};
-use crate::targets::refused;
 use trash::Which;
 
 /// Bring back a deleted skill, or files that a run deleted, or list what can be brought back.
@@ -83,11 +82,11 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
         };
         return trash::run(run, which, context);
     }
-    let backups = context.backups()?;
+    let backups = context.metier.backups()?;
     match &args.name {
         Some(name) if !args.list => {
-            let backup = backups.find(name).map_err(|error| refused(&error))?;
-            let restored = backups.restore(&backup).map_err(|error| occupied(&error))?;
+            let backup = backups.find(name).map_err(metier::Error::from)?;
+            let restored = backups.restore(&backup).map_err(occupied)?;
             Ok(Box::new(Back {
                 skill: backup.skill.to_string(),
                 path: restored.path.to_string_lossy().into_owned(),
@@ -96,7 +95,7 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
             }))
         }
         name => {
-            let listing = backups.list().map_err(|error| refused(&error))?;
+            let listing = backups.list().map_err(metier::Error::from)?;
             let mut listed = numbered(listing.backups);
             if let Some(name) = name {
                 let bare = |it: &Numbered| {
@@ -111,14 +110,18 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
     }
 }
 
-fn occupied(error: &ManageError) -> CommandError {
-    let shown = refused(error);
-    match error {
-        ManageError::Exists(_) => shown.help("move it away first; the backup stays as it is"),
+fn occupied(error: ManageError) -> CommandError {
+    let help = match error {
+        ManageError::Exists(_) => Some("move it away first; the backup stays as it is"),
         ManageError::Io { .. } => {
-            shown.help("the backup stays as it is; check the permissions and the free space there")
+            Some("the backup stays as it is; check the permissions and the free space there")
         }
-        _ => shown,
+        _ => None,
+    };
+    let error = CommandError::from(metier::Error::from(error));
+    match help {
+        Some(help) => error.help(help),
+        None => error,
     }
 }
 

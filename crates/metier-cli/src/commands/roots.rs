@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_registry::{Root, RootReport, RootState};
+use metier::registry::{Root, RootReport, RootState};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -38,9 +38,10 @@ struct Roots {
 }
 
 pub(crate) fn run(args: &RootsArgs, context: &Context) -> Box<dyn Output> {
-    let mut roots = context.scan(&args.find).report.roots;
-    let absent: Vec<RootReport> = context
-        .roots(&args.find)
+    let metier = context.finding(&args.find);
+    let mut roots = metier.skills().report.roots.clone();
+    let absent: Vec<RootReport> = metier
+        .roots()
         .into_iter()
         .enumerate()
         .filter(|(_, root)| !roots.iter().any(|known| known.path == root.path))

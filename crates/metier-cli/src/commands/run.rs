@@ -1,29 +1,28 @@
 //! `metier run`: a request, worked on by a model with skills and tools, to an answer.
 //!
-//! Here are the flags and the ending; the loop is `metier-agent`'s, who decides and what may be done
-//! is put together in `crate::agent`.
+//! Here are the flags; putting a run together is the runtime's, showing it `crate::agent`'s.
 
 mod ending;
-mod session;
 
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use metier::{Metier, Session};
 
-pub(crate) use self::ending::end;
-pub(crate) use self::session::{Session, Wanted, told};
-use crate::agent::approver::Who;
-use crate::agent::shop::tell_turns;
+pub(crate) use self::ending::{Resuming, end};
+use crate::agent::console::{Answerer, Console};
+use crate::agent::watch::{JsonLines, Lines, Watcher};
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
-use crate::output::Output;
-use crate::prompt;
+use crate::output::{Output, remark};
+use crate::render::{safe, shell};
 
 /// Work on a request: pick skills, load them, run their scripts in the sandbox, answer.
 ///
 /// Without a configured model the built-in one decides: it picks skills by their descriptions and
-/// follows their commands, offline. What goes on is told on standard error, the answer is printed on
+/// follows their commands, offline. Progress is shown on standard error, the answer is printed on
 /// standard output. Every step is recorded in `.agent/runs`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -68,28 +67,81 @@ pub(crate) struct HowArgs {
     /// At most so many decisions, besides a last turn to answer; not more than `budgets.turns`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
-    /// Allow this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated).
-    #[arg(long, value_name = "RULE")]
-    pub(crate) allow: Vec<String>,
-    /// Deny this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated).
-    #[arg(long, value_name = "RULE")]
-    pub(crate) deny: Vec<String>,
+    #[command(flatten)]
+    pub(crate) rules: RuleArgs,
     /// Decide about everything, run and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-impl HowArgs {
-    /// Who answers questions.
-    pub(crate) fn who(&self, json: bool) -> Who {
-        if self.yes {
-            Who::Yes
-        } else if self.no_input || !prompt::can_ask(json) {
-            Who::Nobody
-        } else {
-            Who::Person
-        }
+/// Rules for one run; the same for `run`, `chat` and `resume`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RuleArgs {
+    /// Allow this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated).
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+    /// Deny this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated). What a run
+    /// began with stays denied when it is resumed.
+    #[arg(long, value_name = "RULE")]
+    deny: Vec<String>,
+}
+
+impl RuleArgs {
+    pub(crate) fn apply(&self, session: Session) -> Session {
+        let session = self.allow.iter().fold(session, Session::allow);
+        self.deny.iter().fold(session, Session::deny)
     }
+
+    /// The same flags, as they would be typed.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let flags = [("--allow", &self.allow), ("--deny", &self.deny)];
+        let mut words = Vec::new();
+        for (flag, texts) in flags {
+            words.extend(texts.iter().map(|text| format!("{flag} {}", shell::quoted(text))));
+        }
+        words
+    }
+}
+
+impl HowArgs {
+    /// A session as the flags say, connected to `console`.
+    pub(crate) fn session(&self, metier: &Metier, console: &Console) -> Session {
+        let most = metier.settings().run_limits.turns;
+        if let Some(asked) = self.max_turns.filter(|asked| *asked > most) {
+            remark(&format!(
+                "`--max-turns {asked}` is more than `budgets.turns` allows: {most} turns"
+            ));
+        }
+        let mut session = self.rules.apply(console.connect(metier.session()));
+        match &self.model {
+            Some(model) => session = session.model(model),
+            None => {
+                if let Some(chosen) = metier.provider_chosen_by_project() {
+                    remark(&safe(&chosen));
+                }
+            }
+        }
+        if let Some(turns) = self.max_turns {
+            session = session.max_turns(turns);
+        }
+        if self.dry_run {
+            session = session.dry_run();
+        }
+        session = self.skills.iter().fold(session, Session::skill);
+        self.files.iter().fold(session, Session::file)
+    }
+
+    /// The terminal of a command with these flags.
+    pub(crate) fn console(&self, context: &Context, json: bool) -> Console {
+        console(Answerer::new(self.yes, self.no_input, json), context, json)
+    }
+}
+
+/// The terminal of a command.
+pub(crate) fn console(answerer: Answerer, context: &Context, json: bool) -> Console {
+    let watcher: Arc<dyn Watcher> =
+        if json { Arc::new(JsonLines::default()) } else { Arc::new(Lines::new()) };
+    Console::new(answerer, watcher, context.metier.workspace())
 }
 
 /// The largest request.
@@ -97,20 +149,19 @@ const REQUEST_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let request = request(&args.request)?;
-    let session = Session::new(context, &args.how, &args.find, json)?;
-    tell_turns(context, args.how.max_turns);
-    let wanted = Wanted { request: &request, earlier: "", skills: &args.how.skills };
-    let (folder, state) = session.run(&wanted)?;
-    Ok(end(context, &folder, &state, &session, json))
+    let console = args.how.console(context, json);
+    let session = args.how.session(&context.finding(&args.find), &console);
+    let run = session.run(&request)?;
+    let resuming = Resuming { find: &args.find, rules: &args.how.rules };
+    Ok(end(context, &run, &console, &resuming, json))
 }
-
 fn request(words: &[String]) -> Result<String> {
     let text = match words {
         [dash] if dash == "-" => {
             let mut text = String::new();
             let stdin = std::io::stdin();
             if stdin.is_terminal() {
-                crate::output::remark("reading the request from standard input; Ctrl-D ends it");
+                remark("reading the request from standard input; Ctrl-D ends it");
             }
             let read = stdin.lock().take(REQUEST_BYTES + 1).read_to_string(&mut text);
             read.map_err(|error| {

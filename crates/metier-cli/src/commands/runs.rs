@@ -2,12 +2,10 @@
 //!
 //! Reads the summaries; a record only where a summary is behind it.
 
-pub(crate) mod known;
-
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_agent::runs_in;
+use metier::RunState;
 use serde_json::json;
 
 use crate::context::Context;
@@ -15,7 +13,6 @@ use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::{Table, cut};
 use crate::render::{count, fold_line, safe};
-use known::{INTERRUPTED, Known, RUNNING, UNREADABLE};
 
 /// List the runs of this project, newest first.
 ///
@@ -43,28 +40,29 @@ const STATUSES: [&str; 9] = [
     "failed",
     "cancelled",
     "needs_approval",
-    INTERRUPTED,
-    RUNNING,
-    UNREADABLE,
+    RunState::INTERRUPTED,
+    RunState::RUNNING,
+    RunState::UNREADABLE,
 ];
 
 struct Listed {
-    runs: Vec<Known>,
+    runs: Vec<RunState>,
     /// Runs that `--limit` leaves out.
     more: bool,
 }
 
 pub(crate) fn run(args: &RunsArgs, context: &Context) -> Box<dyn Output> {
-    let wanted = |known: &Known| args.status.as_ref().is_none_or(|status| known.status == status);
-    let folders = runs_in(&context.runs_folder());
-    let mut found = folders.iter().map(Known::of).filter(wanted);
+    let wanted =
+        |known: &RunState| args.status.as_ref().is_none_or(|status| known.status == status);
+    let folders = context.metier.runs();
+    let mut found = folders.iter().map(RunState::of).filter(wanted);
     let runs = found.by_ref().take(args.limit).collect();
     Box::new(Listed { runs, more: found.next().is_some() })
 }
 
 impl Output for Listed {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let runs: Vec<_> = self.runs.iter().map(Known::json).collect();
+        let runs: Vec<_> = self.runs.iter().map(RunState::json).collect();
         write_json(&json!({ "runs": runs }), out)
     }
 
@@ -108,7 +106,7 @@ impl Listed {
     }
 }
 
-fn row(known: &Known) -> Vec<String> {
+fn row(known: &RunState) -> Vec<String> {
     let id = safe(&known.id).into_owned();
     let Some(summary) = &known.summary else {
         let nothing = || "-".to_owned();

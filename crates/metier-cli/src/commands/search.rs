@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_registry::search::{Document, SearchIndex};
+use metier::SearchHit;
 use serde::Serialize;
 
 use crate::context::{Context, FindArgs};
@@ -45,37 +45,24 @@ struct Hit {
     id: String,
     name: String,
     description: String,
-    source: metier_skill::Source,
+    source: metier::skill::Source,
     path: String,
     score: f32,
     matched: Vec<String>,
 }
 
 pub(crate) fn run(args: &SearchArgs, context: &Context) -> Box<dyn Output> {
-    let scan = context.scan(&args.find);
-    let entries: Vec<_> = scan.index.entries().iter().filter(|entry| entry.enabled).collect();
-    let documents = entries.iter().map(|entry| Document {
-        name: entry.name().as_str(),
-        description: &entry.skill.description,
-    });
-    let index = SearchIndex::build(documents);
-    let hits = index.rank(&args.words.join(" "), args.limit);
-    let results = hits
-        .into_iter()
-        .map(|hit| {
-            let entry = &entries[hit.document];
-            Hit {
-                id: entry.id().to_string(),
-                name: entry.name().as_str().to_owned(),
-                description: entry.skill.description.to_string(),
-                source: entry.source,
-                path: entry.path.to_string_lossy().into_owned(),
-                score: hit.score,
-                matched: hit.matched,
-            }
-        })
-        .collect();
-    Box::new(Results { results })
+    let found = context.finding(&args.find).search(&args.words.join(" "), args.limit);
+    let hit = |hit: SearchHit| Hit {
+        id: hit.entry.id().to_string(),
+        name: hit.entry.name().as_str().to_owned(),
+        description: hit.entry.skill.description.to_string(),
+        source: hit.entry.source,
+        path: hit.entry.path.to_string_lossy().into_owned(),
+        score: hit.score,
+        matched: hit.matched,
+    };
+    Box::new(Results { results: found.into_iter().map(hit).collect() })
 }
 
 impl Output for Results {

@@ -2,16 +2,14 @@
 //!
 //! Reads the record and nothing else; nothing is run again.
 
-pub(crate) mod read;
-
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use metier_agent::Record;
+use metier::agent::Record;
+use metier::{RunRecord, RunState};
 use serde_json::{Value, json};
 
-use crate::commands::runs::known::Known;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, remark, write_json};
@@ -19,7 +17,6 @@ use crate::render::style::{DIM, YELLOW, paint};
 use crate::render::timeline::story;
 use crate::render::timeline_text::{self, Texts};
 use crate::render::{page, safe};
-use read::RunRecord;
 
 /// Show what happened in a run: turn by turn what was decided, allowed, asked and done.
 ///
@@ -47,7 +44,7 @@ pub(crate) struct ShowArgs {
 }
 
 struct Shown {
-    known: Known,
+    known: RunState,
     record: RunRecord,
     texts: Texts,
 }
@@ -57,9 +54,9 @@ struct Page(String);
 struct Written(PathBuf);
 
 pub(crate) fn run(args: &ShowArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let folder = context.find_run(&args.run)?;
-    let record = read::read(&folder)?;
-    let known = Known::of(&folder);
+    let folder = context.metier.find_run(&args.run)?;
+    let record = RunRecord::read(&folder)?;
+    let known = RunState::of(&folder);
     if !args.html {
         let texts = if args.full { Texts::Full } else { Texts::Folded };
         return Ok(Box::new(Shown { known, record, texts }));
@@ -77,8 +74,8 @@ pub(crate) fn write_file(
     file: &std::path::Path,
     bytes: &[u8],
 ) -> Result<Box<dyn Output>> {
-    let path = context.working_dir.join(file);
-    metier_fs::write_atomic(&path, bytes).map_err(|error| {
+    let path = context.metier.working_dir().join(file);
+    metier::fs::write_atomic(&path, bytes).map_err(|error| {
         let shown = path.to_string_lossy();
         CommandError::failed("not-written", format!("cannot write {}: {error}", safe(&shown)))
     })?;
@@ -98,7 +95,7 @@ fn event_json(record: &Record) -> Value {
 impl Output for Shown {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         let events = |records: &[Record]| records.iter().map(event_json).collect::<Vec<_>>();
-        let RunRecord { recorded, faults } = &self.record;
+        let RunRecord { recorded, faults, .. } = &self.record;
         let mut document = json!({
             "summary": self.known.json(),
             "setup": recorded.setup,
@@ -121,7 +118,7 @@ impl Output for Shown {
         timeline_text::write(out, &story, self.known.status, self.texts)?;
         out.flush()?;
         for fault in &self.record.faults {
-            remark(&format!("{}: {fault}", paint(YELLOW, "warning")));
+            remark(&format!("{}: {}", paint(YELLOW, "warning"), safe(fault)));
         }
         if self.known.can_resume() {
             remark(&paint(DIM, format!("metier resume {} goes on with it", safe(&self.known.id))));

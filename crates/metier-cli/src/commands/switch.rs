@@ -4,23 +4,21 @@
 //! What counts in the end is asked of the merged settings afterwards: the other file may disagree.
 
 use std::io::{self, Write};
-use std::path::Path;
 
-use metier_config::{Scope, set_skill_enabled};
-use metier_fs::{UpdateError, update_file};
-use metier_registry::Entry;
-use metier_skill::SkillId;
+use metier::config::Scope;
+use metier::find;
+use metier::registry::Entry;
+use metier::skill::SkillId;
 use serde::Serialize;
 
 use crate::args::GlobalArgs;
-use crate::commands::content::find;
 use crate::commands::list::path_text;
-use crate::context::{Context, FindArgs, config_error};
+use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, remark, write_json};
 use crate::render::safe;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
-use crate::targets::ScopeArgs;
+use crate::scope::ScopeArgs;
 
 /// What a skill should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,17 +50,17 @@ pub(crate) fn run(
     global: &GlobalArgs,
 ) -> Result<Box<dyn Output>> {
     let context = Context::new(global)?;
-    let scan = context.scan(find_args);
+    let scan = context.finding(find_args).skills();
     let entry = find(name, &scan)?;
     let asked_for = asked_id(name, entry)?;
     let counts = Some(entry.id()).filter(|id| *id != asked_for).map(|id| id.to_string());
     let id = asked_for.to_string();
     let scope = scope.chosen().unwrap_or(Scope::User);
-    let file = context.config_target(scope)?;
+    let file = context.metier.config_target(scope)?;
     let asked = wanted == Wanted::On;
-    let changed = write(&file, scope, &id, asked)?;
+    let changed = context.metier.switch_skill(scope, &id, asked)?;
     // Another writer may have been at work too: what counts is what the files say now.
-    let enabled = Context::new(global)?.settings.is_skill_enabled(&id);
+    let enabled = Context::new(global)?.metier.settings().is_skill_enabled(&id);
     let file = file.to_string_lossy().into_owned();
     Ok(Box::new(Switched { id, asked, enabled, scope, file, changed, counts }))
 }
@@ -90,45 +88,6 @@ fn asked_id(name: &str, entry: &Entry) -> Result<SkillId> {
         return Err(CommandError { code: "rank-not-switchable", ..error });
     }
     Ok(entry.id())
-}
-
-fn write(file: &Path, scope: Scope, id: &str, enabled: bool) -> Result<bool> {
-    let shown = path_text(file);
-    let unreadable = |reason: String| {
-        CommandError::failed(
-            "config-unreadable",
-            format!("the configuration {shown} cannot be read: {reason}"),
-        )
-        .help("mend the file or move it away; it was not changed")
-    };
-    let edit = |before: Option<Vec<u8>>| {
-        let is_new = before.is_none();
-        let before = String::from_utf8(before.unwrap_or_else(|| b"{}".to_vec()))
-            .map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
-        let mut after =
-            set_skill_enabled(&before, &shown, scope, id, enabled).map_err(config_error)?;
-        if is_new {
-            after.push('\n');
-        }
-        Ok(after.into_bytes())
-    };
-    let updated = update_file(file, metier_config::MAX_CONFIG_BYTES as u64, edit);
-    updated.map_err(|error| match error {
-        UpdateError::Refused(error) => error,
-        UpdateError::Read(error) => unreadable(error.to_string()),
-        UpdateError::Busy(lock) => CommandError::failed(
-            "config-busy",
-            format!("another process has been changing {shown} for too long"),
-        )
-        .help(format!("try again; the process holds {}", path_text(&lock))),
-        UpdateError::Write(error) => not_written(&shown, &error),
-        _ => CommandError::failed("internal", format!("{shown} was not changed")),
-    })
-}
-
-fn not_written(shown: &str, error: &io::Error) -> CommandError {
-    CommandError::failed("not-written", format!("{shown} cannot be written: {error}"))
-        .help("it is as it was; check the permissions and the free space there")
 }
 
 impl Output for Switched {

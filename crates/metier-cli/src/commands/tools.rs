@@ -5,15 +5,11 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_policy::{Effect, Invoker, Permission, Request, Situation, Subject};
-use metier_skill::Digest;
-use metier_tools::ground::{absolute, acting_skill, loaded_skill};
+use metier::ToolRule;
 use serde::Serialize;
 
-use crate::commands::content::find;
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
-use crate::guard::unusable;
 use crate::output::{Output, remark, write_json};
 use crate::render::safe;
 use crate::render::style::{BOLD, CYAN, DIM, paint};
@@ -39,56 +35,11 @@ pub(crate) struct ToolsArgs {
 
 #[derive(Serialize)]
 struct Tools {
-    tools: Vec<Row>,
-}
-
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    risk: String,
-    effect: Effect,
-    reason: String,
-    /// The digest of the request as a model makes it.
-    request: Digest,
+    tools: Vec<ToolRule>,
 }
 
 pub(crate) fn run(args: &ToolsArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let scan = context.scan(&args.find);
-    let guard = context.guard(&args.find, &scan)?;
-    let entry = args.skill.as_deref().map(|name| find(name, &scan)).transpose()?;
-    let known = |entry| loaded_skill(entry, &guard.policy, &guard.trusted);
-    let loaded: Vec<_> = entry.map(known).into_iter().collect();
-    let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
-    let workspace = absolute(&context.workspace()).map_err(|error| unusable(&error))?;
-    let mut tools = Vec::new();
-    for permission in Permission::ours() {
-        let subjects = match &permission {
-            Permission::ReadFile | Permission::ListDir | Permission::Grep => {
-                vec![Subject::Path(workspace.clone())]
-            }
-            // A plain file in it: no tool changes the workspace itself.
-            Permission::WriteFile | Permission::DeleteFile => {
-                let file = absolute(&context.workspace().join("file"));
-                vec![Subject::Path(file.map_err(|error| unusable(&error))?)]
-            }
-            Permission::LoadSkill => {
-                entry.map(|entry| Subject::Skill(entry.id())).into_iter().collect()
-            }
-            _ => Vec::new(),
-        };
-        let mut request = Request::new(permission.clone(), subjects).by(Invoker::Model);
-        if let Some(skill) = entry.and_then(|entry| acting_skill(entry, &guard.trusted).ok()) {
-            request = request.acting_for(skill);
-        }
-        let decision = guard.policy.decide(&request, &situation);
-        tools.push(Row {
-            name: permission.to_string(),
-            risk: permission.risk().to_string(),
-            effect: decision.effect,
-            reason: decision.deciding().map_or_else(String::new, |by| by.because.clone()),
-            request: request.digest(),
-        });
-    }
+    let tools = context.finding(&args.find).tool_rules(args.skill.as_deref())?;
     Ok(Box::new(Tools { tools }))
 }
 

@@ -8,20 +8,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use metier_policy::{TrustedFolder, UnixTime};
-use metier_skill::{Digest, Source};
-use metier_tools::ground::{absolute, content_digest, path_below, real_path};
+use metier::policy::UnixTime;
+use metier::skill::Digest;
+use metier::{TrustBefore, Trusted, Untrusted};
 use serde::Serialize;
 
 use crate::args::GlobalArgs;
 use crate::commands::list::path_text;
-use crate::context::{Context, FindArgs};
-use crate::error::{CommandError, Result};
-use crate::guard::{not_kept, now, time_text, unusable};
+use crate::context::Context;
+use crate::error::Result;
 use crate::output::{Output, remark, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
-use crate::render::{count, safe};
+use crate::render::{count, safe, time_text};
 
 /// Trust the skills of a project, as they are now.
 ///
@@ -42,39 +41,6 @@ pub(crate) struct TrustArgs {
 }
 
 #[derive(Serialize)]
-struct Trusted {
-    folder: String,
-    /// One digest over all of them.
-    digest: Digest,
-    skills: Vec<TrustedSkill>,
-    /// Skills that are there and cannot be trusted, with the reason.
-    left_out: Vec<LeftOut>,
-}
-
-#[derive(Serialize)]
-struct TrustedSkill {
-    id: String,
-    path: String,
-    digest: Digest,
-    was: Was,
-}
-
-#[derive(Serialize)]
-struct LeftOut {
-    path: String,
-    reason: String,
-}
-
-/// What a skill was before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Was {
-    Untrusted,
-    Changed,
-    Trusted,
-}
-
-#[derive(Serialize)]
 struct Folders {
     folders: Vec<Folder>,
 }
@@ -92,45 +58,8 @@ pub(crate) fn run(args: &TrustArgs, global: &GlobalArgs) -> Result<Box<dyn Outpu
     if args.list {
         return list(&context);
     }
-    let folder = match &args.dir {
-        Some(_) => real_path(&context.working_dir),
-        None => real_path(&context.project_top()?),
-    };
-    let key = absolute(&folder).map_err(|error| unusable(&error))?;
-    let kept = context.kept()?;
-    let known = kept.trusted().map_err(|error| not_kept(&error))?;
-    let before = known.get(&key).map(|known| known.skills.clone()).unwrap_or_default();
-    let scan = context.scan(&FindArgs::default());
-    let (mut skills, mut left_out) = (Vec::new(), Vec::new());
-    let entries = scan.index.entries().iter().chain(scan.index.shadowed());
-    for entry in entries.filter(|entry| entry.source == Source::Project) {
-        let Some(path) = path_below(&folder, &entry.path) else { continue };
-        match content_digest(entry) {
-            Ok(digest) => {
-                let was = match before.get(&path) {
-                    None => Was::Untrusted,
-                    Some(known) if *known == digest => Was::Trusted,
-                    Some(_) => Was::Changed,
-                };
-                skills.push(TrustedSkill { id: entry.id().to_string(), path, digest, was });
-            }
-            Err(error) => left_out.push(LeftOut { path, reason: error.to_string() }),
-        }
-    }
-    if skills.is_empty() && left_out.is_empty() {
-        let message = format!("there are no skills of a project below {}", path_text(&folder));
-        return Err(CommandError::failed("nothing-to-trust", message)
-            .help("`metier list` shows where skills come from; only a project's need trust"));
-    }
-    let record = TrustedFolder {
-        folder: key,
-        skills: skills.iter().map(|skill| (skill.path.clone(), skill.digest)).collect(),
-        granted_at: now(),
-    };
-    let digest = record.digest();
-    kept.change_trusted(|all| all.trust(record)).map_err(|error| not_kept(&error))?;
-    let folder = folder.to_string_lossy().into_owned();
-    Ok(Box::new(Trusted { folder, digest, skills, left_out }))
+    let here = args.dir.as_ref().map(|_| Path::new(""));
+    Ok(Box::new(context.metier.trust(here)?))
 }
 
 /// The global options for a command that works in `dir`.
@@ -144,7 +73,7 @@ fn inside(global: &GlobalArgs, dir: Option<&Path>) -> GlobalArgs {
 }
 
 fn list(context: &Context) -> Result<Box<dyn Output>> {
-    let trusted = context.kept()?.trusted().map_err(|error| not_kept(&error))?;
+    let trusted = context.metier.trusted_folders()?;
     let folders = trusted.iter().map(|known| Folder {
         folder: known.folder.as_str().to_owned(),
         digest: known.digest(),
@@ -165,14 +94,14 @@ impl Output for Trusted {
         writeln!(out, "{} {folder}: {number}", paint(GREEN, "trusted"))?;
         for skill in &self.skills {
             let was = match skill.was {
-                Was::Untrusted => "new",
-                Was::Changed => "changed",
-                Was::Trusted => "as before",
+                TrustBefore::Untrusted => "new",
+                TrustBefore::Changed => "changed",
+                TrustBefore::Trusted => "as before",
             };
             writeln!(out, "  {}  {}", safe(&skill.id), paint(DIM, format!("({was})")))?;
         }
         out.flush()?;
-        for LeftOut { path, reason } in &self.left_out {
+        for Untrusted { path, reason, .. } in &self.left_out {
             let warning = paint(YELLOW, "warning");
             remark(&format!("{warning}: {} is not trusted: {}", safe(path), safe(reason)));
         }

@@ -6,13 +6,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use metier_tools::ground::{absolute, real_path};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
 use crate::context::Context;
 use crate::error::Result;
-use crate::guard::{not_kept, unusable};
 use crate::output::{Output, write_json};
 use crate::render::style::{BOLD, paint};
 
@@ -38,13 +36,7 @@ struct Untrusted {
 }
 
 pub(crate) fn run(args: &UntrustArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let folder = match &args.dir {
-        Some(dir) => real_path(&context.working_dir.join(dir)),
-        None => real_path(&context.project_top()?),
-    };
-    let key = absolute(&folder).map_err(|error| unusable(&error))?;
-    let taken = context.kept()?.change_trusted(|all| all.untrust(&key));
-    let changed = taken.map_err(|error| not_kept(&error))?.is_some();
+    let (folder, changed) = context.metier.untrust(args.dir.as_deref())?;
     Ok(Box::new(Untrusted { folder: folder.to_string_lossy().into_owned(), changed }))
 }
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use metier_skill::text::escape_lines;
-use metier_skill::{Diagnostic, Severity};
+use metier::skill::text::escape_lines;
+use metier::skill::{Diagnostic, Severity};
 
 use crate::render::safe;
 use crate::render::table::terminal_width;

@@ -4,9 +4,9 @@
 //! text goes through [`escape`], attributes are ours alone, and the page's own policy lets a browser
 //! load nothing and use no style but ours, by its digest.
 
-use metier_model::StepStatus;
-use metier_skill::Digest;
-use metier_skill::text::{escape_lines, short_line};
+use metier::model::StepStatus;
+use metier::skill::Digest;
+use metier::skill::text::{escape_lines, short_line};
 
 use crate::render::count;
 use crate::render::timeline::{End, Entry, Mark, Section, Story, total};

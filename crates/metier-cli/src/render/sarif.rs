@@ -2,7 +2,7 @@
 //!
 //! Rules come from the table of codes; columns count characters, as ours do.
 
-use metier_skill::{Code, Diagnostic, Severity};
+use metier::skill::{Code, Diagnostic, Severity};
 use serde_json::{Value, json};
 
 /// One run with `findings`: a file (relative to the working directory where possible) and what was

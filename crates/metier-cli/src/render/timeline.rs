@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use metier_agent::event::{Answer, Spent, Status};
-use metier_agent::export::Recorded;
-use metier_agent::{Event, Mode, Op, Outcome, Record};
-use metier_model::{Action, Plan, Reply, StepStatus, Usage};
+use metier::agent::event::{Answer, Spent, Status};
+use metier::agent::export::Recorded;
+use metier::agent::{Event, Mode, Op, Outcome, Record};
+use metier::model::{Action, Plan, Reply, StepStatus, Usage};
 
 use crate::render::count;
 

@@ -4,8 +4,8 @@
 
 use std::io::{self, Write};
 
-use metier_model::StepStatus;
-use metier_skill::text::escape_lines;
+use metier::model::StepStatus;
+use metier::skill::text::escape_lines;
 
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::{cut, terminal_width};

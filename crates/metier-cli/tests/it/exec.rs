@@ -96,7 +96,8 @@ fn without_a_terminal_the_command_that_lets_it_pass_is_printed() {
     skill(&home, "", "scripts/run.sh", "echo ran \"$1\"\n");
     let refused = run(&home, &["exec", "work", "scripts/run.sh", "--", "it's me"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (3, ""), "{refused:?}");
-    let command = refused.stderr.split("pass, once: ").nth(1).expect("a command").trim();
+    let command =
+        refused.stderr.split("approve this request once: ").nth(1).expect("a command").trim();
     if !holds(&home) {
         return;
     }
@@ -129,7 +130,7 @@ fn the_printed_command_lets_odd_arguments_pass_as_they_were() {
     let args = [&["exec", "work", "scripts/run.sh", "--"], &odd[..]].concat();
     let refused = run(&home, &args);
     assert_eq!(refused.code, 3, "{refused:?}");
-    let command = refused.stderr.split("pass, once: ").nth(1).expect("a command");
+    let command = refused.stderr.split("approve this request once: ").nth(1).expect("a command");
     assert!(!command.contains(['\u{1b}', '\u{202e}']), "it could deceive who pastes it: {command}");
     let line = command.trim().replacen("metier", METIER, 1);
     let passed = TestHome::finish(home.command("sh").args(["-c", &line]));
@@ -269,7 +270,13 @@ fn what_was_approved_is_what_runs_though_the_file_is_swapped_and_swapped_back() 
     assert_eq!(digest["effect"], "ask");
     // An approval of the good content only: with `--yes` each content would be approved anew.
     let refused = run(&home, &["exec", "work", "scripts/run.sh"]);
-    let command = refused.stderr.split("pass, once: ").nth(1).expect("a command").trim().to_owned();
+    let command = refused
+        .stderr
+        .split("approve this request once: ")
+        .nth(1)
+        .expect("a command")
+        .trim()
+        .to_owned();
     let (mut ran, mut evil_ran) = (0, 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {

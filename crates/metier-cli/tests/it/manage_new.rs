@@ -242,7 +242,7 @@ fn each_place_can_be_chosen() {
     assert_eq!(document(&home, &moved, 0)["path"], json!("[T]/moved/skills/f"));
     let in_home = run_in(&home, "home", &["new", "g", "-d", "x", "--project"]);
     assert_eq!(in_home.code, 2, "{in_home:?}");
-    assert!(in_home.stderr.contains("the home directory is no project"), "{in_home:?}");
+    assert!(in_home.stderr.contains("the home directory is not a project"), "{in_home:?}");
     let in_home = run_in(&home, "home", &["new", "g", "-d", "x", "--json"]);
     assert_eq!(document(&home, &in_home, 0)["id"], json!("user:g"));
 }

@@ -44,7 +44,7 @@ fn a_key_that_was_configured_for_one_provider_is_not_given_to_another() {
         assert!(!marker.exists(), "the program was asked for a key of another provider");
         let own = keyed(&home, &["models", "test", "--model", "openai:other"]);
         assert_eq!(own.code, 1, "{model}: {own:?}");
-        let told = own.stderr.contains("NOT_SET_ANYWHERE") || own.stderr.contains("gave no key");
+        let told = own.stderr.contains("NOT_SET_ANYWHERE") || own.stderr.contains("printed no key");
         assert!(told, "{model}: {own:?}");
     }
     assert!(marker.exists(), "for its own provider it was asked");
@@ -206,7 +206,7 @@ fn a_request_that_cannot_begin_does_not_end_the_session() {
     assert_eq!(chat(&home, &[], "/csv-summary a.csv\n").code, 1);
     // Flags that cannot be are no matter of one request.
     let output = chat(&home, &["--allow", "no_such_tool"], "one\ntwo\n");
-    assert_eq!((output.code, output.stderr.matches("names no tool").count()), (2, 1), "{output:?}");
+    assert_eq!((output.code, output.stderr.matches("unknown tool").count()), (2, 1), "{output:?}");
 }
 
 #[test]

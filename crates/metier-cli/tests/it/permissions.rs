@@ -162,7 +162,7 @@ fn a_request_that_says_too_little_or_needs_a_shell_is_a_mistake() {
       default   deny   `wirte_file` is off until a rule of yours is about it
 
     ---- stderr
-    warning: `wirte_file` is no tool of Metier; did you mean `write_file`?
+    warning: unknown tool `wirte_file`; did you mean `write_file`?
     help: switch the tool on with a rule under `permissions` in ~/.agent/config.json
     ");
 }

@@ -68,7 +68,7 @@ fn a_model_that_cannot_be_is_told_before_anything_begins() {
     let home = project();
     home.write("project/bad.json", "{\"replies\": [{\"action\": 1}]}");
     for (model, code, words) in [
-        ("gpt", 2, "unknown provider `gpt`"),
+        ("gpt", 2, "unknown provider"),
         ("openai", 2, "needs a name"),
         ("anthropic:", 2, "needs a name"),
         ("scripted", 2, "needs a name"),

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use metier_agent::{Note, Observer, Record};
-use metier_registry::manage::utc_text;
+use metier::agent::{Note, Observer, Record};
+use metier::registry::manage::utc_text;
 use serde_json::{Value, json};
 
 use super::Watcher;
@@ -54,6 +54,7 @@ impl Observer for JsonLines {
                 json!({"type": "action.known", "turn": turn, "kind": kind, "target": target})
             }
             Note::AnswerText(text) => json!({"type": "answer.text", "text": text}),
+            Note::Warning(text) => json!({"type": "warning", "text": text}),
             Note::Anew => json!({"type": "answer.anew"}),
             Note::Output { stream, text } => {
                 json!({"type": "action.output", "stream": stream, "text": text})

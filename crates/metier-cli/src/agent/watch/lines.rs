@@ -4,9 +4,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use metier_agent::{Answer, Event, Note, Observer, Op, Record, Status};
-use metier_model::{Plan, StepStatus};
-use metier_skill::text::{clip, escape_lines, short_line};
+use metier::agent::{Answer, Event, Note, Observer, Op, Record, Status};
+use metier::model::{Plan, StepStatus};
+use metier::skill::text::{clip, escape_lines, short_line};
 
 use super::Watcher;
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
@@ -222,6 +222,9 @@ impl Observer for Lines {
                 let mut out = io::stdout().lock();
                 let text = escape_lines(text);
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            }
+            Note::Warning(text) => {
+                self.line(depth, &format!("{}: {}", paint(YELLOW, "warning"), short(text)));
             }
             Note::Anew => {
                 let mut screen = self.screen();

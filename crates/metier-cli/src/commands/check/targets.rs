@@ -5,14 +5,14 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use metier_fs::is_dir;
-use metier_registry::roots::project_roots;
-use metier_registry::{Root, ScanOptions, scan};
-use metier_skill::{Code, Diagnostic, Profile, Severity, Source};
+use metier::fs::is_dir;
+use metier::registry::roots::project_roots;
+use metier::registry::{Root, ScanOptions, scan};
+use metier::skill::{Code, Diagnostic, Profile, Severity, Source};
 
 use crate::commands::content::skill_file;
 use crate::commands::list::path_text;
-use crate::context::{Context, FindArgs};
+use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 /// A `SKILL.md` to check, or something in its place that cannot be one.
@@ -47,14 +47,14 @@ pub(super) fn targets(paths: &[PathBuf], context: &Context) -> Result<Vec<Target
     }
     let mut targets = Vec::new();
     for path in paths {
-        let path = without_dots(&context.working_dir.join(path));
+        let path = without_dots(&context.metier.working_dir().join(path));
         let shown = path_text(&path);
-        if !metier_fs::exists(&path) {
+        if !metier::fs::exists(&path) {
             return Err(CommandError::usage(format!("{shown} does not exist"))
                 .help("name a skill's folder, its SKILL.md, or a folder of skills"));
         }
         let names_file = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
-        if is_dir(&path) && (!names_file || metier_fs::exists(&path.join("SKILL.md"))) {
+        if is_dir(&path) && (!names_file || metier::fs::exists(&path.join("SKILL.md"))) {
             let found = with_agents_folders(below(explicit(&path), context), &path, context);
             targets.extend(or_missing(found, &path));
         } else if names_file {
@@ -88,15 +88,15 @@ fn only_remarks(found: &[Target]) -> bool {
 fn without_dots(path: &Path) -> PathBuf {
     let parent = path.components().any(|part| part == std::path::Component::ParentDir);
     let plain = || path.components().collect();
-    if parent { metier_fs::canonical(path).unwrap_or_else(|_| plain()) } else { plain() }
+    if parent { metier::fs::canonical(path).unwrap_or_else(|_| plain()) } else { plain() }
 }
 
 fn default_targets(context: &Context) -> Result<Vec<Target>> {
-    let here = below(explicit(&context.working_dir), context);
+    let here = below(explicit(context.metier.working_dir()), context);
     if !only_remarks(&here) {
-        return Ok(each_once(with_agents_folders(here, &context.working_dir, context)));
+        return Ok(each_once(with_agents_folders(here, context.metier.working_dir(), context)));
     }
-    let roots = context.roots(&FindArgs::default());
+    let roots = context.metier.roots();
     let project = roots.into_iter().filter(|root| root.source == Source::Project);
     let mut found: Vec<Target> = project.flat_map(|root| below(root, context)).collect();
     found.extend(here);
@@ -106,7 +106,7 @@ fn default_targets(context: &Context) -> Result<Vec<Target>> {
         )
         .help("name a skill's folder: metier check PATH"));
     }
-    Ok(each_once(or_missing(found, &context.working_dir)))
+    Ok(each_once(or_missing(found, context.metier.working_dir())))
 }
 
 /// What was found at or below `path`, and in a directory that is no skill itself what agents would
@@ -116,7 +116,7 @@ fn with_agents_folders(mut found: Vec<Target>, path: &Path, context: &Context) -
     let closed = |target: &Target| {
         target.problem.as_ref().is_some_and(|problem| problem.code == Code::RootUnreadable)
     };
-    if !found.iter().any(closed) && !metier_fs::exists(&skill_file(path)) {
+    if !found.iter().any(closed) && !metier::fs::exists(&skill_file(path)) {
         found.extend(project_roots(path).flat_map(|root| below(root, context)));
     }
     found
@@ -126,7 +126,7 @@ fn with_agents_folders(mut found: Vec<Target>, path: &Path, context: &Context) -
 /// its directory: two may have their `SKILL.md` linked to one file.
 fn each_once(targets: Vec<Target>) -> Vec<Target> {
     let real = |target: &Target| {
-        let directory = metier_fs::canonical(target.directory()).ok()?;
+        let directory = metier::fs::canonical(target.directory()).ok()?;
         Some(directory.join(target.file.file_name()?))
     };
     let mut found: Vec<(PathBuf, Target)> = targets
@@ -158,11 +158,8 @@ fn explicit(path: &Path) -> Root {
 
 /// Every `SKILL.md` in a root, valid or not, and what could not be looked at.
 fn below(root: Root, context: &Context) -> Vec<Target> {
-    let options = ScanOptions {
-        builtin: false,
-        cache_folder: None,
-        ..context.scan_options(&FindArgs::default())
-    };
+    let options =
+        ScanOptions { builtin: false, cache_folder: None, ..context.metier.scan_options() };
     let scan = scan(&[root], &options);
     let mut targets = Vec::new();
     for line in &scan.report.ignored {

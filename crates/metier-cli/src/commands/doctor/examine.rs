@@ -3,15 +3,15 @@
 //!
 //! Called for many skills at once, on any thread.
 
-use metier_loader::{MemoryFiles, ResourceLimits, load_body, load_raw};
-use metier_registry::Entry;
-use metier_skill::fence::{Complete, Fence, find};
-use metier_skill::{Code, Profile, Severity, Source, check_references, estimate_tokens};
+use metier::loader::{MemoryFiles, ResourceLimits, load_body, load_raw};
+use metier::registry::Entry;
+use metier::skill::fence::{Complete, Fence, find};
+use metier::skill::{Code, Profile, Severity, Source, check_references, estimate_tokens};
+use metier::{Metier, files};
 use serde::Serialize;
 
 use super::findings::Finding;
-use crate::commands::content::{Files, files_of, listed_tokens};
-use crate::context::Context;
+use crate::commands::content::{Files, listed_tokens};
 
 /// What a skill is and costs.
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ pub(super) struct Examined {
     pub(super) findings: Vec<Finding>,
 }
 
-pub(super) fn examine(entry: &Entry, context: &Context) -> Examined {
+pub(super) fn examine(entry: &Entry, metier: &Metier) -> Examined {
     let seen = entry.enabled && !entry.skill.controls.disable_model_invocation;
     let for_files = !entry.skill.details().paths.is_empty();
     let mut row = SkillRow {
@@ -64,7 +64,7 @@ pub(super) fn examine(entry: &Entry, context: &Context) -> Examined {
     };
     let mut findings = Vec::new();
     match skill_md(entry) {
-        Ok(bytes) => look(entry, context, bytes, &mut row, &mut findings),
+        Ok(bytes) => look(entry, metier, bytes, &mut row, &mut findings),
         Err(message) => findings.push(unloadable(entry, message)),
     }
     Examined { row, findings }
@@ -72,13 +72,13 @@ pub(super) fn examine(entry: &Entry, context: &Context) -> Examined {
 
 /// The whole file, by the way that a model's request would take; or why not.
 fn skill_md(entry: &Entry) -> Result<Vec<u8>, String> {
-    let files = files_of(entry).map_err(|error| error.message)?;
+    let files = files(entry).map_err(|error| error.message)?;
     load_raw(&*files, "SKILL.md", &ResourceLimits::default()).map_err(|error| error.to_string())
 }
 
 fn look(
     entry: &Entry,
-    context: &Context,
+    metier: &Metier,
     bytes: Vec<u8>,
     row: &mut SkillRow,
     findings: &mut Vec<Finding>,
@@ -100,8 +100,8 @@ fn look(
         }
     }
     let memory = MemoryFiles(vec![("SKILL.md".to_owned(), bytes)]);
-    let limits = context.settings.body_limits;
-    match load_body(&memory, &limits) {
+    let limits = &metier.settings().body_limits;
+    match load_body(&memory, limits) {
         Ok(loaded) if loaded.report.truncated => {
             let message = format!(
                 "the body has {} lines and {chars} characters; a loader gives {} and {} and names \

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use metier_registry::{Conflict, Entry, Ignored, Index, Scan, Shadowed};
-use metier_skill::{Code, Digest, Profile, Severity};
+use metier::registry::{Conflict, Entry, Ignored, Index, Scan, Shadowed};
+use metier::skill::{Code, Digest, Profile, Severity};
 use serde::Serialize;
 
 /// Something worth knowing, and what to do about it. Keys of the JSON form are a contract.
@@ -127,7 +127,7 @@ fn reached_as(conflict: &Conflict, loser: &Shadowed, index: &Index) -> Option<St
 
 /// A link to the skill is no copy that could drift apart.
 fn copied(entry: &Entry) -> Option<Finding> {
-    let real = |path: &Path| metier_fs::canonical(path).unwrap_or_else(|_| path.to_owned());
+    let real = |path: &Path| metier::fs::canonical(path).unwrap_or_else(|_| path.to_owned());
     let own: PathBuf = real(&entry.path);
     let others: Vec<String> = entry
         .copies

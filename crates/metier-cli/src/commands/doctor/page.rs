@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::Style;
-use metier_skill::Severity;
+use metier::skill::Severity;
 
 use super::Doctor;
 use super::findings::Finding;
@@ -209,7 +209,7 @@ fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     }
     writeln!(out, "    {}", safe(&finding.message))?;
     // Whoever counts instead is named in the message.
-    if finding.code == metier_skill::Code::SkillCopied {
+    if finding.code == metier::skill::Code::SkillCopied {
         for other in &finding.others {
             writeln!(out, "    also at {}", safe(other))?;
         }

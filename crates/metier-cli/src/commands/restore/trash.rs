@@ -7,11 +7,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use metier_agent::RunFolder;
-use metier_fs::{EntryKind, WorkRoot, entry_kind};
-use metier_skill::WorkPath;
-use metier_skill::nearest;
-use metier_tools::{FailureCode, ToolFailure, Trash, Trashed};
+use metier::agent::RunFolder;
+use metier::fs::{EntryKind, WorkRoot, entry_kind};
+use metier::skill::{WorkPath, nearest};
+use metier::tools::{FailureCode, ToolFailure, Trash, Trashed};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -66,7 +65,7 @@ struct Failed {
 }
 
 pub(super) fn run(run: &str, which: Which<'_>, context: &Context) -> Result<Box<dyn Output>> {
-    let deleted = Deleted::of(context.find_run(run)?, context);
+    let deleted = Deleted::of(context.metier.find_run(run)?, context);
     match which {
         Which::List(name) => Ok(Box::new(deleted.listed(name))),
         Which::One(name) => {
@@ -95,7 +94,7 @@ impl Deleted {
     fn of(run: RunFolder, context: &Context) -> Self {
         // `WORKSPACE/.agent/runs/RUN`: the place of its folder is the record of where a run worked.
         let workspace = run.path().ancestors().nth(3).map(Path::to_owned);
-        let workspace = workspace.unwrap_or_else(|| context.workspace());
+        let workspace = workspace.unwrap_or_else(|| context.metier.workspace());
         let trash = Trash::new(run.path().join("trash"));
         let files = trash.list();
         Self { run, workspace, trash, files }

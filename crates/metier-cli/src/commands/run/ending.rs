@@ -3,13 +3,13 @@
 
 use std::io::{self, Write};
 
-use metier_agent::{RunFolder, Spent, State, Status};
-use metier_skill::Digest;
-use metier_skill::text::escape_lines;
+use metier::agent::{Spent, Status};
+use metier::skill::text::escape_lines;
+use metier::{OpenApproval, Run};
 
-use super::Session;
-use crate::commands::exec::quoted;
-use crate::context::Context;
+use super::RuleArgs;
+use crate::agent::console::Console;
+use crate::context::{Context, FindArgs};
 use crate::error::Exit;
 use crate::output::{Output, remark};
 use crate::render::safe;
@@ -22,48 +22,46 @@ pub(crate) struct Ended {
     answer: Option<String>,
     is_shown: bool,
     spent: Spent,
-    /// The command that goes on with it, and lets the open question pass.
+    open: Option<OpenApproval>,
+    /// The command that continues it, and approves the open question.
     resume: String,
     json: bool,
+}
+
+/// What has to be said again when a run is resumed: everything that was said for this run alone.
+pub(crate) struct Resuming<'a> {
+    pub(crate) find: &'a FindArgs,
+    pub(crate) rules: &'a RuleArgs,
 }
 
 /// What is printed when a run has ended.
 pub(crate) fn end(
     context: &Context,
-    folder: &RunFolder,
-    state: &State,
-    session: &Session<'_>,
+    run: &Run,
+    console: &Console,
+    resuming: &Resuming<'_>,
     json: bool,
 ) -> Box<dyn Output> {
-    let finished = state.finished();
-    let status = finished.map_or(Status::Failed, |end| end.status);
-    let asked = session.open_question().filter(|_| status == Status::NeedsApproval);
+    if run.skills_changed() {
+        remark("the skills have changed since the run began; it keeps to those that have not");
+    }
+    let open = run.open_approval();
+    let mut words = context.command_words();
+    words.push(format!("resume {}", run.id()));
+    words.extend(open.filter(|open| !open.is_stale).map(|it| format!("--approve {}", it.request)));
+    words.extend(resuming.find.words());
+    words.extend(resuming.rules.words());
+    let finished = run.state().finished();
     Box::new(Ended {
-        run: folder.id().to_string(),
-        status,
+        run: run.id().to_string(),
+        status: run.status(),
         answer: finished.and_then(|end| end.answer.as_deref().map(str::to_owned)),
-        is_shown: session.watcher().has_answered(),
-        spent: *state.spent(),
-        resume: resume(context, folder, asked, &session.flags()),
+        is_shown: console.watcher.has_answered(),
+        spent: *run.state().spent(),
+        open,
+        resume: words.join(" "),
         json,
     })
-}
-
-/// The command that goes on with a run, with everything that was said for this run alone.
-fn resume(
-    context: &Context,
-    folder: &RunFolder,
-    approve: Option<Digest>,
-    flags: &[String],
-) -> String {
-    let mut words = vec!["metier".to_owned()];
-    if context.moved {
-        words.push(format!("-C {}", quoted(&context.working_dir.to_string_lossy())));
-    }
-    words.push(format!("resume {}", folder.id()));
-    words.extend(approve.map(|digest| format!("--approve {digest}")));
-    words.extend_from_slice(flags);
-    words.join(" ")
 }
 
 impl Output for Ended {
@@ -109,10 +107,14 @@ impl Ended {
     /// What it cost, and what to do next, on standard error.
     fn advise(&self) {
         let (help, command) = (paint(CYAN, "help"), safe(&self.resume));
-        if self.status == Status::NeedsApproval {
-            remark(&format!("{help}: this lets exactly this request pass, once: {command}"));
+        if self.open.is_some_and(|open| open.is_stale) {
+            remark(&format!(
+                "{help}: this approval was used, or is older than a day; to be asked again: {command}"
+            ));
+        } else if self.open.is_some() {
+            remark(&format!("{help}: To approve this request once: {command}"));
         } else if self.status.can_resume() {
-            remark(&format!("{help}: `{command}` goes on with it"));
+            remark(&format!("{help}: `{command}` continues it"));
         }
         if self.json {
             return;

@@ -1,0 +1,65 @@
+//! A question as a function answers it, and functions in the place of an approver or an observer.
+//! Whoever needs more implements the traits of `metier-agent`.
+
+use metier_agent::{Answer, Approver, Event, Observer, Question, Record};
+use metier_cancel::CancelToken;
+
+/// A question, as a function answers it.
+#[derive(Debug)]
+pub struct Ask<'q> {
+    question: &'q Question<'q>,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply(Answer);
+
+impl Ask<'_> {
+    /// What would be done, in words.
+    pub fn action(&self) -> String {
+        self.question.op.describe()
+    }
+
+    /// Why it is a question.
+    pub fn reason(&self) -> &str {
+        self.question.reason
+    }
+
+    /// Yes, this time.
+    pub fn once(&self) -> Reply {
+        Reply(Answer::Once)
+    }
+
+    /// Yes, and it is remembered for this content of the skill.
+    pub fn always(&self) -> Reply {
+        Reply(Answer::Always)
+    }
+
+    /// No, with words for the model.
+    pub fn reject(&self, words: impl Into<String>) -> Reply {
+        Reply(Answer::Reject(words.into()))
+    }
+
+    /// No answer: the run waits, and can be resumed with an approval.
+    pub fn leave_open(&self) -> Reply {
+        Reply(Answer::Nobody)
+    }
+}
+
+/// A function as an approver.
+pub(crate) struct AnswerWith<F>(pub(crate) F);
+
+impl<F: Fn(&Ask<'_>) -> Reply + Send + Sync> Approver for AnswerWith<F> {
+    fn answer(&self, question: &Question<'_>, _: &CancelToken) -> (Answer, String) {
+        ((self.0)(&Ask { question }).0, "program".to_owned())
+    }
+}
+
+/// A function as an observer.
+pub(crate) struct EventListener<F>(pub(crate) F);
+
+impl<F: Fn(&Event) + Sync> Observer for EventListener<F> {
+    fn event(&self, _: u32, record: &Record) {
+        (self.0)(&record.event);
+    }
+}

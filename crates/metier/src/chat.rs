@@ -1,0 +1,77 @@
+//! A chat: several requests in one session, each told what was said before.
+//!
+//! Every request is a run of its own, with its own record; the chat hands on what was asked and
+//! answered, and the skills that were loaded.
+
+use metier_cancel::CancelToken;
+
+use crate::error::Result;
+use crate::run::Run;
+use crate::session::Session;
+
+/// Characters of an answer that later requests are told.
+const MAX_ANSWER_CHARS: usize = 2000;
+/// Exchanges that later requests are told.
+const MAX_EXCHANGES: usize = 8;
+
+/// Several requests, one after the other.
+pub struct Chat {
+    session: Session,
+    exchanges: Vec<Exchange>,
+    /// Skills that the last run had loaded; nothing where it was not asked to keep any.
+    loaded: Option<Vec<String>>,
+}
+
+struct Exchange {
+    request: String,
+    answer: String,
+}
+
+impl Session {
+    /// A chat with the settings of this session.
+    pub fn chat(self) -> Chat {
+        Chat { session: self, exchanges: Vec::new(), loaded: None }
+    }
+}
+
+impl Chat {
+    /// Cancels later requests with this token: a token that was cancelled stays so.
+    pub fn cancel_with(&mut self, token: CancelToken) {
+        self.session.set_cancel(token);
+    }
+
+    /// Works on the next request.
+    pub fn send(&mut self, request: &str) -> Result<Run> {
+        let earlier = self.earlier();
+        let skills = self.loaded.as_deref().unwrap_or(self.session.chosen());
+        let run = match self.session.run_after(request, &earlier, skills) {
+            Ok(run) => run,
+            Err(error) => {
+                // It may be a skill of before that is gone; it must not end every later request.
+                self.loaded = None;
+                return Err(error);
+            }
+        };
+        let answer = run.answer().chars().take(MAX_ANSWER_CHARS).collect();
+        self.exchanges.push(Exchange { request: request.to_owned(), answer });
+        // The offline model follows what is loaded and chooses only where nothing is.
+        if run.state().setup().model.provider != "router" {
+            self.loaded = Some(run.state().loaded());
+        }
+        Ok(run)
+    }
+
+    /// What was said before, for the model.
+    fn earlier(&self) -> String {
+        if self.exchanges.is_empty() {
+            return String::new();
+        }
+        let start = self.exchanges.len().saturating_sub(MAX_EXCHANGES);
+        let mut text = "# Earlier in this session\n".to_owned();
+        for Exchange { request, answer } in &self.exchanges[start..] {
+            text.push_str(&format!("\nThe user asked: {request}\n"));
+            text.push_str(&metier_loader::fenced("Answer", answer));
+        }
+        text
+    }
+}

@@ -1,0 +1,157 @@
+//! The executor of a run: what was found, what may be done with it, and the machine to do it on.
+//!
+//! What a script sees is decided here, for every front end: the workspace only where showing it opens
+//! nothing that no rule opens, variables that the user named, programs of the user's `PATH` that did
+//! not come with the project.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use metier_agent::workshop::{LiveOutput, MachineMaker, Made};
+use metier_agent::{RunFolder, Workshop};
+use metier_loader::ResourceLimits;
+use metier_registry::Scan;
+use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
+use metier_tools::script::sweep;
+use metier_tools::{FailureCode, Kept, Machine, ToolFailure, shown_workspace};
+
+use crate::error::Result;
+use crate::guard::Guard;
+use crate::init::helper;
+use crate::open::Metier;
+
+impl Metier {
+    /// The executor for a run that is recorded in `folder`.
+    pub(crate) fn executor(
+        &self,
+        scan: &Scan,
+        guard: Guard,
+        offered: Vec<String>,
+        folder: &RunFolder,
+    ) -> Workshop {
+        let settings = self.settings();
+        let (variables, secrets) = self.script_variables();
+        let hosts = self.configured_hosts().into_iter().chain(guard.hosts);
+        Workshop {
+            index: Arc::new(scan.index.clone()),
+            offered,
+            pinned: BTreeMap::new(),
+            policy: Arc::new(guard.policy),
+            trusted: guard.trusted,
+            answers: Mutex::new(guard.answers),
+            always: settings.execution.always,
+            kept: self.user_folders().map(|user| Kept::in_state(&user.state)),
+            workspace: self.workspace(),
+            working_dir: self.working_dir().to_owned(),
+            hosts: hosts.collect(),
+            body_limits: settings.body_limits,
+            resource_limits: ResourceLimits::default(),
+            cap: settings.execution.output_cap,
+            observations: folder.observations(),
+            trash: folder.path().join("trash"),
+            machine: self.machine_maker(variables, Arc::clone(&secrets)),
+            secrets,
+            made: Made::default(),
+        }
+    }
+
+    /// Variables that scripts may see, and the values among them that are never shown.
+    pub(crate) fn script_variables(&self) -> (BTreeMap<String, String>, Arc<Secrets>) {
+        let named = self.settings().execution.env.iter();
+        let variables: BTreeMap<String, String> =
+            named.filter_map(|name| Some((name.clone(), self.environment().text(name)?))).collect();
+        let passed = variables.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value);
+        let secrets = Arc::new(Secrets::new(passed));
+        (variables, secrets)
+    }
+
+    /// Where interpreters and programs are looked for. What stands in the workspace came with a clone
+    /// and is not trusted as one, unless the workspace holds the home directory or is `/`: everything
+    /// would be untrusted there.
+    pub fn search_path(&self) -> SearchPath {
+        let home = self.home().map(ToOwned::to_owned);
+        let workspace = self.workspace();
+        let holds_all = workspace.parent().is_none()
+            || home.as_ref().is_some_and(|home| home.starts_with(&workspace));
+        let untrusted = if holds_all { Vec::new() } else { vec![workspace] };
+        SearchPath { dirs: self.environment().paths("PATH"), home, untrusted }
+    }
+
+    /// The workspace as scripts see it; nothing where showing it would open what no rule opens.
+    pub fn visible_workspace(&self) -> Result<Option<PathBuf>> {
+        let state = self.state_dir()?;
+        let cache = self.user_folders().map(|user| user.cache.clone());
+        let own: Vec<_> = std::iter::once(state.as_path()).chain(cache.as_deref()).collect();
+        Ok(shown_workspace(&self.workspace(), self.home(), &own))
+    }
+
+    /// What holds scripts on this machine.
+    pub fn probe_sandbox(&self) -> Result<Probe> {
+        let helper = helper(self.inner.helper.as_ref())?;
+        Ok(Probe::run(&helper, &self.state_dir()?.join("exec"))?)
+    }
+
+    /// Makes the machine that scripts run on. Trying the sandbox takes a moment, so it is done when
+    /// the first script comes.
+    fn machine_maker(
+        &self,
+        variables: BTreeMap<String, String>,
+        secrets: Arc<Secrets>,
+    ) -> MachineMaker {
+        let metier = self.clone();
+        Box::new(move |output| {
+            metier.machine(variables.clone(), Arc::clone(&secrets), output).map_err(|error| {
+                let failure = ToolFailure::new(
+                    FailureCode::NotAllowed,
+                    format!("{} [{}]", error.message, error.code),
+                );
+                failure.with_help(error.help.unwrap_or_default())
+            })
+        })
+    }
+
+    fn machine(
+        &self,
+        variables: BTreeMap<String, String>,
+        secrets: Arc<Secrets>,
+        output: LiveOutput,
+    ) -> Result<Machine> {
+        let helper = helper(self.inner.helper.as_ref())?;
+        let state = self.state_dir()?;
+        let runs = state.join("exec");
+        sweep(&runs);
+        let tier = Probe::run(&helper, &runs)?.tier_for(self.min_tier())?;
+        Ok(Machine {
+            helper,
+            tier,
+            search: self.search_path(),
+            runs,
+            data: state.join("data"),
+            workspace: self.visible_workspace()?,
+            variables,
+            secrets,
+            timeout: self.settings().execution.timeout,
+            count: AtomicU64::new(0),
+            output: Some(output),
+        })
+    }
+
+    /// The weakest sandbox that a script may run in here.
+    pub fn min_tier(&self) -> Tier {
+        self.settings().execution.min_tier
+    }
+}
+
+/// Whether a variable's value is masked: every one that is passed to scripts, unless its name says
+/// that it is harmless.
+fn is_secret(name: &str) -> bool {
+    const PLAIN: &[&str] = &["LANG", "LANGUAGE", "TZ", "TERM", "CI", "DEBUG", "NO_COLOR", "EDITOR"];
+    const ENDS: &[&str] = &["_NAME", "_DIR", "_PATH", "_HOME", "_MODE", "_LEVEL", "_REGION"];
+    let name = name.to_ascii_uppercase();
+    let plain = PLAIN.contains(&name.as_str())
+        || name.starts_with("LC_")
+        || ENDS.iter().any(|end| name.ends_with(end));
+    !plain
+}

@@ -1,0 +1,202 @@
+//! What would be decided about a request, by which rules, and why. Nothing is done and nobody is
+//! asked.
+
+use std::path::PathBuf;
+
+use metier_policy::{
+    Decision, Effect, Invoker, Permission, Request, Situation, Subject, subject_of,
+};
+use metier_registry::{Entry, Scan};
+use metier_skill::{Digest, RelPath, nearest};
+use metier_tools::ScriptLeave;
+use metier_tools::ground::{absolute, acting_skill, loaded_skill, real_path};
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::guard::Guard;
+use crate::open::Metier;
+use crate::skills::find;
+
+/// What would be decided about a request.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The decision, with what each layer said.
+    #[serde(flatten)]
+    pub decision: Decision,
+    /// The decision about the network of a script, where it is not closed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Decision>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<&'static str>,
+    /// The digest of the request as a model makes it.
+    pub digest: Digest,
+    /// The request.
+    pub request: Request,
+    /// The tool of ours that was likely meant, where the tool is unknown.
+    #[serde(skip)]
+    pub did_you_mean: Option<String>,
+}
+
+/// A tool, and what the policy says about it here.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct ToolRule {
+    /// The tool.
+    pub name: String,
+    /// How much harm it can do.
+    pub risk: String,
+    /// What happens when it is called.
+    pub effect: Effect,
+    /// Why.
+    pub reason: String,
+    /// The digest of the request as a model makes it.
+    pub request: Digest,
+}
+
+impl Metier {
+    /// What would be decided if a model called `tool` on `args` (a skill, a path, a script of the
+    /// skill with its arguments, a command, a host) while acting for `skill`.
+    pub fn explain(&self, tool: &str, args: &[String], skill: Option<&str>) -> Result<Explanation> {
+        let scan = self.skills();
+        let guard = self.guard(&scan)?;
+        let permission = Permission::named(tool)?;
+        let named = skill.map(|name| find(name, &scan)).transpose()?;
+        let (subject, entry) = self.subject(args, &permission, named, &scan, &guard)?;
+        let mut request = Request::new(permission, Vec::from_iter(subject)).by(Invoker::Model);
+        let mut loaded = Vec::new();
+        if let Some(entry) = entry {
+            let skill = acting_skill(entry, &guard.trusted).map_err(|error| {
+                let message = format!("the content of {} cannot be read: {error}", entry.id());
+                Error::failed("no-digest", message).with_help(
+                    "a skill whose content is not known can be neither trusted nor approved",
+                )
+            })?;
+            request = request.acting_for(skill);
+            loaded.push(loaded_skill(entry, &guard.policy, &guard.trusted));
+        }
+        let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
+        let decided = ScriptLeave::explain(&guard.policy, request, &situation);
+        let (request, mut decision) = (decided.request().clone(), decided.decision().clone());
+        let network =
+            decided.network_decision().filter(|_| decision.effect > Effect::Deny).cloned();
+        if let Some(network) = network.as_ref().filter(|it| it.effect < decision.effect) {
+            // One question is asked about both.
+            (decision.effect, decision.reason) = (network.effect, network.reason.clone());
+            decision.lifted = None;
+        }
+        let did_you_mean = match &request.permission {
+            Permission::Other(_) => {
+                let ours: Vec<Permission> = Permission::ours().collect();
+                nearest(tool, ours.iter().map(Permission::as_str)).map(str::to_owned)
+            }
+            _ => None,
+        };
+        let (help, digest) = (decision.help(), decided.digest());
+        Ok(Explanation { decision, network, help, digest, request, did_you_mean })
+    }
+
+    /// The tools, and what the policy says about each here, while acting for `skill`.
+    pub fn tool_rules(&self, skill: Option<&str>) -> Result<Vec<ToolRule>> {
+        let scan = self.skills();
+        let guard = self.guard(&scan)?;
+        let entry = skill.map(|name| find(name, &scan)).transpose()?;
+        let known = |entry| loaded_skill(entry, &guard.policy, &guard.trusted);
+        let loaded: Vec<_> = entry.map(known).into_iter().collect();
+        let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
+        let workspace = absolute(&self.workspace())?;
+        let mut rules = Vec::new();
+        for permission in Permission::ours() {
+            let subjects = match &permission {
+                Permission::ReadFile | Permission::ListDir | Permission::Grep => {
+                    vec![Subject::Path(workspace.clone())]
+                }
+                // A plain file in it: no tool changes the workspace itself.
+                Permission::WriteFile | Permission::DeleteFile => {
+                    vec![Subject::Path(absolute(&self.workspace().join("file"))?)]
+                }
+                Permission::LoadSkill => {
+                    entry.map(|entry| Subject::Skill(entry.id())).into_iter().collect()
+                }
+                _ => Vec::new(),
+            };
+            let mut request = Request::new(permission.clone(), subjects).by(Invoker::Model);
+            if let Some(skill) = entry.and_then(|entry| acting_skill(entry, &guard.trusted).ok()) {
+                request = request.acting_for(skill);
+            }
+            let decision = guard.policy.decide(&request, &situation);
+            rules.push(ToolRule {
+                name: permission.to_string(),
+                risk: permission.risk().to_string(),
+                effect: decision.effect,
+                reason: decision.deciding().map_or_else(String::new, |by| by.because.clone()),
+                request: request.digest(),
+            });
+        }
+        Ok(rules)
+    }
+
+    /// What the request is about, and the skill that it is for.
+    fn subject<'s>(
+        &self,
+        args: &[String],
+        permission: &Permission,
+        named: Option<&'s Entry>,
+        scan: &'s Scan,
+        guard: &Guard,
+    ) -> Result<(Option<Subject>, Option<&'s Entry>)> {
+        let subject = match permission {
+            Permission::LoadSkill => {
+                let entry = match (args.first(), named) {
+                    (Some(name), _) => find(name, scan)?,
+                    (None, Some(entry)) => entry,
+                    (None, None) => return Err(missing("name the skill to load")),
+                };
+                return Ok((Some(Subject::Skill(entry.id())), Some(entry)));
+            }
+            Permission::RunScript | Permission::ScriptNetwork => {
+                let Some(entry) = named else {
+                    return Err(missing(
+                        "name the skill with --skill, and the script's path in it",
+                    ));
+                };
+                let Some((script, rest)) = args.split_first() else {
+                    return Err(missing("name the script by its path in the skill"));
+                };
+                Subject::script(entry.id(), script_path(script)?, rest.to_vec())?
+            }
+            Permission::ReadFile
+            | Permission::ListDir
+            | Permission::Grep
+            | Permission::WriteFile
+            | Permission::DeleteFile => {
+                let [path] = args else {
+                    return Err(missing("name one file or directory"));
+                };
+                Subject::Path(absolute(&real_path(&self.typed_path(path)))?)
+            }
+            _ if args.is_empty() => return Ok((None, named)),
+            _ => subject_of(permission, args, guard.policy.places())?,
+        };
+        Ok((Some(subject), named))
+    }
+
+    /// A path as it was typed: `~/` may come from a quoted argument.
+    fn typed_path(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix("~/"), self.home()) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => self.working_dir().join(path),
+        }
+    }
+}
+
+/// A script's path, checked as text.
+pub(crate) fn script_path(text: &str) -> Result<RelPath> {
+    RelPath::new(text)
+        .map_err(|fault| Error::usage(format!("`{text}` is not a path in a skill: {fault}")))
+}
+
+fn missing(help: &str) -> Error {
+    Error::usage("it is not clear what the request is about").with_help(help)
+}

@@ -1,0 +1,47 @@
+//! Files that a person gives to a run: by their path in the workspace or, where they lie elsewhere,
+//! as text that stands in the request.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::open::Metier;
+
+/// A file that the user gave.
+pub(crate) enum GivenFile {
+    /// Below the workspace, by its path there.
+    Path(String),
+    /// Elsewhere: a part of its text.
+    Text(String),
+}
+
+/// Characters of a given file that stand in a request.
+const MAX_GIVEN_CHARS: usize = 12_000;
+const MAX_NAME_CHARS: usize = 200;
+const MAX_GIVEN_BYTES: u64 = 4 << 20;
+
+impl Metier {
+    /// Looks at a file that the user gave.
+    pub(crate) fn given_file(&self, file: &Path) -> Result<GivenFile> {
+        let shown = file.display();
+        let path = self.working_dir().join(file);
+        let real = metier_fs::canonical(&path).map_err(|error| {
+            Error::usage(format!("{shown} cannot be given: {error}"))
+                .with_help("name a file that exists")
+        })?;
+        let workspace = self.workspace();
+        let workspace = metier_fs::canonical(&workspace).unwrap_or(workspace);
+        if let Some(below) = real.strip_prefix(&workspace).ok().and_then(Path::to_str) {
+            return Ok(GivenFile::Path(below.to_owned()));
+        }
+        let bytes = metier_fs::read_bounded(&real, MAX_GIVEN_BYTES)
+            .map_err(|error| Error::failed("file-unreadable", format!("{shown}: {error}")))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Error::failed("file-not-text", format!("{shown} is not text")))?;
+        let text = metier_skill::text::for_model(&text);
+        let part: String = text.chars().take(MAX_GIVEN_CHARS).collect();
+        let cut = if text.chars().nth(MAX_GIVEN_CHARS).is_some() { ", its beginning" } else { "" };
+        let name = shown.to_string();
+        let label = format!("File {}{cut}", metier_skill::text::label(&name, MAX_NAME_CHARS));
+        Ok(GivenFile::Text(metier_loader::fenced(&label, &part)))
+    }
+}

@@ -1,0 +1,345 @@
+//! Opening a runtime: [`Metier`] and its builder.
+//!
+//! Everything that decides what a run may see and do is resolved here, once, the same way for every
+//! front end: the working directory, the user's folders, the settings and the roots. What is looked
+//! up later (the skills, the policy for them) is derived from these values alone.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use metier_config::{Scope, Settings};
+use metier_fs::UserFolders;
+use metier_registry::roots::{Places, Root, resolve};
+use metier_registry::{Registry, Scan, ScanOptions, scan};
+use metier_skill::{Limits, Profile};
+use tempfile::TempDir;
+
+use crate::config_files::{self, ConfigFile};
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+
+/// The runtime for one working directory. A clone is the same runtime.
+#[derive(Clone)]
+pub struct Metier {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) environment: Environment,
+    pub(crate) working_dir: PathBuf,
+    pub(crate) user: Option<UserFolders>,
+    pub(crate) settings: Settings,
+    pub(crate) config_files: Vec<ConfigFile>,
+    pub(crate) find: FindOptions,
+    pub(crate) helper: Option<PathBuf>,
+    /// What the last scan found.
+    snapshot: Mutex<Option<Arc<Scan>>>,
+    /// Where state is kept while there are no user folders; removed with the runtime.
+    scratch: Arc<OnceLock<std::io::Result<TempDir>>>,
+}
+
+/// How skills are looked for, besides the usual folders and the settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FindOptions {
+    /// More folders, searched before all others; relative to the working directory.
+    pub roots: Vec<PathBuf>,
+    /// How strictly skills are judged, if not as the settings say.
+    pub profile: Option<Profile>,
+    /// Whether the disk cache is used.
+    pub cache: CacheUse,
+}
+
+/// Whether the disk cache is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheUse {
+    /// It is read and written.
+    #[default]
+    Use,
+    /// It is neither read nor written.
+    Skip,
+}
+
+/// Opens a [`Metier`] that differs from the usual one.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    dir: PathBuf,
+    environment: Environment,
+    user_folders: UserFolderChoice,
+    find: FindOptions,
+    helper: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+enum UserFolderChoice {
+    /// Those of the environment's home directory.
+    Home,
+    /// None at all.
+    None,
+}
+
+impl Builder {
+    /// Takes this environment instead of the process's own.
+    #[must_use]
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.environment = environment;
+        self
+    }
+
+    /// Reads and writes nothing of the user's: no configuration, skills, trust or remembered answers.
+    /// State that scripts need lives in a temporary folder, as long as the runtime does.
+    #[must_use]
+    pub fn without_user_folders(mut self) -> Self {
+        self.user_folders = UserFolderChoice::None;
+        self
+    }
+
+    /// Neither reads nor writes the disk cache.
+    #[must_use]
+    pub fn without_cache(mut self) -> Self {
+        self.find.cache = CacheUse::Skip;
+        self
+    }
+
+    /// Searches this folder of skills too, before all others.
+    #[must_use]
+    pub fn root(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.find.roots.push(folder.into());
+        self
+    }
+
+    /// Judges skills by this profile instead of the settings'.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.find.profile = Some(profile);
+        self
+    }
+
+    /// Runs scripts through this program, which calls [`crate::init`] first, instead of re-executing
+    /// the current one.
+    #[must_use]
+    pub fn sandbox_helper(mut self, program: impl Into<PathBuf>) -> Self {
+        self.helper = Some(program.into());
+        self
+    }
+
+    /// Resolves folders, settings and roots.
+    pub fn open(self) -> Result<Metier> {
+        let working_dir = enter(&self.dir)?;
+        let user = match self.user_folders {
+            UserFolderChoice::Home => user_folders(&self.environment, &working_dir),
+            UserFolderChoice::None => None,
+        };
+        let (settings, config_files) =
+            config_files::load(&working_dir, user.as_ref(), &self.environment)?;
+        let inner = Inner {
+            environment: self.environment,
+            working_dir,
+            user,
+            settings,
+            config_files,
+            find: self.find,
+            helper: self.helper,
+            snapshot: Mutex::default(),
+            scratch: Arc::default(),
+        };
+        Ok(Metier { inner: Arc::new(inner) })
+    }
+}
+
+/// The user's folders. The home directory stands without links, so that it can be told from the
+/// directories above the working directory.
+fn user_folders(environment: &Environment, working_dir: &Path) -> Option<UserFolders> {
+    let home = environment.home()?;
+    let home = metier_fs::canonical(home).unwrap_or_else(|_| home.to_owned());
+    let metier_home = environment.variable("METIER_HOME").map(|moved| working_dir.join(moved));
+    let variable = |name: &str| environment.variable(name).map(ToOwned::to_owned);
+    Some(UserFolders::with_variables(&home, metier_home.as_deref(), &variable))
+}
+
+fn enter(directory: &Path) -> Result<PathBuf> {
+    let refuse =
+        |reason: String| Error::usage(format!("cannot work in {}: {reason}", directory.display()));
+    let real = metier_fs::canonical(directory).map_err(|error| refuse(error.to_string()))?;
+    if metier_fs::is_dir(&real) {
+        return Ok(real);
+    }
+    Err(refuse("it is not a directory".to_owned()))
+}
+
+impl Metier {
+    /// Opens the runtime for a working directory exactly as the program `metier` does there: with the
+    /// process's environment, the user's folders and all settings.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
+        Self::builder(dir).open()
+    }
+
+    /// The same with something left out or replaced.
+    pub fn builder(dir: impl AsRef<Path>) -> Builder {
+        Builder {
+            dir: dir.as_ref().to_owned(),
+            environment: Environment::of_process(),
+            user_folders: UserFolderChoice::Home,
+            find: FindOptions::default(),
+            helper: None,
+        }
+    }
+
+    /// The same runtime, looking for skills in another way.
+    #[must_use]
+    pub fn finding(&self, find: FindOptions) -> Self {
+        let Inner {
+            environment, working_dir, user, settings, config_files, helper, scratch, ..
+        } = &*self.inner;
+        let inner = Inner {
+            environment: environment.clone(),
+            working_dir: working_dir.clone(),
+            user: user.clone(),
+            settings: settings.clone(),
+            config_files: config_files.clone(),
+            find,
+            helper: helper.clone(),
+            snapshot: Mutex::default(),
+            scratch: Arc::clone(scratch),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The working directory, absolute and without links.
+    pub fn working_dir(&self) -> &Path {
+        &self.inner.working_dir
+    }
+
+    /// The user's folders; nothing where there are none.
+    pub fn user_folders(&self) -> Option<&UserFolders> {
+        self.inner.user.as_ref()
+    }
+
+    /// The settings that count here.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// The configuration files that were looked for.
+    pub fn config_files(&self) -> &[ConfigFile] {
+        &self.inner.config_files
+    }
+
+    /// The environment that it was opened with.
+    pub fn environment(&self) -> &Environment {
+        &self.inner.environment
+    }
+
+    /// How skills are looked for.
+    pub fn find_options(&self) -> &FindOptions {
+        &self.inner.find
+    }
+
+    /// The folders that are searched, highest priority first.
+    pub fn roots(&self) -> Vec<Root> {
+        resolve(&self.places())
+    }
+
+    fn places(&self) -> Places {
+        let Inner { environment, settings, working_dir, user, find, .. } = &*self.inner;
+        let configured = |scope: Scope| {
+            let roots = settings.skill_roots.iter().filter(move |root| root.scope == scope);
+            roots.map(move |root| self.configured_path(scope, &root.path)).collect()
+        };
+        let named = environment.paths("METIER_SKILLS_DIR");
+        Places {
+            working_dir: working_dir.clone(),
+            user: user.clone(),
+            explicit: find.roots.iter().cloned().chain(named).collect(),
+            configured_project: configured(Scope::Project),
+            configured_user: configured(Scope::User),
+            more_user: environment.paths("CLAUDE_SKILLS_DIR"),
+        }
+    }
+
+    /// A path from a configuration file: `~/` is the home directory, a relative path starts at the
+    /// project's directory or at the home directory.
+    fn configured_path(&self, scope: Scope, path: &str) -> PathBuf {
+        let home = self.inner.user.as_ref().map(|user| user.home.clone());
+        if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {
+            return home.join(rest);
+        }
+        let base = match scope {
+            Scope::Project => self.project_config_dir(),
+            Scope::Managed | Scope::User => home,
+        };
+        base.unwrap_or_else(|| self.inner.working_dir.clone()).join(path)
+    }
+
+    /// The directory whose `.agent` folder holds the project's configuration.
+    fn project_config_dir(&self) -> Option<PathBuf> {
+        let mut files = self.inner.config_files.iter();
+        let file = files.find(|file| file.scope == Scope::Project)?;
+        file.path.parent()?.parent().map(Path::to_owned)
+    }
+
+    /// Bounds on what is read of a skill's frontmatter and body.
+    pub fn limits(&self) -> Limits {
+        self.inner.settings.limits
+    }
+
+    /// How strictly skills are judged.
+    pub fn profile(&self) -> Profile {
+        self.inner.find.profile.unwrap_or(self.inner.settings.profile)
+    }
+
+    /// How a scan is done here.
+    pub fn scan_options(&self) -> ScanOptions {
+        let Inner { settings, user, find, .. } = &*self.inner;
+        let cache = user.as_ref().map(|user| user.cache.clone());
+        ScanOptions {
+            profile: self.profile(),
+            cache_folder: cache.filter(|_| find.cache == CacheUse::Use),
+            ..settings.scan_options()
+        }
+    }
+
+    /// The skills: found at the first call, then as they were found. Holders of a scan keep it.
+    pub fn skills(&self) -> Arc<Scan> {
+        let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        let scan =
+            snapshot.get_or_insert_with(|| Arc::new(scan(&self.roots(), &self.scan_options())));
+        Arc::clone(scan)
+    }
+
+    /// Looks again, and gives what is there now.
+    pub fn refresh(&self) -> Arc<Scan> {
+        let found = Arc::new(scan(&self.roots(), &self.scan_options()));
+        let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
+        *snapshot = Some(Arc::clone(&found));
+        found
+    }
+
+    /// A registry that can be refreshed and watched.
+    pub fn registry(&self) -> Registry {
+        let places = self.places();
+        Registry::open(move || resolve(&places), self.scan_options())
+    }
+
+    /// Where state is kept: the user's folder, or a temporary one where there are no user folders.
+    pub(crate) fn state_dir(&self) -> Result<PathBuf> {
+        if let Some(user) = &self.inner.user {
+            return Ok(user.state.clone());
+        }
+        let made =
+            self.inner.scratch.get_or_init(|| tempfile::Builder::new().prefix("metier-").tempdir());
+        made.as_ref().map(|dir| dir.path().to_owned()).map_err(|error| {
+            Error::failed("no-state", format!("no folder for state can be made: {error}"))
+                .with_help("set HOME, or make the temporary directory writable")
+        })
+    }
+}
+
+impl std::fmt::Debug for Metier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Metier")
+            .field("working_dir", &self.inner.working_dir)
+            .field("user", &self.inner.user)
+            .field("find", &self.inner.find)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! What is public of the parts below, by the part it belongs to.
+//!
+//! A front end shows skills, decisions, events and reports, so their types are here, each named on
+//! purpose; what puts a run together is not: that is [`crate::Metier`]'s.
+
+/// What a skill is: parsing, diagnostics, checked names and paths.
+pub mod skill {
+    pub use metier_skill::{
+        Code, Diagnostic, DiagnosticAt, Digest, FileNames, Limits, ParseOptions, Parsed, Profile,
+        RelPath, Severity, Skill, SkillId, SkillName, Source, TextEdit, WorkPath, apply_edits,
+        check, check_references, estimate_tokens, fence, nearest, parse, text,
+    };
+}
+
+/// Finding skills: the index, the report, the catalog's formats, making and deleting skills.
+pub mod registry {
+    pub use metier_registry::{
+        Change, ChangeKind, Conflict, Entry, Ignored, Index, Registry, Report, Root, RootReport,
+        RootState, Scan, ScanOptions, Shadowed, parallel, scan,
+    };
+
+    /// The list of skills that a model is shown.
+    pub mod catalog {
+        pub use metier_registry::catalog::{Catalog, Format, Placed, Shown};
+    }
+
+    /// Making, deleting and restoring skills.
+    pub mod manage {
+        pub use metier_registry::manage::{
+            Backup, Backups, Created, Deletion, Draft, ManageError, Script, create, judge_name,
+            utc_text,
+        };
+    }
+
+    /// Which folders are searched.
+    pub mod roots {
+        pub use metier_registry::roots::project_roots;
+    }
+
+    /// Changes as they happen.
+    pub mod watch {
+        pub use metier_registry::watch::{WatchEvent, watch};
+    }
+}
+
+/// Reading skills: bodies, resources, limits and reports.
+pub mod loader {
+    pub use metier_loader::{
+        BodyLimits, Lines, LoadError, Loaded, MemoryFiles, Next, Part, ResourceLimits,
+        ResourceQuery, SkillFiles, load_body, load_raw,
+    };
+}
+
+/// Who may do what: decisions, answers, questions.
+pub mod policy {
+    pub use metier_policy::{
+        Answer, Ask, AskEvent, Asks, Cover, Decision, Effect, Lifetime, Listener, Permission,
+        Remembered, Request, Risk, Scope, TrustedFolder, TrustedFolders, UnixTime, Verdict,
+    };
+}
+
+/// Settings: what counts, and where it came from.
+pub mod config {
+    pub use metier_config::{Explained, Scope, Settings, json_schema};
+}
+
+/// Files, opened safely.
+pub mod fs {
+    pub use metier_fs::{
+        EntryKind, PiecewiseFile, ReadError, TreeFile, TreeLimits, UserFolders, WorkRoot,
+        canonical, entry_kind, exists, is_dir, is_link, list_files, read_bounded, read_dir_names,
+        remove_file, write_atomic,
+    };
+}
+
+/// Models: the trait, what they decide, and trying one.
+pub mod model {
+    pub use metier_model::{
+        Action, Decision, Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Plan,
+        Probe, Reply, Scripted, StepStatus, Turn, Usage, probe,
+    };
+}
+
+/// Running scripts: the sandbox's tiers and reports.
+pub mod sandbox {
+    pub use metier_sandbox::{Network, Probe, Report, SearchPath, Tier};
+}
+
+/// Tools: what a run does, what it deleted, and what a script left.
+pub mod tools {
+    pub use metier_tools::{FailureCode, ToolFailure, Trash, Trashed};
+
+    /// Scripts of skills.
+    pub mod script {
+        pub use metier_tools::script::ScriptOutcome;
+    }
+
+    /// Files of compiled-in skills.
+    pub mod shelf {
+        pub use metier_tools::shelf::compiled_in;
+    }
+}
+
+/// The loop: events, records, resume, replay and export.
+pub mod agent {
+    pub use metier_agent::{
+        About, Answer, Approver, Asking, Difference, Event, Mode, Nobody, Note, Observer, Op,
+        Outcome, Question, Record, RunFolder, RunId, RunLimits, Spent, State, Status, Summary,
+        Unheard, Yes, event, fold,
+    };
+
+    /// Whether a record is what was written.
+    pub mod audit {
+        pub use metier_agent::audit::{Audited, Finding};
+    }
+
+    /// A record in the formats of others.
+    pub mod export {
+        pub use metier_agent::export::{Content, Recorded, atif, otel};
+    }
+}

@@ -1,0 +1,423 @@
+//! A session: who decides, who approves, who listens, and the runs that are done with them.
+//!
+//! `run`, `resume` and `chat` go through here for every front end, so that all of them put a run
+//! together alike. The loop itself is `metier-agent`'s.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use metier_agent::brief::Brief;
+use metier_agent::{
+    Agent, AgentError, Approver, Chosen, Event, Mode, Nobody, Note, Observer, Record, RunFolder,
+    RunId, RunLimits, Setup, State, Workshop,
+};
+use metier_cancel::CancelToken;
+use metier_loader::Invocation;
+use metier_model::Model;
+use metier_policy::Invoker;
+use metier_registry::Scan;
+use metier_registry::catalog::{CatalogRequest, Cataloger};
+use metier_skill::Digest;
+use metier_tools::SkillShelf;
+
+use crate::approvals::{PendingApprovals, RunApprover};
+use crate::ask::{AnswerWith, Ask, EventListener, Reply};
+use crate::catalog::CatalogBudget;
+use crate::error::{Error, Result};
+use crate::given::GivenFile;
+use crate::guard::{Guard, RunRules};
+use crate::open::Metier;
+use crate::run::Run;
+use crate::skills::{enabled, find};
+
+/// Runs requests. Made by [`Metier::session`]; each call that sets something gives it back.
+pub struct Session {
+    metier: Metier,
+    model: ModelChoice,
+    approver: Arc<dyn Approver>,
+    observers: Vec<Arc<dyn Observer + Send>>,
+    cancel: CancelToken,
+    rules: RunRules,
+    skills: Vec<String>,
+    files: Vec<PathBuf>,
+    max_turns: Option<u32>,
+    mode: Mode,
+    approved: Option<Digest>,
+}
+
+/// The model of a session.
+#[derive(Clone)]
+enum ModelChoice {
+    /// The one of the settings, or of the run that is resumed.
+    Configured,
+    /// One by its name, such as `openai:gpt-5-mini` or `router`.
+    Named(String),
+    /// The caller's own.
+    Own(Arc<dyn Model>),
+}
+
+impl Metier {
+    /// A session with the model of the settings. Questions are left open until an approver is given.
+    pub fn session(&self) -> Session {
+        Session {
+            metier: self.clone(),
+            model: ModelChoice::Configured,
+            approver: Arc::new(Nobody),
+            observers: Vec::new(),
+            cancel: CancelToken::new(),
+            rules: RunRules::default(),
+            skills: Vec::new(),
+            files: Vec::new(),
+            max_turns: None,
+            mode: Mode::Real,
+            approved: None,
+        }
+    }
+}
+
+impl Session {
+    /// Decides with this model: `openai:MODEL`, `anthropic:MODEL`, `scripted:FILE`, `replay:RUN` or
+    /// `router`. An unknown name is an error of the run.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>) -> Self {
+        self.model = ModelChoice::Named(name.into());
+        self
+    }
+
+    /// Decides with a model of the caller's own.
+    #[must_use]
+    pub fn own_model(mut self, model: impl Model + 'static) -> Self {
+        self.model = ModelChoice::Own(Arc::new(model));
+        self
+    }
+
+    /// Answers questions with a function. What the policy denies is never asked about.
+    #[must_use]
+    pub fn approve(self, answer: impl Fn(&Ask<'_>) -> Reply + Send + Sync + 'static) -> Self {
+        self.approver(AnswerWith(answer))
+    }
+
+    /// Answers questions with an approver of the caller's own.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// Calls a function for every event, after it was recorded.
+    #[must_use]
+    pub fn on_event(self, listen: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observer(EventListener(listen))
+    }
+
+    /// Adds an observer, which also hears what happens between two events.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + Send + 'static) -> Self {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
+    /// Cancels with this token, wherever a run waits. A run that was cancelled can be resumed.
+    #[must_use]
+    pub fn cancel_with(mut self, token: CancelToken) -> Self {
+        self.cancel = token;
+        self
+    }
+
+    /// Allows a tool in this session: `PERMISSION` or `PERMISSION:PATTERN`. A denial of the settings,
+    /// of a skill or of the floor stays one.
+    #[must_use]
+    pub fn allow(mut self, rule: impl Into<String>) -> Self {
+        self.rules.allow.push(rule.into());
+        self
+    }
+
+    /// Denies a tool in this session: `PERMISSION` or `PERMISSION:PATTERN`.
+    #[must_use]
+    pub fn deny(mut self, rule: impl Into<String>) -> Self {
+        self.rules.deny.push(rule.into());
+        self
+    }
+
+    /// Loads this skill before the first turn.
+    #[must_use]
+    pub fn skill(mut self, name: impl Into<String>) -> Self {
+        self.skills.push(name.into());
+        self
+    }
+
+    /// Gives a file that the request is about.
+    #[must_use]
+    pub fn file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.files.push(file.into());
+        self
+    }
+
+    /// Lowers the number of decisions that the model may make.
+    #[must_use]
+    pub fn max_turns(mut self, turns: u32) -> Self {
+        self.max_turns = Some(turns);
+        self
+    }
+
+    /// Decides about everything, runs and changes nothing.
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.mode = Mode::DryRun;
+        self
+    }
+
+    /// Lets the request with this digest pass, once: what an earlier run left open.
+    #[must_use]
+    pub fn approve_request(mut self, request: Digest) -> Self {
+        self.approved = Some(request);
+        self
+    }
+
+    /// Works on a request to its end, or to where it has to wait. `/name arguments` calls a skill.
+    pub fn run(&self, request: &str) -> Result<Run> {
+        self.run_after(request, "", &self.skills)
+    }
+
+    /// The same after what was said before, with these skills loaded first.
+    pub(crate) fn run_after(&self, request: &str, earlier: &str, skills: &[String]) -> Result<Run> {
+        let model = self.chosen_model(None)?;
+        let scan = self.metier.refresh();
+        let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
+        let folder = RunFolder::new(&self.metier.runs_folder(), new_id());
+        let chosen = chosen_skills(request, skills, &scan, &guard)?;
+        let (files, texts) = self.given()?;
+        let cataloger = {
+            let gate = guard.load_gate(&scan.index, Invoker::Model);
+            Cataloger::new(&scan.index, &|entry| gate.denied(entry))
+        };
+        let bases = self.metier.path_bases();
+        let catalog = CatalogRequest {
+            format: self.metier.settings().catalog.format,
+            budget: self.metier.catalog_budget(CatalogBudget::Configured),
+            bases: &bases,
+            ..CatalogRequest::default()
+        };
+        let asked = CatalogRequest { request: Some(request), files: &files, ..catalog };
+        let offered: Vec<String> =
+            cataloger.offered(&asked).map(|entry| entry.id().to_string()).collect();
+        let executor = Arc::new(self.metier.executor(&scan, guard, offered, &folder));
+        let info = self.metier.recorded_info(self.model_name(), model.info());
+        let setup = Brief {
+            request,
+            earlier,
+            files: &files,
+            texts: &texts,
+            index: &scan.index,
+            cataloger: &cataloger,
+            catalog,
+            shelf: &SkillShelf::new(&scan.index),
+            tools: executor.offers()?,
+            chosen,
+            limits: self.limits(info.window),
+            denied: self.rules.deny.clone(),
+            model: info,
+            mode: self.mode,
+        }
+        .setup();
+        self.drive(folder, &*model, &executor, |agent, folder| agent.run(folder, setup))
+    }
+
+    /// Continues a run that was stopped or killed, or that waits for an answer. The model is the one
+    /// that the run began with, unless this session names one.
+    pub fn resume(&self, run: &str) -> Result<Run> {
+        let folder = self.metier.find_run(run)?;
+        self.metier.own_runs().check(&folder)?;
+        let setup = folder.setup()?;
+        let model = self.chosen_model(Some(&setup))?;
+        let scan = self.metier.refresh();
+        // What was denied when it began stays denied.
+        let deny = setup.denied.iter().chain(&self.rules.deny).cloned().collect();
+        let rules = RunRules { allow: self.rules.allow.clone(), deny };
+        let guard = self.metier.guard(&scan)?.with_rules(&rules)?;
+        let gate = guard.load_gate(&scan.index, Invoker::Model);
+        let is_denied = |id: &str| scan.index.find(id).is_none_or(|it| gate.denied(it).is_some());
+        let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
+        let offered = offered.map(|card| card.id.clone()).collect();
+        let executor = self.metier.executor(&scan, guard, offered, &folder);
+        // It keeps to the skills that it began with.
+        let pinned = setup.skills.iter().map(|card| (card.id.clone(), card.digest)).collect();
+        let executor = Arc::new(Workshop { pinned, ..executor });
+        let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
+        let mut run = self.drive(folder, &*model, &executor, resume)?;
+        run.skills_changed = scan.index.hash() != setup.index_hash;
+        Ok(run)
+    }
+
+    fn drive(
+        &self,
+        folder: RunFolder,
+        model: &dyn Model,
+        executor: &Arc<Workshop>,
+        run: impl FnOnce(&Agent<'_>, &RunFolder) -> std::result::Result<State, AgentError>,
+    ) -> Result<Run> {
+        let own = self.metier.own_runs();
+        own.note_name(&folder)?;
+        let pending = PendingApprovals::in_state(&self.metier.state_dir()?);
+        let approver = RunApprover::new(&*self.approver, Some(pending), self.approved);
+        let observer = Fanout { observers: &self.observers, own: &own };
+        let agent = Agent {
+            model,
+            hands: executor,
+            approver: &approver,
+            observer: &observer,
+            cancel: &self.cancel,
+        };
+        let state = run(&agent, &folder)?;
+        Ok(Run::new(folder, state, approver.into_open()))
+    }
+
+    pub(crate) const fn metier(&self) -> &Metier {
+        &self.metier
+    }
+
+    pub(crate) const fn rules(&self) -> &RunRules {
+        &self.rules
+    }
+
+    pub(crate) const fn approved(&self) -> Option<Digest> {
+        self.approved
+    }
+
+    pub(crate) fn inner_approver(&self) -> &dyn Approver {
+        &*self.approver
+    }
+
+    pub(crate) fn observers(&self) -> &[Arc<dyn Observer + Send>] {
+        &self.observers
+    }
+
+    pub(crate) fn set_cancel(&mut self, token: CancelToken) {
+        self.cancel = token;
+    }
+
+    pub(crate) const fn cancel(&self) -> &CancelToken {
+        &self.cancel
+    }
+
+    /// The skills that the caller chose.
+    pub(crate) fn chosen(&self) -> &[String] {
+        &self.skills
+    }
+
+    fn model_name(&self) -> Option<&str> {
+        match &self.model {
+            ModelChoice::Named(name) => Some(name),
+            ModelChoice::Configured | ModelChoice::Own(_) => None,
+        }
+    }
+
+    fn chosen_model(&self, resumed: Option<&Setup>) -> Result<Arc<dyn Model>> {
+        match (&self.model, resumed) {
+            (ModelChoice::Own(model), _) => Ok(Arc::clone(model)),
+            (ModelChoice::Named(name), _) => self.metier.model(Some(name)),
+            (ModelChoice::Configured, None) => self.metier.model(None),
+            (ModelChoice::Configured, Some(setup)) => {
+                let began_with = match setup.model.provider.as_str() {
+                    "router" => "router".to_owned(),
+                    provider => format!("{provider}:{}", setup.model.name),
+                };
+                self.metier.model(Some(&began_with))
+            }
+        }
+    }
+
+    /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.
+    fn given(&self) -> Result<(Vec<String>, String)> {
+        let (mut paths, mut texts) = (Vec::new(), String::new());
+        for file in &self.files {
+            match self.metier.given_file(file)? {
+                GivenFile::Path(path) => paths.push(path),
+                GivenFile::Text(text) => texts.push_str(&text),
+            }
+        }
+        Ok((paths, texts))
+    }
+
+    /// What a run may spend: the settings, and fewer turns where the caller says so.
+    fn limits(&self, window: Option<u32>) -> RunLimits {
+        let limits = self.metier.settings().run_limits;
+        RunLimits {
+            turns: self.max_turns.map_or(limits.turns, |turns| turns.min(limits.turns)).max(1),
+            // A quarter is left for the reply and for what an estimate misses.
+            prompt_tokens: window.map_or(limits.prompt_tokens, |window| u64::from(window) * 3 / 4),
+            ..limits
+        }
+    }
+}
+
+/// Passes everything on to all observers. On the way it is noted that the run is the user's own.
+struct Fanout<'a> {
+    observers: &'a [Arc<dyn Observer + Send>],
+    own: &'a crate::runs::OwnRuns,
+}
+
+impl Observer for Fanout<'_> {
+    fn event(&self, depth: u32, record: &Record) {
+        if depth == 0 {
+            self.own.note_first(record);
+        }
+        for observer in self.observers {
+            observer.event(depth, record);
+        }
+    }
+
+    fn note(&self, depth: u32, note: &Note) {
+        for observer in self.observers {
+            observer.note(depth, note);
+        }
+    }
+}
+
+/// The skills that the user chose: by name, and by `/name arguments`.
+fn chosen_skills(
+    request: &str,
+    skills: &[String],
+    scan: &Scan,
+    guard: &Guard,
+) -> Result<Vec<Chosen>> {
+    let mut chosen: Vec<Chosen> = Vec::new();
+    for name in skills {
+        let id = enabled(find(name, scan)?)?.id().to_string();
+        if chosen.iter().all(|known| known.id != id) {
+            chosen.push(Chosen { id, arguments: None });
+        }
+    }
+    let called = Invocation::parse(request);
+    // `/etc/hosts is broken` does not call a skill.
+    if let Some((call, entry)) = called.and_then(|call| Some((call, scan.index.find(call.name)?))) {
+        let entry = enabled(entry)?;
+        if !entry.skill.controls.user_invocable {
+            let message = format!("{} cannot be called by a person", entry.id());
+            return Err(Error::failed("NotAllowed", message)
+                .with_help("it says `user-invocable: false`; ask for what it does instead"));
+        }
+        let (id, arguments) = (entry.id().to_string(), Some(call.arguments.to_owned()));
+        chosen.retain(|known| known.id != id);
+        chosen.push(Chosen { id, arguments });
+    }
+    let gate = guard.load_gate(&scan.index, Invoker::User);
+    for Chosen { id, .. } in &chosen {
+        if let Some(reason) = scan.index.find(id).and_then(|entry| gate.denied(entry)) {
+            return Err(Error::denied("denied", format!("{id} may not be loaded: {reason}"))
+                .with_help("`metier explain load_skill NAME` names the rule and its file"));
+        }
+    }
+    Ok(chosen)
+}
+
+fn new_id() -> RunId {
+    let now = SystemTime::now();
+    let nanos = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    let process = std::process::id();
+    let salt = Digest::of_parts([nanos.to_le_bytes().as_slice(), &process.to_le_bytes()]);
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&salt.as_bytes()[..8]);
+    RunId::at(now, u64::from_le_bytes(bytes))
+}

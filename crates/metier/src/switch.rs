@@ -1,0 +1,48 @@
+//! Switching a skill on or off: one entry in one configuration file, changed as text under a lock.
+//! Comments and the rest of the file stay as they are.
+
+use metier_config::{MAX_CONFIG_BYTES, Scope, set_skill_enabled};
+use metier_fs::{UpdateError, update_file};
+
+use crate::error::{Error, Result};
+use crate::open::Metier;
+
+impl Metier {
+    /// Switches the skill `id` on or off in the file of `scope`; gives whether the file changed. The
+    /// other file may disagree: what counts in the end are the merged settings of a runtime that is
+    /// opened afterwards.
+    pub fn switch_skill(&self, scope: Scope, id: &str, enabled: bool) -> Result<bool> {
+        let file = self.config_target(scope)?;
+        let shown = file.to_string_lossy().into_owned();
+        let unreadable = |reason: String| {
+            let message = format!("the configuration {shown} cannot be read: {reason}");
+            Error::failed("config-unreadable", message)
+                .with_help("fix the file or move it away; it was not changed")
+        };
+        let edit = |before: Option<Vec<u8>>| {
+            let is_new = before.is_none();
+            let before = String::from_utf8(before.unwrap_or_else(|| b"{}".to_vec()))
+                .map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
+            let mut after =
+                set_skill_enabled(&before, &shown, scope, id, enabled).map_err(Error::config)?;
+            if is_new {
+                after.push('\n');
+            }
+            Ok(after.into_bytes())
+        };
+        update_file(&file, MAX_CONFIG_BYTES as u64, edit).map_err(|error| match error {
+            UpdateError::Refused(error) => error,
+            UpdateError::Read(error) => unreadable(error.to_string()),
+            UpdateError::Busy(lock) => {
+                let message = format!("another process has been changing {shown} for too long");
+                Error::failed("config-busy", message)
+                    .with_help(format!("try again; the process holds {}", lock.display()))
+            }
+            UpdateError::Write(error) => {
+                Error::failed("not-written", format!("{shown} cannot be written: {error}"))
+                    .with_help("it is as it was; check the permissions and the free space there")
+            }
+            _ => Error::failed("internal", format!("{shown} was not changed")),
+        })
+    }
+}

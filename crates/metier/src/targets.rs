@@ -1,0 +1,109 @@
+//! Where something is written: the configuration file or the folder of skills of a scope, the
+//! workspace, the folder of runs.
+//!
+//! Reading looks in many places; writing goes to one that a person would expect: the repository's
+//! top, not the directory that happens to be the current one.
+
+use std::path::{Path, PathBuf};
+
+use metier_config::Scope;
+use metier_fs::UserFolders;
+use metier_registry::manage::Backups;
+use metier_registry::roots::{own_skills, project_dirs, repository_top};
+use metier_skill::Source;
+
+use crate::config_files::{AGENT_FOLDER, CONFIG_FILE};
+use crate::error::{Error, Result};
+use crate::open::Metier;
+
+impl Metier {
+    /// Where work happens: the repository, or without one the working directory.
+    pub fn workspace(&self) -> PathBuf {
+        self.repository().unwrap_or_else(|| self.working_dir().to_owned())
+    }
+
+    /// The top of the repository that the working directory is in.
+    pub fn repository(&self) -> Option<PathBuf> {
+        repository_top(self.working_dir(), self.home())
+    }
+
+    /// The folder that counts as the project: the repository, or the working directory.
+    pub fn project_top(&self) -> Result<PathBuf> {
+        if let Some(top) = self.repository() {
+            return Ok(top);
+        }
+        if self.home() == Some(self.working_dir()) {
+            return Err(Error::usage("the home directory is not a project")
+                .with_help("go to a project, or use --user"));
+        }
+        Ok(self.working_dir().to_owned())
+    }
+
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.inner.user.as_ref().map(|user| user.home.as_path())
+    }
+
+    /// The user's folders, or an error that says what is missing.
+    pub fn require_user_folders(&self) -> Result<&UserFolders> {
+        self.user_folders().ok_or_else(|| {
+            Error::failed(
+                "no-home",
+                "there is no home directory to keep your settings and state in",
+            )
+            .with_help("set HOME")
+        })
+    }
+
+    /// The configuration file of `scope`, which may not exist yet. For an administrator's it is the
+    /// user's: only an administrator writes the other one.
+    pub fn config_target(&self, scope: Scope) -> Result<PathBuf> {
+        let mut known = self.config_files().iter();
+        if let Some(file) = known.find(|file| file.scope == scope && file.exists) {
+            return Ok(file.path.clone());
+        }
+        match scope {
+            Scope::Project => Ok(self.project_top()?.join(AGENT_FOLDER).join(CONFIG_FILE)),
+            _ => Ok(self.require_user_folders()?.agent.join(CONFIG_FILE)),
+        }
+    }
+
+    /// The folder for new skills of `scope`; without one, the project's inside a repository and the
+    /// user's elsewhere.
+    pub fn skills_target(&self, scope: Option<Scope>) -> Result<PathBuf> {
+        let scope = scope.unwrap_or_else(|| match self.repository() {
+            Some(_) => Scope::Project,
+            None => Scope::User,
+        });
+        match scope {
+            Scope::Managed | Scope::User => Ok(self.require_user_folders()?.agent.join("skills")),
+            Scope::Project => {
+                let top = self.project_top()?;
+                let dirs = project_dirs(self.working_dir(), self.home());
+                let inside = dirs.into_iter().filter(|dir| dir.starts_with(&top));
+                let mut folders = inside.map(|dir| own_skills(&dir));
+                // A part of the repository that has skills of its own gets the new one too.
+                let used = folders.find(|folder| metier_fs::is_dir(folder));
+                Ok(used.unwrap_or_else(|| own_skills(&top)))
+            }
+        }
+    }
+
+    /// The user's backups of deleted skills.
+    pub fn backups(&self) -> Result<Backups> {
+        Ok(Backups::in_state(&self.require_user_folders()?.state))
+    }
+
+    /// The user's folder of skills that holds the skill at `path`.
+    pub fn user_root_of(&self, path: &Path) -> PathBuf {
+        let roots = self.roots().into_iter().filter(|root| root.source == Source::User);
+        let holding = roots.map(|root| root.path).filter(|root| path.starts_with(root));
+        // Of one folder inside another, the inner: where links may lead is narrower there.
+        let nearest = holding.max_by_key(|root| root.components().count());
+        nearest.unwrap_or_else(|| path.parent().unwrap_or(path).to_owned())
+    }
+
+    /// The folder of the runs of this workspace.
+    pub fn runs_folder(&self) -> PathBuf {
+        self.workspace().join(AGENT_FOLDER).join("runs")
+    }
+}
