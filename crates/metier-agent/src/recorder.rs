@@ -6,7 +6,7 @@
 use std::time::{Instant, SystemTime};
 
 use metier_fs::AppendFile;
-use metier_registry::manage::utc_text;
+use metier_fs::utc_text;
 use metier_skill::Digest;
 
 use crate::audit::must_hold;

@@ -40,7 +40,7 @@ impl RunId {
     pub fn at(now: SystemTime, salt: u64) -> Self {
         // In the order of their bytes, so that names sort as their numbers do.
         const LETTERS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
-        let time = metier_registry::manage::utc_text(now);
+        let time = metier_fs::utc_text(now);
         let digits: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
         let (day, hour) = digits.split_at(8.min(digits.len()));
         let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -14,8 +14,8 @@ pub(crate) mod timeline_text;
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use metier::fs::utc_text;
 use metier::policy::UnixTime;
-use metier::registry::manage::utc_text;
 pub(crate) use metier::skill::text::{escape_line as safe, fold_line};
 
 /// A time for people, to the minute.

@@ -19,6 +19,7 @@
 //! | `private` | what only its owner can read; the copy of a skill for a run ([`copy_skill`]) |
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
 //! | `folders` | the user's folders ([`UserFolders`]) |
+//! | `utc` | a time as the text that files carry: [`utc_text`] |
 //!
 //! Files on disk: whatever the caller names. What they mean is the business of higher crates.
 #![expect(
@@ -40,6 +41,7 @@ mod skill_root;
 mod stamp;
 mod tree;
 mod update;
+mod utc;
 mod whole_dir;
 mod work_error;
 mod work_root;
@@ -61,6 +63,7 @@ pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
 pub use update::{UpdateError, update_file};
+pub use utc::{utc_millis, utc_text};
 pub use whole_dir::{Moved, NewFile, create_dir_whole, make_dir_for, move_whole, remove_tree};
 pub use work_error::WorkError;
 pub use work_root::{WorkEntry, WorkList, WorkRoot, Written};

@@ -5,8 +5,6 @@
 
 use std::time::{Duration, SystemTime};
 
-mod date;
-
 /// How often and how soon a request is sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -96,7 +94,7 @@ impl Hint {
         let after = || {
             let value = header("retry-after")?.trim();
             plain_number(value, 1.0).or_else(|| {
-                let then = date::parse(value)?;
+                let then = httpdate::parse_http_date(value).ok()?;
                 Some(then.duration_since(now).unwrap_or_default())
             })
         };
@@ -189,6 +187,8 @@ mod tests {
             ("retry-after", "", None),
             ("retry-after", "Sun, 40 Nov 1994 08:49:37 GMT", None),
             ("retry-after", "NaN", None),
+            ("retry-after", "Mon, 29 Feb 2100 00:00:00 GMT", None),
+            ("retry-after", "Sun, 06 Nov 1994 24:00:00 GMT", None),
         ] {
             assert_eq!(wait(name, value), millis, "{name}: {value}");
         }
@@ -273,7 +273,7 @@ mod tests {
         fn any_words_are_read_without_harm(words: String) {
             let _ = wait_in_words(&words);
             let _ = wait_in_words(&format!("try again in {words}"));
-            let _ = date::parse(&words);
+            let _ = httpdate::parse_http_date(&words);
         }
     }
 }

@@ -5,7 +5,6 @@
 //! | `template` | the text of a new skill (pure) |
 //! | `create` | a draft, judged and put into its folder whole |
 //! | `backup` | deleted skills: kept, listed, brought back |
-//! | `utc` | times as text (pure) |
 //! | `error` | why it was not done ([`ManageError`]) |
 //!
 //! Who may do it, and asking first, is left to the caller.
@@ -14,10 +13,8 @@ mod backup;
 mod create;
 mod error;
 mod template;
-mod utc;
 
 pub use backup::{Backup, BackupFile, Backups, Deletion, Listing, Restored};
 pub use create::{Created, create, judge_name};
 pub use error::ManageError;
 pub use template::{Draft, Script};
-pub use utc::text as utc_text;

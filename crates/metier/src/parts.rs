@@ -28,7 +28,6 @@ pub mod registry {
     pub mod manage {
         pub use metier_registry::manage::{
             Backup, Backups, Created, Deletion, Draft, ManageError, Script, create, judge_name,
-            utc_text,
         };
     }
 
@@ -69,7 +68,7 @@ pub mod fs {
     pub use metier_fs::{
         EntryKind, PiecewiseFile, ReadError, TreeFile, TreeLimits, UserFolders, WorkRoot,
         canonical, entry_kind, exists, is_dir, is_link, list_files, read_bounded, read_dir_names,
-        remove_file, write_atomic,
+        remove_file, utc_text, write_atomic,
     };
 }
 

@@ -15,7 +15,6 @@ use metier_skill::SkillId;
 use serde::{Deserialize, Serialize};
 
 use super::error::ManageError;
-use super::utc;
 
 const RECORD: &str = "record.json";
 const FOLDER: &str = "skill";
@@ -168,7 +167,7 @@ impl Backups {
         deletion: Deletion,
         now: SystemTime,
     ) -> Result<(Backup, Option<PathBuf>), ManageError> {
-        let time = utc::text(now);
+        let time = metier_fs::utc_text(now);
         let stamp: String = time.chars().take(19).filter(char::is_ascii_digit).collect();
         let dir = make_dir_for(&self.folder, &format!("{stamp}-"))
             .map_err(ManageError::io(&self.folder))?;

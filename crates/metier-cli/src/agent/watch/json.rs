@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use metier::agent::{Note, Observer, Record};
-use metier::registry::manage::utc_text;
+use metier::fs::utc_text;
 use serde_json::{Value, json};
 
 use super::Watcher;
