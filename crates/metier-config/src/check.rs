@@ -1,8 +1,8 @@
-//! Walks a file's tree beside the JSON Schema and reports every place where they part.
+//! Walks a file's tree beside the JSON Schema and reports every place where they differ.
 //!
 //! It understands the keywords that our own schema uses (a test fails when the schema gains
-//! another), three of them ours: `x-metier-user-only`, `x-metier-not-managed`, and in `schema.rs` `x-metier-aliases`. It
-//! recurses at most [`crate::MAX_NESTING`] deep.
+//! another), two of them ours: `x-metier-user-only` and `x-metier-not-managed`. It recurses at most
+//! [`crate::MAX_NESTING`] deep.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use crate::key_path::{Segment, render, render_short};
 use crate::layer::{Scope, number_of};
 use crate::position::LineIndex;
 use crate::schema::{home_of_key, keys_of, words_of};
-use crate::wording::{expected, found, listed, purpose, quoted, type_advice};
+use crate::wording::{expected, found, help_text, listed, quoted, type_advice};
 
 /// Problems listed for one file: a megabyte of unknown keys must not become a hundred megabytes of
 /// errors.
@@ -46,8 +46,11 @@ impl<'n> Checker<'n> {
             let rest = ConfigError {
                 key_path: String::new(),
                 kind: ErrorKind::TooLarge,
-                message: format!("{} more problems are not listed", self.unlisted),
-                help: "correct the ones above first".to_owned(),
+                message: match self.unlisted {
+                    1 => "1 more problem is not listed".to_owned(),
+                    unlisted => format!("{unlisted} more problems are not listed"),
+                },
+                help: "fix the ones above first".to_owned(),
                 ..last.clone()
             };
             self.errors.push(rest);
@@ -80,8 +83,8 @@ impl<'n> Checker<'n> {
             self.path.push(Segment::Key(key));
             if let Some(first) = first_lines.get(key) {
                 self.report(offset, ErrorKind::DuplicateKey, |it| {
-                    let message = format!("{it} is set twice; the first time on line {first}");
-                    (message, "keep one of the two".to_owned())
+                    let message = format!("duplicate key {it}; first set on line {first}");
+                    (message, "remove one of the two".to_owned())
                 });
             } else {
                 first_lines.insert(key, self.index.line(offset));
@@ -93,8 +96,8 @@ impl<'n> Checker<'n> {
         for key in required.into_iter().flatten().filter_map(Json::as_str) {
             if !first_lines.contains_key(key) {
                 self.report(object.range.start, ErrorKind::MissingKey, |it| {
-                    let help = format!("add `{key}`; {}", purpose(&schema["properties"][key]));
-                    (format!("{it} has no `{key}`"), help)
+                    let help = format!("add `{key}`: {}", help_text(&schema["properties"][key]));
+                    (format!("{it} is missing `{key}`"), help)
                 });
             }
         }
@@ -106,16 +109,16 @@ impl<'n> Checker<'n> {
         match (known, schema.get("additionalProperties")) {
             (Some(known), _) if self.is_refused(known, Scope::Managed) => {
                 self.report(offset, ErrorKind::NotAllowedInManaged, |it| {
-                    let help = "an administrator's file holds rules and limits for everybody; what \
-                                a person prefers stands in their own `~/.agent/config.json`";
-                    (format!("{it} cannot be set by an administrator"), help.to_owned())
+                    let help = "an administrator's file holds rules and limits for all users; \
+                                preferences belong in each user's `~/.agent/config.json`";
+                    (format!("{it} cannot be set in an administrator's file"), help.to_owned())
                 });
             }
             (Some(known), _) if self.is_refused(known, Scope::Project) => {
                 self.report(offset, ErrorKind::NotAllowedInProject, |it| {
-                    let help = "set it in your own configuration, `~/.agent/config.json`: a \
-                                project must not choose keys, endpoints or the sandbox for you";
-                    (format!("{it} cannot be set by a project"), help.to_owned())
+                    let help = "set it in your own `~/.agent/config.json`: a project must not \
+                                choose keys, endpoints or the sandbox for you";
+                    (format!("{it} cannot be set in a project's file"), help.to_owned())
                 });
             }
             (Some(known), _) => {
@@ -123,7 +126,7 @@ impl<'n> Checker<'n> {
                 self.check(value, known);
             }
             (None, Some(Json::Bool(false))) => self.report(offset, ErrorKind::UnknownKey, |it| {
-                (format!("there is no key {it}"), unknown_key_advice(key, schema))
+                (format!("unknown key {it}"), unknown_key_advice(key, schema))
             }),
             (None, Some(rest @ Json::Object(_))) => self.check(value, rest),
             // Free values, such as `model.params`: only the parser's and our own bounds hold.
@@ -146,8 +149,8 @@ impl<'n> Checker<'n> {
         let most = schema.get("maxItems").and_then(Json::as_u64);
         if let Some(most) = most.filter(|&most| u64::try_from(count).is_ok_and(|n| n > most)) {
             return self.report(array.range.start, ErrorKind::BadValue, |it| {
-                let message = format!("{it} has {count} elements; at most {most} are allowed");
-                (message, purpose(schema))
+                let message = format!("{it} has {count} elements; the limit is {most}");
+                (message, help_text(schema))
             });
         }
         let items = schema.get("items");
@@ -165,7 +168,7 @@ impl<'n> Checker<'n> {
         let least = schema.get("minLength").and_then(Json::as_u64).unwrap_or(0);
         if least > 0 && lit.value.is_empty() {
             self.report(lit.range.start, ErrorKind::BadValue, |it| {
-                let help = format!("write it, or remove it; {}", purpose(schema));
+                let help = format!("set a value or remove it; {}", help_text(schema));
                 (format!("{it} is empty"), help)
             });
         } else if schema.get("pattern").is_some()
@@ -176,7 +179,7 @@ impl<'n> Checker<'n> {
             self.report(lit.range.start, ErrorKind::BadValue, |it| {
                 let name = quoted(&lit.value[..end]);
                 let help = format!("write \"{name}\"; values belong in the environment, not here");
-                (format!("{it} must be the name of a variable and no more"), help)
+                (format!("{it} must be just the name of an environment variable"), help)
             });
         }
     }
@@ -196,15 +199,15 @@ impl<'n> Checker<'n> {
             _ => return,
         };
         self.report(lit.range.start, ErrorKind::BadValue, |it| {
-            (format!("{it} {rule}, but it is {}", quoted(lit.value)), purpose(schema))
+            (format!("{it} {rule}, but it is {}", quoted(lit.value)), help_text(schema))
         });
     }
 
     fn check_free_number(&mut self, lit: &NumberLit<'_>) {
         if number_of(lit.value).is_none() {
             self.report(lit.range.start, ErrorKind::BadValue, |it| {
-                let help = "write one that a 64-bit float can hold".to_owned();
-                (format!("{it} is too large a number"), help)
+                let help = "use a number that fits in a 64-bit float".to_owned();
+                (format!("{it} is too large"), help)
             });
         }
     }
@@ -272,5 +275,5 @@ fn unknown_key_advice(key: &str, schema: &Json) -> String {
     if let Some(home) = home_of_key(key) {
         return format!("`{key}` belongs in `{home}`");
     }
-    format!("the keys here are {}", listed(known))
+    format!("the keys allowed here are {}", listed(known))
 }

@@ -22,8 +22,8 @@ pub(crate) fn profiles(_: &mut SchemaGenerator) -> Schema {
     ])
 }
 
-/// A list of permissions of our own tools. A tool of somebody else's has no place in it: a
-/// misspelt word of ours would pass for one, and nobody would be asked.
+/// A list of permissions of our own tools. Foreign tools are left out: a misspelt `run_scrip` would
+/// pass for one, and the user would never be asked.
 pub(crate) fn permissions(_: &mut SchemaGenerator) -> Schema {
     let choices = Permission::ours().map(|permission| {
         choice(permission.as_str(), description(&permission), permission.aliases())

@@ -26,14 +26,14 @@ pub struct Config {
     /// The address of this schema, for editors; Metier ignores it.
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
-    /// More folders to look for skills in, before the usual ones. A relative path starts at the folder that holds `.agent`; `~/` is the home directory.
+    /// More folders to search for skills, before the usual ones. A relative path starts at the folder that holds `.agent`; `~/` is the home directory.
     #[schemars(
         length(max = 1000),
         inner(length(min = 1)),
         extend("x-metier-not-managed" = true)
     )]
     pub skill_roots: Vec<String>,
-    /// How skills with faults are read. A project can only choose `strict`.
+    /// How skills with faults are treated. A project can only choose `strict`.
     #[schemars(schema_with = "choices::profiles")]
     pub profile: Option<Profile>,
     /// The model that decides what to do.
@@ -41,18 +41,18 @@ pub struct Config {
     pub model: ModelConfig,
     /// How scripts and tools run.
     pub execution: ExecutionConfig,
-    /// Limits on what is read from skills. A project can tighten them, never loosen them.
+    /// Limits on what is read from skills. A project can tighten them but not loosen them.
     pub security: SecurityConfig,
     /// Rules on what may be done. In one file the last matching rule wins; between files the strictest answer wins.
     #[schemars(length(max = 1000))]
     pub permissions: Vec<Rule>,
-    /// Requests with the answers that this file's rules should give; a wrong one is an error.
+    /// Requests with the answers that this file's rules should give; a wrong answer is an error.
     #[schemars(length(max = 1000))]
     pub permission_examples: Vec<Example>,
     /// Skills switched on or off, by id (`source:name`) or name.
     #[schemars(extend("x-metier-not-managed" = true))]
     pub skills: BTreeMap<String, SkillConfig>,
-    /// What a run may spend. A project can lower a budget, never raise it.
+    /// What a run may spend. A project can lower a budget but not raise it.
     pub budgets: BudgetsConfig,
     /// The list of skills that a model is shown.
     #[schemars(extend("x-metier-not-managed" = true))]
@@ -71,21 +71,21 @@ pub struct Config {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ModelConfig {
-    /// Who is asked. A project can only choose `router`.
+    /// The provider that is asked for decisions. A project can only choose `router`.
     pub provider: Option<Provider>,
     /// The model's name, as the provider spells it.
     #[schemars(length(min = 1))]
     pub name: Option<String>,
-    /// Where the provider is reached, such as `http://localhost:11434/v1`.
+    /// The provider's address, such as `http://localhost:11434/v1`.
     #[schemars(length(min = 1), extend("x-metier-user-only" = true))]
     pub base_url: Option<String>,
     /// The name of the environment variable that holds the key, if not the provider's usual one.
     #[schemars(length(min = 1), extend("x-metier-user-only" = true))]
     pub key_env: Option<String>,
-    /// A program and its arguments that print the key, such as `["pass", "show", "openai"]`.
+    /// A command that prints the key, such as `["pass", "show", "openai"]`.
     #[schemars(length(max = 1000), inner(length(min = 1)), extend("x-metier-user-only" = true))]
     pub key_command: Option<Vec<String>>,
-    /// What else is passed to the provider, such as `temperature`.
+    /// Other parameters for the provider, such as `temperature`.
     pub params: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -94,7 +94,7 @@ pub struct ModelConfig {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ExecutionConfig {
-    /// Tools that ask before each use, besides those that ask anyway. The lists of user and project are joined.
+    /// Tools that ask before each use, besides those that ask anyway. The lists of all files are joined.
     #[schemars(schema_with = "choices::permissions")]
     pub require_approval_for: Vec<Permission>,
     /// Seconds until a script is stopped.
@@ -108,16 +108,16 @@ pub struct ExecutionConfig {
         extend("x-metier-user-only" = true, "x-metier-not-managed" = true)
     )]
     pub env: Option<Vec<String>>,
-    /// Whether a script is refused when it cannot be sandboxed.
+    /// Whether a script that cannot be sandboxed is refused.
     #[schemars(extend("x-metier-user-only" = true))]
     pub require_sandbox: Option<bool>,
     /// The weakest sandbox that a script may run in.
     #[schemars(extend("x-metier-user-only" = true))]
     pub min_tier: Option<Tier>,
-    /// Seconds for which an answer "always" is remembered; without it, until it is forgotten or the skill changes.
+    /// How many seconds an answer "always" is remembered; without it, until you forget it or the skill changes.
     #[schemars(extend("x-metier-user-only" = true))]
     pub always_expires_s: Option<NonZeroU32>,
-    /// Whether what a trusted skill lists in `allowed-tools` needs no approval, where no rule asks for one. Otherwise the list only takes away.
+    /// Whether the tools in a trusted skill's `allowed-tools` need no approval, unless a rule asks for one. Otherwise the list only restricts the skill.
     #[schemars(extend("x-metier-user-only" = true))]
     pub allowed_tools_approve: Option<bool>,
 }
@@ -131,9 +131,9 @@ pub struct SecurityConfig {
     pub max_skill_body_lines: Option<NonZeroU32>,
     /// Characters of a skill's body that are loaded.
     pub max_skill_body_chars: Option<NonZeroU32>,
-    /// What happens to a body that is longer. A project can only choose `refuse`.
+    /// What happens to a longer body. A project can only choose `refuse`.
     pub over_long_body: Option<OverLimit>,
-    /// Whether `<` and `>` in a field that a model sees keep a skill out.
+    /// Whether a skill is kept out when a field that a model sees contains `<` or `>`.
     pub block_angle_brackets_in_frontmatter: Option<bool>,
     /// Whether the search for skills follows links to directories.
     pub follow_symlinks: Option<bool>,
@@ -145,9 +145,9 @@ pub struct SecurityConfig {
     pub max_frontmatter_bytes: Option<NonZeroU32>,
     /// Characters of a description above which a skill is kept out.
     pub max_description_chars: Option<NonZeroU32>,
-    /// How many levels below a root skills are looked for.
+    /// How many levels below a root are searched for skills.
     pub max_walk_depth: Option<NonZeroU32>,
-    /// How many files and folders below a root are looked at.
+    /// How many files and folders below a root are visited.
     pub max_walk_entries: Option<NonZeroU32>,
 }
 

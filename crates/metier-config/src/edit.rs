@@ -63,8 +63,8 @@ fn unexpected(origin: &str) -> ConfigError {
         column: 1,
         key_path: "skills".to_owned(),
         kind: ErrorKind::BadValue,
-        message: "the setting cannot be put into this file".to_owned(),
-        help: "this is a fault in Metier; please report it with the file".to_owned(),
+        message: "the setting cannot be written to this file".to_owned(),
+        help: "this is a bug in Metier; please report it and attach the file".to_owned(),
     }
 }
 

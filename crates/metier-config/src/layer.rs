@@ -1,6 +1,6 @@
 //! One file's text, checked: [`parse`] gives a [`Layer`] or every problem in the text.
 //!
-//! A layer is made only by [`parse`], so whoever holds one holds a checked file.
+//! A layer is made only by [`parse`], so a layer is always a checked file.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,8 @@ use crate::position::LineIndex;
 use crate::schema::schema;
 use crate::syntax::parse_tree;
 
-/// Whose file it is. An administrator's file holds rules and limits and no preferences. A project's file comes with a clone, so it may say less than the user's own.
+/// Whose file it is. An administrator's file holds rules and limits and no preferences. A project's
+/// file comes with a clone, so it may say less than the user's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -73,7 +74,7 @@ impl Layer {
 /// Checks the text of a configuration file and reads it.
 ///
 /// `origin` is the file's name as errors should show it. Every problem is reported, in the order
-/// of the text; only bad syntax ends the search, since nothing after it can be told for sure.
+/// of the text; only bad syntax ends the search, since what follows it cannot be read reliably.
 ///
 /// # Errors
 ///
@@ -107,7 +108,7 @@ pub fn parse(text: &str, origin: &str, scope: Scope) -> Result<Layer, Vec<Config
             key_path: String::new(),
             kind: ErrorKind::BadValue,
             message: format!("the configuration passed its schema but cannot be read: {error}"),
-            help: "this is a fault in Metier; please report it with the file".to_owned(),
+            help: "this is a bug in Metier; please report it and attach the file".to_owned(),
         }]
     })?;
     if scope == Scope::Managed {

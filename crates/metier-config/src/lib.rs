@@ -1,13 +1,16 @@
-//! Metier's configuration: what may be set, how a file is checked, and what counts in the end.
+//! Metier's settings: what a configuration file may say, how it is checked, and what all files
+//! together come to.
 //!
-//! The crate is pure: text goes in, values come out. It opens no file and reads no environment.
+//! The crate is pure: text goes in, values come out, in the types of the crates below, so that a
+//! caller passes them on as they are. It opens no file and reads no environment.
 //!
 //! | step | type | file |
 //! |---|---|---|
-//! | what may be set | [`Config`], [`json_schema`] | `config.rs`, `schema.rs` |
+//! | what may be set | [`Config`], [`json_schema`] | `config.rs`, `choices.rs`, `schema.rs` |
 //! | one file's text is checked | [`parse`], [`Scope`], [`Layer`] | `layer.rs`, `syntax.rs`, `check.rs` |
-//! | every problem, with its place | [`ConfigError`], [`ErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
+//! | every problem, with its line | [`ConfigError`], [`ErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
 //! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `resolve.rs` |
+//! | the rules of all files, for the policy | [`Settings::policy_layers`] | `rules.rs` |
 //! | one setting is changed in a file's text | [`set_skill_enabled`] | `edit.rs` |
 //!
 //! The JSON Schema made from [`Config`] is the single truth about keys, types, limits and which
@@ -39,7 +42,7 @@
 //! assert_eq!(settings.run_limits.turns, 6);
 //!
 //! let errors = parse(r#"{ "budgets": { "turn": 6 } }"#, "config.json", Scope::User).unwrap_err();
-//! assert_eq!(errors[0].to_string(), "config.json:1:16: there is no key `budgets.turn`");
+//! assert_eq!(errors[0].to_string(), "config.json:1:16: unknown key `budgets.turn`");
 //! assert_eq!(errors[0].help, "did you mean `turns`?");
 //! ```
 

@@ -1,6 +1,20 @@
 //! Layers become settings: every key once, with its default and the rule that joins the files.
 //!
-//! The rules themselves are in `resolve.rs`. The defaults are those of the design.
+//! The two rules, and why a key follows the one or the other, are in `resolve.rs`. Three places need
+//! more than a rule, each because of what a cloned project could do:
+//!
+//! - `model`: requests hold the user's files and a key, so a project cannot choose who receives them;
+//!   a scripted or replayed model from a clone would be a model that the clone's author wrote. Only
+//!   `router`, which sends nothing, is a choice that tightens. A name and parameters are meant for one
+//!   provider, so they are dropped together with a provider that was refused or replaced.
+//! - `skills`: off wins. Inside one file an id is more precise than a name; across files it is not, or
+//!   a project could switch `user:pdf` back on after the user switched `pdf` off.
+//! - `permissions`: the files' rules stay separate layers instead of one list, because in one list the
+//!   last matching rule wins, and a project's `allow` would undo the user's `deny`. The policy joins
+//!   the layers by the strictest answer.
+//!
+//! A default comes from the type that the value has (`Limits`, `RunLimits`, …), so that a library user
+//! who takes the type's default gets what the command line gets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -35,17 +49,17 @@ impl Settings {
     /// Merges the defaults, the user's file (of [`Scope::User`]) and the project's (of
     /// [`Scope::Project`]).
     ///
-    /// A project's word counts for preferences; limits, budgets, `profile` and the switches under
-    /// `security` it can tighten but not loosen, and a skill it can switch off but not on. Of the
-    /// providers it can choose the offline one alone, and a model that is a file it cannot name. Lists
-    /// and maps are joined: `skill_roots` (project's first), `require_approval_for`, `model.params`
-    /// (project's entry wins), `skills`, `permissions` (kept apart).
+    /// A project decides on preferences. It can tighten but not loosen limits, budgets, `profile` and
+    /// the switches under `security`; it can switch a skill off but not on; of the providers it can
+    /// choose only the offline one. Lists and maps are joined: `skill_roots` (the project's first),
+    /// `require_approval_for`, `model.params` (the project's entry wins), `skills`, `permissions` (each
+    /// file's own layer).
     pub fn merge(user: Option<&Layer>, project: Option<&Layer>) -> Self {
         Self::merge_managed(&[], user, project)
     }
 
-    /// The same where administrators have files too (of [`Scope::Managed`]): they tighten what the
-    /// user set, as a project does, and where a project has no say too.
+    /// The same where administrators have files too (of [`Scope::Managed`]): they can tighten what a
+    /// project can, and also what a project has no say in.
     pub fn merge_managed(managed: &[Layer], user: Option<&Layer>, project: Option<&Layer>) -> Self {
         debug_assert!(managed.iter().all(|layer| layer.scope == Scope::Managed));
         debug_assert!(user.is_none_or(|layer| layer.scope == Scope::User));
@@ -56,7 +70,7 @@ impl Settings {
         let profile = r.guard(
             "profile",
             Profile::Strict,
-            |asked, kept| (asked, kept) == (&Profile::Strict, &Profile::Lenient),
+            |asked, baseline| (asked, baseline) == (&Profile::Strict, &Profile::Lenient),
             |c| c.profile,
         );
         let model = model(&mut r);
@@ -99,26 +113,23 @@ fn skill_roots(r: &mut Resolver<'_>) -> Vec<ConfiguredRoot> {
 
 fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let user = r.user.map(|layer| &layer.config.model);
-    // To whom requests and a key are sent is the user's choice, and a file in a clone would be a model
-    // that the clone's author wrote. A project can only keep everything here.
     let provider = r.guard(
         "model.provider",
         Provider::Router,
-        |asked, kept| asked != kept && *asked == Provider::Router,
+        |asked, baseline| asked != baseline && *asked == Provider::Router,
         |c| c.model.provider,
     );
-    let of_a_file = |provider: &Provider| matches!(provider, Provider::Scripted | Provider::Replay);
-    // A name and parameters are spelled for a provider: under another one they mean nothing.
+    let reads_a_file = matches!(provider, Provider::Scripted | Provider::Replay);
     let switched = user.and_then(|model| model.provider).is_some_and(|own| own != provider);
     let inherited = r.user.filter(|_| !switched);
     let asked = r.project.and_then(|layer| layer.config.model.provider);
     let refused = asked.is_some_and(|asked| asked != provider);
     let whole_user = std::mem::replace(&mut r.user, inherited);
-    let named = |c: &Config| c.model.name.clone().map(Some);
-    let name = if refused || of_a_file(&provider) {
-        r.guard("model.name", None, |_, _| false, named)
+    let model_name = |c: &Config| c.model.name.clone().map(Some);
+    let name = if refused || reads_a_file {
+        r.guard("model.name", None, |_, _| false, model_name)
     } else {
-        r.preference("model.name", None, named)
+        r.preference("model.name", None, model_name)
     };
     let base_url = r.user_only("model.base_url", None, |c| c.model.base_url.clone().map(Some));
     let key_env = r.user_only("model.key_env", None, |c| c.model.key_env.clone().map(Some));
@@ -161,25 +172,25 @@ fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
     let require_sandbox = r.user_guard(
         "execution.require_sandbox",
         true,
-        |asked, kept| *asked && !kept,
+        |asked, baseline| *asked && !baseline,
         |c| c.execution.require_sandbox,
     );
     let min_tier = r.user_guard(
         "execution.min_tier",
         Tier::LEAST_BY_DEFAULT,
-        |asked, kept| strength(*asked) > strength(*kept),
+        |asked, baseline| strength(*asked) > strength(*baseline),
         |c| c.execution.min_tier,
     );
     let always_s = r.user_guard(
         "execution.always_expires_s",
         None,
-        |asked, kept| is_shorter(*asked, *kept),
+        |asked, baseline| is_shorter(*asked, *baseline),
         |c| c.execution.always_expires_s.map(|seconds| Some(seconds.get())),
     );
     let approves = r.user_guard(
         "execution.allowed_tools_approve",
         false,
-        |asked, kept| !asked && *kept,
+        |asked, baseline| !asked && *baseline,
         |c| c.execution.allowed_tools_approve,
     );
     ExecutionSettings {
@@ -204,8 +215,8 @@ fn strength(tier: Tier) -> u8 {
 }
 
 fn security(r: &mut Resolver<'_>) -> (Limits, BodyLimits, WalkSettings) {
-    let switched_on = |asked: &bool, kept: &bool| *asked && !kept;
-    let switched_off = |asked: &bool, kept: &bool| !asked && *kept;
+    let switched_on = |asked: &bool, baseline: &bool| *asked && !baseline;
+    let switched_off = |asked: &bool, baseline: &bool| !asked && *baseline;
     let (limits, body, scan) = (Limits::default(), BodyLimits::default(), ScanOptions::default());
     let body_limits = BodyLimits {
         lines: r
@@ -215,7 +226,7 @@ fn security(r: &mut Resolver<'_>) -> (Limits, BodyLimits, WalkSettings) {
         over: r.guard(
             "security.over_long_body",
             body.over,
-            |asked, kept| (asked, kept) == (&OverLimit::Refuse, &OverLimit::Trim),
+            |asked, baseline| (asked, baseline) == (&OverLimit::Refuse, &OverLimit::Trim),
             |c| c.security.over_long_body,
         ),
         ..body
@@ -319,17 +330,17 @@ fn permissions(r: &mut Resolver<'_>) -> Vec<PermissionLayer> {
 }
 
 /// What one file says about a skill: under its id, or else under its name alone.
-struct Word<'l> {
+struct SkillSetting<'l> {
     enabled: bool,
     layer: &'l Layer,
     key: &'l str,
 }
 
-impl<'l> Word<'l> {
-    fn about(id: &str, layer: Option<&'l Layer>) -> Option<Self> {
+impl<'l> SkillSetting<'l> {
+    fn find(id: &str, layer: Option<&'l Layer>) -> Option<Self> {
         let layer = layer?;
-        let named = id.split_once(':').filter(|(source, _)| source.parse::<Source>().is_ok());
-        let keys = [Some(id), named.map(|(_, name)| name)];
+        let name = id.split_once(':').filter(|(source, _)| source.parse::<Source>().is_ok());
+        let keys = [Some(id), name.map(|(_, name)| name)];
         let (key, skill) =
             keys.into_iter().flatten().find_map(|key| layer.config.skills.get_key_value(key))?;
         Some(Self { enabled: skill.enabled, layer, key })
@@ -340,25 +351,24 @@ fn skill_key(id: &str) -> String {
     render(&[Segment::Key("skills"), Segment::Key(id), Segment::Key("enabled")])
 }
 
-/// A skill is off when either file says so. Without this a clone could switch on what the user
-/// switched off, by the same key or by a more precise one.
+/// A skill is off when either file says so.
 fn skills(r: &mut Resolver<'_>) -> BTreeMap<String, bool> {
     let layers = [r.user, r.project];
     let ids: BTreeSet<&String> =
         layers.into_iter().flatten().flat_map(|layer| layer.config.skills.keys()).collect();
     let mut entries = BTreeMap::new();
     for id in ids {
-        let words = layers.map(|layer| Word::about(id, layer));
-        let [user, project] = &words;
-        // The user's word first: where both say off, it is the user's that cannot be undone here.
-        let off = words.iter().flatten().find(|word| !word.enabled);
-        let Some(counts) = off.or(project.as_ref()).or(user.as_ref()) else { continue };
-        r.record_at(&skill_key(id), &skill_key(counts.key), &counts.enabled, Some(counts.layer));
-        let asked = project.as_ref().filter(|word| word.key == id.as_str() && word.enabled);
-        if let Some(asked) = asked.filter(|_| !counts.enabled) {
+        let found = layers.map(|layer| SkillSetting::find(id, layer));
+        let [user, project] = &found;
+        // The user's first: where both say off, the project's file is not the one to change.
+        let off = found.iter().flatten().find(|setting| !setting.enabled);
+        let Some(used) = off.or(project.as_ref()).or(user.as_ref()) else { continue };
+        r.record_at(&skill_key(id), &skill_key(used.key), &used.enabled, Some(used.layer));
+        let asked = project.as_ref().filter(|asked| asked.key == id.as_str() && asked.enabled);
+        if let Some(asked) = asked.filter(|_| !used.enabled) {
             r.overrule(&asked.enabled, asked.layer);
         }
-        entries.insert(id.clone(), counts.enabled);
+        entries.insert(id.clone(), used.enabled);
     }
     if entries.is_empty() {
         r.record("skills", &serde_json::Map::new(), None);

@@ -1,9 +1,23 @@
-//! The two rules by which layers become one value, and the record of where each came from.
+//! The rules by which the layers become one value, and the record of where each value came from.
 //!
-//! A preference: the project's word, else the user's, else the default. A guard (limits, budgets,
-//! switches that protect): the stricter one wins, the default counting as the user's word, so that
-//! a cloned project can tighten and never loosen. What a project asked for in vain is kept in
-//! [`Explained::overruled`], so that `metier config` can show it.
+//! Every key follows one of two rules, and which one is a question of harm: what could the author of
+//! a cloned project do to the person who opens it? A *preference* (how the catalog is written) does
+//! none: the project's value, else the user's, else the default. A *guard* (a limit, a budget, a
+//! switch that protects) would: a clone that raises `security.max_walk_entries`, switches
+//! `block_angle_brackets_in_frontmatter` off or grants itself a thousand turns attacks the person who
+//! merely ran `metier list` in it. So a guard takes the strictest value, and a project can tighten but
+//! never loosen.
+//!
+//! The order is part of the defence. First comes the user's value or, without one, the default; the
+//! default counts as the user's choice, since otherwise every key that the user left out would be the
+//! project's to set. Then each administrator's file may tighten it, then the project's. The strictest
+//! value would be the same in any order, but the origin that `metier config` names would not: at equal
+//! strictness the user's own file is named, not a project's that changed nothing.
+//! Where loosening cannot be told from tightening (a provider, a key, an address, the sandbox) a
+//! project has no say at all (`user_only`, `user_guard`), and `check.rs` refuses the key in its file.
+//!
+//! A value that had no effect is not an error, because the same project must open for users with
+//! different settings. It is kept in [`Explained::overruled`], so that `metier config` can show it.
 
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -26,17 +40,17 @@ pub struct Explained {
     pub origin: String,
     /// The line in the file.
     pub line: Option<usize>,
-    /// What the project's file, or the user's against an administrator's, asked for in vain.
+    /// The value of a file that was overruled: the project's, or the user's by an administrator's.
     pub overruled: Option<Overruled>,
 }
 
-/// A value that a file asked for and did not get, because it would loosen a guard.
+/// A value that has no effect, because it would loosen a guard.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Overruled {
     /// The value.
     pub value: Json,
-    /// The file that asks for it.
+    /// The file that sets it.
     pub origin: String,
     /// The line in the file.
     pub line: Option<usize>,
@@ -51,7 +65,7 @@ pub(crate) struct Resolver<'l> {
 }
 
 impl<'l> Resolver<'l> {
-    /// The project's word, else the user's, else the default.
+    /// The project's value, else the user's, else the default.
     pub(crate) fn preference<T: Serialize>(
         &mut self,
         key: &str,
@@ -63,8 +77,8 @@ impl<'l> Resolver<'l> {
         value
     }
 
-    /// The user's word, else the default. `parse` refuses the key in a project's file; here the
-    /// project is not even asked.
+    /// The user's value, else the default. `parse` refuses the key in a project's file; here the
+    /// project's is not even looked at.
     pub(crate) fn user_only<T: Serialize>(
         &mut self,
         key: &str,
@@ -76,7 +90,8 @@ impl<'l> Resolver<'l> {
         value
     }
 
-    /// The user's word or the default, unless an administrator's is stricter. A project is not asked.
+    /// The user's value or the default, unless an administrator's is stricter. A project's is not
+    /// looked at.
     pub(crate) fn user_guard<T: Serialize>(
         &mut self,
         key: &str,
@@ -84,13 +99,13 @@ impl<'l> Resolver<'l> {
         stricter: impl Fn(&T, &T) -> bool,
         get: impl Fn(&Config) -> Option<T>,
     ) -> T {
-        let (value, layer) = self.kept(default, stricter, &get);
+        let (value, layer) = self.baseline(default, stricter, &get);
         self.record(key, &value, layer);
         self.overrule_user(layer, get);
         value
     }
 
-    /// Adds to the last note what the user asked for, where an administrator tightened it.
+    /// Adds the user's value to the last row, where an administrator tightened it.
     fn overrule_user<T: Serialize>(
         &mut self,
         layer: Option<&Layer>,
@@ -104,23 +119,24 @@ impl<'l> Resolver<'l> {
         }
     }
 
-    /// The user's word or the default, or what an administrator tightened it to.
-    fn kept<T>(
+    /// What a project starts from: the user's value or the default, tightened by administrators.
+    fn baseline<T>(
         &self,
         default: T,
         stricter: impl Fn(&T, &T) -> bool,
         get: impl Fn(&Config) -> Option<T>,
     ) -> (T, Option<&'l Layer>) {
-        let (mut kept, mut layer) = first_of([self.user], default, &get);
+        let (mut baseline, mut layer) = first_of([self.user], default, &get);
         for managed in self.managed {
-            if let Some(asked) = get(&managed.config).filter(|asked| stricter(asked, &kept)) {
-                (kept, layer) = (asked, Some(managed));
+            if let Some(asked) = get(&managed.config).filter(|asked| stricter(asked, &baseline)) {
+                (baseline, layer) = (asked, Some(managed));
             }
         }
-        (kept, layer)
+        (baseline, layer)
     }
 
-    /// The user's word or the default, unless an administrator's or the project's is stricter.
+    /// The user's value or the default, unless an administrator's or the project's is stricter.
+    /// `stricter(asked, baseline)` says whether `asked` tightens; it must be false for equal values.
     pub(crate) fn guard<T: Serialize + PartialEq>(
         &mut self,
         key: &str,
@@ -128,22 +144,22 @@ impl<'l> Resolver<'l> {
         stricter: impl Fn(&T, &T) -> bool,
         get: impl Fn(&Config) -> Option<T>,
     ) -> T {
-        let (kept, layer) = self.kept(default, &stricter, &get);
+        let (baseline, layer) = self.baseline(default, &stricter, &get);
         let asked = self.project.and_then(|project| Some((get(&project.config)?, project)));
         match asked {
-            Some((asked, project)) if stricter(&asked, &kept) => {
+            Some((asked, project)) if stricter(&asked, &baseline) => {
                 self.record(key, &asked, Some(project));
                 asked
             }
-            Some((asked, project)) if asked != kept => {
-                self.record(key, &kept, layer);
+            Some((asked, project)) if asked != baseline => {
+                self.record(key, &baseline, layer);
                 self.overrule(&asked, project);
-                kept
+                baseline
             }
             _ => {
-                self.record(key, &kept, layer);
+                self.record(key, &baseline, layer);
                 self.overrule_user(layer, get);
-                kept
+                baseline
             }
         }
     }
@@ -155,7 +171,12 @@ impl<'l> Resolver<'l> {
         default: u32,
         get: impl Fn(&Config) -> Option<N>,
     ) -> u32 {
-        self.guard(key, default, |asked, kept| asked < kept, |config| get(config).map(Into::into))
+        self.guard(
+            key,
+            default,
+            |asked, baseline| asked < baseline,
+            |config| get(config).map(Into::into),
+        )
     }
 
     /// A limit on something in memory.
@@ -166,10 +187,15 @@ impl<'l> Resolver<'l> {
         get: impl Fn(&Config) -> Option<N>,
     ) -> usize {
         let in_memory = |number: N| usize::try_from(number.into()).unwrap_or(usize::MAX);
-        self.guard(key, default, |asked, kept| asked < kept, |config| get(config).map(in_memory))
+        self.guard(
+            key,
+            default,
+            |asked, baseline| asked < baseline,
+            |config| get(config).map(in_memory),
+        )
     }
 
-    /// A limit that nobody has to set: any number is stricter than none.
+    /// A limit with no default: any number is stricter than none.
     pub(crate) fn limit_or_none<N: Into<u32>>(
         &mut self,
         key: &str,
@@ -178,17 +204,17 @@ impl<'l> Resolver<'l> {
         self.guard(
             key,
             None,
-            |asked, kept| is_shorter(*asked, *kept),
+            |asked, baseline| is_shorter(*asked, *baseline),
             |config| get(config).map(|number| Some(number.into())),
         )
     }
 
-    /// Notes a value and the layer that set it.
+    /// Adds a row for a value and the layer that set it.
     pub(crate) fn record(&mut self, key: &str, value: &impl Serialize, layer: Option<&Layer>) {
         self.record_at(key, key, value, layer);
     }
 
-    /// Notes a value whose line is known only by the key that holds it.
+    /// The same for a value whose line is known only by the key that holds it.
     pub(crate) fn record_at(
         &mut self,
         key: &str,
@@ -205,7 +231,7 @@ impl<'l> Resolver<'l> {
         });
     }
 
-    /// Adds to the last note what a file asked for instead.
+    /// Adds to the last row the value of a file that was overruled.
     pub(crate) fn overrule(&mut self, asked: &impl Serialize, by: &Layer) {
         if let Some(row) = self.rows.last_mut() {
             row.overruled = Some(Overruled {
@@ -218,22 +244,21 @@ impl<'l> Resolver<'l> {
 }
 
 /// Whether a limit is stricter than another one: any number is stricter than none.
-pub(crate) fn is_shorter(asked: Option<u32>, kept: Option<u32>) -> bool {
-    match (asked, kept) {
-        (Some(asked), Some(kept)) => asked < kept,
+pub(crate) fn is_shorter(asked: Option<u32>, baseline: Option<u32>) -> bool {
+    match (asked, baseline) {
+        (Some(asked), Some(baseline)) => asked < baseline,
         (Some(_), None) => true,
         (None, _) => false,
     }
 }
 
-/// The first layer's word that there is, and that layer; else the default.
+/// The value of the first layer that has one, and that layer; else the default.
 fn first_of<T, const N: usize>(
     layers: [Option<&Layer>; N],
     default: T,
     get: impl Fn(&Config) -> Option<T>,
 ) -> (T, Option<&Layer>) {
-    let mut said = layers.into_iter().flatten();
-    match said.find_map(|layer| Some((get(&layer.config)?, layer))) {
+    match layers.into_iter().flatten().find_map(|layer| Some((get(&layer.config)?, layer))) {
         Some((value, layer)) => (value, Some(layer)),
         None => (default, None),
     }

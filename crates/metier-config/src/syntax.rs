@@ -39,7 +39,7 @@ impl SyntaxProblem {
 pub(crate) fn parse_tree(text: &str) -> Result<Node<'_>, SyntaxProblem> {
     if text.len() > MAX_CONFIG_BYTES {
         let message = format!(
-            "the configuration has {} bytes; at most {MAX_CONFIG_BYTES} are read",
+            "the configuration is {} bytes long; the limit is {MAX_CONFIG_BYTES}",
             text.len()
         );
         let help = "remove what does not belong in a configuration";
@@ -76,7 +76,7 @@ fn scan(bytes: &[u8]) -> Result<(), SyntaxProblem> {
         match byte {
             b'"' => i = string_end(bytes, i)?,
             b'\'' => {
-                let message = "a string stands in single quotes";
+                let message = "a string is in single quotes";
                 return Err(SyntaxProblem::new(i, message, "use double quotes"));
             }
             b'/' if bytes.get(i + 1) == Some(&b'/') => {
@@ -86,7 +86,7 @@ fn scan(bytes: &[u8]) -> Result<(), SyntaxProblem> {
             }
             b'/' if bytes.get(i + 1) == Some(&b'*') => {
                 let Some(length) = bytes[i + 2..].windows(2).position(|pair| pair == b"*/") else {
-                    let message = "the comment that starts here is never closed";
+                    let message = "this comment is never closed";
                     return Err(SyntaxProblem::new(i, message, "close it with `*/`"));
                 };
                 i += length + 3;
@@ -94,8 +94,8 @@ fn scan(bytes: &[u8]) -> Result<(), SyntaxProblem> {
             b'{' | b'[' => {
                 depth += 1;
                 if depth > MAX_NESTING {
-                    let message = format!("the nesting is deeper than {MAX_NESTING} levels");
-                    let help = "no setting needs that; check for brackets that are never closed";
+                    let message = format!("nested more than {MAX_NESTING} levels deep");
+                    let help = "check for unclosed brackets; no setting needs that many levels";
                     return Err(SyntaxProblem::too_large(i, message, help));
                 }
             }
@@ -110,7 +110,7 @@ fn scan(bytes: &[u8]) -> Result<(), SyntaxProblem> {
 /// Where the closing quote of the string stands that opens at `start`.
 fn string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxProblem> {
     let unclosed = || {
-        let message = "the string that starts here is not closed on its line";
+        let message = "this string is not closed on its line";
         SyntaxProblem::new(start, message, "close it with `\"`; write a line break in it as `\\n`")
     };
     let mut i = start + 1;
@@ -120,7 +120,7 @@ fn string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxProblem> {
             Some(b'"') => return Ok(i),
             Some(b'\\') if !matches!(bytes.get(i + 1), Some(b'\n' | b'\r')) => i += 2,
             Some(&byte) if byte < b' ' && byte != b'\t' => {
-                let message = "a string holds a control character";
+                let message = "a string contains a control character";
                 let help = format!("write it as `\\u{byte:04x}`, or remove it");
                 return Err(SyntaxProblem::new(i, message, &help));
             }
@@ -132,45 +132,40 @@ fn string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxProblem> {
 /// The parser's error in words about the user's file.
 fn described(error: &ParseError) -> SyntaxProblem {
     let (message, help) = match error.kind() {
-        ParseErrorKind::ExpectedComma => ("a comma is missing here", "add `,`"),
+        ParseErrorKind::ExpectedComma => ("missing comma", "add `,`"),
         ParseErrorKind::ExpectedColonAfterObjectKey => {
-            ("a key has no `:` after it", "write `\"key\": value`")
+            ("missing `:` after a key", "write `\"key\": value`")
         }
         ParseErrorKind::ExpectedObjectValue => {
-            ("a key has no value", "write one after the `:`, or remove the key")
+            ("missing value after a key", "write a value after the `:`, or remove the key")
         }
         ParseErrorKind::ExpectedStringObjectProperty => {
-            ("a key is not in quotes", "put it in double quotes")
+            ("a key is not quoted", "put it in double quotes")
         }
         ParseErrorKind::MultipleRootJsonValues => (
-            "something follows after the end of the configuration",
+            "unexpected text after the end of the configuration",
             "remove it; check for a bracket that closes too early",
         ),
-        ParseErrorKind::UnterminatedObject => {
-            ("the `{` that stands here is never closed", "add the missing `}`")
-        }
-        ParseErrorKind::UnterminatedArray => {
-            ("the `[` that stands here is never closed", "add the missing `]`")
-        }
+        ParseErrorKind::UnterminatedObject => ("this `{` is never closed", "add the missing `}`"),
+        ParseErrorKind::UnterminatedArray => ("this `[` is never closed", "add the missing `]`"),
         ParseErrorKind::UnexpectedCloseBrace => {
-            ("a `}` stands where a value belongs", "remove it, or write the value")
+            ("expected a value, found `}`", "remove it, or write the value")
         }
         ParseErrorKind::UnexpectedCloseBracket => {
-            ("a `]` stands where a value belongs", "remove it, or write the value")
+            ("expected a value, found `]`", "remove it, or write the value")
         }
         ParseErrorKind::UnexpectedComma => {
-            ("a comma stands where a value belongs", "remove it, or write the value")
+            ("expected a value, found `,`", "remove it, or write the value")
         }
-        ParseErrorKind::UnexpectedWord => (
-            "a word stands without quotes",
-            "put it in double quotes; only `true`, `false` and `null` have none",
-        ),
+        ParseErrorKind::UnexpectedWord => {
+            ("unquoted word", "put it in double quotes; only `true`, `false` and `null` go without")
+        }
         ParseErrorKind::String(ParseStringErrorKind::UnterminatedStringLiteral) => {
-            ("the string that starts here is not closed", "close it with `\"`")
+            ("this string is not closed", "close it with `\"`")
         }
         ParseErrorKind::String(_) => (
-            "a string holds an escape that JSON does not know",
-            "write a backslash as `\\\\`; JSON knows \\n \\t \\r \\b \\f \\/ \\\" \\\\ and \\u0000",
+            "invalid escape in a string",
+            "write a backslash as `\\\\`; the escapes are \\n \\t \\r \\b \\f \\/ \\\" \\\\ and \\u0000",
         ),
         ParseErrorKind::ExpectedDigit
         | ParseErrorKind::ExpectedDigitFollowingNegativeSign
@@ -179,11 +174,11 @@ fn described(error: &ParseError) -> SyntaxProblem {
         | ParseErrorKind::UnaryPlusNumbersNotAllowed
         | ParseErrorKind::BareDecimalPointNumbersNotAllowed
         | ParseErrorKind::NonFiniteNumbersNotAllowed => {
-            ("a number is not written as JSON writes it", "write it in decimal, such as 12 or 0.5")
+            ("invalid number", "write it in decimal, such as 12 or 0.5")
         }
         _ => (
-            "this is not JSON",
-            "check quotes, commas and brackets around it; comments start with `//`",
+            "this is not valid JSON",
+            "check the quotes, commas and brackets around it; comments start with `//`",
         ),
     };
     SyntaxProblem::new(error.range().start, message, help)

@@ -54,7 +54,7 @@ pub(crate) fn expected(schema_type: &str) -> &'static str {
 /// what the key is for.
 pub(crate) fn type_advice(node: &Node<'_>, schema: &Json, schema_type: &str) -> String {
     match (node, schema_type) {
-        (Node::NullKeyword(_), _) => "remove the key to get its default".to_owned(),
+        (Node::NullKeyword(_), _) => "remove the key to use its default".to_owned(),
         (Node::StringLit(lit), "integer") if lit.value.parse::<u32>().is_ok() => {
             format!("write {} without quotes", lit.value)
         }
@@ -68,14 +68,14 @@ pub(crate) fn type_advice(node: &Node<'_>, schema: &Json, schema_type: &str) -> 
         (_, "object") if !keys_of(schema).is_empty() => {
             format!("write `{{ … }}`; its keys are {}", listed(keys_of(schema)))
         }
-        _ => purpose(schema),
+        _ => help_text(schema),
     }
 }
 
 /// What a key is for: its description in the schema.
-pub(crate) fn purpose(schema: &Json) -> String {
+pub(crate) fn help_text(schema: &Json) -> String {
     match schema.get("description").and_then(Json::as_str) {
-        Some(text) => format!("it means: {text}"),
+        Some(text) => text.to_owned(),
         None => "`metier config schema` prints what is allowed".to_owned(),
     }
 }

@@ -163,7 +163,7 @@ fn a_broken_file_is_named_with_line_and_nearest_key() {
     ---- stdout
 
     ---- stderr
-    error: [T]/project/.agent/config.json:3:5: there is no key `security.follow_symlink`
+    error: [T]/project/.agent/config.json:3:5: unknown key `security.follow_symlink`
     help: did you mean `follow_symlinks`?
     ");
     let error = document(&home, &run(&home, &["list", "--json"]), 1);
@@ -171,14 +171,14 @@ fn a_broken_file_is_named_with_line_and_nearest_key() {
         error,
         json!({ "error": {
             "code": "config-unknown-key",
-            "message": "[T]/project/.agent/config.json:3:5: there is no key `security.follow_symlink`",
+            "message": "[T]/project/.agent/config.json:3:5: unknown key `security.follow_symlink`",
             "help": "did you mean `follow_symlinks`?",
             "errors": [{
                 "code": "config-unknown-key",
                 "file": "[T]/project/.agent/config.json",
                 "line": 3,
                 "column": 5,
-                "message": "there is no key `security.follow_symlink`",
+                "message": "unknown key `security.follow_symlink`",
                 "help": "did you mean `follow_symlinks`?",
             }],
         }})
@@ -197,8 +197,8 @@ fn several_faults_are_told_at_once() {
     ---- stdout
 
     ---- stderr
-    error: [T]/home/.agent/config.json:2:3: there is no key `profil`
-           [T]/home/.agent/config.json:3:34: `security.max_walk_depth` must be a whole number, but it is the string "six" (it means: How many levels below a root skills are looked for.)
+    error: [T]/home/.agent/config.json:2:3: unknown key `profil`
+           [T]/home/.agent/config.json:3:34: `security.max_walk_depth` must be a whole number, but it is the string "six" (How many levels below a root are searched for skills.)
     help: did you mean `profile`?
     "#);
     let file = "[T]/home/.agent/config.json";
@@ -206,7 +206,7 @@ fn several_faults_are_told_at_once() {
         document(&home, &run(&home, &["config", "--json"]), 1),
         json!({ "error": {
             "code": "config-unknown-key",
-            "message": "[T]/home/.agent/config.json:2:3: there is no key `profil`",
+            "message": "[T]/home/.agent/config.json:2:3: unknown key `profil`",
             "help": "did you mean `profile`?",
             "errors": [
                 {
@@ -214,7 +214,7 @@ fn several_faults_are_told_at_once() {
                     "file": file,
                     "line": 2,
                     "column": 3,
-                    "message": "there is no key `profil`",
+                    "message": "unknown key `profil`",
                     "help": "did you mean `profile`?",
                 },
                 {
@@ -223,7 +223,7 @@ fn several_faults_are_told_at_once() {
                     "line": 3,
                     "column": 34,
                     "message": "`security.max_walk_depth` must be a whole number, but it is the string \"six\"",
-                    "help": "it means: How many levels below a root skills are looked for.",
+                    "help": "How many levels below a root are searched for skills.",
                 },
             ],
         }})

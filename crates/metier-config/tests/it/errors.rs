@@ -16,9 +16,9 @@ fn an_unknown_key_names_its_line_and_the_nearest_key() {
   "profil": "strict"
 }"#;
     assert_snapshot!(problems(text), @"
-    config.json:3:5: there is no key `security.follow_symlink` [config-unknown-key]
+    config.json:3:5: unknown key `security.follow_symlink` [config-unknown-key]
       help: did you mean `follow_symlinks`?
-    config.json:5:3: there is no key `profil` [config-unknown-key]
+    config.json:5:3: unknown key `profil` [config-unknown-key]
       help: did you mean `profile`?
     ");
 }
@@ -26,15 +26,15 @@ fn an_unknown_key_names_its_line_and_the_nearest_key() {
 #[test]
 fn an_unknown_key_like_no_other_lists_the_keys_at_its_level() {
     assert_snapshot!(problems(r#"{ "catalog": { "colour": 1 } }"#), @"
-    config.json:1:16: there is no key `catalog.colour` [config-unknown-key]
-      help: the keys here are `budget_tokens`, `format`
+    config.json:1:16: unknown key `catalog.colour` [config-unknown-key]
+      help: the keys allowed here are `budget_tokens`, `format`
     ");
 }
 
 #[test]
-fn a_key_at_the_wrong_level_is_told_where_it_belongs() {
+fn a_key_at_the_wrong_level_says_where_it_belongs() {
     assert_snapshot!(problems(r#"{ "follow_symlinks": false }"#), @"
-    config.json:1:3: there is no key `follow_symlinks` [config-unknown-key]
+    config.json:1:3: unknown key `follow_symlinks` [config-unknown-key]
       help: `follow_symlinks` belongs in `security`
     ");
 }
@@ -54,17 +54,17 @@ fn a_wrong_type_says_what_was_expected_and_found() {
     config.json:2:18: `skill_roots` must be a list `[ … ]`, but it is the string "skills" [config-wrong-type]
       help: put it in a list: ["skills"]
     config.json:3:14: `profile` must be one of `strict`, `lenient`, but it is the number 1 [config-wrong-type]
-      help: it means: How skills with faults are read. A project can only choose `strict`.
+      help: How skills with faults are treated. A project can only choose `strict`.
     config.json:4:12: `model` must be an object `{ … }`, but it is a list [config-wrong-type]
       help: write `{ … }`; its keys are `base_url`, `key_command`, `key_env`, `name`, `params`, `provider`
     config.json:5:31: `execution.timeout_s` must be a whole number, but it is the string "60" [config-wrong-type]
       help: write 60 without quotes
     config.json:5:57: `execution.max_output_chars` must be a whole number, but it is the number 1.5 [config-wrong-type]
-      help: it means: How many characters of a script's output a model is shown.
+      help: How many characters of a script's output a model is shown.
     config.json:5:81: `execution.require_sandbox` must be `true` or `false`, but it is the string "true" [config-wrong-type]
       help: write true without quotes
     config.json:6:36: `security.follow_symlinks` must be `true` or `false`, but it is `null` [config-wrong-type]
-      help: remove the key to get its default
+      help: remove the key to use its default
     config.json:7:27: `skills.user:pdf` must be an object `{ … }`, but it is `true` [config-wrong-type]
       help: write `{ … }`; its keys are `enabled`
     config.json:8:21: `trusted_keys[0]` must be a string, but it is the number 5 [config-wrong-type]
@@ -91,7 +91,7 @@ fn a_wrong_word_lists_the_allowed_ones_and_the_nearest() {
     config.json:2:14: `profile` must be one of `strict`, `lenient`, but it is the string "strickt" [config-bad-value]
       help: did you mean `strict`?
     config.json:3:26: `catalog.format` must be one of `lines`, `xml`, `tool`, `awareness`, `direct`, `json`, but it is the string "yaml" [config-bad-value]
-      help: it means: How the list is written.
+      help: How the list is written.
     config.json:4:43: `execution.require_approval_for[0]` must be one of `load_skill`, `read_file`, `list_dir`, `grep`, `run_script`, `run_command`, `write_file`, `delete_file`, `network_request`, `script_network`, `skill`, `network`, but it is the string "run_scrip" [config-bad-value]
       help: did you mean `run_script`?
     "#);
@@ -106,15 +106,15 @@ fn a_number_out_of_bounds_names_the_bound() {
 }"#;
     assert_snapshot!(problems(text), @"
     config.json:2:25: `budgets.turns` must be at least 1, but it is 0 [config-bad-value]
-      help: it means: How many decisions the model may make.
+      help: How many decisions the model may make.
     config.json:2:42: `budgets.tool_calls` must be at least 0, but it is -1 [config-bad-value]
-      help: it means: How many tools may be called.
+      help: How many tools may be called.
     config.json:2:56: `budgets.wall_s` must be at most 4294967295, but it is 4294967296 [config-bad-value]
-      help: it means: How many seconds a run may take; without it there is no limit.
+      help: How many seconds a run may take; without it there is no limit.
     config.json:3:35: `security.max_walk_depth` must be at most 4294967295, but it is 99999999999999999999999999999999999999999999 [config-bad-value]
-      help: it means: How many levels below a root skills are looked for.
-    config.json:4:41: `model.params.temperature` is too large a number [config-bad-value]
-      help: write one that a 64-bit float can hold
+      help: How many levels below a root are searched for skills.
+    config.json:4:41: `model.params.temperature` is too large [config-bad-value]
+      help: use a number that fits in a 64-bit float
     ");
 }
 
@@ -130,9 +130,9 @@ fn an_empty_string_is_no_name() {
     let text = r#"{ "model": { "name": "" }, "skill_roots": [""] }"#;
     assert_snapshot!(problems(text), @"
     config.json:1:22: `model.name` is empty [config-bad-value]
-      help: write it, or remove it; it means: The model's name, as the provider spells it.
+      help: set a value or remove it; The model's name, as the provider spells it.
     config.json:1:44: `skill_roots[0]` is empty [config-bad-value]
-      help: write it, or remove it; `metier config schema` prints what is allowed
+      help: set a value or remove it; `metier config schema` prints what is allowed
     ");
 }
 
@@ -142,7 +142,7 @@ fn a_secret_pasted_with_its_variable_is_not_repeated() {
     assert!(!shown.contains("sk-123"));
     assert!(!problems(r#"{ "execution": { "env": "API_KEY=sk-123" } }"#).contains("sk-123"));
     assert_snapshot!(shown, @r#"
-    config.json:1:34: `execution.env[1]` must be the name of a variable and no more [config-bad-value]
+    config.json:1:34: `execution.env[1]` must be just the name of an environment variable [config-bad-value]
       help: write "API_KEY"; values belong in the environment, not here
     "#);
 }
@@ -151,10 +151,10 @@ fn a_secret_pasted_with_its_variable_is_not_repeated() {
 fn a_rule_needs_all_its_parts() {
     let text = r#"{ "permissions": [ { "permission": "run_script" } ] }"#;
     assert_snapshot!(problems(text), @"
-    config.json:1:20: `permissions[0]` has no `pattern` [config-missing-key]
-      help: add `pattern`; it means: What it applies to; `*` and `?` are wildcards.
-    config.json:1:20: `permissions[0]` has no `effect` [config-missing-key]
-      help: add `effect`; it means: What happens when the rule matches.
+    config.json:1:20: `permissions[0]` is missing `pattern` [config-missing-key]
+      help: add `pattern`: What it applies to; `*` and `?` are wildcards.
+    config.json:1:20: `permissions[0]` is missing `effect` [config-missing-key]
+      help: add `effect`: What happens when the rule matches.
     ");
 }
 
@@ -166,18 +166,18 @@ fn the_same_key_twice_is_an_error_at_any_depth() {
   "model": { "params": { "a": [ { "b": 1, "b": 2 } ] } },
 }"#;
     assert_snapshot!(problems(text), @"
-    config.json:3:3: `profile` is set twice; the first time on line 2 [config-duplicate-key]
-      help: keep one of the two
-    config.json:4:43: `model.params.a[0].b` is set twice; the first time on line 4 [config-duplicate-key]
-      help: keep one of the two
+    config.json:3:3: duplicate key `profile`; first set on line 2 [config-duplicate-key]
+      help: remove one of the two
+    config.json:4:43: duplicate key `model.params.a[0].b`; first set on line 4 [config-duplicate-key]
+      help: remove one of the two
     ");
 }
 
 #[test]
 fn a_key_is_the_same_key_however_it_is_escaped() {
     assert_snapshot!(problems(r#"{ "profile": "strict", "pro\u0066ile": "lenient" }"#), @"
-    config.json:1:24: `profile` is set twice; the first time on line 1 [config-duplicate-key]
-      help: keep one of the two
+    config.json:1:24: duplicate key `profile`; first set on line 1 [config-duplicate-key]
+      help: remove one of the two
     ");
 }
 
@@ -189,16 +189,16 @@ fn a_project_cannot_set_keys_endpoints_or_the_sandbox() {
   "execution": { "require_sandbox": false, "min_tier": "none", "env": ["AWS_SECRET"] },
 }"#;
     assert_snapshot!(project_problems(text), @"
-    config.json:2:3: `trusted_keys` cannot be set by a project [config-not-allowed-in-project]
-      help: set it in your own configuration, `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
-    config.json:3:14: `model.base_url` cannot be set by a project [config-not-allowed-in-project]
-      help: set it in your own configuration, `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
-    config.json:4:18: `execution.require_sandbox` cannot be set by a project [config-not-allowed-in-project]
-      help: set it in your own configuration, `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
-    config.json:4:44: `execution.min_tier` cannot be set by a project [config-not-allowed-in-project]
-      help: set it in your own configuration, `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
-    config.json:4:64: `execution.env` cannot be set by a project [config-not-allowed-in-project]
-      help: set it in your own configuration, `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
+    config.json:2:3: `trusted_keys` cannot be set in a project's file [config-not-allowed-in-project]
+      help: set it in your own `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
+    config.json:3:14: `model.base_url` cannot be set in a project's file [config-not-allowed-in-project]
+      help: set it in your own `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
+    config.json:4:18: `execution.require_sandbox` cannot be set in a project's file [config-not-allowed-in-project]
+      help: set it in your own `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
+    config.json:4:44: `execution.min_tier` cannot be set in a project's file [config-not-allowed-in-project]
+      help: set it in your own `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
+    config.json:4:64: `execution.env` cannot be set in a project's file [config-not-allowed-in-project]
+      help: set it in your own `~/.agent/config.json`: a project must not choose keys, endpoints or the sandbox for you
     ");
     assert!(parse(text, "c", Scope::User).is_ok());
 }
@@ -217,10 +217,10 @@ fn a_project_may_bring_rules_and_preferences() {
 fn what_an_attacker_wrote_reaches_no_terminal_raw() {
     let text = "{ \"a\\u001b[2Jb\u{202e}c\": 1, \"profile\": \"\\u0007x\" }";
     assert_snapshot!(problems(text), @r#"
-    config.json:1:3: there is no key `"a\x1b[2Jb\u{202e}c"` [config-unknown-key]
-      help: the keys here are `budgets`, `catalog`, `execution`, `model`, `permission_examples`, `permissions`, `profile`, `security`, `skill_roots`, `skills`, `trusted_keys`
+    config.json:1:3: unknown key `"a\x1b[2Jb\u{202e}c"` [config-unknown-key]
+      help: the keys allowed here are `budgets`, `catalog`, `execution`, `model`, `permission_examples`, `permissions`, `profile`, `security`, `skill_roots`, `skills`, `trusted_keys`
     config.json:1:34: `profile` must be one of `strict`, `lenient`, but it is the string "\x07x" [config-bad-value]
-      help: it means: How skills with faults are read. A project can only choose `strict`.
+      help: How skills with faults are treated. A project can only choose `strict`.
     "#);
 }
 
@@ -253,8 +253,8 @@ fn a_megabyte_of_repeated_keys_under_a_long_one_takes_no_time() {
 fn a_list_has_a_bound() {
     let text = format!(r#"{{ "skill_roots": [{}] }}"#, r#""a","#.repeat(1001));
     assert_snapshot!(problems(&text), @"
-    config.json:1:18: `skill_roots` has 1001 elements; at most 1000 are allowed [config-bad-value]
-      help: it means: More folders to look for skills in, before the usual ones. A relative path starts at the folder that holds `.agent`; `~/` is the home directory.
+    config.json:1:18: `skill_roots` has 1001 elements; the limit is 1000 [config-bad-value]
+      help: More folders to search for skills, before the usual ones. A relative path starts at the folder that holds `.agent`; `~/` is the home directory.
     ");
 }
 
@@ -269,7 +269,7 @@ fn an_error_in_json_has_its_code() {
         "column": 3,
         "key_path": "profil",
         "kind": "config-unknown-key",
-        "message": "there is no key `profil`",
+        "message": "unknown key `profil`",
         "help": "did you mean `profile`?"
       }
     ]
@@ -288,6 +288,6 @@ fn every_kind_has_its_own_code() {
 fn the_profile_that_only_judges_skills_is_refused() {
     assert_snapshot!(problems(r#"{ "profile": "spec" }"#), @r#"
     config.json:1:14: `profile` must be one of `strict`, `lenient`, but it is the string "spec" [config-bad-value]
-      help: it means: How skills with faults are read. A project can only choose `strict`.
+      help: How skills with faults are treated. A project can only choose `strict`.
     "#);
 }

@@ -194,7 +194,7 @@ fn what_the_user_switched_off_by_name_no_project_switches_on_by_id() {
 }
 
 #[test]
-fn permissions_stay_apart_and_know_their_lines() {
+fn permissions_of_each_file_stay_separate_and_know_their_lines() {
     let rules = r#"{ "permissions": [
   { "permission": "run_script", "pattern": "*", "effect": "ask" },
   { "permission": "run_script", "pattern": "pdf/*", "effect": "allow" },

@@ -52,7 +52,7 @@ fn an_example_that_fails_is_reported_with_its_line() {
     assert_eq!(lines, [Some(5)]);
 }
 
-/// A tool for the network is offered only for hosts that somebody other than the project named.
+/// A tool for the network is offered only for hosts that the user or an administrator named.
 #[test]
 fn a_project_names_no_hosts_for_the_network() {
     let rules = |host: &str| {

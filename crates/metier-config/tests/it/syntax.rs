@@ -48,7 +48,7 @@ fn nothing_is_not_an_empty_configuration() {
 fn an_unclosed_string_is_found_where_it_starts() {
     let text = "{\n  \"profile: \"strict\",\n  \"catalog\": {}\n}";
     assert_snapshot!(problems(text), @r#"
-    config.json:2:20: the string that starts here is not closed on its line [config-syntax]
+    config.json:2:20: this string is not closed on its line [config-syntax]
       help: close it with `"`; write a line break in it as `\n`
     "#);
 }
@@ -82,71 +82,71 @@ fn every_syntax_error_says_what_to_do() {
     let shown = texts.map(|text| format!("{text:?}\n{}", problems(text)));
     assert_snapshot!(shown.join("\n"), @r#"
     "{ profile: 1 }"
-    config.json:1:3: a key is not in quotes [config-syntax]
+    config.json:1:3: a key is not quoted [config-syntax]
       help: put it in double quotes
     "{ 'profile': 1 }"
-    config.json:1:3: a string stands in single quotes [config-syntax]
+    config.json:1:3: a string is in single quotes [config-syntax]
       help: use double quotes
     "{ \"profile\" \"strict\" }"
-    config.json:1:13: a key has no `:` after it [config-syntax]
+    config.json:1:13: missing `:` after a key [config-syntax]
       help: write `"key": value`
     "{ \"profile\": }"
-    config.json:1:14: a `}` stands where a value belongs [config-syntax]
+    config.json:1:14: expected a value, found `}` [config-syntax]
       help: remove it, or write the value
     "{ \"profile\":"
-    config.json:1:13: a key has no value [config-syntax]
-      help: write one after the `:`, or remove the key
+    config.json:1:13: missing value after a key [config-syntax]
+      help: write a value after the `:`, or remove the key
     "{ \"profile\": strict }"
-    config.json:1:14: a word stands without quotes [config-syntax]
-      help: put it in double quotes; only `true`, `false` and `null` have none
+    config.json:1:14: unquoted word [config-syntax]
+      help: put it in double quotes; only `true`, `false` and `null` go without
     "{ \"profile\": \"strict\" \"catalog\": {} }"
-    config.json:1:22: a comma is missing here [config-syntax]
+    config.json:1:22: missing comma [config-syntax]
       help: add `,`
     "{ \"skill_roots\": [\"a\" \"b\"] }"
-    config.json:1:22: a comma is missing here [config-syntax]
+    config.json:1:22: missing comma [config-syntax]
       help: add `,`
     "{ \"skill_roots\": [\"a\", , \"b\"] }"
-    config.json:1:24: a comma stands where a value belongs [config-syntax]
+    config.json:1:24: expected a value, found `,` [config-syntax]
       help: remove it, or write the value
     "{ \"skill_roots\": [\"a\" }"
-    config.json:1:23: a `}` stands where a value belongs [config-syntax]
+    config.json:1:23: expected a value, found `}` [config-syntax]
       help: remove it, or write the value
     "{ \"skill_roots\": [\"a\""
-    config.json:1:18: the `[` that stands here is never closed [config-syntax]
+    config.json:1:18: this `[` is never closed [config-syntax]
       help: add the missing `]`
     "{ \"catalog\": {"
-    config.json:1:14: the `{` that stands here is never closed [config-syntax]
+    config.json:1:14: this `{` is never closed [config-syntax]
       help: add the missing `}`
     "{} {}"
-    config.json:1:4: something follows after the end of the configuration [config-syntax]
+    config.json:1:4: unexpected text after the end of the configuration [config-syntax]
       help: remove it; check for a bracket that closes too early
     "{ # comment\n}"
-    config.json:1:3: this is not JSON [config-syntax]
-      help: check quotes, commas and brackets around it; comments start with `//`
+    config.json:1:3: this is not valid JSON [config-syntax]
+      help: check the quotes, commas and brackets around it; comments start with `//`
     "{ /* comment }"
-    config.json:1:3: the comment that starts here is never closed [config-syntax]
+    config.json:1:3: this comment is never closed [config-syntax]
       help: close it with `*/`
     "{ \"model\": { \"name\": \"C:\\models\" } }"
-    config.json:1:25: a string holds an escape that JSON does not know [config-syntax]
-      help: write a backslash as `\\`; JSON knows \n \t \r \b \f \/ \" \\ and \u0000
+    config.json:1:25: invalid escape in a string [config-syntax]
+      help: write a backslash as `\\`; the escapes are \n \t \r \b \f \/ \" \\ and \u0000
     "{ \"model\": { \"name\": \"\\ud800\" } }"
-    config.json:1:23: a string holds an escape that JSON does not know [config-syntax]
-      help: write a backslash as `\\`; JSON knows \n \t \r \b \f \/ \" \\ and \u0000
+    config.json:1:23: invalid escape in a string [config-syntax]
+      help: write a backslash as `\\`; the escapes are \n \t \r \b \f \/ \" \\ and \u0000
     "{ \"model\": { \"name\": \"a\0b\" } }"
-    config.json:1:24: a string holds a control character [config-syntax]
+    config.json:1:24: a string contains a control character [config-syntax]
       help: write it as `\u0000`, or remove it
     "{ \"budgets\": { \"turns\": 0x10 } }"
-    config.json:1:25: a number is not written as JSON writes it [config-syntax]
+    config.json:1:25: invalid number [config-syntax]
       help: write it in decimal, such as 12 or 0.5
     "{ \"budgets\": { \"turns\": - } }"
-    config.json:1:26: a number is not written as JSON writes it [config-syntax]
+    config.json:1:26: invalid number [config-syntax]
       help: write it in decimal, such as 12 or 0.5
     "{ \"budgets\": { \"turns\": NaN } }"
-    config.json:1:25: a word stands without quotes [config-syntax]
-      help: put it in double quotes; only `true`, `false` and `null` have none
+    config.json:1:25: unquoted word [config-syntax]
+      help: put it in double quotes; only `true`, `false` and `null` go without
     "\0\0\0"
-    config.json:1:1: this is not JSON [config-syntax]
-      help: check quotes, commas and brackets around it; comments start with `//`
+    config.json:1:1: this is not valid JSON [config-syntax]
+      help: check the quotes, commas and brackets around it; comments start with `//`
     "#);
 }
 
@@ -162,7 +162,7 @@ fn a_text_over_the_limit_is_not_read() {
     let text = format!("{{}}{}", " ".repeat(MAX_CONFIG_BYTES - 2));
     assert!(parse(&text, "c", Scope::User).is_ok());
     assert_snapshot!(problems(&format!("{text} ")), @"
-    config.json:1:1: the configuration has 1048577 bytes; at most 1048576 are read [config-too-large]
+    config.json:1:1: the configuration is 1048577 bytes long; the limit is 1048576 [config-too-large]
       help: remove what does not belong in a configuration
     ");
 }
@@ -175,8 +175,8 @@ fn nesting_has_a_bound_that_strings_and_comments_do_not_count_for() {
     };
     assert!(parse(&nested(MAX_NESTING - 3), "c", Scope::User).is_ok());
     assert_snapshot!(problems(&nested(MAX_NESTING - 2)), @"
-    config.json:1:92: the nesting is deeper than 64 levels [config-too-large]
-      help: no setting needs that; check for brackets that are never closed
+    config.json:1:92: nested more than 64 levels deep [config-too-large]
+      help: check for unclosed brackets; no setting needs that many levels
     ");
     let harmless =
         format!("{{ /* {0} */ \"model\": {{ \"name\": \"\\\"{0}\" }} }} // {0}", "[{".repeat(500));
