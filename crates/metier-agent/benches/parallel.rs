@@ -13,10 +13,10 @@
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
-use metier_agent::hands::Judged;
+use metier_agent::executor::Judgement;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, Hands, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup, SkillCard, Status,
+    Agent, Executor, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup, SkillCard, Status,
     Unheard, Yes,
 };
 use metier_cancel::CancelToken;
@@ -30,10 +30,10 @@ const STACK: usize = 256 * 1024;
 /// A body of 5 KB, an observation of 1 KB.
 struct Plain(Arc<str>);
 
-impl Hands for Plain {
-    fn judge(&self, op: &Op, _: &[String]) -> Judged {
+impl Executor for Plain {
+    fn judge(&self, op: &Op, _: &[String]) -> Judgement {
         let (op, body) = (op.clone(), Arc::clone(&self.0));
-        Judged::free(Box::new(move |_| match op {
+        Judgement::free(Box::new(move |_| match op {
             Op::Load { skill, .. } => {
                 let text = SkillText {
                     id: skill,
@@ -118,10 +118,10 @@ fn main() {
                 let id = RunId::new(&format!("run-{number}")).expect("an id");
                 let folder = RunFolder::new(runs, id);
                 together.wait();
-                let hands = Plain(body);
+                let executor = Plain(body);
                 let agent = Agent {
                     model: &model,
-                    hands: &hands,
+                    executor: &executor,
                     approver: &Yes,
                     observer: &Unheard,
                     cancel: &CancelToken::new(),

@@ -9,7 +9,7 @@ use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Answer;
-use crate::hands::{Approver, Question};
+use crate::executor::{Approver, Question};
 use crate::op::Op;
 
 /// Asks everybody who listens.

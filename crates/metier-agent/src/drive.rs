@@ -14,9 +14,11 @@ use crate::audit::must_hold;
 use crate::context::Fixed;
 use crate::error::AgentError;
 use crate::event::{Answer, Event};
+use crate::executor::{
+    ActionContext, Approver, DecidedAction, Executor, Judgement, PreparedAction, Question,
+};
 use crate::fold::fold;
 use crate::folder::RunFolder;
-use crate::hands::{Approver, Doing, Hands, Judged, Question, Ready, Verdict};
 use crate::inner;
 use crate::log::{LogFault, Record};
 use crate::op::{Op, Outcome};
@@ -94,7 +96,7 @@ pub struct Agent<'a> {
     /// Decides.
     pub model: &'a dyn Model,
     /// Judges and does.
-    pub hands: &'a dyn Hands,
+    pub executor: &'a dyn Executor,
     /// Answers questions.
     pub approver: &'a dyn Approver,
     /// Hears what happens.
@@ -194,7 +196,7 @@ impl Agent<'_> {
         depth: u32,
     ) -> Result<State, AgentError> {
         let fixed = Fixed::of(state.setup());
-        let mut judged: Option<(u32, Judged)> = None;
+        let mut decided: Option<(u32, DecidedAction)> = None;
         let mut answer: Option<Answer> = None;
         loop {
             let input = match effect {
@@ -203,23 +205,21 @@ impl Agent<'_> {
                 Effect::CallModel => self.call_model(recorder, &state, &fixed, depth)?,
                 Effect::Judge(op_id, op) => {
                     answer = None;
-                    let verdict = self.hands.judge(&op, &state.loaded());
-                    match verdict.verdict {
-                        Verdict::Impossible => {
-                            let outcome = (verdict.ready)(&self.doing(&|_, _| {}, None));
-                            Event::ActionFinished { op_id, outcome }
+                    match self.executor.judge(&op, &state.loaded()) {
+                        Judgement::Impossible(outcome) => {
+                            Event::ActionFinished { op_id, outcome: *outcome }
                         }
                         // What is stopped now has not begun, and nothing says that it has.
                         _ if self.cancel.is_cancelled() => Event::CancelRequested {},
-                        said => {
+                        Judgement::Decided(action) => {
                             let event = Event::PolicyDecided {
                                 op_id,
                                 op,
-                                effect: said.as_str().to_owned(),
-                                reason: verdict.reason.clone(),
-                                request: verdict.request,
+                                effect: action.effect.as_str().to_owned(),
+                                reason: action.reason.clone(),
+                                request: action.request,
                             };
-                            judged = Some((op_id, verdict));
+                            decided = Some((op_id, action));
                             event
                         }
                     }
@@ -227,10 +227,10 @@ impl Agent<'_> {
                 Effect::Ask(op_id, op) => {
                     // Whoever answers may take long.
                     recorder.sync()?;
-                    let known = judged.as_ref().filter(|(id, _)| *id == op_id);
+                    let known = decided.as_ref().filter(|(id, _)| *id == op_id);
                     let (reason, request) = known
-                        .map_or(("", None), |(_, judged)| (judged.reason.as_str(), judged.request));
-                    let asked = known.and_then(|(_, judged)| judged.asked.as_deref());
+                        .map_or(("", None), |(_, action)| (action.reason.as_str(), action.request));
+                    let asked = known.and_then(|(_, action)| action.asked.as_deref());
                     let question = Question { op: &op, reason, request, asked };
                     let (given, by) = self.approver.answer(&question, self.cancel);
                     answer = Some(given.clone());
@@ -242,9 +242,10 @@ impl Agent<'_> {
                 }
                 Effect::Perform(op_id, op) => {
                     recorder.sync()?;
-                    let ready = judged.take().filter(|(id, _)| *id == op_id).map(|(_, j)| j.ready);
+                    let prepared =
+                        decided.take().filter(|(id, _)| *id == op_id).map(|(_, it)| it.prepared);
                     let performed = Performed { op_id, op: &op, answer: answer.as_ref(), depth };
-                    self.perform(recorder, &state, &performed, ready)?
+                    self.perform(recorder, &state, &performed, prepared)?
                 }
             };
             effect = self.input(recorder, &mut state, &input, depth)?;
@@ -259,10 +260,10 @@ impl Agent<'_> {
         recorder: &mut dyn Recorder,
         state: &State,
         performed: &Performed<'_>,
-        ready: Option<Ready>,
+        prepared: Option<PreparedAction>,
     ) -> Result<Event, AgentError> {
         let Performed { op_id, op, answer, depth } = *performed;
-        let Some(ready) = ready else {
+        let Some(prepared) = prepared else {
             if matches!(op, Op::Delegate { .. }) {
                 return inner::delegate(self, recorder, state, op_id, op, depth);
             }
@@ -274,7 +275,7 @@ impl Agent<'_> {
             let (stream, text) = (stream.to_owned(), text.to_owned());
             observer.note(depth, &Note::Output { stream, text });
         };
-        let outcome = ready(&self.doing(&output, answer));
+        let outcome = prepared(&ActionContext { cancel: self.cancel, output: &output, answer });
         match op {
             Op::Delegate { .. } if outcome.ok => {
                 inner::delegate(self, recorder, state, op_id, op, depth)
@@ -285,14 +286,6 @@ impl Agent<'_> {
             }
             _ => Ok(Event::ActionFinished { op_id, outcome }),
         }
-    }
-
-    fn doing<'d>(
-        &'d self,
-        output: &'d (dyn Fn(&str, &str) + Sync),
-        answer: Option<&'d Answer>,
-    ) -> Doing<'d> {
-        Doing { cancel: self.cancel, output, answer }
     }
 
     fn call_model(

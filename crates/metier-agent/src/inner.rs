@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
+use metier_policy::Effect;
 use serde_json::json;
 
 use crate::drive::{Agent, Resumed};
 use crate::error::AgentError;
 use crate::event::{Answer, Event, Status};
-use crate::hands::{Hands, Judged, Verdict};
+use crate::executor::{DecidedAction, Executor, Judgement};
 use crate::op::{Op, Outcome};
 use crate::recorder::{Inner, Recorder};
 use crate::setup::{Chosen, RunLimits, Setup};
@@ -37,8 +38,8 @@ pub(crate) fn delegate(
     };
     let setup = inner_setup(outer, skill, arguments.as_deref());
     let Inner { recorder: mut inner, setup, records } = recorder.inner(op_id, &setup)?;
-    let hands = Allowed { hands: agent.hands, skill };
-    let agent = &Agent { hands: &hands, ..*agent };
+    let executor = Allowed { executor: agent.executor, skill };
+    let agent = &Agent { executor: &executor, ..*agent };
     let resumed = agent.resume_with(&mut *inner, Arc::new(setup), &records, depth + 1)?;
     let (Resumed::On(state) | Resumed::Ended(state)) = resumed;
     Ok(match state.finished().map(|end| end.status) {
@@ -50,20 +51,22 @@ pub(crate) fn delegate(
     })
 }
 
-/// The hands of the loop outside, to whom one question was answered already: that the skill may be
+/// The executor of the loop outside, to whom one question was answered already: that the skill may be
 /// loaded. A denial stays one.
 struct Allowed<'a> {
-    hands: &'a dyn Hands,
+    executor: &'a dyn Executor,
     skill: &'a str,
 }
 
-impl Hands for Allowed<'_> {
-    fn judge(&self, op: &Op, loaded: &[String]) -> Judged {
-        let judged = self.hands.judge(op, loaded);
+impl Executor for Allowed<'_> {
+    fn judge(&self, op: &Op, loaded: &[String]) -> Judgement {
+        let judgement = self.executor.judge(op, loaded);
         let is_its_own = matches!(op, Op::Load { skill, .. } if skill == self.skill);
-        match judged.verdict {
-            Verdict::Ask if is_its_own => Judged { verdict: Verdict::Allow, ..judged },
-            _ => judged,
+        match judgement {
+            Judgement::Decided(action) if is_its_own && action.effect == Effect::Ask => {
+                Judgement::Decided(DecidedAction { effect: Effect::Allow, ..action })
+            }
+            judgement => judgement,
         }
     }
 }

@@ -17,12 +17,12 @@
 //! | [`mod@fold`] | a record back to a state: resume and replay (pure) |
 //! | [`log`] | the record as text: a line an event, chained by hashes (pure) |
 //! | [`drive`], `inner` | the driver, and loops inside a loop ([`Agent`]) |
-//! | [`hands`] | what the driver needs of the world ([`Hands`], [`Approver`]) |
+//! | [`executor`] | what the driver needs of the world ([`Executor`], [`Approver`]) |
 //! | [`asking`] | questions that many can hear and answer ([`Asking`]) |
 //! | [`recorder`], [`folder`] | writing events down; the folder of a run ([`RunFolder`]) |
 //! | [`mod@audit`] | whether a record is what was written |
 //! | [`export`] | a record in the formats of others: ATIF, OpenTelemetry (pure) |
-//! | [`workshop`] | the real hands: index, policy, tools ([`Workshop`]) |
+//! | [`local_executor`] | the real executor: index, policy, tools ([`LocalExecutor`]) |
 //! | [`brief`] | a setup from an index, a request and settings |
 //!
 //! Files on disk: the folder of a run, through `metier-fs`. Talking to models is `metier-model`'s,
@@ -35,11 +35,12 @@ pub mod context;
 pub mod drive;
 mod error;
 pub mod event;
+pub mod executor;
 pub mod export;
 pub mod fold;
 pub mod folder;
-pub mod hands;
 mod inner;
+pub mod local_executor;
 pub mod log;
 mod observe;
 pub mod op;
@@ -49,19 +50,21 @@ mod run_id;
 pub mod setup;
 mod state;
 pub mod step;
-pub mod workshop;
 
 pub use asking::{About, Asking};
 pub use drive::{Agent, Note, Observer, Unheard};
 pub use error::AgentError;
 pub use event::{Answer, Event, Spent, Status};
+pub use executor::{
+    ActionContext, Approver, Asked, DecidedAction, Executor, Judgement, Nobody, PreparedAction,
+    Question, Yes,
+};
 pub use fold::{Difference, fold};
 pub use folder::{RunFolder, Summary, runs_in};
-pub use hands::{Approver, Asked, Hands, Judged, Nobody, Question, Verdict, Yes};
+pub use local_executor::LocalExecutor;
 pub use log::Record;
 pub use op::{Op, Outcome};
 pub use run_id::{NotARunId, RunId};
 pub use setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};
 pub use state::{Finished, State};
 pub use step::{Effect, step};
-pub use workshop::Workshop;

@@ -74,7 +74,7 @@ pub(crate) struct Current {
 pub(crate) enum Stage {
     Judging,
     Asking,
-    Doing,
+    ActionContext,
 }
 
 /// Why only one turn is left.

@@ -115,7 +115,7 @@ impl Step<'_> {
             Phase::Over => Effect::Stop,
             Phase::Model => self.call_model(),
             Phase::Acting(acting) => match &mut acting.current {
-                Some(current) if current.stage == Stage::Doing => {
+                Some(current) if current.stage == Stage::ActionContext => {
                     let (id, op) = (current.id, current.op.clone());
                     if not_begun {
                         // It counts when it begins.

@@ -6,13 +6,15 @@
 //! | low | `read_file`, `list_dir`, `grep` | allow in the workspace and in loaded skills, else ask |
 //! | medium | `run_script` | ask |
 //! | high | `script_network` | deny until a rule of the user's names it and matches the script |
-//! | high | the rest, foreign tools too | deny until a rule of the user's is about the tool, then ask |
+//! | high | the rest, and tools that nobody registered | deny until a rule of the user's is about the tool, then ask |
+//! | low | a registered tool of the program that uses us | allow, but ask about paths outside the workspace |
+//! | medium, high | the same | ask: adding it in code is what switches it on |
 //!
 //! What a running script asks for is never allowed by default.
 
 use crate::effect::Effect;
 use crate::permission::{Permission, Risk};
-use crate::request::Invoker;
+use crate::request::{Invoker, Request};
 use crate::subject::Subject;
 
 /// What the default depends on, apart from the request.
@@ -25,12 +27,27 @@ pub(crate) struct Surroundings<'a> {
 
 /// The default and its reason.
 pub(crate) fn by_risk(
-    permission: &Permission,
+    request: &Request,
     subject: &Subject,
-    invoker: Invoker,
     around: &Surroundings<'_>,
 ) -> (Effect, String) {
-    let (effect, why) = match permission.risk() {
+    let permission = &request.permission;
+    let (effect, why) = match (permission, request.declared_risk) {
+        (Permission::Other(_), Some(risk)) => by_declared_risk(permission, risk, subject, around),
+        _ => by_own_risk(permission, subject, around),
+    };
+    if request.invoker == Invoker::Script && effect == Effect::Allow {
+        return (Effect::Ask, "a running script wants it".to_owned());
+    }
+    (effect, why)
+}
+
+fn by_own_risk(
+    permission: &Permission,
+    subject: &Subject,
+    around: &Surroundings<'_>,
+) -> (Effect, String) {
+    match permission.risk() {
         Risk::Low if *permission == Permission::LoadSkill => {
             (Effect::Allow, "skills may be loaded".to_owned())
         }
@@ -49,9 +66,24 @@ pub(crate) fn by_risk(
         Risk::High => {
             (Effect::Deny, format!("`{permission}` is off until a rule of yours is about it"))
         }
-    };
-    if invoker == Invoker::Script && effect == Effect::Allow {
-        return (Effect::Ask, "a running script wants it".to_owned());
     }
-    (effect, why)
+}
+
+/// A tool that the program which uses us brought, and says how much harm it can do.
+fn by_declared_risk(
+    permission: &Permission,
+    risk: Risk,
+    subject: &Subject,
+    around: &Surroundings<'_>,
+) -> (Effect, String) {
+    let is_path = matches!(subject, Subject::Path(_));
+    match risk {
+        Risk::Low if is_path && !(around.at_home)(subject) => {
+            (Effect::Ask, "it reads outside the workspace".to_owned())
+        }
+        Risk::Low => (Effect::Allow, format!("`{permission}` was registered as low risk")),
+        Risk::Medium | Risk::High => {
+            (Effect::Ask, format!("`{permission}` was registered as {risk} risk"))
+        }
+    }
 }

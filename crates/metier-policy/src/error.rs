@@ -11,6 +11,8 @@ use std::fmt;
 pub enum PolicyError {
     /// The name of a permission is empty, too long, or has blanks or control characters.
     BadPermission(String),
+    /// The name of a foreign tool is one that means a tool of ours.
+    ReservedName(String),
     /// The path is not absolute, or has parts such as `..` that only a file system can resolve.
     BadPath(String),
     /// The host is empty or is no host.
@@ -51,6 +53,7 @@ impl PolicyError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::BadPermission(_) => "bad-permission",
+            Self::ReservedName(_) => "reserved-name",
             Self::BadPath(_) => "bad-path",
             Self::BadHost(_) => "bad-host",
             Self::EmptyCommand => "empty-command",
@@ -66,6 +69,7 @@ impl PolicyError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::BadPermission(_) => "a permission is one word, such as `run_script`",
+            Self::ReservedName(_) => "give the tool a name of its own",
             Self::BadPath(_) => "name the file by its absolute, resolved path",
             Self::BadHost(_) => {
                 "name a host, such as `api.example.com`, in ASCII (`xn--...` where it has other letters)"
@@ -86,6 +90,9 @@ impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BadPermission(name) => write!(f, "{} is no name of a permission", shown(name)),
+            Self::ReservedName(name) => {
+                write!(f, "{} means a tool of Metier's own", shown(name))
+            }
             Self::BadPath(path) => write!(f, "{} is no absolute, resolved path", shown(path)),
             Self::BadHost(host) => write!(f, "{} is no host", shown(host)),
             Self::EmptyCommand => f.write_str("the command names no program"),

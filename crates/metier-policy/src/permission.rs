@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PolicyError;
+use crate::tool_names::TOOL_NAMES;
 
 /// Characters that the name of a permission may have.
 const MAX_NAME: usize = 200;
@@ -103,6 +104,19 @@ impl Permission {
             return Err(PolicyError::BadPermission(name.to_owned()));
         }
         Ok(Self::Other(ForeignName(name.into())))
+    }
+
+    /// The permission of a tool that is not ours. A name that is one of ours, or that rules and
+    /// `allowed-tools` take for one of ours, is refused: what is written about it would be about two.
+    pub fn foreign(name: &str) -> Result<Self, PolicyError> {
+        let lower = name.to_lowercase();
+        let means_ours = TOOL_NAMES
+            .iter()
+            .any(|known| !known.means.is_empty() && known.names.contains(&lower.as_str()));
+        match Self::named(name)? {
+            permission @ Self::Other(_) if !means_ours => Ok(permission),
+            _ => Err(PolicyError::ReservedName(name.to_owned())),
+        }
     }
 
     /// The word used in rules, JSON and sentences.

@@ -191,7 +191,7 @@ impl Policy {
                 at_home: &|subject| self.at_home(subject, situation.loaded),
                 switched_on: &|| self.layers.iter().any(|layer| layer.switches_on(permission)),
             };
-            let (effect, because) = by_risk(permission, spelled.subject, request.invoker, &around);
+            let (effect, because) = by_risk(request, spelled.subject, &around);
             verdicts.push(plain(LayerKind::Default, effect, because));
         }
         verdicts.extend(ceilings(request, spelled, situation.loaded));

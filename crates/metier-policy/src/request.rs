@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use metier_skill::{Digest, SkillId, Source};
 use serde::{Deserialize, Serialize};
 
-use crate::permission::Permission;
+use crate::permission::{Permission, Risk};
 use crate::subject::Subject;
 use crate::trust::Standing;
 
@@ -75,6 +75,10 @@ pub struct Request {
     pub invoker: Invoker,
     /// The skill it acts for.
     pub skill: Option<ActingSkill>,
+    /// How much harm a tool that is not ours can do, as the program that registered it says. Nothing
+    /// for ours, whose risk is known, and for a name that nobody registered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared_risk: Option<Risk>,
 }
 
 impl Request {
@@ -85,7 +89,14 @@ impl Request {
             subjects.push(Subject::Text(String::new()));
         }
         let remember = subjects.iter().cloned().map(Cover::Exact).collect();
-        Self { permission, subjects, remember, invoker: Invoker::Model, skill: None }
+        Self {
+            permission,
+            subjects,
+            remember,
+            invoker: Invoker::Model,
+            skill: None,
+            declared_risk: None,
+        }
     }
 
     /// Sets who wants it.

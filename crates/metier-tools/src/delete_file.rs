@@ -5,17 +5,16 @@
 use std::sync::Arc;
 
 use metier_policy::Risk;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::apart::{Answer, CallFuture, apart};
 use crate::failure::ToolFailure;
-use crate::schema::{needed, object, read};
-use crate::tool::{Permit, Tool, Touch};
+use crate::output::{Answer, ToolResult};
+use crate::tool::{CallContext, Tool, Touch};
 use crate::trash::Trash;
 use crate::workplace::{Workplace, decided_path};
 use crate::write_file::touch_for_change;
-use metier_cancel::CancelToken;
 
 /// The tool `delete_file`.
 #[derive(Debug)]
@@ -34,48 +33,40 @@ impl DeleteFile {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `delete_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DeleteFileArgs {
+    /// The file, relative to the workspace.
     path: String,
 }
 
 impl Tool for DeleteFile {
+    type Args = DeleteFileArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::High
     }
 
     fn description(&self) -> &'static str {
         "Delete a file of the workspace. It is kept with the run and can be restored."
     }
 
-    fn schema(&self) -> Value {
-        object(vec![needed("path", "string", "The file, relative to the workspace.")])
+    fn risk(&self) -> Risk {
+        Risk::High
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
-        Ok(vec![touch_for_change(&self.workplace, &wanted.path)?])
+    fn touches(&self, args: &DeleteFileArgs) -> Result<Vec<Touch>, ToolFailure> {
+        Ok(vec![touch_for_change(&self.workplace, &args.path)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let (workplace, trash) = (Arc::clone(&self.workplace), Arc::clone(&self.trash));
-        apart(cancel, move |_| take(&workplace, &trash, &permit))
+    fn call(&self, _: DeleteFileArgs, context: &CallContext) -> Answer {
+        let path = decided_path(context.touches())?;
+        let trashed = self.trash.take(self.workplace.workspace(), path)?;
+        let text = format!(
+            "Deleted {path} ({} bytes). It can be restored as {}.\n",
+            trashed.bytes, trashed.reference
+        );
+        let data = json!({"path": path, "bytes": trashed.bytes, "restore": trashed.reference});
+        Ok(ToolResult::text(text).with_data(data))
     }
-}
-
-fn take(workplace: &Workplace, trash: &Trash, permit: &Permit) -> Answer {
-    let (_, touches) = permit.for_tool(DeleteFile::NAME)?;
-    let path = decided_path(touches)?;
-    let trashed = trash.take(workplace.workspace(), path)?;
-    let text = format!(
-        "Deleted {path} ({} bytes). It can be restored as {}.\n",
-        trashed.bytes, trashed.reference
-    );
-    let data = json!({"path": path, "bytes": trashed.bytes, "restore": trashed.reference});
-    Ok(workplace.give(text, data, DeleteFile::NAME))
 }

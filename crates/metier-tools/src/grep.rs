@@ -13,16 +13,15 @@ use metier_fs::EntryKind;
 use metier_policy::Risk;
 use metier_skill::WorkPath;
 use metier_skill::text::clip;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::apart::{Answer, CallFuture, apart};
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::grep_lines::{Bounds, FileEnd, Finds, search_file};
-use crate::schema::{needed, object, optional, read};
-use crate::tool::{Permit, Tool, Touch};
+use crate::output::{Answer, ToolResult};
+use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Place, Workplace, decided_path};
-use metier_cancel::CancelToken;
 
 /// Entries of one directory that are looked at.
 const ENTRIES: usize = 20_000;
@@ -78,19 +77,26 @@ impl Grep {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `grep`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct GrepArgs {
+    /// The regular expression; a match is within one line.
     pattern: String,
+    /// The file or directory to search; null: everything.
     path: Option<String>,
+    /// The loaded skill to search; null: the workspace.
     skill: Option<String>,
+    /// Only files like this: *.rs, src/**/*.py; null: all.
     glob: Option<String>,
+    /// Whether case does not count; null: it does.
     ignore_case: Option<bool>,
+    /// Whether the pattern is plain text; null: it is not.
     literal: Option<bool>,
+    /// Lines to show around a match, 0 to 5; null: 0.
     context: Option<usize>,
 }
 
-impl Arguments {
+impl GrepArgs {
     fn matcher(&self) -> Result<RegexMatcher, ToolFailure> {
         let invalid = |told: String| ToolFailure::new(FailureCode::InvalidArguments, told);
         if self.pattern.is_empty() || self.pattern.len() > PATTERN_BYTES {
@@ -124,12 +130,10 @@ impl Arguments {
 }
 
 impl Tool for Grep {
+    type Args = GrepArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::Low
     }
 
     fn description(&self) -> &'static str {
@@ -137,50 +141,38 @@ impl Tool for Grep {
          workspace or of a loaded skill. Hidden and binary files are passed over."
     }
 
-    fn schema(&self) -> Value {
-        object(vec![
-            needed("pattern", "string", "The regular expression; a match is within one line."),
-            optional("path", "string", "The file or directory to search; null: everything."),
-            optional("skill", "string", "The loaded skill to search; null: the workspace."),
-            optional("glob", "string", "Only files like this: *.rs, src/**/*.py; null: all."),
-            optional("ignore_case", "boolean", "Whether case does not count; null: it does."),
-            optional("literal", "boolean", "Whether the pattern is plain text; null: it is not."),
-            optional("context", "integer", "Lines to show around a match, 0 to 5; null: 0."),
-        ])
+    fn risk(&self) -> Risk {
+        Risk::Low
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
-        wanted.matcher()?;
-        wanted.glob()?;
-        let place = self.workplace.place(wanted.skill.as_deref())?;
-        Ok(vec![place.touch(&place.directory(wanted.path.as_deref())?)?])
+    fn touches(&self, args: &GrepArgs) -> Result<Vec<Touch>, ToolFailure> {
+        args.matcher()?;
+        args.glob()?;
+        let place = self.workplace.place(args.skill.as_deref())?;
+        Ok(vec![place.touch(&place.directory(args.path.as_deref())?)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let (workplace, limits) = (Arc::clone(&self.workplace), self.limits);
-        apart(cancel, move |cancel| search(&workplace, limits, &permit, cancel))
+    fn call(&self, args: GrepArgs, context: &CallContext) -> Answer {
+        search(&self.workplace, self.limits, &args, context)
     }
 }
 
 fn search(
     workplace: &Workplace,
     limits: GrepLimits,
-    permit: &Permit,
-    cancel: &CancelToken,
+    wanted: &GrepArgs,
+    call: &CallContext,
 ) -> Answer {
-    let (arguments, touches) = permit.for_tool(Grep::NAME)?;
-    let wanted: Arguments = read(arguments)?;
-    let start = decided_path(touches)?;
+    let start = decided_path(call.touches())?;
     let place = workplace.place(wanted.skill.as_deref())?;
     let mut walk = Walk {
         place,
-        permit,
+        call,
         glob: wanted.glob()?,
         matcher: wanted.matcher()?,
         context: wanted.context.unwrap_or(0).min(CONTEXT),
         bounds: Bounds {
-            cancel,
+            cancel: call.cancel(),
             bytes: limits.bytes,
             matches: limits.matches,
             end: Instant::now() + limits.time,
@@ -215,9 +207,7 @@ fn search(
         "files_unreadable": tally.unreadable,
         "ended_early": tally.cut,
     });
-    let mut result = workplace.give(text, data, Grep::NAME);
-    result.truncated |= tally.cut.is_some();
-    Ok(result)
+    Ok(ToolResult::text(text).with_data(data).truncated_if(tally.cut.is_some()))
 }
 
 /// What a search came by.
@@ -232,7 +222,7 @@ struct Tally {
 
 struct Walk<'w> {
     place: Place<'w>,
-    permit: &'w Permit,
+    call: &'w CallContext,
     glob: Option<GlobMatcher>,
     matcher: RegexMatcher,
     context: usize,
@@ -272,7 +262,7 @@ impl Walk<'_> {
                 let passed_over =
                     entry.name.starts_with('.') || PASSED_OVER.contains(&entry.name.as_str());
                 let below = path.join(&entry.name).ok().filter(|_| known && !passed_over)?;
-                let may = self.permit.passes(&self.place.touch_of(below.clone()).ok()?);
+                let may = self.call.passes(&self.place.touch_of(below.clone()).ok()?);
                 may.then_some((below, entry.kind))
             });
             open.extend(wanted);

@@ -3,16 +3,16 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`tool`] | what a tool is, and the one way to call it: plan, decide, call ([`Tool`], [`Toolbox`], [`Permit`]) |
+//! | [`tool`] | what a tool is ([`Tool`], [`CallContext`]) |
+//! | `toolbox`, `run_on_thread` | the one way to call one: plan, decide, call ([`Toolbox`], [`Planned`], [`Permit`]) |
 //! | `workplace` | where tools work: the workspace and loaded skills ([`Workplace`]) |
 //! | `read_file`, `list_dir`, `grep`, `grep_lines` | tools that look |
 //! | `write_file`, `delete_file`, `trash` | tools that change, and what was deleted ([`Trash`]) |
 //! | `run_script`, `run_command`, `machine` | tools that run something in the sandbox ([`Machine`]) |
 //! | `network` | the tool that reaches the network, and its guards (feature `network`) |
-//! | `output` | caps, head and tail, what is stored whole ([`ToolResult`], [`Store`]) |
+//! | `output` | what every result goes through: masking, the cap, storing ([`ToolResult`], [`ResultFilter`]) |
 //! | `failure` | stable codes with advice ([`ToolFailure`]) |
-//! | `apart` | calls on threads that any runtime can wait for |
-//! | `schema` | the JSON Schemas of arguments, and reading them |
+//! | `schema` | the JSON Schemas of arguments, derived from their types, and reading them |
 //! | [`shelf`] | the files behind an index: on disk or compiled in; and the skill tool over them |
 //! | [`gate`], `tool_gate` | the policy as the skill tool, the catalog and planned calls ask it ([`ToolGate`]) |
 //! | [`ground`] | what the policy has to know of the disk: places, contents, trust |
@@ -26,7 +26,6 @@
 //! `trust.json` and `answers.json` in the state folder. Who may do what is decided by the caller's
 //! policy before anything is opened.
 
-mod apart;
 mod delete_file;
 mod failure;
 pub mod gate;
@@ -43,6 +42,7 @@ mod output;
 mod read_file;
 pub mod requirements;
 mod run_command;
+mod run_on_thread;
 mod run_script;
 mod schema;
 pub mod script;
@@ -50,11 +50,11 @@ mod script_leave;
 pub mod shelf;
 pub mod tool;
 mod tool_gate;
+mod toolbox;
 mod trash;
 mod workplace;
 mod write_file;
 
-pub use apart::{Answer, CallFuture, wait};
 pub use delete_file::DeleteFile;
 pub use failure::{FailureCode, ToolFailure};
 pub use gate::LoadGate;
@@ -65,14 +65,15 @@ pub use machine::{Machine, OutputSink, data_key, shown_workspace};
 pub use metier_policy::Risk;
 #[cfg(feature = "network")]
 pub use network::{HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, SystemResolver};
-pub use output::{FolderStore, NoStore, OutputCap, Store, ToolResult};
+pub use output::{Answer, FolderStore, NoStore, OutputCap, ResultFilter, Store, ToolResult};
 pub use read_file::ReadFile;
 pub use run_command::RunCommand;
 pub use run_script::RunScript;
 pub use script_leave::ScriptLeave;
 pub use shelf::{SkillShelf, open_files, skill_tool};
-pub use tool::{Permit, Planned, Screen, Tool, Toolbox, Touch, Verdict};
+pub use tool::{CallContext, Screen, Tool, Touch};
 pub use tool_gate::ToolGate;
+pub use toolbox::{BoxedTool, Permit, Planned, Toolbox};
 pub use trash::{Trash, Trashed};
 pub use workplace::Workplace;
 pub use write_file::WriteFile;

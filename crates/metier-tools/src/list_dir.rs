@@ -4,19 +4,18 @@
 
 use std::sync::Arc;
 
-use metier_fs::EntryKind;
+use metier_fs::{EntryKind, WorkList};
 use metier_policy::Risk;
 use metier_skill::WorkPath;
 use metier_skill::text::escape_line;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::apart::{Answer, CallFuture, apart};
 use crate::failure::ToolFailure;
-use crate::schema::{object, optional, read};
-use crate::tool::{Permit, Tool, Touch};
+use crate::output::{Answer, ToolResult};
+use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Workplace, decided_path};
-use metier_cancel::CancelToken;
 
 /// Entries that are told.
 const ENTRIES: usize = 2000;
@@ -35,54 +34,43 @@ impl ListDir {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `list_dir`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ListDirArgs {
+    /// The directory, relative to the workspace or the skill's folder; null: itself.
     path: Option<String>,
+    /// The loaded skill that is meant; null: the workspace.
     skill: Option<String>,
 }
 
 impl Tool for ListDir {
+    type Args = ListDirArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::Low
     }
 
     fn description(&self) -> &'static str {
         "List a directory of the workspace, or of a loaded skill: names, kinds and sizes."
     }
 
-    fn schema(&self) -> Value {
-        object(vec![
-            optional(
-                "path",
-                "string",
-                "The directory, relative to the workspace or the skill's folder; null: itself.",
-            ),
-            optional("skill", "string", "The loaded skill that is meant; null: the workspace."),
-        ])
+    fn risk(&self) -> Risk {
+        Risk::Low
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
-        let place = self.0.place(wanted.skill.as_deref())?;
-        Ok(vec![place.touch(&place.directory(wanted.path.as_deref())?)?])
+    fn touches(&self, args: &ListDirArgs) -> Result<Vec<Touch>, ToolFailure> {
+        let place = self.0.place(args.skill.as_deref())?;
+        Ok(vec![place.touch(&place.directory(args.path.as_deref())?)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let workplace = Arc::clone(&self.0);
-        apart(cancel, move |_| give(&workplace, &permit))
+    fn call(&self, args: ListDirArgs, context: &CallContext) -> Answer {
+        let path = decided_path(context.touches())?;
+        let list = self.0.place(args.skill.as_deref())?.list(path, ENTRIES)?;
+        Ok(told(path, &list))
     }
 }
 
-fn give(workplace: &Workplace, permit: &Permit) -> Answer {
-    let (arguments, touches) = permit.for_tool(ListDir::NAME)?;
-    let wanted: Arguments = read(arguments)?;
-    let path = decided_path(touches)?;
-    let list = workplace.place(wanted.skill.as_deref())?.list(path, ENTRIES)?;
+fn told(path: &WorkPath, list: &WorkList) -> ToolResult {
     let mut text = String::new();
     let mut entries = Vec::new();
     for entry in &list.entries {
@@ -110,7 +98,5 @@ fn give(workplace: &Workplace, permit: &Permit) -> Answer {
         text.push_str(&format!("[more than {ENTRIES} entries; the first by name are shown]\n"));
     }
     let data = json!({"path": path, "entries": entries, "truncated": list.truncated});
-    let mut result = workplace.give(text, data, ListDir::NAME);
-    result.truncated |= list.truncated;
-    Ok(result)
+    ToolResult::text(text).with_data(data).truncated_if(list.truncated)
 }

@@ -14,7 +14,7 @@ use metier_sandbox::{Report, RunEvent, SearchPath, Secrets, Stream, Tier};
 use metier_skill::{Digest, Source};
 use serde_json::{Value, json};
 
-use crate::output::{OutputCap, ToolResult, shortened};
+use crate::output::{OutputCap, ToolResult};
 
 /// Hears what a run prints as it comes: the stream (`stdout`, `stderr`) and the text, masked. Called
 /// from the run's own threads; no more of a stream comes than the sandbox tells as events.
@@ -129,7 +129,7 @@ pub(crate) fn is_long(report: &Report) -> bool {
 /// Characters of a result beside the streams.
 const ROOM: usize = 200;
 
-/// What a model is told of a run, within the cap.
+/// What a model is told of a run.
 pub(crate) fn told(report: &Report, kept: Option<&PathBuf>, outputs: &[PathBuf]) -> ToolResult {
     let ending = match (report.stopped, report.exit_code, report.signal) {
         (Some(reason), ..) => format!("stopped: {reason}"),
@@ -147,18 +147,14 @@ pub(crate) fn told(report: &Report, kept: Option<&PathBuf>, outputs: &[PathBuf])
     if !files.is_empty() {
         text.push_str(&format!("[{} files kept]\n", files.len()));
     }
-    let cap = OutputCap::default();
-    let storage_ref = kept.map(|path| path.to_string_lossy().into_owned());
-    let cut = shortened(&text, cap, storage_ref.as_deref());
-    let stream = |text: &str| shortened(text, cap, None).unwrap_or_else(|| text.to_owned());
     ToolResult {
-        truncated: cut.is_some() || report.stdout.truncated || report.stderr.truncated,
-        text: cut.unwrap_or(text),
-        storage_ref,
+        truncated: report.stdout.truncated || report.stderr.truncated,
+        text,
+        storage_ref: kept.map(|path| path.to_string_lossy().into_owned()),
         data: json!({
             "exit_code": report.exit_code,
-            "stdout": stream(&report.stdout.text),
-            "stderr": stream(&report.stderr.text),
+            "stdout": report.stdout.text,
+            "stderr": report.stderr.text,
             "timed_out": report.timed_out,
             "tier": report.tier,
             "outputs": files,

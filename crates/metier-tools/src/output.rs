@@ -1,14 +1,23 @@
 //! What a call gives: a text within a cap, head and tail of it, and the whole stored by reference.
 //!
 //! Nothing that enters a model's context is unbounded. What is cut is kept where a [`Store`] puts
-//! it, so that nothing is lost and the model can be told where it is.
+//! it, so that nothing is lost and the model can be told where it is. Secrets are masked before anything
+//! is cut or stored: a cut through the middle of one would leave a half that no mask knows. All of it
+//! happens in [`ResultFilter::filter`], once for every call, whoever wrote the tool.
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use metier_sandbox::{Redactor, Secrets};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::failure::ToolFailure;
+
+/// What a call gives.
+pub type Answer = Result<ToolResult, ToolFailure>;
 
 /// What a call gave.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -22,6 +31,25 @@ pub struct ToolResult {
     pub storage_ref: Option<String>,
     /// The same as data, for programs; each tool documents its keys.
     pub data: Value,
+}
+
+impl ToolResult {
+    /// A text for the model.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// The same with data for programs.
+    #[must_use]
+    pub fn with_data(self, data: Value) -> Self {
+        Self { data, ..self }
+    }
+
+    /// Says that the tool itself left something out.
+    #[must_use]
+    pub fn truncated_if(self, truncated: bool) -> Self {
+        Self { truncated: self.truncated || truncated, ..self }
+    }
 }
 
 /// How much text a model is given.
@@ -86,27 +114,83 @@ impl Store for NoStore {
     }
 }
 
-/// The result with `text` within `cap`. When it is longer, its head and tail stay, a line between
-/// them tells what is missing, and the whole is stored.
-pub(crate) fn capped(
-    text: String,
-    data: Value,
-    cap: OutputCap,
-    store: &dyn Store,
-    hint: &str,
-) -> ToolResult {
-    let Some((head, tail)) = head_and_tail(&text, cap.chars) else {
-        return ToolResult { text, truncated: false, storage_ref: None, data };
-    };
-    let storage_ref = store.put(text.as_bytes(), hint).ok();
-    let text = joined(&text, head, tail, storage_ref.as_deref());
-    ToolResult { text, truncated: true, storage_ref, data }
+/// What every result goes through on its way to a model: secrets are masked, then it is cut.
+pub struct ResultFilter {
+    /// Values that are never shown. Tokens of known shapes are masked without it.
+    pub secrets: Arc<Secrets>,
+    /// How much text a model is given.
+    pub cap: OutputCap,
+    /// Where whole outputs are kept.
+    pub store: Arc<dyn Store>,
 }
 
-/// The text within `cap`, if it is longer; `whole` is where all of it is.
-pub(crate) fn shortened(text: &str, cap: OutputCap, whole: Option<&str>) -> Option<String> {
-    let (head, tail) = head_and_tail(text, cap.chars)?;
-    Some(joined(text, head, tail, whole))
+impl Default for ResultFilter {
+    /// No secrets are known, and nothing is stored.
+    fn default() -> Self {
+        Self { secrets: Arc::default(), cap: OutputCap::default(), store: Arc::new(NoStore) }
+    }
+}
+
+impl std::fmt::Debug for ResultFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResultFilter").field("cap", &self.cap).finish_non_exhaustive()
+    }
+}
+
+impl ResultFilter {
+    /// The answer of the tool `tool` as it may be shown. `masked` in the data tells how many secrets
+    /// there were in the text: it is not what stands in the file. When the text is longer than the cap,
+    /// its head and tail stay, a line between them tells what is missing, and the whole is stored,
+    /// unless the tool has stored it already.
+    pub(crate) fn filter(&self, tool: &str, answer: Answer) -> Answer {
+        let mut result = match answer {
+            Ok(result) => result,
+            Err(mut failure) => {
+                // A failure tells of the same things as a result.
+                failure.message = self.mask(failure.message).0;
+                failure.help = self.mask(failure.help).0;
+                return Err(failure);
+            }
+        };
+        let masked;
+        (result.text, masked) = self.mask(result.text);
+        self.bound(&mut result.data);
+        if let (Value::Object(fields), 1..) = (&mut result.data, masked) {
+            fields.insert("masked".to_owned(), masked.into());
+        }
+        if let Some((head, tail)) = head_and_tail(&result.text, self.cap.chars) {
+            let stored = || self.store.put(result.text.as_bytes(), tool).ok();
+            let storage_ref = result.storage_ref.take().or_else(stored);
+            let text = joined(&result.text, head, tail, storage_ref.as_deref());
+            (result.text, result.storage_ref, result.truncated) = (text, storage_ref, true);
+        }
+        Ok(result)
+    }
+
+    fn mask(&self, text: String) -> (String, u64) {
+        let mut redactor = Redactor::new(Arc::clone(&self.secrets));
+        let mut out = redactor.push(text.as_bytes());
+        out.extend(redactor.finish());
+        match redactor.masked() {
+            0 => (text, 0),
+            count => (String::from_utf8_lossy(&out).into_owned(), count),
+        }
+    }
+
+    /// Masks all texts in the data and keeps each of them within the cap.
+    fn bound(&self, data: &mut Value) {
+        match data {
+            Value::String(text) => {
+                *text = self.mask(std::mem::take(text)).0;
+                if let Some((head, tail)) = head_and_tail(text, self.cap.chars) {
+                    *text = joined(text, head, tail, None);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.bound(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|item| self.bound(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
 }
 
 /// Head and tail of a text, with a line between them that tells what is missing.
@@ -138,12 +222,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn filter(chars: usize, store: Arc<dyn Store>) -> ResultFilter {
+        ResultFilter { cap: OutputCap { chars }, store, ..ResultFilter::default() }
+    }
+
     #[test]
     fn a_long_text_keeps_head_and_tail_and_its_whole_is_stored() {
         let dir = tempfile::tempdir().expect("dir");
-        let store = FolderStore::new(dir.path().to_owned(), "observations/");
+        let store = Arc::new(FolderStore::new(dir.path().to_owned(), "observations/"));
         let long = format!("start\n{}\nend", "x\n".repeat(100));
-        let result = capped(long.clone(), Value::Null, OutputCap { chars: 12 }, &store, "a/../b");
+        let answer = || Ok(ToolResult::text(long.clone()));
+        let result = filter(12, store).filter("a/../b", answer()).expect("a result");
         assert!(result.text.starts_with("start\nx\n") && result.text.ends_with("end"));
         assert!(result.text.contains("line ends left out; all of it: observations/0001-ab.txt]"));
         assert!(result.truncated);
@@ -151,8 +240,28 @@ mod tests {
         assert_eq!(kept, long.as_bytes());
         let again = FolderStore::new(dir.path().to_owned(), "");
         assert_eq!(again.put(b"more", "ab").expect("kept"), "0002-ab.txt");
-        let lost = capped(long, Value::Null, OutputCap { chars: 12 }, &NoStore, "x");
+        let lost = filter(12, Arc::new(NoStore)).filter("x", answer()).expect("a result");
         assert!(lost.truncated && lost.storage_ref.is_none());
+        let own = ToolResult { storage_ref: Some("runs/1".to_owned()), ..ToolResult::text(long) };
+        let own = filter(12, Arc::new(NoStore)).filter("x", Ok(own)).expect("a result");
+        assert!(own.text.contains("all of it: runs/1]"), "{}", own.text);
+    }
+
+    #[test]
+    fn secrets_are_masked_in_text_data_and_failures_before_anything_is_cut() {
+        let secrets = Arc::new(Secrets::new(["hunter2hunter2"]));
+        let filter = ResultFilter { secrets, ..filter(40, Arc::new(NoStore)) };
+        let text = format!("{} hunter2hunter2", "x".repeat(30));
+        let data = serde_json::json!({"deep": [{"key": "hunter2hunter2"}], "long": "y".repeat(99)});
+        let result = filter.filter("t", Ok(ToolResult::text(text).with_data(data)));
+        let result = result.expect("a result");
+        let whole = format!("{} {}", result.text, result.data);
+        assert!(!whole.contains("hunter2"), "{whole}");
+        assert_eq!(result.data["masked"], 1);
+        assert!(result.data["long"].as_str().is_some_and(|long| long.contains("left out")));
+        let failure = ToolFailure::new(crate::FailureCode::Failed, "no hunter2hunter2 there");
+        let failure = filter.filter("t", Err(failure)).expect_err("a failure");
+        assert!(!failure.message.contains("hunter2"), "{failure}");
     }
 
     proptest! {

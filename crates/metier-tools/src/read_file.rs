@@ -8,15 +8,14 @@ use std::sync::Arc;
 use metier_policy::Risk;
 use metier_skill::Digest;
 use metier_skill::text::for_model;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::apart::{Answer, CallFuture, apart};
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::schema::{needed, object, optional, read};
-use crate::tool::{Permit, Tool, Touch};
+use crate::output::{Answer, ToolResult};
+use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Workplace, decided_path};
-use metier_cancel::CancelToken;
 
 /// Bytes of a file that is read.
 const FILE_BYTES: u64 = 8 << 20;
@@ -35,84 +34,72 @@ impl ReadFile {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `read_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ReadFileArgs {
+    /// The file, relative to the workspace or the skill's folder.
     path: String,
+    /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
+    /// The first line to give, from 1; null: the start.
     first_line: Option<usize>,
+    /// The last line to give; null: the end.
     last_line: Option<usize>,
 }
 
 impl Tool for ReadFile {
+    type Args = ReadFileArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::Low
     }
 
     fn description(&self) -> &'static str {
         "Read a text file of the workspace, or of a loaded skill; all of it or some lines."
     }
 
-    fn schema(&self) -> Value {
-        object(vec![
-            needed("path", "string", "The file, relative to the workspace or the skill's folder."),
-            optional("skill", "string", "The loaded skill whose file it is; null: the workspace."),
-            optional("first_line", "integer", "The first line to give, from 1; null: the start."),
-            optional("last_line", "integer", "The last line to give; null: the end."),
-        ])
+    fn risk(&self) -> Risk {
+        Risk::Low
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
-        let first = wanted.first_line.unwrap_or(1);
-        if first == 0 || wanted.last_line.is_some_and(|last| last < first) {
+    fn touches(&self, args: &ReadFileArgs) -> Result<Vec<Touch>, ToolFailure> {
+        let first = args.first_line.unwrap_or(1);
+        if first == 0 || args.last_line.is_some_and(|last| last < first) {
             let told = "lines are counted from 1, and the last is not before the first";
             return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
         }
-        let place = self.0.place(wanted.skill.as_deref())?;
-        Ok(vec![place.touch(&place.path(&wanted.path)?)?])
+        let place = self.0.place(args.skill.as_deref())?;
+        Ok(vec![place.touch(&place.path(&args.path)?)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let workplace = Arc::clone(&self.0);
-        apart(cancel, move |_| give(&workplace, &permit))
+    fn call(&self, args: ReadFileArgs, context: &CallContext) -> Answer {
+        let path = decided_path(context.touches())?;
+        let bytes = self.0.place(args.skill.as_deref())?.read(path, FILE_BYTES)?;
+        let text = text_of(path.as_str(), &bytes)?;
+        let normal = for_model(text);
+        let total = normal.lines().count();
+        let first = args.first_line.unwrap_or(1);
+        let last = args.last_line.unwrap_or(total).min(total);
+        let part = if args.first_line.is_none() && args.last_line.is_none() {
+            normal.to_string()
+        } else if first > total {
+            let path = shown(path.as_str());
+            let told = format!("{path} has {total} lines, and line {first} was asked for");
+            return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
+        } else {
+            let lines = normal.split_inclusive('\n').skip(first - 1).take(last + 1 - first);
+            lines.collect()
+        };
+        Ok(ToolResult::text(part).with_data(json!({
+            "path": path,
+            "sha256": Digest::of(&bytes),
+            "bytes": bytes.len(),
+            "lines": [if total == 0 { 0 } else { first }, last],
+            "total_lines": total,
+            // What is shown is not what is there, byte for byte: line ends, or characters that hide.
+            "normalized": normal != text,
+        })))
     }
-}
-
-fn give(workplace: &Workplace, permit: &Permit) -> Answer {
-    let (arguments, touches) = permit.for_tool(ReadFile::NAME)?;
-    let wanted: Arguments = read(arguments)?;
-    let path = decided_path(touches)?;
-    let bytes = workplace.place(wanted.skill.as_deref())?.read(path, FILE_BYTES)?;
-    let text = text_of(path.as_str(), &bytes)?;
-    let normal = for_model(text);
-    let total = normal.lines().count();
-    let first = wanted.first_line.unwrap_or(1);
-    let last = wanted.last_line.unwrap_or(total).min(total);
-    let part = if wanted.first_line.is_none() && wanted.last_line.is_none() {
-        normal.to_string()
-    } else if first > total {
-        let told =
-            format!("{} has {total} lines, and line {first} was asked for", shown(path.as_str()));
-        return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
-    } else {
-        let lines = normal.split_inclusive('\n').skip(first - 1).take(last + 1 - first);
-        lines.collect()
-    };
-    let data = json!({
-        "path": path,
-        "sha256": Digest::of(&bytes),
-        "bytes": bytes.len(),
-        "lines": [if total == 0 { 0 } else { first }, last],
-        "total_lines": total,
-        // What is shown is not what is there, byte for byte: line ends, or characters that hide.
-        "normalized": normal != text,
-    });
-    Ok(workplace.give(part, data, ReadFile::NAME))
 }
 
 /// The text in `bytes`; a file with a NUL in it is binary, whatever else it is.

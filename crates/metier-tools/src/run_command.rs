@@ -6,22 +6,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use metier_cancel::CancelToken;
 use metier_fs::{canonical, create_private_dir, remove_tree};
 use metier_policy::Risk;
 use metier_sandbox::{
     Interpreter, Limits, Located, Places, RunOptions, RunPlan, Runner, Runtime, environment,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::apart::{Answer, CallFuture, apart};
 use crate::failure::{FailureCode, ToolFailure};
 use crate::hidden::sight;
 use crate::machine::{Machine, is_long, told};
-use crate::schema::read;
+use crate::output::Answer;
 use crate::script::WORKSPACE_VARIABLE;
-use crate::tool::{Permit, Tool, Touch};
-use metier_cancel::CancelToken;
+use crate::tool::{CallContext, Tool, Touch};
 
 /// The tool `run_command`.
 #[derive(Debug)]
@@ -37,19 +36,18 @@ impl RunCommand {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `run_command`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RunCommandArgs {
+    /// The program and its arguments, one word each.
     command: Vec<String>,
 }
 
 impl Tool for RunCommand {
+    type Args = RunCommandArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::High
     }
 
     fn description(&self) -> &'static str {
@@ -57,26 +55,14 @@ impl Tool for RunCommand {
          WORKSPACE_DIR, a directory of its own to work in."
     }
 
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "command": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "The program and its arguments, one word each."
-                }
-            },
-            "required": ["command"],
-            "additionalProperties": false
-        })
+    fn risk(&self) -> Risk {
+        Risk::High
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
-        match wanted.command.first() {
+    fn touches(&self, args: &RunCommandArgs) -> Result<Vec<Touch>, ToolFailure> {
+        match args.command.first() {
             Some(program) if !program.is_empty() && !program.contains('/') => {
-                Ok(vec![Touch::Command(wanted.command)])
+                Ok(vec![Touch::Command(args.command.clone())])
             }
             _ => Err(ToolFailure::new(
                 FailureCode::InvalidArguments,
@@ -85,23 +71,14 @@ impl Tool for RunCommand {
         }
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let machine = Arc::clone(&self.0);
-        apart(cancel, move |cancel| give(&machine, &permit, cancel))
+    fn call(&self, args: RunCommandArgs, context: &CallContext) -> Answer {
+        let run_dir = self.0.next_run();
+        let answer = within(&self.0, &run_dir, &args.command, context.cancel());
+        // What it wrote besides its output is nobody's.
+        let keeps = answer.as_ref().is_ok_and(|result| result.storage_ref.is_some());
+        let _ = remove_tree(&if keeps { run_dir.join("work") } else { run_dir });
+        answer
     }
-}
-
-fn give(machine: &Machine, permit: &Permit, cancel: &CancelToken) -> Answer {
-    let (_, touches) = permit.for_tool(RunCommand::NAME)?;
-    let [Touch::Command(words)] = touches else {
-        return Err(ToolFailure::new(FailureCode::Failed, "the permit names no command"));
-    };
-    let run_dir = machine.next_run();
-    let answer = within(machine, &run_dir, words, cancel);
-    // What it wrote besides its output is nobody's.
-    let keeps = answer.as_ref().is_ok_and(|result| result.storage_ref.is_some());
-    let _ = remove_tree(&if keeps { run_dir.join("work") } else { run_dir });
-    answer
 }
 
 fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &CancelToken) -> Answer {

@@ -8,18 +8,17 @@ use std::sync::Arc;
 use metier_policy::Risk;
 use metier_registry::Entry;
 use metier_skill::RelPath;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::apart::{Answer, CallFuture, apart};
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::ground::content_digest;
 use crate::machine::{Machine, told};
+use crate::output::Answer;
 use crate::requirements::Requirements;
-use crate::schema::read;
 use crate::script::{Host, ScriptCall, run_script};
-use crate::tool::{Permit, Tool, Touch};
-use metier_cancel::CancelToken;
+use crate::tool::{CallContext, Tool, Touch};
 
 /// The tool `run_script`.
 #[derive(Debug)]
@@ -51,21 +50,22 @@ impl RunScript {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `run_script`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct RunScriptArgs {
+    /// The loaded skill.
     skill: String,
+    /// The script's path in the skill.
     relative_path: String,
+    /// Its arguments; no shell looks at them.
     args: Option<Vec<String>>,
 }
 
 impl Tool for RunScript {
+    type Args = RunScriptArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::Medium
     }
 
     fn description(&self) -> &'static str {
@@ -73,25 +73,11 @@ impl Tool for RunScript {
          the workspace read-only; what it leaves in `outputs` is kept."
     }
 
-    fn schema(&self) -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "skill": {"type": "string", "description": "The loaded skill."},
-                "relative_path": {"type": "string", "description": "The script's path in the skill."},
-                "args": {
-                    "type": ["array", "null"],
-                    "items": {"type": "string"},
-                    "description": "Its arguments; no shell looks at them."
-                }
-            },
-            "required": ["skill", "relative_path", "args"],
-            "additionalProperties": false
-        })
+    fn risk(&self) -> Risk {
+        Risk::Medium
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
+    fn touches(&self, wanted: &RunScriptArgs) -> Result<Vec<Touch>, ToolFailure> {
         let entry = self.skill(&wanted.skill)?;
         let path = RelPath::new(&wanted.relative_path).map_err(|fault| {
             ToolFailure::new(FailureCode::InvalidArguments, format!("`relative_path`: {fault}"))
@@ -99,22 +85,20 @@ impl Tool for RunScript {
         let content = content_digest(&entry).map_err(|error| {
             ToolFailure::new(FailureCode::Failed, format!("the skill's content: {error}"))
         })?;
-        let args = wanted.args.unwrap_or_default();
+        let args = wanted.args.clone().unwrap_or_default();
         Ok(vec![Touch::Script { skill: entry.id(), path, args, content }])
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let machine = Arc::clone(&self.machine);
-        let skills = Self { machine: Arc::clone(&machine), skills: Arc::clone(&self.skills) };
-        apart(cancel, move |cancel| give(&skills, &machine, &permit, cancel))
+    fn call(&self, _: RunScriptArgs, context: &CallContext) -> Answer {
+        give(self, &self.machine, context)
     }
 }
 
-fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &CancelToken) -> Answer {
-    let (_, touches) = permit.for_tool(RunScript::NAME)?;
-    let [Touch::Script { skill, path, args, content }] = touches else {
+fn give(tool: &RunScript, machine: &Machine, context: &CallContext) -> Answer {
+    let [Touch::Script { skill, path, args, content }] = context.touches() else {
         return Err(ToolFailure::new(FailureCode::Failed, "the permit names no script"));
     };
+    let cancel = context.cancel();
     let entry = tool.skill(&skill.to_string())?;
     let missing = Requirements::of(&entry.skill).missing_on(
         &machine.search,
@@ -137,7 +121,7 @@ fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &CancelTok
         variables: machine.variables.clone(),
         secrets: Arc::clone(&machine.secrets),
         timeout: machine.timeout,
-        network: permit.network(),
+        network: context.network(),
         cancel: cancel.clone(),
     };
     let outcome = run_script(&call, &host, &|event| machine.tell(&event));
@@ -147,7 +131,7 @@ fn give(tool: &RunScript, machine: &Machine, permit: &Permit, cancel: &CancelTok
         ToolFailure::new(FailureCode::Failed, told).with_help(error.help())
     })?;
     let mut result = told(&outcome.report, outcome.kept.as_ref(), &outcome.outputs);
-    result.data["network"] = json!(permit.network());
+    result.data["network"] = json!(context.network());
     if let Some(hint) = outcome.hint {
         result.text.push_str(&format!("[{hint}]\n"));
     }

@@ -1,22 +1,94 @@
-//! What a tool is, and the one way to call it: plan, decide, call.
+//! What a tool is: a name, a risk, typed arguments, what a call touches, and the call.
 //!
-//! A [`Toolbox`] turns a name and arguments into a [`Planned`] call, which tells what it would touch
-//! and has done nothing. The caller asks its policy, and [`Planned::decided`] turns the verdict into
-//! a [`Permit`]: the only way to get one, good for one call, with these arguments on these things.
-//! [`Tool::call`] takes nothing else, so that nothing is called that was not decided on.
+//! A tool says what it would touch and does it; whether it may is decided between the two by the
+//! caller's policy ([`crate::Toolbox::plan`]). The arguments are read once, when the call is planned:
+//! the value that was judged is the value that is called with.
 
-use std::fmt;
 use std::sync::Arc;
 
+use metier_cancel::CancelToken;
 use metier_policy::Risk;
 use metier_sandbox::Network;
-use metier_skill::{Digest, RelPath, SkillId, WorkPath, nearest};
+use metier_skill::{Digest, RelPath, SkillId, WorkPath};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
-use crate::apart::CallFuture;
-use crate::failure::{FailureCode, ToolFailure, shown};
-use metier_cancel::CancelToken;
+use crate::failure::ToolFailure;
+use crate::output::{Answer, ResultFilter};
+
+/// A tool. Ours and those of other programs are written alike and go the same way: policy, ceiling,
+/// approval, cancellation, masking, cap, record.
+///
+/// ```
+/// use metier_tools::{CallContext, Risk, Tool, ToolFailure, ToolResult};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct AddArgs {
+///     /// The numbers to add.
+///     numbers: Vec<i64>,
+///     /// What to count from; null: 0.
+///     start: Option<i64>,
+/// }
+///
+/// struct Add;
+///
+/// impl Tool for Add {
+///     type Args = AddArgs;
+///
+///     fn name(&self) -> &str {
+///         "add"
+///     }
+///
+///     fn description(&self) -> &str {
+///         "Add numbers."
+///     }
+///
+///     fn risk(&self) -> Risk {
+///         Risk::Low
+///     }
+///
+///     fn call(&self, args: AddArgs, _: &CallContext) -> Result<ToolResult, ToolFailure> {
+///         let sum = args.start.unwrap_or(0) + args.numbers.iter().sum::<i64>();
+///         Ok(ToolResult::text(sum.to_string()))
+///     }
+/// }
+///
+/// # use metier_tools::Toolbox;
+/// # use std::sync::Arc;
+/// let tools = Toolbox::new().with_foreign(Add)?;
+/// let planned = tools.plan("add", serde_json::json!({"numbers": [1, 2], "start": null}))?;
+/// let permit = planned.decided(metier_policy::Effect::Allow, "", Arc::new(|_| true))?;
+/// assert_eq!(permit.call(&metier_cancel::CancelToken::new())?.text, "3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Tool: Send + Sync + 'static {
+    /// The arguments. Their JSON Schema, which a model is shown, is derived; the doc comments of the
+    /// fields are its descriptions.
+    type Args: DeserializeOwned + JsonSchema + Send + 'static;
+
+    /// What it is called by, in a model's action and in rules: `read_file`.
+    fn name(&self) -> &str;
+
+    /// What a model is told about it.
+    fn description(&self) -> &str;
+
+    /// How much harm it can do. For a tool that is not ours the policy goes by this: low is allowed,
+    /// medium and high ask, and a rule about its name counts before either.
+    fn risk(&self) -> Risk;
+
+    /// What a call with these arguments would touch: what the policy is asked about. Nothing by
+    /// default, so that the policy is asked about the tool as such. Changes nothing and sends nothing;
+    /// it may look where links lead.
+    fn touches(&self, args: &Self::Args) -> Result<Vec<Touch>, ToolFailure> {
+        let _ = args;
+        Ok(Vec::new())
+    }
+
+    /// Does what was decided on, on a thread of its own. A call that takes long listens to
+    /// [`CallContext::cancel`]; one that does not is left behind when somebody cancels.
+    fn call(&self, args: Self::Args, context: &CallContext) -> Answer;
+}
 
 /// One thing that a call touches, as a policy compares it with its rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -47,118 +119,33 @@ pub enum Touch {
     Command(Vec<String>),
 }
 
-/// A tool.
-pub trait Tool: Send + Sync {
-    /// What it is called by: `read_file`.
-    fn name(&self) -> &'static str;
-    /// How much harm it can do.
-    fn risk(&self) -> Risk;
-    /// What a model is told about it.
-    fn description(&self) -> &str;
-    /// The JSON Schema of its arguments: an object, all fields required and nullable, no others.
-    fn schema(&self) -> Value;
-    /// What a call with these arguments would touch. Changes nothing and sends nothing; it may look
-    /// where links lead.
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure>;
-    /// Does what was decided on. Any runtime can wait for it; dropping it, or `cancel`, stops it.
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture;
-}
-
-/// What a policy says about a planned call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// It may be done.
-    Allow,
-    /// It may not, for this reason.
-    Deny(String),
-    /// Somebody must approve it first; this is what to do.
-    Ask(String),
-}
-
 /// Judges what a call comes upon below what was decided on: a search reads many files. What it does
 /// not pass is left out.
 pub type Screen = Arc<dyn Fn(&Touch) -> bool + Send + Sync>;
 
-/// A call that nothing has been done for yet.
-#[derive(Clone)]
-pub struct Planned {
-    tool: Arc<dyn Tool>,
-    arguments: Value,
-    touches: Vec<Touch>,
+/// What a call is given beside its arguments.
+pub struct CallContext {
+    pub(crate) cancel: CancelToken,
+    pub(crate) touches: Vec<Touch>,
+    pub(crate) screen: Screen,
+    pub(crate) network: Network,
+    pub(crate) results: Arc<ResultFilter>,
 }
 
-impl Planned {
-    /// The tool.
-    pub fn tool(&self) -> &dyn Tool {
-        &*self.tool
+impl CallContext {
+    /// Ends the call.
+    pub const fn cancel(&self) -> &CancelToken {
+        &self.cancel
     }
 
-    /// The arguments.
-    pub fn arguments(&self) -> &Value {
-        &self.arguments
-    }
-
-    /// What it would touch: what the policy is asked about.
+    /// What was decided on: as [`Tool::touches`] gave it when the call was planned, links resolved.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
     }
 
-    /// The permit for this call, if the verdict is to allow. `screen` judges what the call comes
-    /// upon.
-    pub fn decided(self, verdict: Verdict, screen: Screen) -> Result<Permit, ToolFailure> {
-        let name = self.tool.name();
-        match verdict {
-            Verdict::Allow => Ok(Permit { planned: self, screen, network: Network::Closed }),
-            Verdict::Deny(reason) => Err(ToolFailure::new(
-                FailureCode::NotAllowed,
-                format!("`{name}` is not allowed here: {reason}"),
-            )),
-            Verdict::Ask(what) => Err(ToolFailure::new(
-                FailureCode::NeedsApproval,
-                format!("`{name}` needs an approval first: {what}"),
-            )),
-        }
-    }
-}
-
-impl fmt::Debug for Planned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Planned")
-            .field("tool", &self.tool.name())
-            .field("arguments", &self.arguments)
-            .field("touches", &self.touches)
-            .finish()
-    }
-}
-
-/// The leave to make one call. Only [`Planned::decided`] gives it; it is used up by the call.
-pub struct Permit {
-    planned: Planned,
-    screen: Screen,
-    network: Network,
-}
-
-impl Permit {
-    /// Makes the call.
-    pub fn call(self, cancel: &CancelToken) -> CallFuture {
-        let tool = Arc::clone(&self.planned.tool);
-        tool.call(self, cancel)
-    }
-
-    /// What was decided on, for the tool `name`: a permit is good for no other.
-    pub fn for_tool(&self, name: &str) -> Result<(&Value, &[Touch]), ToolFailure> {
-        let own = self.planned.tool.name();
-        if own != name {
-            let told = format!("a permit for `{own}` was shown to `{name}`");
-            return Err(ToolFailure::new(FailureCode::Failed, told));
-        }
-        Ok((&self.planned.arguments, &self.planned.touches))
-    }
-
-    /// The same with this network for what the call runs.
-    #[must_use]
-    pub fn with_network(self, network: Network) -> Self {
-        Self { network, ..self }
+    /// Whether something that the call came upon may be touched too.
+    pub fn passes(&self, touch: &Touch) -> bool {
+        (self.screen)(touch)
     }
 
     /// The network of what the call runs.
@@ -166,66 +153,17 @@ impl Permit {
         self.network
     }
 
-    /// Whether something that the call came upon may be touched too.
-    pub fn passes(&self, touch: &Touch) -> bool {
-        (self.screen)(touch)
+    /// Stores bytes that are not shown; gives the reference.
+    pub fn keep(&self, bytes: &[u8], hint: &str) -> Option<String> {
+        self.results.store.put(bytes, hint).ok()
     }
 }
 
-impl fmt::Debug for Permit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Permit").field(&self.planned).finish()
-    }
-}
-
-/// The tools of a run, by name.
-#[derive(Clone, Default)]
-pub struct Toolbox {
-    tools: Vec<Arc<dyn Tool>>,
-}
-
-impl Toolbox {
-    /// A box with nothing in it.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Adds a tool; it takes the place of one of the same name.
-    #[must_use]
-    pub fn with(mut self, tool: impl Tool + 'static) -> Self {
-        self.tools.retain(|known| known.name() != tool.name());
-        self.tools.push(Arc::new(tool));
-        self
-    }
-
-    /// The tools, in the order in which they were added.
-    pub fn tools(&self) -> impl Iterator<Item = &dyn Tool> {
-        self.tools.iter().map(|tool| &**tool)
-    }
-
-    /// The tool called `name`; the failure names the nearest one.
-    pub fn find(&self, name: &str) -> Result<&Arc<dyn Tool>, ToolFailure> {
-        if let Some(tool) = self.tools.iter().find(|tool| tool.name() == name) {
-            return Ok(tool);
-        }
-        let told = format!("there is no tool {}", shown(name));
-        let failure = ToolFailure::new(FailureCode::UnknownTool, told);
-        Err(match nearest(name, self.tools.iter().map(|tool| tool.name())) {
-            Some(near) => failure.with_help(format!("did you mean `{near}`?")),
-            None => failure,
-        })
-    }
-
-    /// The call of the tool `name` with `arguments`; nothing has been done when it is there.
-    pub fn plan(&self, name: &str, arguments: Value) -> Result<Planned, ToolFailure> {
-        let tool = Arc::clone(self.find(name)?);
-        let touches = tool.plan(&arguments)?;
-        Ok(Planned { tool, arguments, touches })
-    }
-}
-
-impl fmt::Debug for Toolbox {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.tools.iter().map(|tool| tool.name())).finish()
+impl std::fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallContext")
+            .field("touches", &self.touches)
+            .field("network", &self.network)
+            .finish_non_exhaustive()
     }
 }

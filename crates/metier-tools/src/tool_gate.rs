@@ -12,7 +12,8 @@ use metier_policy::{
 
 use crate::failure::{FailureCode, ToolFailure};
 use crate::script_leave::ScriptLeave;
-use crate::tool::{Planned, Screen, Touch, Verdict};
+use crate::tool::{Screen, Touch};
+use crate::toolbox::{BoxedTool, Planned};
 
 /// The policy, and what it has to know of now.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ impl ToolGate {
     /// skill is a failure, so that neither trust nor a remembered answer holds for it. One that is
     /// run for nobody in particular is run for its own skill.
     pub fn request(&self, planned: &Planned) -> Result<Request, ToolFailure> {
-        let request = self.request_about(planned.tool().name(), planned.touches());
+        let request = self.request_about(planned.tool(), planned.touches());
         let mut request = request.map_err(|error| {
             ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
         })?;
@@ -64,18 +65,19 @@ impl ToolGate {
         Ok(ScriptLeave::judge(&self.policy, self.request(planned)?, &situation))
     }
 
-    /// Judges what a call of the tool `name` comes upon: only what is allowed without a question.
-    pub fn screen(&self, name: &'static str) -> Screen {
-        let gate = self.clone();
+    /// Judges what a call of `tool` comes upon: only what is allowed without a question.
+    pub fn screen(&self, tool: &BoxedTool) -> Screen {
+        let (gate, tool) = (self.clone(), tool.clone());
         Arc::new(move |touch| {
-            let request = gate.request_about(name, std::slice::from_ref(touch));
+            let request = gate.request_about(&tool, std::slice::from_ref(touch));
             request.is_ok_and(|request| gate.decide(&request).effect == Effect::Allow)
         })
     }
 
-    fn request_about(&self, name: &str, touches: &[Touch]) -> Result<Request, PolicyError> {
+    fn request_about(&self, tool: &BoxedTool, touches: &[Touch]) -> Result<Request, PolicyError> {
         let subjects = touches.iter().map(subject_of).collect::<Result<Vec<_>, _>>()?;
-        let request = Request::new(Permission::named(name)?, subjects).by(self.invoker);
+        let mut request = Request::new(Permission::named(tool.name())?, subjects).by(self.invoker);
+        request.declared_risk = tool.declared_risk();
         Ok(match &self.skill {
             Some(skill) => request.acting_for(skill.clone()),
             None => request,
@@ -85,17 +87,6 @@ impl ToolGate {
     fn decide(&self, request: &Request) -> Decision {
         let situation = Situation { loaded: &self.loaded, memory: &self.answers, now: self.now };
         self.policy.decide(request, &situation)
-    }
-}
-
-impl From<&ScriptLeave> for Verdict {
-    fn from(leave: &ScriptLeave) -> Self {
-        let because = leave.sentences().join("; ");
-        match leave.effect() {
-            Effect::Allow => Self::Allow,
-            Effect::Ask => Self::Ask(because),
-            Effect::Deny => Self::Deny(because),
-        }
     }
 }
 

@@ -7,28 +7,21 @@
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use metier_fs::{SkillRoot, WorkList, WorkRoot};
-use metier_sandbox::{Redactor, Secrets};
 use metier_skill::{RelPath, WorkPath};
-use serde_json::Value;
 
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::ground::absolute;
-use crate::output::{NoStore, OutputCap, Store, ToolResult, capped};
 use crate::tool::Touch;
 
 /// Bytes of a file of a skill, as the loader has it.
 const SKILL_FILE_BYTES: u64 = 2_000_000;
 
-/// Where tools work, and how much they give.
+/// Where tools work.
 pub struct Workplace {
     workspace: WorkRoot,
     skills: BTreeMap<String, SkillPlace>,
-    store: Arc<dyn Store>,
-    secrets: Arc<Secrets>,
-    cap: OutputCap,
 }
 
 /// A skill's directory: its files by the loader's rules, its names through a listing.
@@ -38,15 +31,9 @@ pub(crate) struct SkillPlace {
 }
 
 impl Workplace {
-    /// A workspace, without skills, that stores nothing.
+    /// A workspace, without skills.
     pub fn new(workspace: WorkRoot) -> Self {
-        Self {
-            workspace,
-            skills: BTreeMap::new(),
-            store: Arc::new(NoStore),
-            secrets: Arc::default(),
-            cap: OutputCap::default(),
-        }
+        Self { workspace, skills: BTreeMap::new() }
     }
 
     /// Adds the directory of a loaded skill, to be read under this name.
@@ -55,27 +42,6 @@ impl Workplace {
         let names = WorkRoot::open(directory).map_err(|e| ToolFailure::work(name, &e))?;
         self.skills.insert(name.to_owned(), SkillPlace { files, names });
         Ok(self)
-    }
-
-    /// Sets where whole outputs are kept.
-    #[must_use]
-    pub fn with_store(mut self, store: Arc<dyn Store>) -> Self {
-        self.store = store;
-        self
-    }
-
-    /// Sets values that are never shown. Tokens of known shapes are masked without it.
-    #[must_use]
-    pub fn with_secrets(mut self, secrets: Arc<Secrets>) -> Self {
-        self.secrets = secrets;
-        self
-    }
-
-    /// Sets how much text a model is given.
-    #[must_use]
-    pub const fn with_cap(mut self, cap: OutputCap) -> Self {
-        self.cap = cap;
-        self
     }
 
     /// The workspace.
@@ -90,44 +56,6 @@ impl Workplace {
             let told = format!("the skill {} is not loaded from a directory", shown(name));
             ToolFailure::new(FailureCode::SkillNotFound, told)
         })
-    }
-
-    /// The result with `text` within the cap and secrets masked, in what is stored as well. `masked`
-    /// in the data tells how many there were in the text: it is not what stands in the file.
-    pub(crate) fn give(&self, text: String, mut data: Value, hint: &str) -> ToolResult {
-        let (text, masked) = self.mask(text);
-        self.mask_data(&mut data);
-        if let Value::Object(fields) = &mut data
-            && masked > 0
-        {
-            fields.insert("masked".to_owned(), masked.into());
-        }
-        capped(text, data, self.cap, &*self.store, hint)
-    }
-
-    fn mask(&self, text: String) -> (String, u64) {
-        let mut redactor = Redactor::new(Arc::clone(&self.secrets));
-        let mut out = redactor.push(text.as_bytes());
-        out.extend(redactor.finish());
-        match redactor.masked() {
-            0 => (text, 0),
-            count => (String::from_utf8_lossy(&out).into_owned(), count),
-        }
-    }
-
-    fn mask_data(&self, data: &mut Value) {
-        match data {
-            Value::String(text) => *text = self.mask(std::mem::take(text)).0,
-            Value::Array(items) => items.iter_mut().for_each(|item| self.mask_data(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|item| self.mask_data(item)),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
-    }
-
-    /// Stores bytes that are not shown; gives the reference.
-    #[cfg(feature = "network")]
-    pub(crate) fn keep(&self, bytes: &[u8], hint: &str) -> Option<String> {
-        self.store.put(bytes, hint).ok()
     }
 }
 

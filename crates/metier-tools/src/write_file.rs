@@ -8,16 +8,15 @@ use std::sync::Arc;
 use metier_fs::WorkError;
 use metier_policy::Risk;
 use metier_skill::{Digest, WorkPath};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use similar::TextDiff;
 
-use crate::apart::{Answer, CallFuture, apart};
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::schema::{needed, object, optional, read};
-use crate::tool::{Permit, Tool, Touch};
+use crate::output::{Answer, ToolResult};
+use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Place, Workplace, decided_path};
-use metier_cancel::CancelToken;
 
 /// Bytes of a text that is written.
 const CONTENT_BYTES: usize = 8 << 20;
@@ -40,21 +39,24 @@ impl WriteFile {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `write_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WriteFileArgs {
+    /// The file, relative to the workspace.
     path: String,
+    /// The whole text of the file.
     content: String,
+    /// The `sha256` that `read_file` gave: nothing is written if the file is another by now. Null:
+    /// whatever is there is replaced.
+    #[schemars(with = "Option<String>")]
     expected_sha256: Option<Digest>,
 }
 
 impl Tool for WriteFile {
+    type Args = WriteFileArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::High
     }
 
     fn description(&self) -> &'static str {
@@ -62,31 +64,20 @@ impl Tool for WriteFile {
          are made. The content is the whole file."
     }
 
-    fn schema(&self) -> Value {
-        object(vec![
-            needed("path", "string", "The file, relative to the workspace."),
-            needed("content", "string", "The whole text of the file."),
-            optional(
-                "expected_sha256",
-                "string",
-                "The `sha256` that read_file gave: nothing is written if the file is another by \
-                 now. Null: whatever is there is replaced.",
-            ),
-        ])
+    fn risk(&self) -> Risk {
+        Risk::High
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
-        if wanted.content.len() > CONTENT_BYTES {
+    fn touches(&self, args: &WriteFileArgs) -> Result<Vec<Touch>, ToolFailure> {
+        if args.content.len() > CONTENT_BYTES {
             let told = format!("the content is larger than {CONTENT_BYTES} bytes");
             return Err(ToolFailure::new(FailureCode::FileTooLarge, told));
         }
-        Ok(vec![touch_for_change(&self.0, &wanted.path)?])
+        Ok(vec![touch_for_change(&self.0, &args.path)?])
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let workplace = Arc::clone(&self.0);
-        apart(cancel, move |cancel| put(&workplace, &permit, cancel))
+    fn call(&self, args: WriteFileArgs, context: &CallContext) -> Answer {
+        put(&self.0, &args, context)
     }
 }
 
@@ -99,10 +90,8 @@ pub(crate) fn touch_for_change(workplace: &Workplace, path: &str) -> Result<Touc
     Place::Workspace(root).touch_of(real)
 }
 
-fn put(workplace: &Workplace, permit: &Permit, cancel: &CancelToken) -> Answer {
-    let (arguments, touches) = permit.for_tool(WriteFile::NAME)?;
-    let wanted: Arguments = read(arguments)?;
-    let path = decided_path(touches)?;
+fn put(workplace: &Workplace, wanted: &WriteFileArgs, context: &CallContext) -> Answer {
+    let path = decided_path(context.touches())?;
     let told = |error: &WorkError| ToolFailure::work(path.as_str(), error);
     let root = workplace.workspace();
     let limit = if wanted.expected_sha256.is_some() { CONTENT_BYTES as u64 } else { DIFF_BYTES };
@@ -118,7 +107,7 @@ fn put(workplace: &Workplace, permit: &Permit, cancel: &CancelToken) -> Answer {
         let told = format!("{} is not what was expected: it is {is}", shown(path.as_str()));
         return Err(ToolFailure::new(FailureCode::Changed, told));
     }
-    ToolFailure::if_cancelled(cancel)?;
+    ToolFailure::if_cancelled(context.cancel())?;
     let content = wanted.content.as_bytes();
     let written = root.write(path, content).map_err(|error| told(&error))?;
     let old = before.as_deref().filter(|bytes| bytes.len() as u64 <= DIFF_BYTES);
@@ -142,7 +131,7 @@ fn put(workplace: &Workplace, permit: &Permit, cancel: &CancelToken) -> Answer {
         "sha256_before": found,
         "diff": diff,
     });
-    Ok(workplace.give(text, data, WriteFile::NAME))
+    Ok(ToolResult::text(text).with_data(data))
 }
 
 /// A unified diff, cut at a limit.

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use metier_agent::workshop::{LiveOutput, MachineMaker, Made};
-use metier_agent::{RunFolder, Workshop};
+use metier_agent::local_executor::{LiveOutput, MachineMaker, Made};
+use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
 use metier_registry::Scan;
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
 use metier_tools::script::sweep;
-use metier_tools::{FailureCode, Kept, Machine, ToolFailure, shown_workspace};
+use metier_tools::{FailureCode, Kept, Machine, ToolFailure, Toolbox, shown_workspace};
 
 use crate::error::Result;
 use crate::guard::Guard;
@@ -30,11 +30,11 @@ impl Metier {
         guard: Guard,
         offered: Vec<String>,
         folder: &RunFolder,
-    ) -> Workshop {
+    ) -> LocalExecutor {
         let settings = self.settings();
         let (variables, secrets) = self.script_variables();
         let hosts = self.configured_hosts().into_iter().chain(guard.hosts);
-        Workshop {
+        LocalExecutor {
             index: Arc::new(scan.index.clone()),
             offered,
             pinned: BTreeMap::new(),
@@ -53,6 +53,7 @@ impl Metier {
             trash: folder.path().join("trash"),
             machine: self.machine_maker(variables, Arc::clone(&secrets)),
             secrets,
+            tools: Toolbox::default(),
             made: Made::default(),
         }
     }

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use metier_agent::brief::Brief;
 use metier_agent::{
-    Agent, AgentError, Approver, Chosen, Event, Mode, Nobody, Note, Observer, Record, RunFolder,
-    RunId, RunLimits, Setup, State, Workshop,
+    Agent, AgentError, Approver, Chosen, Event, LocalExecutor, Mode, Nobody, Note, Observer,
+    Record, RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
 use metier_loader::Invocation;
@@ -243,7 +243,7 @@ impl Session {
         let executor = self.metier.executor(&scan, guard, offered, &folder);
         // It keeps to the skills that it began with.
         let pinned = setup.skills.iter().map(|card| (card.id.clone(), card.digest)).collect();
-        let executor = Arc::new(Workshop { pinned, ..executor });
+        let executor = Arc::new(LocalExecutor { pinned, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
         let mut run = self.drive(folder, &*model, &executor, resume)?;
         run.skills_changed = scan.index.hash() != setup.index_hash;
@@ -254,7 +254,7 @@ impl Session {
         &self,
         folder: RunFolder,
         model: &dyn Model,
-        executor: &Arc<Workshop>,
+        executor: &Arc<LocalExecutor>,
         run: impl FnOnce(&Agent<'_>, &RunFolder) -> std::result::Result<State, AgentError>,
     ) -> Result<Run> {
         let own = self.metier.own_runs();
@@ -264,7 +264,7 @@ impl Session {
         let observer = Fanout { observers: &self.observers, own: &own };
         let agent = Agent {
             model,
-            hands: executor,
+            executor,
             approver: &approver,
             observer: &observer,
             cancel: &self.cancel,

@@ -82,8 +82,8 @@ impl Step<'_> {
 
     pub(super) fn answered(&mut self, id: u32, answer: &Answer) -> Effect {
         // A loop inside this one can come to a question, too, while it is done.
-        let waits = *answer == Answer::Nobody && self.current(id, Stage::Doing).is_some();
-        let stage = if waits { Stage::Doing } else { Stage::Asking };
+        let waits = *answer == Answer::Nobody && self.current(id, Stage::ActionContext).is_some();
+        let stage = if waits { Stage::ActionContext } else { Stage::Asking };
         let Some(current) = self.current(id, stage) else { return Effect::Stop };
         let op = current.op.clone();
         match answer {
@@ -107,7 +107,7 @@ impl Step<'_> {
         if let Phase::Acting(acting) = &mut self.state.phase
             && let Some(current) = &mut acting.current
         {
-            current.stage = Stage::Doing;
+            current.stage = Stage::ActionContext;
         }
         match &op {
             Op::Script { .. } => {

@@ -10,18 +10,18 @@ use metier_policy::{Answer, AskEvent, Listener};
 use metier_skill::Digest;
 use serde_json::{Value, json};
 
-use crate::fakes::{FakeHands, Ran, answer, run, script, scripted, select, setup};
+use crate::fakes::{FakeExecutor, Ran, answer, run, script, scripted, select, setup};
 
 fn replies() -> Value {
     json!([select(&["pdf"]), script("pdf", &["a"]), script("pdf", &["b"]), answer("done")])
 }
 
-fn asking_hands() -> FakeHands {
-    FakeHands { ask: vec!["run "], ..FakeHands::default() }
+fn asking_executor() -> FakeExecutor {
+    FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() }
 }
 
 fn run_asking(asking: &Asking) -> Ran {
-    run(&scripted(replies()), asking_hands(), asking, |_| {})
+    run(&scripted(replies()), asking_executor(), asking, |_| {})
 }
 
 /// Who gave each answer.
@@ -74,7 +74,7 @@ fn everybody_hears_the_question_and_the_first_answer_counts() {
     let by = answered_by(&ran);
     assert_eq!(by.len(), 2);
     assert!(by.iter().all(|(answer, _)| answer == "once"), "{by:?}");
-    assert_eq!(ran.hands.log().len(), 3, "{:?}", ran.hands.log());
+    assert_eq!(ran.executor.log().len(), 3, "{:?}", ran.executor.log());
 }
 
 #[test]
@@ -130,10 +130,10 @@ fn a_run_that_is_stopped_takes_its_question_back() {
     let setup = setup(&model);
     let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
     let first = recorder.first_event(&setup);
-    let hands = asking_hands();
+    let executor = asking_executor();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &asking,
         observer: &Unheard,
         cancel: &cancel,

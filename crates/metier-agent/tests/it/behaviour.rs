@@ -1,17 +1,17 @@
 //! What a run does with a model's decisions, good and bad.
-//! Hands are fakes that write down what they did, so that nothing done in silence is missed.
+//! Executor are fakes that write down what they did, so that nothing done in silence is missed.
 
 use metier_agent::{Answer, Approver, Event, Mode, Question, Status, Yes};
 use metier_cancel::CancelToken;
 use serde_json::json;
 
-use crate::fakes::{FakeHands, answer, call, run, run_alone, run_yes, script, scripted, select};
+use crate::fakes::{FakeExecutor, answer, call, run, run_alone, run_yes, script, scripted, select};
 
 #[test]
 fn a_skill_is_selected_loaded_followed_and_the_answer_given() {
     let ran = run_yes(json!([select(&["pdf"]), script("pdf", &["a.pdf"]), answer("done")]));
     assert_eq!(ran.answer(), "done");
-    assert_eq!(ran.hands.log(), ["load user:pdf", "run user:pdf/scripts/do.sh a.pdf"]);
+    assert_eq!(ran.executor.log(), ["load user:pdf", "run user:pdf/scripts/do.sh a.pdf"]);
     assert_eq!(ran.state.loaded(), ["user:pdf"]);
     assert_eq!(ran.state.spent().turns, 3);
     assert_eq!(ran.state.spent().script_runs, 1);
@@ -36,13 +36,13 @@ fn every_invalid_action_is_an_observation_and_costs_a_turn() {
             {"raw": ""},
             answer("still here"),
         ])),
-        FakeHands::default(),
+        FakeExecutor::default(),
         &Yes,
         |_| {},
     );
     assert_eq!(ran.answer(), "still here");
     assert_eq!(ran.state.spent().turns, 7);
-    assert_eq!(ran.hands.log(), Vec::<String>::new(), "nothing was executed");
+    assert_eq!(ran.executor.log(), Vec::<String>::new(), "nothing was executed");
     assert_eq!(
         ran.observations(),
         ["SkillNotFound", "SkillNotLoaded", "not_json", "truncated", "two_actions", "empty_reply"]
@@ -51,13 +51,13 @@ fn every_invalid_action_is_an_observation_and_costs_a_turn() {
 
 #[test]
 fn a_tool_that_is_not_there_and_one_that_is_denied_end_nothing() {
-    let hands = FakeHands { deny: vec!["write_file"], ..FakeHands::default() };
+    let executor = FakeExecutor { deny: vec!["write_file"], ..FakeExecutor::default() };
     let replies =
         json!([call("make_coffee", json!({})), call("write_file", json!({})), answer("ok")]);
-    let ran = run_alone(replies, hands);
+    let ran = run_alone(replies, executor);
     assert_eq!(ran.observations(), ["UnknownTool", "NotAllowed"]);
     assert_eq!(ran.state.finished().expect("ended").status, Status::Completed);
-    assert!(ran.hands.log().is_empty());
+    assert!(ran.executor.log().is_empty());
     assert!(!ran.kinds().contains(&"action.started".to_owned()), "nothing was begun");
 }
 
@@ -77,14 +77,14 @@ fn coordinators_come_first_and_two_bodies_a_turn_are_the_most() {
         select(&["notes", "pdf"]),
         answer("x")
     ]));
-    assert_eq!(ran.hands.log(), ["load user:lead-plan", "load user:pdf", "load user:notes"]);
+    assert_eq!(ran.executor.log(), ["load user:lead-plan", "load user:pdf", "load user:notes"]);
     assert_eq!(ran.observations(), ["ok", "ok"]);
 }
 
 #[test]
 fn a_loaded_skill_is_not_loaded_again() {
     let ran = run_yes(json!([select(&["pdf"]), select(&["pdf"]), answer("x")]));
-    assert_eq!(ran.hands.log(), ["load user:pdf"]);
+    assert_eq!(ran.executor.log(), ["load user:pdf"]);
 }
 
 #[test]
@@ -92,23 +92,23 @@ fn a_source_that_is_given_counts() {
     let chosen = json!({"action": {"type": "select_skills",
         "skills": [{"name": "csv", "source": "project"}], "reason": ""}});
     let ran = run_yes(json!([chosen, select(&["csv"]), answer("x")]));
-    assert_eq!(ran.hands.log(), ["load project:csv", "load user:csv"]);
+    assert_eq!(ran.executor.log(), ["load project:csv", "load user:csv"]);
 }
 
 #[test]
 fn a_skill_that_is_not_offered_cannot_be_selected_by_the_model() {
     let model = scripted(json!([select(&["pdf"]), answer("x")]));
-    let ran = run(&model, FakeHands::default(), &Yes, |setup| setup.skills[0].offered = false);
+    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.skills[0].offered = false);
     assert_eq!(ran.observations(), ["SkillNotFound"]);
 }
 
 #[test]
 fn nobody_to_answer_pauses_the_run_before_anything_is_done() {
-    let hands = FakeHands { ask: vec!["run "], ..FakeHands::default() };
-    let ran = run_alone(json!([select(&["pdf"]), script("pdf", &[]), answer("x")]), hands);
+    let executor = FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() };
+    let ran = run_alone(json!([select(&["pdf"]), script("pdf", &[]), answer("x")]), executor);
     let end = ran.state.finished().expect("ended");
     assert_eq!(end.status, Status::NeedsApproval);
-    assert_eq!(ran.hands.log(), ["load user:pdf"]);
+    assert_eq!(ran.executor.log(), ["load user:pdf"]);
 }
 
 struct Says(Answer);
@@ -121,26 +121,26 @@ impl Approver for Says {
 
 #[test]
 fn a_no_reaches_the_model_with_its_words() {
-    let hands = FakeHands { ask: vec!["run "], ..FakeHands::default() };
+    let executor = FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() };
     let model = scripted(json!([select(&["pdf"]), script("pdf", &[]), answer("x")]));
-    let ran = run(&model, hands, &Says(Answer::Reject("use a copy".to_owned())), |_| {});
+    let ran = run(&model, executor, &Says(Answer::Reject("use a copy".to_owned())), |_| {});
     assert_eq!(ran.observations(), ["ok", "Rejected"]);
-    assert_eq!(ran.hands.log(), ["load user:pdf"]);
+    assert_eq!(ran.executor.log(), ["load user:pdf"]);
     assert!(ran.records.iter().any(|record| matches!(&record.event,
         Event::AskAnswered { by, .. } if by == "test")));
 }
 
 #[test]
 fn a_dry_run_decides_and_does_nothing() {
-    let hands = FakeHands { ask: vec!["run "], ..FakeHands::default() };
+    let executor = FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() };
     let model = scripted(json!([
         select(&["pdf"]),
         script("pdf", &[]),
         call("write_file", json!({})),
         answer("x")
     ]));
-    let ran = run(&model, hands, &Yes, |setup| setup.mode = Mode::DryRun);
-    assert_eq!(ran.hands.log(), ["load user:pdf"]);
+    let ran = run(&model, executor, &Yes, |setup| setup.mode = Mode::DryRun);
+    assert_eq!(ran.executor.log(), ["load user:pdf"]);
     assert_eq!(ran.state.finished().expect("ended").status, Status::Completed);
     let decided = ran.kinds().iter().filter(|kind| *kind == "policy.decided").count();
     assert_eq!(decided, 3);

@@ -4,7 +4,7 @@
 use metier_agent::{Status, Yes};
 use serde_json::{Value, json};
 
-use crate::fakes::{FakeHands, answer, call, run, run_yes, script, scripted, select};
+use crate::fakes::{FakeExecutor, answer, call, run, run_yes, script, scripted, select};
 
 fn reads(count: usize) -> Vec<Value> {
     (0..count).map(|at| call("read_file", json!({"path": format!("f{at}")}))).collect()
@@ -15,7 +15,7 @@ fn spent_turns_give_one_last_turn_to_answer() {
     let mut replies = reads(3);
     replies.push(answer("what I have"));
     let model = scripted(json!(replies));
-    let ran = run(&model, FakeHands::default(), &Yes, |setup| setup.limits.turns = 3);
+    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.turns = 3);
     let end = ran.state.finished().expect("ended");
     assert_eq!(end.status, Status::BudgetExhausted);
     assert_eq!(ran.answer(), "what I have");
@@ -25,10 +25,10 @@ fn spent_turns_give_one_last_turn_to_answer() {
 #[test]
 fn a_last_turn_without_an_answer_ends_without_one() {
     let model = scripted(json!(reads(9)));
-    let ran = run(&model, FakeHands::default(), &Yes, |setup| setup.limits.turns = 3);
+    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.turns = 3);
     let end = ran.state.finished().expect("ended");
     assert_eq!((end.status, end.answer.as_deref()), (Status::BudgetExhausted, None));
-    assert_eq!(ran.hands.log().len(), 3, "the last turn does nothing but answer");
+    assert_eq!(ran.executor.log().len(), 3, "the last turn does nothing but answer");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn each_budget_is_kept() {
     replies.extend((0..9).map(|at| script("pdf", &[&format!("{at}")])));
     for (which, expected) in [("script_runs", 2), ("tool_calls", 2)] {
         let model = scripted(json!(replies));
-        let ran = run(&model, FakeHands::default(), &Yes, |setup| match which {
+        let ran = run(&model, FakeExecutor::default(), &Yes, |setup| match which {
             "script_runs" => setup.limits.script_runs = 2,
             _ => setup.limits.tool_calls = 2,
         });
@@ -45,11 +45,11 @@ fn each_budget_is_kept() {
         assert_eq!(ran.state.spent().script_runs, expected, "{which}");
     }
     let model = scripted(json!(replies));
-    let ran = run(&model, FakeHands::default(), &Yes, |setup| setup.limits.tokens = Some(1));
+    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.tokens = Some(1));
     assert_eq!(ran.state.finished().expect("ended").status, Status::BudgetExhausted);
     assert_eq!(ran.state.spent().turns, 2);
     let model = scripted(json!(replies));
-    let ran = run(&model, FakeHands::default(), &Yes, |setup| setup.limits.wall_ms = Some(0));
+    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.wall_ms = Some(0));
     assert_eq!(ran.state.finished().expect("ended").status, Status::BudgetExhausted);
     assert_eq!(ran.state.spent().turns, 1);
 }
@@ -60,7 +60,7 @@ fn the_same_action_with_the_same_result_three_times_is_a_loop() {
     let ran = run_yes(json!([same, same, same, answer("I give up")]));
     let end = ran.state.finished().expect("ended");
     assert_eq!((end.status, ran.answer()), (Status::Stuck, "I give up"));
-    assert_eq!(ran.hands.log().len(), 3);
+    assert_eq!(ran.executor.log().len(), 3);
 }
 
 #[test]
@@ -69,5 +69,5 @@ fn a_circle_of_two_actions_is_a_loop_too() {
     let ran = run_yes(json!([a, b, a, b, a, b, a, b]));
     let end = ran.state.finished().expect("ended");
     assert_eq!(end.status, Status::Stuck);
-    assert_eq!(ran.hands.log().len(), 5);
+    assert_eq!(ran.executor.log().len(), 5);
 }

@@ -1,26 +1,26 @@
-//! Skills in memory, hands that write down what they did, and a run over them.
+//! Skills in memory, executor that write down what they did, and a run over them.
 //! No disk, no process, no network.
 
 use std::sync::{Arc, Mutex};
 
-use metier_agent::hands::{Asked, Doing, Judged};
+use metier_agent::executor::{ActionContext, Asked, DecidedAction, Judgement};
 use metier_agent::op::{SkillText, Text};
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
-    Agent, Approver, Event, Hands, Mode, Nobody, Op, Outcome, Record, RunId, RunLimits, Setup,
-    SkillCard, State, ToolCard, Unheard, Verdict, Yes,
+    Agent, Approver, Event, Executor, Mode, Nobody, Op, Outcome, Record, RunId, RunLimits, Setup,
+    SkillCard, State, ToolCard, Unheard, Yes,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted, ToolOffer};
 use metier_policy::{
-    AbsolutePath, Memory, Permission, Places, Policy, Request, Situation, Subject, UnixTime,
+    AbsolutePath, Effect, Memory, Permission, Places, Policy, Request, Situation, Subject, UnixTime,
 };
 use metier_skill::{Digest, RelPath, SkillId};
 use serde_json::{Value, json};
 
-/// Hands that write down what they did.
+/// Executor that write down what they did.
 #[derive(Default)]
-pub(crate) struct FakeHands {
+pub(crate) struct FakeExecutor {
     /// What was done, in order.
     pub(crate) done: Arc<Mutex<Vec<String>>>,
     /// Operations (by the start of their description) that need an answer.
@@ -29,37 +29,37 @@ pub(crate) struct FakeHands {
     pub(crate) deny: Vec<&'static str>,
 }
 
-impl FakeHands {
+impl FakeExecutor {
     pub(crate) fn log(&self) -> Vec<String> {
         self.done.lock().expect("whole").clone()
     }
 }
 
-impl Hands for FakeHands {
-    fn judge(&self, op: &Op, _: &[String]) -> Judged {
+impl Executor for FakeExecutor {
+    fn judge(&self, op: &Op, _: &[String]) -> Judgement {
         let told = op.describe();
         let matches = |list: &[&str]| list.iter().any(|start| told.starts_with(start));
-        let verdict = if matches(&self.deny) {
-            Verdict::Deny
+        let effect = if matches(&self.deny) {
+            Effect::Deny
         } else if matches(&self.ask) {
-            Verdict::Ask
+            Effect::Ask
         } else {
-            Verdict::Allow
+            Effect::Allow
         };
         if let Op::Tool { tool, .. } = op
             && !["write_file", "read_file"].contains(&tool.as_str())
         {
             let text = format!("there is no tool `{tool}`");
-            return Judged::impossible(Outcome::failed("UnknownTool", text));
+            return Judgement::impossible(Outcome::failed("UnknownTool", text));
         }
         let (op, done) = (op.clone(), Arc::clone(&self.done));
-        Judged {
-            verdict,
+        Judgement::Decided(DecidedAction {
+            effect,
             reason: format!("a rule about {told}"),
             request: Some(Digest::of(told.as_bytes())),
-            asked: (verdict == Verdict::Ask).then(|| Box::new(asked(&told))),
-            ready: Box::new(move |doing| perform(&op, &done, doing)),
-        }
+            asked: (effect == Effect::Ask).then(|| Box::new(asked(&told))),
+            prepared: Box::new(move |context| perform(&op, &done, context)),
+        })
     }
 }
 
@@ -76,7 +76,7 @@ fn asked(told: &str) -> Asked {
     Asked { request, decision }
 }
 
-fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &Doing<'_>) -> Outcome {
+fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Outcome {
     done.lock().expect("whole").push(op.describe());
     match op {
         Op::Load { skill, .. } => {
@@ -177,7 +177,7 @@ pub(crate) fn call(tool: &str, args: Value) -> Value {
 pub(crate) struct Ran {
     pub(crate) state: State,
     pub(crate) records: Vec<Record>,
-    pub(crate) hands: FakeHands,
+    pub(crate) executor: FakeExecutor,
 }
 
 impl Ran {
@@ -209,7 +209,7 @@ pub(crate) fn kind(event: &Event) -> String {
 /// Runs in memory with the usual setup, changed by `amend`.
 pub(crate) fn run(
     model: &dyn Model,
-    hands: FakeHands,
+    executor: FakeExecutor,
     approver: &dyn Approver,
     amend: impl FnOnce(&mut Setup),
 ) -> Ran {
@@ -217,18 +217,23 @@ pub(crate) fn run(
     amend(&mut setup);
     let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
     let first = recorder.first_event(&setup);
-    let agent =
-        Agent { model, hands: &hands, approver, observer: &Unheard, cancel: &CancelToken::new() };
+    let agent = Agent {
+        model,
+        executor: &executor,
+        approver,
+        observer: &Unheard,
+        cancel: &CancelToken::new(),
+    };
     let state = agent.run_with(&mut recorder, &first, Arc::new(setup)).expect("runs");
-    Ran { state, records: recorder.records, hands }
+    Ran { state, records: recorder.records, executor }
 }
 
 /// A run in which every question is answered with yes.
 pub(crate) fn run_yes(replies: Value) -> Ran {
-    run(&scripted(replies), FakeHands::default(), &Yes, |_| {})
+    run(&scripted(replies), FakeExecutor::default(), &Yes, |_| {})
 }
 
 /// A run in which nobody answers.
-pub(crate) fn run_alone(replies: Value, hands: FakeHands) -> Ran {
-    run(&scripted(replies), hands, &Nobody, |_| {})
+pub(crate) fn run_alone(replies: Value, executor: FakeExecutor) -> Ran {
+    run(&scripted(replies), executor, &Nobody, |_| {})
 }

@@ -7,7 +7,7 @@ use metier_model::model::Sink;
 use metier_model::{Model, ModelError, ModelInfo, Reply, Scripted, Turn};
 use serde_json::json;
 
-use crate::fakes::{FakeHands, answer, call, scripted, select, setup};
+use crate::fakes::{FakeExecutor, answer, call, scripted, select, setup};
 
 /// One script outside, another inside: the loop inside has the skill loaded by the user.
 struct Two {
@@ -42,10 +42,10 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
             answer("found it")
         ])),
     };
-    let hands = FakeHands::default();
+    let executor = FakeExecutor::default();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &Yes,
         observer: &Unheard,
         cancel: &CancelToken::new(),
@@ -76,10 +76,10 @@ fn a_subagent_has_the_time_that_is_left() {
     const LIMIT: u64 = 60_000;
     let runs = tempfile::tempdir().expect("dir");
     let model = Slow(two(json!([answer("found it")])));
-    let hands = FakeHands::default();
+    let executor = FakeExecutor::default();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &Yes,
         observer: &Unheard,
         cancel: &CancelToken::new(),
@@ -142,11 +142,12 @@ impl metier_agent::Approver for Asked {
 fn what_lets_a_subagent_begin_lets_its_skill_be_loaded() {
     let runs = tempfile::tempdir().expect("dir");
     let model = two(json!([answer("found it")]));
-    let hands = FakeHands { ask: vec!["delegate to", "load user:sub"], ..FakeHands::default() };
+    let executor =
+        FakeExecutor { ask: vec!["delegate to", "load user:sub"], ..FakeExecutor::default() };
     let asked = Asked::default();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &asked,
         observer: &Unheard,
         cancel: &CancelToken::new(),
@@ -161,10 +162,10 @@ fn what_lets_a_subagent_begin_lets_its_skill_be_loaded() {
 fn what_a_subagent_spends_is_spent_by_the_run() {
     let runs = tempfile::tempdir().expect("dir");
     let model = two(json!([call("read_file", json!({"path": "a"})), answer("found it")]));
-    let hands = FakeHands::default();
+    let executor = FakeExecutor::default();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &Yes,
         observer: &Unheard,
         cancel: &CancelToken::new(),
@@ -180,12 +181,13 @@ fn what_a_subagent_spends_is_spent_by_the_run() {
 fn a_question_inside_a_subagent_waits_and_goes_on() {
     let runs = tempfile::tempdir().expect("dir");
     let model = two(json!([call("write_file", json!({"path": "a"})), answer("found it")]));
-    let hands = FakeHands { ask: vec!["write_file", "delegate to"], ..FakeHands::default() };
+    let executor =
+        FakeExecutor { ask: vec!["write_file", "delegate to"], ..FakeExecutor::default() };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let only_outside = OnlyOnce(std::sync::atomic::AtomicBool::new(true));
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &only_outside,
         observer: &Unheard,
         cancel: &CancelToken::new(),
@@ -224,10 +226,10 @@ fn a_person_who_calls_a_subagent_gets_one() {
         outer: scripted(json!([answer("all done")])),
         inner: scripted(json!([answer("found it")])),
     };
-    let hands = FakeHands::default();
+    let executor = FakeExecutor::default();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &Yes,
         observer: &Unheard,
         cancel: &CancelToken::new(),

@@ -11,6 +11,7 @@ mod behaviour;
 mod budgets;
 mod context;
 mod fakes;
+mod foreign;
 mod inner;
 mod many;
 mod record;

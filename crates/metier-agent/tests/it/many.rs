@@ -4,7 +4,7 @@
 use metier_agent::{Status, Yes};
 use serde_json::json;
 
-use crate::fakes::{FakeHands, answer, call, run, scripted, select};
+use crate::fakes::{FakeExecutor, answer, call, run, scripted, select};
 
 #[test]
 fn a_thousand_runs_at_once_end_without_errors() {
@@ -17,7 +17,7 @@ fn a_thousand_runs_at_once_end_without_errors() {
                     .stack_size(256 * 1024)
                     .spawn_scoped(scope, move || {
                         let ran =
-                            run(&scripted(replies.clone()), FakeHands::default(), &Yes, |_| {});
+                            run(&scripted(replies.clone()), FakeExecutor::default(), &Yes, |_| {});
                         ran.state.finished().is_some_and(|end| end.status == Status::Completed)
                     })
                     .expect("a thread")

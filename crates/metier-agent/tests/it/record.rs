@@ -10,7 +10,7 @@ use metier_agent::{Agent, Event, RunFolder, RunId, Status, Unheard, Yes, fold};
 use metier_cancel::CancelToken;
 use serde_json::json;
 
-use crate::fakes::{FakeHands, answer, script, scripted, select, setup};
+use crate::fakes::{FakeExecutor, answer, script, scripted, select, setup};
 
 fn folder(runs: &Path) -> RunFolder {
     RunFolder::new(runs, RunId::new("20260101-000000-aaaaa").expect("an id"))
@@ -20,10 +20,10 @@ fn folder(runs: &Path) -> RunFolder {
 fn recorded(runs: &Path) -> RunFolder {
     let long = json!({"action": {"type": "load_resource", "skill": {"name": "pdf"}, "relative_path": "long.md"}});
     let model = scripted(json!([select(&["pdf"]), long, script("pdf", &["x"]), answer("done")]));
-    let hands = FakeHands::default();
+    let executor = FakeExecutor::default();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &Yes,
         observer: &Unheard,
         cancel: &CancelToken::new(),
@@ -110,10 +110,10 @@ fn an_event_that_does_not_follow_is_a_difference() {
 fn nothing_is_done_that_cannot_be_written_down() {
     let runs = tempfile::tempdir().expect("dir");
     let model = scripted(json!([select(&["pdf"]), answer("x")]));
-    let hands = FakeHands::default();
+    let executor = FakeExecutor::default();
     let agent = Agent {
         model: &model,
-        hands: &hands,
+        executor: &executor,
         approver: &Yes,
         observer: &Unheard,
         cancel: &CancelToken::new(),
@@ -121,5 +121,5 @@ fn nothing_is_done_that_cannot_be_written_down() {
     recorded(runs.path());
     let error = agent.run(&folder(runs.path()), setup(&model)).expect_err("it is there already");
     assert_eq!(error.code(), "run-exists");
-    assert!(hands.log().is_empty());
+    assert!(executor.log().is_empty());
 }

@@ -15,7 +15,7 @@ use metier_cancel::CancelToken;
 use metier_model::Scripted;
 use serde_json::{Value, json};
 
-use crate::fakes::{FakeHands, answer, call, script, scripted, select, setup};
+use crate::fakes::{FakeExecutor, answer, call, script, scripted, select, setup};
 
 /// The token of runs that nobody stops.
 static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::new);
@@ -37,8 +37,8 @@ fn model() -> Scripted {
     ]))
 }
 
-fn agent<'a>(model: &'a Scripted, hands: &'a FakeHands) -> Agent<'a> {
-    Agent { model, hands, approver: &Yes, observer: &Unheard, cancel: &NEVER }
+fn agent<'a>(model: &'a Scripted, executor: &'a FakeExecutor) -> Agent<'a> {
+    Agent { model, executor, approver: &Yes, observer: &Unheard, cancel: &NEVER }
 }
 
 /// What must be the same however often a run was killed.
@@ -65,16 +65,17 @@ fn killed_after(whole: &RunFolder, runs: &Path, events: usize) -> RunFolder {
 #[test]
 fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
     let runs = tempfile::tempdir().expect("dir");
-    let (model, hands) = (model(), FakeHands { ask: vec!["run "], ..FakeHands::default() });
+    let (model, executor) =
+        (model(), FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() });
     let whole = folder(runs.path(), "whole");
-    let undisturbed = agent(&model, &hands).run(&whole, setup(&model)).expect("runs");
+    let undisturbed = agent(&model, &executor).run(&whole, setup(&model)).expect("runs");
     let expected = outcome(&undisturbed);
     let (records, _) = whole.events().expect("reads");
     assert!(records.len() > 40, "{} events", records.len());
     let mut interrupted = 0;
     for cut in 1..records.len() {
         let killed = killed_after(&whole, runs.path(), cut);
-        let again = FakeHands { ask: vec!["run "], ..FakeHands::default() };
+        let again = FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() };
         let state = agent(&model, &again).resume(&killed).expect("resumes");
         assert_eq!(outcome(&state), expected, "killed after event {cut}");
         // A change that was begun before the kill is done again only after the model was told.
@@ -112,28 +113,29 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
 #[test]
 fn a_run_that_has_ended_does_not_go_on() {
     let runs = tempfile::tempdir().expect("dir");
-    let (model, hands) = (model(), FakeHands::default());
+    let (model, executor) = (model(), FakeExecutor::default());
     let whole = folder(runs.path(), "whole");
-    agent(&model, &hands).run(&whole, setup(&model)).expect("runs");
-    let error = agent(&model, &hands).resume(&whole).expect_err("it has ended");
+    agent(&model, &executor).run(&whole, setup(&model)).expect("runs");
+    let error = agent(&model, &executor).resume(&whole).expect_err("it has ended");
     assert!(matches!(error, AgentError::Ended("completed")));
 }
 
 #[test]
 fn a_run_that_waits_for_an_answer_goes_on_when_it_comes() {
     let runs = tempfile::tempdir().expect("dir");
-    let (model, hands) = (model(), FakeHands { ask: vec!["run "], ..FakeHands::default() });
+    let (model, executor) =
+        (model(), FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() });
     let whole = folder(runs.path(), "whole");
-    let alone = Agent { approver: &Nobody, ..agent(&model, &hands) };
+    let alone = Agent { approver: &Nobody, ..agent(&model, &executor) };
     let waits = alone.run(&whole, setup(&model)).expect("runs");
     assert_eq!(waits.finished().expect("ended").status, Status::NeedsApproval);
     assert_eq!(
         alone.resume(&whole).expect("resumes").finished().expect("ended").status,
         Status::NeedsApproval
     );
-    let state = agent(&model, &hands).resume(&whole).expect("resumes");
+    let state = agent(&model, &executor).resume(&whole).expect("resumes");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
-    assert_eq!(hands.log().iter().filter(|done| done.starts_with("run ")).count(), 1);
+    assert_eq!(executor.log().iter().filter(|done| done.starts_with("run ")).count(), 1);
 }
 
 /// Cancels the run when it has written this many events.
@@ -153,15 +155,15 @@ impl Observer for StopsAt {
 #[test]
 fn a_run_that_somebody_stops_goes_on_later() {
     let runs = tempfile::tempdir().expect("dir");
-    let (model, hands) = (model(), FakeHands::default());
+    let (model, executor) = (model(), FakeExecutor::default());
     for looks in 1..12 {
         let whole = folder(runs.path(), &format!("stopped-{looks}"));
         let cancel = CancelToken::new();
         let stops = StopsAt { event: looks, cancel: cancel.clone() };
-        let stopping = Agent { cancel: &cancel, observer: &stops, ..agent(&model, &hands) };
+        let stopping = Agent { cancel: &cancel, observer: &stops, ..agent(&model, &executor) };
         let state = stopping.run(&whole, setup(&model)).expect("runs");
         assert_eq!(state.finished().expect("ended").status, Status::Cancelled, "{looks}");
-        let state = agent(&model, &hands).resume(&whole).expect("resumes");
+        let state = agent(&model, &executor).resume(&whole).expect("resumes");
         assert_eq!(state.finished().expect("ended").status, Status::Completed, "{looks}");
     }
 }
@@ -170,26 +172,27 @@ fn a_run_that_somebody_stops_goes_on_later() {
 #[expect(clippy::disallowed_methods, reason = "a test tampers with files")]
 fn nobody_goes_on_from_a_record_that_was_tampered_with() {
     let runs = tempfile::tempdir().expect("dir");
-    let (model, hands) = (model(), FakeHands { ask: vec!["run "], ..FakeHands::default() });
+    let (model, executor) =
+        (model(), FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() });
     let whole = folder(runs.path(), "whole");
-    let alone = Agent { approver: &Nobody, ..agent(&model, &hands) };
+    let alone = Agent { approver: &Nobody, ..agent(&model, &executor) };
     alone.run(&whole, setup(&model)).expect("runs");
     for file in ["setup.json", "index.json"] {
         let path = whole.path().join(file);
         let before = fs::read_to_string(&path).expect("reads");
         fs::write(&path, before.replace("\"tool_calls\": 30", "\"tool_calls\": 99") + " ")
             .expect("writes");
-        let error = agent(&model, &hands).resume(&whole).expect_err("refused");
+        let error = agent(&model, &executor).resume(&whole).expect_err("refused");
         assert_eq!(error.code(), "record-broken", "{file}");
         fs::write(&path, before).expect("writes");
     }
     let events = fs::read(whole.events_file()).expect("reads");
     let lines: Vec<&[u8]> = events.split_inclusive(|byte| *byte == b'\n').collect();
     fs::write(whole.events_file(), lines[..lines.len() - 3].concat()).expect("writes");
-    let error = agent(&model, &hands).resume(&whole).expect_err("its end was cut off");
+    let error = agent(&model, &executor).resume(&whole).expect_err("its end was cut off");
     assert_eq!(error.code(), "record-broken");
     fs::write(whole.events_file(), events).expect("writes");
-    let state = agent(&model, &hands).resume(&whole).expect("resumes");
+    let state = agent(&model, &executor).resume(&whole).expect("resumes");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
 }
 
@@ -197,19 +200,19 @@ fn nobody_goes_on_from_a_record_that_was_tampered_with() {
 #[expect(clippy::disallowed_methods, reason = "a test tampers with files")]
 fn a_torn_last_line_is_cut_off_and_a_changed_record_is_refused() {
     let runs = tempfile::tempdir().expect("dir");
-    let (model, hands) = (model(), FakeHands::default());
+    let (model, executor) = (model(), FakeExecutor::default());
     let whole = folder(runs.path(), "whole");
-    agent(&model, &hands).run(&whole, setup(&model)).expect("runs");
+    agent(&model, &executor).run(&whole, setup(&model)).expect("runs");
     let torn = killed_after(&whole, runs.path(), 9);
     let mut text = fs::read(torn.events_file()).expect("reads");
     text.extend_from_slice(b"{\"seq\":10,\"ti");
     fs::write(torn.events_file(), &text).expect("writes");
-    let state = agent(&model, &hands).resume(&torn).expect("resumes");
+    let state = agent(&model, &executor).resume(&torn).expect("resumes");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
     let changed = killed_after(&whole, runs.path(), 12);
     let mut text = fs::read(changed.events_file()).expect("reads");
     text[200] ^= 1;
     fs::write(changed.events_file(), &text).expect("writes");
-    let error = agent(&model, &hands).resume(&changed).expect_err("refused");
+    let error = agent(&model, &executor).resume(&changed).expect_err("refused");
     assert_eq!(error.code(), "record-broken");
 }

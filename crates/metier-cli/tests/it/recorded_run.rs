@@ -1,15 +1,15 @@
-//! Real records for the tests of what reads them: the agent's own loop over a scripted model and hands
+//! Real records for the tests of what reads them: the agent's own loop over a scripted model and executor
 //! that touch nothing, in the project's folder of runs.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use metier_agent::hands::Judged;
+use metier_agent::executor::{DecidedAction, Judgement};
 use metier_agent::log;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, Approver, Event, Hands, Mode, Nobody, Op, Outcome, RunFolder, RunId, RunLimits, Setup,
-    SkillCard, ToolCard, Unheard, Verdict, Yes,
+    Agent, Approver, Event, Executor, Mode, Nobody, Op, Outcome, RunFolder, RunId, RunLimits,
+    Setup, SkillCard, ToolCard, Unheard, Yes,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -17,6 +17,7 @@ use metier_model::{
     Model, ModelError, ModelErrorKind, ModelInfo, Reply, Scripted, StreamEvent, ToolOffer, Turn,
     Usage,
 };
+use metier_policy::Effect;
 use metier_skill::Digest;
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
@@ -57,29 +58,29 @@ fn model() -> ModelInfo {
 }
 
 /// Reads, asks before it writes, and never goes to the network.
-struct TestHands;
+struct TestExecutor;
 
-impl Hands for TestHands {
-    fn judge(&self, op: &Op, _: &[String]) -> Judged {
-        let (verdict, outcome) = match op {
-            Op::Load { skill, .. } => (Verdict::Allow, loaded(skill)),
+impl Executor for TestExecutor {
+    fn judge(&self, op: &Op, _: &[String]) -> Judgement {
+        let (effect, outcome) = match op {
+            Op::Load { skill, .. } => (Effect::Allow, loaded(skill)),
             Op::Tool { tool, .. } if tool == "grep" => {
                 let lines: Vec<String> = (1..=900).map(|at| format!("line {at} matches")).collect();
-                (Verdict::Allow, Outcome::done(lines.join("\n"), json!({"matches": 900})))
+                (Effect::Allow, Outcome::done(lines.join("\n"), json!({"matches": 900})))
             }
             Op::Tool { tool, .. } if tool == "write_file" => {
-                (Verdict::Ask, Outcome::done("written", Value::Null))
+                (Effect::Ask, Outcome::done("written", Value::Null))
             }
-            Op::Tool { .. } => (Verdict::Deny, Outcome::failed("Failed", "never reached")),
-            _ => (Verdict::Allow, Outcome::done("done", Value::Null)),
+            Op::Tool { .. } => (Effect::Deny, Outcome::failed("Failed", "never reached")),
+            _ => (Effect::Allow, Outcome::done("done", Value::Null)),
         };
-        Judged {
-            verdict,
+        Judgement::Decided(DecidedAction {
+            effect,
             reason: format!("a rule about {}", op.describe()),
             request: Some(Digest::of(op.describe().as_bytes())),
             asked: None,
-            ready: Box::new(move |_| outcome),
-        }
+            prepared: Box::new(move |_| outcome),
+        })
     }
 }
 
@@ -202,7 +203,7 @@ impl Case {
         let model = Provider(Scripted::parse(&self.script()).expect("a script"));
         let agent = Agent {
             model: &model,
-            hands: &TestHands,
+            executor: &TestExecutor,
             approver: self.approver,
             observer: &Unheard,
             cancel: &CancelToken::new(),

@@ -8,15 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use metier_cancel::CancelToken;
-use metier_policy::{Invoker, Memory, Policy, TrustedFolders, UnixTime};
+use metier_policy::{Effect, Invoker, Memory, Policy, TrustedFolders, UnixTime};
 use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
 use metier_skill::Source;
 use metier_testkit::TestHome;
 use metier_tools::ground::{acting_skill, loaded_skill, places_of};
 use metier_tools::{
-    Answer, FailureCode, Machine, OutputSink, RunCommand, RunScript, ToolGate, Toolbox, Verdict,
-    wait,
+    Answer, FailureCode, Machine, OutputSink, RunCommand, RunScript, ToolGate, Toolbox,
 };
 use serde_json::{Value, json};
 
@@ -109,8 +108,9 @@ impl Session {
 
     fn call(&self, tool: &'static str, arguments: Value, cancel: &CancelToken) -> Answer {
         let planned = self.toolbox.plan(tool, arguments)?;
-        let verdict = Verdict::from(&self.gate.judge(&planned)?);
-        wait(planned.decided(verdict, self.gate.screen(tool))?.call(cancel))
+        let leave = self.gate.judge(&planned)?;
+        let screen = self.gate.screen(planned.tool());
+        planned.decided(leave.effect(), &leave.sentences().join("; "), screen)?.call(cancel)
     }
 
     fn script(&self, args: &[&str]) -> Answer {
@@ -209,10 +209,10 @@ fn a_script_that_changed_after_the_decision_does_not_run() {
     let Some(session) = session("", "echo ran\n", ALL) else { return };
     let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": null});
     let planned = session.toolbox.plan("run_script", arguments).expect("a plan");
-    let permit =
-        planned.decided(Verdict::Allow, session.gate.screen("run_script")).expect("a permit");
+    let screen = session.gate.screen(planned.tool());
+    let permit = planned.decided(Effect::Allow, "", screen).expect("a permit");
     session.home.write("home/.agents/skills/work/scripts/run.sh", "echo changed\n");
-    let failure = wait(permit.call(&CancelToken::new())).expect_err("changed");
+    let failure = permit.call(&CancelToken::new()).expect_err("changed");
     assert!(failure.message.contains("skill-changed"), "{}", failure.message);
 }
 

@@ -1,8 +1,7 @@
 //! `network_request`: one request to an allowed host of the public network.
 //!
 //! What it may reach is the smaller of the host list and what the policy says about the host; the
-//! rest of the guard is in `fetch`. It works on a thread with a small runtime of its own, so that
-//! any caller can wait for it.
+//! rest of the guard is in `fetch`. A call has a small runtime of its own.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,18 +13,15 @@ use metier_skill::Digest;
 use metier_skill::text::for_model;
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::fetch::{Incoming, Outgoing, Resolver, SystemResolver, fetch};
 use super::hosts::{HostList, PlainHttp, Target, check_address};
-use crate::apart::{CallFuture, apart};
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::output::ToolResult;
-use crate::schema::{field, needed, object, optional, read};
-use crate::tool::{Permit, Tool, Touch};
-use crate::workplace::Workplace;
-use metier_cancel::CancelToken;
+use crate::output::{Answer, ToolResult};
+use crate::tool::{CallContext, Tool, Touch};
 
 /// Headers that a caller may set. None of them carries a credential.
 const HEADERS: &[&str] =
@@ -75,8 +71,7 @@ impl NetworkSettings {
 
 /// The tool `network_request`.
 pub struct NetworkRequest {
-    workplace: Arc<Workplace>,
-    settings: Arc<NetworkSettings>,
+    settings: NetworkSettings,
     resolver: Arc<dyn Resolver>,
 }
 
@@ -84,13 +79,13 @@ impl NetworkRequest {
     /// What it is called by.
     pub const NAME: &'static str = "network_request";
 
-    /// Reaches what `settings` allow; whole answers are stored where `workplace` says.
-    pub fn new(workplace: Arc<Workplace>, settings: NetworkSettings) -> Self {
+    /// Reaches what `settings` allow.
+    pub fn new(settings: NetworkSettings) -> Self {
         // The HTTP client takes its cryptography from here; who was first has chosen.
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
-        Self { workplace, settings: Arc::new(settings), resolver: Arc::new(SystemResolver) }
+        Self { settings, resolver: Arc::new(SystemResolver) }
     }
 
     /// Sets who finds the addresses of names.
@@ -100,8 +95,7 @@ impl NetworkRequest {
         self
     }
 
-    fn outgoing(&self, arguments: &Value) -> Result<Outgoing, ToolFailure> {
-        let wanted: Arguments = read(arguments)?;
+    fn outgoing(&self, wanted: &NetworkRequestArgs) -> Result<Outgoing, ToolFailure> {
         let invalid = |told: String| ToolFailure::new(FailureCode::InvalidArguments, told);
         let target = Target::parse(&wanted.url, self.settings.plain_http)?;
         if let Some(address) = target.literal() {
@@ -123,7 +117,7 @@ impl NetworkRequest {
             return Err(invalid(format!("the body is larger than {SENT_BYTES} bytes")));
         }
         let mut headers = HeaderMap::new();
-        for header in wanted.headers.unwrap_or_default() {
+        for header in wanted.headers.iter().flatten() {
             let name = header.name.to_lowercase();
             if !HEADERS.contains(&name.as_str()) {
                 let told = format!("the header {} may not be set", shown(&header.name));
@@ -135,7 +129,7 @@ impl NetworkRequest {
                 .map_err(|_| invalid(format!("the value of `{name}` cannot be sent")))?;
             headers.insert(name, value);
         }
-        Ok(Outgoing { method, target, headers, body: wanted.body })
+        Ok(Outgoing { method, target, headers, body: wanted.body.clone() })
     }
 }
 
@@ -145,16 +139,20 @@ impl std::fmt::Debug for NetworkRequest {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
+/// The arguments of `network_request`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct NetworkRequestArgs {
+    /// An https URL, without a user name and password.
     url: String,
+    /// Null: GET.
     method: Option<Verb>,
+    /// Of these: accept, accept-language, content-type, if-modified-since, if-none-match. Null: none.
     headers: Option<Vec<Header>>,
+    /// What a POST sends; null: nothing.
     body: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 enum Verb {
     Get,
@@ -162,72 +160,46 @@ enum Verb {
     Post,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Header {
+    /// One of the headers that may be set.
     name: String,
+    /// Its value.
     value: String,
 }
 
 impl Tool for NetworkRequest {
+    type Args = NetworkRequestArgs;
+
     fn name(&self) -> &'static str {
         Self::NAME
-    }
-
-    fn risk(&self) -> Risk {
-        Risk::High
     }
 
     fn description(&self) -> &'static str {
         "Send a request to an allowed host of the public network and get the answer's text."
     }
 
-    fn schema(&self) -> Value {
-        let header = object(vec![
-            needed("name", "string", "One of the headers that may be set."),
-            needed("value", "string", "Its value."),
-        ]);
-        object(vec![
-            needed("url", "string", "An https URL, without a user name and password."),
-            field(
-                "method",
-                json!({
-                    "type": ["string", "null"],
-                    "enum": ["GET", "HEAD", "POST", null],
-                    "description": "Null: GET."
-                }),
-            ),
-            field(
-                "headers",
-                json!({
-                    "type": ["array", "null"],
-                    "items": header,
-                    "description": format!("Of these: {}. Null: none.", HEADERS.join(", "))
-                }),
-            ),
-            optional("body", "string", "What a POST sends; null: nothing."),
-        ])
+    fn risk(&self) -> Risk {
+        Risk::High
     }
 
-    fn plan(&self, arguments: &Value) -> Result<Vec<Touch>, ToolFailure> {
-        Ok(vec![Touch::Host(self.outgoing(arguments)?.target.host)])
+    fn touches(&self, args: &NetworkRequestArgs) -> Result<Vec<Touch>, ToolFailure> {
+        Ok(vec![Touch::Host(self.outgoing(args)?.target.host)])
     }
 
-    fn call(&self, permit: Permit, cancel: &CancelToken) -> CallFuture {
-        let sent = permit.for_tool(Self::NAME).and_then(|(arguments, _)| self.outgoing(arguments));
-        let (workplace, settings) = (Arc::clone(&self.workplace), Arc::clone(&self.settings));
-        let resolver = Arc::clone(&self.resolver);
-        apart(cancel, move |cancel| {
-            let incoming = on_runtime(settings.time, cancel, fetch(&settings, resolver, sent?))?;
-            Ok(give(&workplace, &incoming))
-        })
+    fn call(&self, args: NetworkRequestArgs, context: &CallContext) -> Answer {
+        let sent = self.outgoing(&args)?;
+        let fetched = fetch(&self.settings, Arc::clone(&self.resolver), sent);
+        let incoming = on_runtime(self.settings.time, context.cancel(), fetched)?;
+        Ok(told(&incoming, context))
     }
 }
 
 /// Waits for `work` until the time is over or the caller stops it.
 fn on_runtime<T>(
     time: Duration,
-    cancel: &CancelToken,
+    cancel: &metier_cancel::CancelToken,
     work: impl Future<Output = Result<T, ToolFailure>>,
 ) -> Result<T, ToolFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -249,7 +221,7 @@ fn on_runtime<T>(
     }
 }
 
-fn give(workplace: &Workplace, incoming: &Incoming) -> ToolResult {
+fn told(incoming: &Incoming, context: &CallContext) -> ToolResult {
     let kind = incoming.content_type.as_deref().unwrap_or("no content type");
     let status = incoming.status.as_u16();
     let bytes = incoming.body.len();
@@ -271,10 +243,9 @@ fn give(workplace: &Workplace, incoming: &Incoming) -> ToolResult {
         "complete": !incoming.cut,
         "redirects": incoming.redirects,
     });
-    let mut result = workplace.give(text, data, NetworkRequest::NAME);
-    result.truncated |= incoming.cut;
+    let mut result = ToolResult::text(text).with_data(data).truncated_if(incoming.cut);
     if shown.is_none() {
-        result.storage_ref = workplace.keep(&incoming.body, NetworkRequest::NAME);
+        result.storage_ref = context.keep(&incoming.body, NetworkRequest::NAME);
     }
     result
 }

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use metier_cancel::CancelToken;
 use metier_fs::WorkRoot;
+use metier_policy::Effect;
 use metier_tools::{
-    Answer, DeleteFile, Grep, ListDir, OutputCap, ReadFile, Store, Toolbox, Touch, Trash, Verdict,
-    Workplace, WriteFile, wait,
+    Answer, DeleteFile, Grep, ListDir, OutputCap, ReadFile, ResultFilter, Store, Toolbox, Touch,
+    Trash, Workplace, WriteFile,
 };
 use serde_json::Value;
 
@@ -53,14 +54,15 @@ impl Bench {
         put(&skill.join("SKILL.md"), "---\nname: pdf\ndescription: d\n---\n# pdf\nneedle\n");
         put(&skill.join(".env"), "KEY=needle");
         let store = Arc::new(MemoryStore::default());
-        let workplace = Workplace::new(WorkRoot::open(&workspace).unwrap())
-            .with_skill("pdf", &skill)
-            .unwrap()
-            .with_cap(OutputCap { chars: 2000 })
-            .with_store(Arc::clone(&store) as Arc<dyn Store>);
+        let workplace =
+            Workplace::new(WorkRoot::open(&workspace).unwrap()).with_skill("pdf", &skill).unwrap();
         let at = Arc::new(workplace);
         let trash = Arc::new(Trash::new(top.join("run/trash")));
+        let kept = Arc::clone(&store) as Arc<dyn Store>;
+        let results =
+            ResultFilter { cap: OutputCap { chars: 2000 }, store: kept, ..ResultFilter::default() };
         let tools = Toolbox::new()
+            .with_results(results)
             .with(ReadFile::new(Arc::clone(&at)))
             .with(ListDir::new(Arc::clone(&at)))
             .with(Grep::new(Arc::clone(&at)))
@@ -68,7 +70,6 @@ impl Bench {
             .with(DeleteFile::new(Arc::clone(&at), Arc::clone(&trash)));
         #[cfg(feature = "network")]
         let tools = tools.with(metier_tools::NetworkRequest::new(
-            Arc::clone(&at),
             metier_tools::NetworkSettings::new(metier_tools::HostList::default()),
         ));
         Self { _dir: dir, workspace, outside, store, trash, tools, workplace: at }
@@ -77,8 +78,8 @@ impl Bench {
     /// Plans, allows and makes a call.
     pub(crate) fn call(&self, tool: &str, arguments: Value) -> Answer {
         let planned = self.tools.plan(tool, arguments)?;
-        let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true))?;
-        wait(permit.call(&CancelToken::new()))
+        let permit = planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true))?;
+        permit.call(&CancelToken::new())
     }
 
     /// The code of the failure that a call ends in.

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
-use metier_tools::{FailureCode, Touch, Verdict, wait};
+use metier_policy::Effect;
+use metier_tools::{FailureCode, Touch};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -23,6 +24,150 @@ fn schemas_keep_to_the_subset_that_every_provider_enforces() {
         required.sort_unstable();
         assert_eq!(fields, required, "{}", tool.name());
         assert!(!tool.description().is_empty());
+    }
+}
+
+/// The schema of an object, written by hand.
+fn object(fields: &[(&str, Value)]) -> Value {
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let fields: serde_json::Map<String, Value> =
+        fields.iter().map(|(name, field)| ((*name).to_owned(), field.clone())).collect();
+    json!({"type": "object", "properties": fields, "required": names, "additionalProperties": false})
+}
+
+fn field(kind: &str, about: &str) -> Value {
+    json!({"type": kind, "description": about})
+}
+
+fn nullable(kind: &str, about: &str) -> Value {
+    json!({"type": [kind, "null"], "description": about})
+}
+
+/// The same schema whatever the order of what has none.
+fn unordered(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(fields) => {
+            for (keyword, value) in fields.iter_mut() {
+                *value = unordered(value.take());
+                if let (Value::Array(items), "required" | "type") = (value, keyword.as_str()) {
+                    items.sort_by_key(ToString::to_string);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                *item = unordered(item.take());
+            }
+        }
+        _ => {}
+    }
+    schema
+}
+
+#[test]
+fn what_is_derived_is_the_schema_that_a_person_would_write() {
+    let expected = [
+        (
+            "read_file",
+            object(&[
+                (
+                    "path",
+                    field("string", "The file, relative to the workspace or the skill's folder."),
+                ),
+                (
+                    "skill",
+                    nullable("string", "The loaded skill whose file it is; null: the workspace."),
+                ),
+                (
+                    "first_line",
+                    nullable("integer", "The first line to give, from 1; null: the start."),
+                ),
+                ("last_line", nullable("integer", "The last line to give; null: the end.")),
+            ]),
+        ),
+        (
+            "list_dir",
+            object(&[
+                (
+                    "path",
+                    nullable(
+                        "string",
+                        "The directory, relative to the workspace or the skill's folder; null: itself.",
+                    ),
+                ),
+                (
+                    "skill",
+                    nullable("string", "The loaded skill that is meant; null: the workspace."),
+                ),
+            ]),
+        ),
+        (
+            "grep",
+            object(&[
+                ("pattern", field("string", "The regular expression; a match is within one line.")),
+                ("path", nullable("string", "The file or directory to search; null: everything.")),
+                ("skill", nullable("string", "The loaded skill to search; null: the workspace.")),
+                ("glob", nullable("string", "Only files like this: *.rs, src/**/*.py; null: all.")),
+                ("ignore_case", nullable("boolean", "Whether case does not count; null: it does.")),
+                (
+                    "literal",
+                    nullable("boolean", "Whether the pattern is plain text; null: it is not."),
+                ),
+                ("context", nullable("integer", "Lines to show around a match, 0 to 5; null: 0.")),
+            ]),
+        ),
+        (
+            "write_file",
+            object(&[
+                ("path", field("string", "The file, relative to the workspace.")),
+                ("content", field("string", "The whole text of the file.")),
+                (
+                    "expected_sha256",
+                    nullable(
+                        "string",
+                        "The `sha256` that `read_file` gave: nothing is written if the file is another \
+                         by now. Null: whatever is there is replaced.",
+                    ),
+                ),
+            ]),
+        ),
+        (
+            "delete_file",
+            object(&[("path", field("string", "The file, relative to the workspace."))]),
+        ),
+        (
+            "network_request",
+            object(&[
+                ("url", field("string", "An https URL, without a user name and password.")),
+                (
+                    "method",
+                    json!({
+                        "type": ["string", "null"],
+                        "enum": ["GET", "HEAD", "POST", null],
+                        "description": "Null: GET."
+                    }),
+                ),
+                (
+                    "headers",
+                    json!({
+                        "type": ["array", "null"],
+                        "items": object(&[
+                            ("name", field("string", "One of the headers that may be set.")),
+                            ("value", field("string", "Its value.")),
+                        ]),
+                        "description": "Of these: accept, accept-language, content-type, \
+                            if-modified-since, if-none-match. Null: none."
+                    }),
+                ),
+                ("body", nullable("string", "What a POST sends; null: nothing.")),
+            ]),
+        ),
+    ];
+    let bench = Bench::new(&[]);
+    assert_eq!(bench.tools.tools().len(), expected.len(), "a tool without a comparison");
+    for (name, expected) in expected {
+        let derived = bench.tools.find(name).expect("a tool").schema();
+        assert_eq!(unordered(derived), unordered(expected), "{name}");
     }
 }
 
@@ -54,10 +199,10 @@ fn without_an_allowing_verdict_there_is_no_permit() {
     let bench = Bench::new(&[("a", "1\n")]);
     let plan = || bench.tools.plan("read_file", json!({"path": "a"})).expect("a plan");
     let screen = || Arc::new(|_: &Touch| true);
-    let denied = plan().decided(Verdict::Deny("rule 3".into()), screen()).expect_err("denied");
+    let denied = plan().decided(Effect::Deny, "rule 3", screen()).expect_err("denied");
     assert_eq!(denied.code, FailureCode::NotAllowed);
     assert!(denied.message.contains("rule 3"));
-    let asked = plan().decided(Verdict::Ask("metier trust".into()), screen()).expect_err("asked");
+    let asked = plan().decided(Effect::Ask, "metier trust", screen()).expect_err("asked");
     assert_eq!(asked.code, FailureCode::NeedsApproval);
     let told = json!({
         "code": "NeedsApproval",
@@ -68,21 +213,11 @@ fn without_an_allowing_verdict_there_is_no_permit() {
 }
 
 #[test]
-fn a_permit_is_good_for_its_own_tool_only() {
-    let bench = Bench::new(&[("a", "1\n")]);
-    let planned = bench.tools.plan("list_dir", json!({"path": null})).expect("a plan");
-    let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
-    let tool = bench.tools.find("read_file").expect("a tool");
-    let failure = wait(tool.call(permit, &CancelToken::new())).expect_err("refused");
-    assert_eq!(failure.code, FailureCode::Failed);
-}
-
-#[test]
 fn a_call_that_is_stopped_before_it_starts_does_nothing() {
     let bench = Bench::new(&[("a", "1\n")]);
     let planned = bench.tools.plan("read_file", json!({"path": "a"})).expect("a plan");
-    let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
+    let permit = planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true)).expect("a permit");
     let cancel = CancelToken::new();
     cancel.cancel();
-    assert_eq!(wait(permit.call(&cancel)).expect_err("stopped").code, FailureCode::Cancelled);
+    assert_eq!(permit.call(&cancel).expect_err("stopped").code, FailureCode::Cancelled);
 }

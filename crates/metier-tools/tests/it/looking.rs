@@ -98,14 +98,15 @@ fn links_that_stay_are_judged_by_where_they_lead_and_others_refused() {
 #[test]
 fn a_link_that_is_put_there_after_the_decision_is_not_followed() {
     use metier_cancel::CancelToken;
-    use metier_tools::{FailureCode, Touch, Verdict, wait};
+    use metier_policy::Effect;
+    use metier_tools::{FailureCode, Touch};
     let bench = Bench::new(&[("a", "open"), ("dir/.env", "KEY=1")]);
     let planned = bench.tools.plan("read_file", json!({"path": "a"})).expect("a plan");
     std::fs::remove_file(bench.workspace.join("a")).unwrap();
     std::os::unix::fs::symlink("dir/.env", bench.workspace.join("a")).unwrap();
     let screen = std::sync::Arc::new(|_: &Touch| true);
-    let permit = planned.decided(Verdict::Allow, screen).expect("a permit");
-    let failure = wait(permit.call(&CancelToken::new())).expect_err("refused");
+    let permit = planned.decided(Effect::Allow, "", screen).expect("a permit");
+    let failure = permit.call(&CancelToken::new()).expect_err("refused");
     assert_eq!(failure.code, FailureCode::PathTraversalBlocked);
 }
 

@@ -7,6 +7,7 @@
 mod bench;
 mod calling;
 mod changing;
+mod foreign;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod looking;

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use metier_cancel::CancelToken;
+use metier_policy::Effect;
 use metier_tools::{
     Answer, FailureCode, HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, Toolbox,
-    Touch, Verdict, wait,
+    Touch,
 };
 use serde_json::{Value, json};
 
@@ -63,10 +64,10 @@ fn ask_until(
     cancel: &CancelToken,
 ) -> Answer {
     let bench = Bench::new(&[]);
-    let tool = NetworkRequest::new(Arc::clone(&bench.workplace), settings).with_resolver(names);
-    let planned = Toolbox::new().with(tool).plan("network_request", arguments)?;
-    let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true))?;
-    wait(permit.call(cancel))
+    let tool = NetworkRequest::new(settings).with_resolver(names);
+    let planned = bench.tools.clone().with(tool).plan("network_request", arguments)?;
+    let permit = planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true))?;
+    permit.call(cancel)
 }
 
 fn get(server: &Server, path: &str) -> Value {
@@ -108,12 +109,11 @@ fn without_the_exception_this_machine_is_not_reached_by_any_name() {
         let answer = ask(guarded.clone(), here(), json!({"url": url}));
         assert_eq!(code(answer), "AddressNotAllowed", "{url}");
     }
-    let bench = Bench::new(&[]);
-    let tool = NetworkRequest::new(Arc::clone(&bench.workplace), guarded);
+    let tool = NetworkRequest::new(guarded);
     let url = format!("http://localhost:{port}/");
     let planned = Toolbox::new().with(tool).plan("network_request", json!({"url": url})).unwrap();
-    let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).unwrap();
-    assert_eq!(code(wait(permit.call(&CancelToken::new()))), "AddressNotAllowed", "by the system");
+    let permit = planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true)).unwrap();
+    assert_eq!(code(permit.call(&CancelToken::new())), "AddressNotAllowed", "by the system");
     assert!(server.asked().is_empty());
 }
 
@@ -138,8 +138,8 @@ fn an_allowed_host_answers_and_its_name_is_looked_up_once() {
 #[test]
 fn the_policy_is_asked_about_the_host_before_anything_is_looked_up() {
     let server = hello();
-    let (bench, names) = (Bench::new(&[]), here());
-    let tool = NetworkRequest::new(Arc::clone(&bench.workplace), settings(&server))
+    let names = here();
+    let tool = NetworkRequest::new(settings(&server))
         .with_resolver(Arc::clone(&names) as Arc<dyn Resolver>);
     let tools = Toolbox::new().with(tool);
     let planned = tools.plan("network_request", get(&server, "/")).expect("a plan");
@@ -314,13 +314,11 @@ fn a_lookup_that_hangs_does_not_hold_up_the_answer() {
     let server = hello();
     let mut hurried = settings(&server);
     hurried.time = Duration::from_millis(300);
-    let bench = Bench::new(&[]);
-    let tool =
-        NetworkRequest::new(Arc::clone(&bench.workplace), hurried).with_resolver(Arc::new(Hangs));
+    let tool = NetworkRequest::new(hurried).with_resolver(Arc::new(Hangs));
     let planned = Toolbox::new().with(tool).plan("network_request", get(&server, "/")).unwrap();
-    let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).unwrap();
+    let permit = planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true)).unwrap();
     let start = Instant::now();
-    assert_eq!(code(wait(permit.call(&CancelToken::new()))), "TimedOut");
+    assert_eq!(code(permit.call(&CancelToken::new())), "TimedOut");
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 

@@ -17,7 +17,7 @@ use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_sandbox::{SearchPath, Tier};
 use metier_skill::Source;
 use metier_tools::ground::{acting_skill, loaded_skill};
-use metier_tools::{Answer, Machine, Planned, Risk, RunScript, ToolGate, Toolbox, Verdict, wait};
+use metier_tools::{Answer, Machine, Planned, Risk, RunScript, ToolGate, Toolbox};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -45,9 +45,10 @@ fn gate(bench: &Bench, rules: &[(&str, &str, Effect)]) -> ToolGate {
 
 fn call(bench: &Bench, gate: &ToolGate, tool: &str, arguments: Value) -> Answer {
     let planned = bench.tools.plan(tool, arguments)?;
-    let verdict = Verdict::from(&gate.judge(&planned)?);
-    let screen = gate.screen(planned.tool().name());
-    wait(planned.decided(verdict, screen)?.call(&CancelToken::new()))
+    let leave = gate.judge(&planned)?;
+    let screen = gate.screen(planned.tool());
+    let permit = planned.decided(leave.effect(), &leave.sentences().join("; "), screen)?;
+    permit.call(&CancelToken::new())
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use metier_cancel::CancelToken;
-use metier_tools::{FailureCode, Grep, GrepLimits, Toolbox, Touch, Verdict, wait};
+use metier_policy::Effect;
+use metier_tools::{FailureCode, Grep, GrepLimits, Toolbox, Touch};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -99,8 +100,8 @@ fn what_the_screen_does_not_pass_is_not_opened() {
         Touch::Path { absolute, .. } => !absolute.ends_with("/deep"),
         _ => false,
     };
-    let permit = planned.decided(Verdict::Allow, Arc::new(screen)).expect("a permit");
-    let result = wait(permit.call(&CancelToken::new())).expect("searches");
+    let permit = planned.decided(Effect::Allow, "", Arc::new(screen)).expect("a permit");
+    let result = permit.call(&CancelToken::new()).expect("searches");
     assert_eq!(result.text, "src/a.rs:2: let needle = 1;\n");
 }
 
@@ -118,8 +119,9 @@ fn each_bound_ends_the_search_and_is_told() {
         let tools = Toolbox::new().with(grep);
         let pattern = if why == "too many files" { "none" } else { "x" };
         let planned = tools.plan("grep", json!({"pattern": pattern})).expect("a plan");
-        let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
-        let result = wait(permit.call(&CancelToken::new())).expect("searches");
+        let permit =
+            planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true)).expect("a permit");
+        let result = permit.call(&CancelToken::new()).expect("searches");
         assert_eq!(result.data["ended_early"], why);
         assert!(result.truncated && result.text.contains(why), "{}", result.text);
     }
@@ -134,8 +136,9 @@ fn a_long_search_stops_soon_after_it_is_told_to() {
     let call = |cancel: &CancelToken| {
         let pattern = json!({"pattern": r"(\w+\s+){3}zzz"});
         let planned = bench.tools.plan("grep", pattern).expect("a plan");
-        let permit = planned.decided(Verdict::Allow, Arc::new(|_: &Touch| true)).expect("a permit");
-        wait(permit.call(cancel))
+        let permit =
+            planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true)).expect("a permit");
+        permit.call(cancel)
     };
     let start = Instant::now();
     call(&CancelToken::new()).expect("searches");

@@ -1,12 +1,12 @@
-//! Doing a call of a tool: waiting for it, passing its output on, stopping it when somebody wants so.
+//! Making the call of a tool: waiting for it and passing its output on.
 //! What is called was judged before; here nothing is decided.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use metier_tools::{Permit, ToolFailure, ToolResult, wait};
+use metier_tools::{Answer, Permit};
 
-use crate::hands::Doing;
+use crate::executor::ActionContext;
 
 /// The stream's name and the text.
 type Printed = (String, String);
@@ -30,20 +30,16 @@ impl Live {
 }
 
 /// Makes the call and waits for its end.
-pub(super) fn call(
-    permit: Permit,
-    live: &Live,
-    doing: &Doing<'_>,
-) -> Result<ToolResult, ToolFailure> {
+pub(super) fn call(permit: Permit, live: &Live, context: &ActionContext<'_>) -> Answer {
     let (sender, receiver) = channel::<Printed>();
     live.set(Some(sender));
     std::thread::scope(|scope| {
         scope.spawn(move || {
             for (stream, text) in receiver {
-                (doing.output)(&stream, &text);
+                (context.output)(&stream, &text);
             }
         });
-        let answer = wait(permit.call(doing.cancel));
+        let answer = permit.call(context.cancel);
         // The listener ends with the last sender.
         live.set(None);
         answer

@@ -1,9 +1,9 @@
-//! The real hands: skills of an index, the policy, the tools, and the machine that scripts run on.
+//! The real executor: skills of an index, the policy, the tools, and the machine that scripts run on.
 //!
 //! What is judged is what is done: the content of a skill, the arguments of a call and the places
 //! that it touches are fixed when the policy is asked, and checked again when it is done.
 
-mod doing;
+mod calling;
 mod kept;
 mod skills;
 mod tools;
@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{
-    Decision, Invoker, Lifetime, Memory, Policy, Remembered, Request, Scope, TrustedFolders,
-    UnixTime,
+    Decision, Effect, Invoker, Lifetime, Memory, Policy, Remembered, Request, Scope,
+    TrustedFolders, UnixTime,
 };
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
 use metier_sandbox::Secrets;
 use metier_skill::Digest;
-use metier_tools::{Kept, Machine, OutputCap, ToolFailure};
+use metier_tools::{Kept, Machine, OutputCap, ToolFailure, Toolbox};
 
 use crate::event::Answer;
-use crate::hands::{Asked, Hands, Judged, Verdict};
+use crate::executor::{Asked, DecidedAction, Executor, Judgement, PreparedAction};
 use crate::op::{By, Op, Outcome};
 
 /// Makes the machine that scripts run on, when the first one does: trying the sandbox takes a moment.
@@ -33,8 +33,8 @@ pub type MachineMaker = Box<dyn Fn(LiveOutput) -> Result<Machine, ToolFailure> +
 /// Hears what a script prints, as it comes.
 pub type LiveOutput = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
-/// What a workshop is made of.
-pub struct Workshop {
+/// Judges and does what a run wants, on this machine.
+pub struct LocalExecutor {
     /// The skills.
     pub index: Arc<Index>,
     /// The ids of those that a model may see, in the order of the catalog.
@@ -71,6 +71,8 @@ pub struct Workshop {
     pub trash: PathBuf,
     /// Makes the machine.
     pub machine: MachineMaker,
+    /// Tools of the program that uses us, from [`Toolbox::with_foreign`]. They go the same way as ours.
+    pub tools: Toolbox,
     /// What is made at the first use.
     pub made: Made,
 }
@@ -80,17 +82,17 @@ pub struct Workshop {
 pub struct Made {
     machine: OnceLock<Result<Arc<Machine>, ToolFailure>>,
     search: OnceLock<SearchIndex>,
-    live: doing::Live,
+    live: calling::Live,
 }
 
-impl std::fmt::Debug for Workshop {
+impl std::fmt::Debug for LocalExecutor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workshop").field("workspace", &self.workspace).finish_non_exhaustive()
+        f.debug_struct("LocalExecutor").field("workspace", &self.workspace).finish_non_exhaustive()
     }
 }
 
-impl Hands for Arc<Workshop> {
-    fn judge(&self, op: &Op, loaded: &[String]) -> Judged {
+impl Executor for Arc<LocalExecutor> {
+    fn judge(&self, op: &Op, loaded: &[String]) -> Judgement {
         match op {
             Op::Load { skill, by, arguments } => {
                 skills::load(self, skill, *by, arguments.as_deref())
@@ -108,7 +110,7 @@ impl Hands for Arc<Workshop> {
     }
 }
 
-impl Workshop {
+impl LocalExecutor {
     /// The skill with this id, as it was when the run began.
     fn entry(&self, id: &str) -> Result<Arc<Entry>, Box<Outcome>> {
         let entries = self.index.entries().iter().chain(self.index.shadowed());
@@ -182,12 +184,16 @@ fn invoker(by: By) -> Invoker {
 }
 
 /// The policy's decision as the loop takes it.
-fn judged(decision: &Decision, request: &Request, ready: crate::hands::Ready) -> Judged {
-    let verdict = decision.effect.into();
-    let reason = decision.sentences().join("; ");
-    let asked = (verdict == Verdict::Ask)
+fn judged(decision: &Decision, request: &Request, prepared: PreparedAction) -> Judgement {
+    let asked = (decision.effect == Effect::Ask)
         .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }));
-    Judged { verdict, reason, request: Some(request.digest()), asked, ready }
+    Judgement::Decided(DecidedAction {
+        effect: decision.effect,
+        reason: decision.sentences().join("; "),
+        request: Some(request.digest()),
+        asked,
+        prepared,
+    })
 }
 
 /// A failure of a tool as an outcome.

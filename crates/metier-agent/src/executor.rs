@@ -1,8 +1,8 @@
 //! What the driver needs of the world: judging an operation, asking somebody, doing it.
 //!
-//! The loop sees skills and tools only through [`Hands`], people only through [`Approver`] and
+//! The loop sees skills and tools only through [`Executor`], people only through [`Approver`] and
 //! models only through [`metier_model::Model`], so that its tests need no disk, no process and no
-//! network. The real hands are [`crate::Workshop`].
+//! network. The real one is [`crate::LocalExecutor`].
 
 use metier_cancel::CancelToken;
 use metier_policy::{Decision, Effect, Request};
@@ -12,16 +12,25 @@ use crate::event::Answer;
 use crate::op::{Op, Outcome};
 
 /// Judges operations and does them.
-pub trait Hands: Send + Sync {
+pub trait Executor: Send + Sync {
     /// What the policy says about an operation, and what would do it. Nothing is done yet. `loaded`
     /// are the ids of the skills that the run has loaded.
-    fn judge(&self, op: &Op, loaded: &[String]) -> Judged;
+    fn judge(&self, op: &Op, loaded: &[String]) -> Judgement;
 }
 
-/// What the policy says, and the very thing that was judged, ready to be done.
-pub struct Judged {
+/// What is said about an operation.
+#[derive(Debug)]
+pub enum Judgement {
+    /// The policy has decided.
+    Decided(DecidedAction),
+    /// It cannot even be judged: there is no such tool, the arguments are wrong. This says why.
+    Impossible(Box<Outcome>),
+}
+
+/// What the policy says, and the very thing that was judged, prepared to be done.
+pub struct DecidedAction {
     /// What it says.
-    pub verdict: Verdict,
+    pub effect: Effect,
     /// Why.
     pub reason: String,
     /// The digest of the request.
@@ -30,7 +39,7 @@ pub struct Judged {
     /// asked.
     pub asked: Option<Box<Asked>>,
     /// Does what was judged, and nothing else.
-    pub ready: Ready,
+    pub prepared: PreparedAction,
 }
 
 /// What somebody has to answer, for those who know the policy's types.
@@ -42,46 +51,11 @@ pub struct Asked {
     pub decision: Decision,
 }
 
-/// What the policy says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// It may be done.
-    Allow,
-    /// Somebody has to answer first.
-    Ask,
-    /// It may not be done.
-    Deny,
-    /// It cannot even be judged: there is no such tool, the arguments are wrong. What `ready` gives
-    /// says why.
-    Impossible,
-}
-
-impl From<Effect> for Verdict {
-    fn from(effect: Effect) -> Self {
-        match effect {
-            Effect::Allow => Self::Allow,
-            Effect::Ask => Self::Ask,
-            Effect::Deny => Self::Deny,
-        }
-    }
-}
-
-impl Verdict {
-    /// The word in the record.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny | Self::Impossible => "deny",
-        }
-    }
-}
-
 /// What does an operation that was judged.
-pub type Ready = Box<dyn FnOnce(&Doing<'_>) -> Outcome + Send>;
+pub type PreparedAction = Box<dyn FnOnce(&ActionContext<'_>) -> Outcome + Send>;
 
 /// What an operation gets while it is done.
-pub struct Doing<'d> {
+pub struct ActionContext<'d> {
     /// Ends it.
     pub cancel: &'d CancelToken,
     /// Hears output as it comes: the stream's name and the text.
@@ -90,28 +64,28 @@ pub struct Doing<'d> {
     pub answer: Option<&'d Answer>,
 }
 
-impl Judged {
+impl Judgement {
     /// An operation that cannot be judged, for this reason.
-    pub fn impossible(outcome: Outcome) -> Self {
-        Self {
-            verdict: Verdict::Impossible,
-            reason: outcome.text.as_str().to_owned(),
-            request: None,
-            asked: None,
-            ready: Box::new(move |_| outcome),
-        }
+    pub fn impossible(outcome: impl Into<Box<Outcome>>) -> Self {
+        Self::Impossible(outcome.into())
     }
 
-    /// An operation that needs nobody's leave.
-    pub fn free(ready: Ready) -> Self {
-        Self { verdict: Verdict::Allow, reason: String::new(), request: None, asked: None, ready }
+    /// An operation that needs nobody's permission.
+    pub fn free(prepared: PreparedAction) -> Self {
+        Self::Decided(DecidedAction {
+            effect: Effect::Allow,
+            reason: String::new(),
+            request: None,
+            asked: None,
+            prepared,
+        })
     }
 }
 
-impl std::fmt::Debug for Judged {
+impl std::fmt::Debug for DecidedAction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Judged")
-            .field("verdict", &self.verdict)
+        f.debug_struct("DecidedAction")
+            .field("effect", &self.effect)
             .field("reason", &self.reason)
             .field("request", &self.request)
             .finish_non_exhaustive()

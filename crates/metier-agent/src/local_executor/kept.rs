@@ -10,23 +10,23 @@ use metier_skill::Digest;
 use metier_tools::{ToolResult, Touch};
 use serde_json::{Value, json};
 
-use super::Workshop;
+use super::LocalExecutor;
 
 /// The largest file that gets a digest.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The result with what the sandbox kept moved into the run's folder. Where that fails it stays where
 /// it is, and the result says so.
-pub(super) fn with_run(shop: &Workshop, mut result: ToolResult) -> ToolResult {
+pub(super) fn with_run(executor: &LocalExecutor, mut result: ToolResult) -> ToolResult {
     let Some(from) = result.storage_ref.as_deref().map(PathBuf::from).filter(|at| at.is_absolute())
     else {
         return result;
     };
-    let Some((name, to)) = free(&shop.observations) else { return result };
+    let Some((name, to)) = free(&executor.observations) else { return result };
     if move_whole(&from, &to).is_err() {
         return result;
     }
-    let shown = format!("{}/{name}", shop.shown_observations());
+    let shown = format!("{}/{name}", executor.shown_observations());
     let moved = |path: &str| match Path::new(path).strip_prefix(&from) {
         Ok(below) => format!("{shown}/{}", below.to_string_lossy()),
         Err(_) => path.to_owned(),
@@ -62,7 +62,7 @@ fn free(observations: &Path) -> Option<(String, PathBuf)> {
         .find(|(_, path)| metier_fs::entry_kind(path).is_none())
 }
 
-impl Workshop {
+impl LocalExecutor {
     /// The folder of whole outputs, as a model can name it.
     pub(super) fn shown_observations(&self) -> String {
         let below = self.observations.strip_prefix(&self.workspace).unwrap_or(&self.observations);

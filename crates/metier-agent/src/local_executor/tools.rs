@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use metier_fs::WorkRoot;
 use metier_policy::{
-    Decision, Effect, Invoker, LoadedSkill, Permission, Request, Situation, Subject,
+    Decision, Effect, Invoker, LoadedSkill, Permission, Request, Risk, Situation, Subject,
 };
 use metier_registry::Entry;
 use metier_sandbox::Network;
@@ -13,44 +13,45 @@ use metier_skill::{Digest, RelPath, Source};
 use metier_tools::ground::{absolute, acting_skill, loaded_skill};
 use metier_tools::script::as_path;
 use metier_tools::{
-    DeleteFile, FailureCode, FolderStore, Grep, HostList, ListDir, NetworkRequest, NetworkSettings,
-    Planned, ReadFile, RunCommand, RunScript, Screen, ScriptLeave, ToolFailure, ToolGate, Toolbox,
-    Trash, Verdict, Workplace, WriteFile,
+    BoxedTool, DeleteFile, FailureCode, FolderStore, Grep, HostList, ListDir, NetworkRequest,
+    NetworkSettings, Planned, ReadFile, ResultFilter, RunCommand, RunScript, Screen, ScriptLeave,
+    ToolFailure, ToolGate, Toolbox, Trash, Workplace, WriteFile,
 };
 use serde_json::{Map, Value, json};
 
-use super::{Workshop, doing, failed, kept, now};
-use crate::hands::{Asked, Judged, Ready};
+use super::{LocalExecutor, calling, failed, kept, now};
+use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, PreparedAction};
 use crate::op::{Outcome, Text};
 use crate::setup::ToolCard;
 
 /// A script of a loaded skill.
 pub(super) fn script(
-    shop: &Arc<Workshop>,
+    executor: &Arc<LocalExecutor>,
     id: &str,
     path: &str,
     args: &[String],
     loaded: &[String],
-) -> Judged {
+) -> Judgement {
     // Nobody is asked about what cannot run.
-    let machine = match shop.machine() {
+    let machine = match executor.machine() {
         Ok(machine) => Arc::clone(machine),
-        Err(failure) => return Judged::impossible(failed(&failure)),
+        Err(failure) => return Judgement::impossible(failed(&failure)),
     };
-    let entry = match shop.entry(id) {
+    let entry = match executor.entry(id) {
         Ok(entry) => entry,
-        Err(outcome) => return Judged::impossible(*outcome),
+        Err(outcome) => return Judgement::impossible(outcome),
     };
-    let known = match entries(shop, loaded) {
+    let known = match entries(executor, loaded) {
         Ok(known) => known,
-        Err(outcome) => return Judged::impossible(*outcome),
+        Err(outcome) => return Judgement::impossible(outcome),
     };
     let is_blind = machine.workspace.is_none();
-    let passed: Vec<String> = args.iter().map(|word| as_path(word, &shop.working_dir)).collect();
+    let passed: Vec<String> =
+        args.iter().map(|word| as_path(word, &executor.working_dir)).collect();
     let toolbox = Toolbox::new().with(RunScript::new(machine, known));
     let arguments = json!({"skill": id, "relative_path": path, "args": passed});
-    let mut judgement = plan_and_judge(
-        shop,
+    let judgement = plan_and_judge(
+        executor,
         &toolbox,
         RunScript::NAME,
         arguments,
@@ -66,17 +67,20 @@ pub(super) fn script(
             }
         },
     );
-    if is_blind {
+    match judgement {
         // Otherwise a script that finds no file would be blamed for it.
-        judgement.ready = told_blind(judgement.ready);
+        Judgement::Decided(action) if is_blind => {
+            let prepared = told_blind(action.prepared);
+            Judgement::Decided(DecidedAction { prepared, ..action })
+        }
+        judgement => judgement,
     }
-    judgement
 }
 
 /// Says after the output that the script did not see the workspace.
-fn told_blind(ready: Ready) -> Ready {
-    Box::new(move |doing| {
-        let mut outcome = ready(doing);
+fn told_blind(prepared: PreparedAction) -> PreparedAction {
+    Box::new(move |context| {
+        let mut outcome = prepared(context);
         let note = "(The script does not see the workspace: it holds what no rule opens, such as the \
                     home directory.)";
         outcome.text = Text::Inline(format!("{}\n{note}\n", outcome.text.as_str()).into());
@@ -89,54 +93,55 @@ fn told_blind(ready: Ready) -> Ready {
 
 /// A tool.
 pub(super) fn call(
-    shop: &Arc<Workshop>,
+    executor: &Arc<LocalExecutor>,
     tool: &str,
     args: &Map<String, Value>,
     skill: Option<&str>,
     loaded: &[String],
-) -> Judged {
-    let entry = match skill.map(|id| shop.entry(id)).transpose() {
+) -> Judgement {
+    let entry = match skill.map(|id| executor.entry(id)).transpose() {
         Ok(entry) => entry,
-        Err(outcome) => return Judged::impossible(*outcome),
+        Err(outcome) => return Judgement::impossible(outcome),
     };
-    let toolbox = match shop.toolbox(loaded, tool) {
+    let toolbox = match executor.toolbox(loaded, tool) {
         Ok(toolbox) => toolbox,
-        Err(failure) => return Judged::impossible(failed(&failure)),
+        Err(failure) => return Judgement::impossible(failed(&failure)),
     };
     let arguments = Value::Object(args.clone());
-    plan_and_judge(shop, &toolbox, tool, arguments, entry.as_ref(), loaded, |_| {})
+    plan_and_judge(executor, &toolbox, tool, arguments, entry.as_ref(), loaded, |_| {})
 }
 
 fn plan_and_judge(
-    shop: &Arc<Workshop>,
+    executor: &Arc<LocalExecutor>,
     toolbox: &Toolbox,
     tool: &str,
     arguments: Value,
     skill: Option<&Arc<Entry>>,
     loaded: &[String],
     amend: impl FnOnce(&mut Request),
-) -> Judged {
+) -> Judgement {
     let planned = match toolbox.plan(tool, arguments) {
         Ok(planned) => planned,
-        Err(failure) => return Judged::impossible(failed(&failure)),
+        Err(failure) => return Judgement::impossible(failed(&failure)),
     };
-    let Ok(acting) = skill.map(|entry| acting_skill(entry, &shop.trusted)).transpose() else {
+    let Ok(acting) = skill.map(|entry| acting_skill(entry, &executor.trusted)).transpose() else {
         let text = "The content of the skill cannot be told, so nothing is done for it.";
-        return Judged::impossible(Outcome::failed("NotAllowed", text));
+        return Judgement::impossible(Outcome::failed("NotAllowed", text));
     };
-    let known: Vec<LoadedSkill> = match entries(shop, loaded) {
-        Ok(known) => {
-            known.iter().map(|entry| loaded_skill(entry, &shop.policy, &shop.trusted)).collect()
-        }
-        Err(outcome) => return Judged::impossible(*outcome),
+    let known: Vec<LoadedSkill> = match entries(executor, loaded) {
+        Ok(known) => known
+            .iter()
+            .map(|entry| loaded_skill(entry, &executor.policy, &executor.trusted))
+            .collect(),
+        Err(outcome) => return Judgement::impossible(outcome),
     };
-    if planned.touches().iter().any(|touch| shop.is_foreign_record(touch)) {
+    if planned.touches().iter().any(|touch| executor.is_foreign_record(touch)) {
         let text = "The records of other runs are not read in a run.";
-        return Judged::impossible(Outcome::failed("NotAllowed", text));
+        return Judgement::impossible(Outcome::failed("NotAllowed", text));
     }
     let gate = ToolGate {
-        policy: Arc::clone(&shop.policy),
-        answers: Arc::new(shop.answers().clone()),
+        policy: Arc::clone(&executor.policy),
+        answers: Arc::new(executor.answers().clone()),
         loaded: known.into(),
         now: now(),
         invoker: Invoker::Model,
@@ -144,14 +149,13 @@ fn plan_and_judge(
     };
     let mut request = match gate.request(&planned) {
         Ok(request) => request,
-        Err(failure) => return Judged::impossible(failed(&failure)),
+        Err(failure) => return Judgement::impossible(failed(&failure)),
     };
     amend(&mut request);
     let situation = Situation { loaded: &gate.loaded, memory: &gate.answers, now: gate.now };
     let leave = ScriptLeave::judge(&gate.policy, request, &situation);
     let asked: Vec<(Request, Decision)> = leave.asked().cloned().collect();
-    let shop = Arc::clone(shop);
-    let name = planned.tool().name();
+    let executor = Arc::clone(executor);
     // What is approved beforehand is this call: a rule is about a file, an approval about what is
     // written into it.
     let call = Digest::of_parts([
@@ -162,38 +166,38 @@ fn plan_and_judge(
         Box::new(Asked { request: request.clone(), decision: decision.clone() })
     });
     let network = leave.network();
-    let ready: Ready = Box::new(move |doing| {
+    let prepared: PreparedAction = Box::new(move |context| {
         for (request, _) in &asked {
-            shop.remember(request, doing.answer);
+            executor.remember(request, context.answer);
         }
-        let (screen, shop_too) = (gate.screen(name), Arc::clone(&shop));
+        let (screen, executor_too) = (gate.screen(planned.tool()), Arc::clone(&executor));
         let screen: Screen =
-            Arc::new(move |touch| !shop_too.is_foreign_record(touch) && screen(touch));
-        done(&shop, planned, screen, network, doing)
+            Arc::new(move |touch| !executor_too.is_foreign_record(touch) && screen(touch));
+        done(&executor, planned, screen, network, context)
     });
-    Judged {
-        verdict: leave.effect().into(),
+    Judgement::Decided(DecidedAction {
+        effect: leave.effect(),
         reason: leave.sentences().join("; "),
         request: Some(call),
         asked: last,
-        ready,
-    }
+        prepared,
+    })
 }
 
 fn done(
-    shop: &Workshop,
+    executor: &LocalExecutor,
     planned: Planned,
     screen: Screen,
     network: Network,
-    doing: &crate::hands::Doing<'_>,
+    context: &ActionContext<'_>,
 ) -> Outcome {
-    let answer = planned
-        .decided(Verdict::Allow, screen)
-        .and_then(|permit| doing::call(permit.with_network(network), &shop.made.live, doing));
+    let answer = planned.decided(Effect::Allow, "", screen).and_then(|permit| {
+        calling::call(permit.with_network(network), &executor.made.live, context)
+    });
     match answer {
         Err(failure) => failed(&failure),
         Ok(result) => {
-            let result = kept::with_run(shop, result);
+            let result = kept::with_run(executor, result);
             // A script that fails was run, but what it was run for was not done.
             let code = result.data.get("exit_code").and_then(Value::as_i64);
             let ran_badly = result.data.get("exit_code").is_some() && code != Some(0);
@@ -212,38 +216,33 @@ fn done(
 
 /// The skills that the run has loaded. One that changed meanwhile stands in the context with a ceiling
 /// that nobody knows any more: then nothing is done.
-fn entries(shop: &Workshop, loaded: &[String]) -> Result<Vec<Arc<Entry>>, Box<Outcome>> {
-    loaded.iter().map(|id| shop.entry(id)).collect()
+fn entries(executor: &LocalExecutor, loaded: &[String]) -> Result<Vec<Arc<Entry>>, Box<Outcome>> {
+    loaded.iter().map(|id| executor.entry(id)).collect()
 }
 
-impl Workshop {
+impl LocalExecutor {
     /// The tools that a model is offered: those that look, and those that the policy does not refuse
     /// as such.
     pub fn offers(&self) -> Result<Vec<ToolCard>, ToolFailure> {
-        let mut wanted = vec!["read_file", "list_dir", "grep"];
-        for tool in ["write_file", "delete_file", "run_command", "network_request"] {
-            if self.may_be_asked_for(tool) {
-                wanted.push(tool);
-            }
-        }
+        let looks = ["read_file", "list_dir", "grep"];
+        let changes = ["write_file", "delete_file", "run_command", "network_request"];
+        let wanted = looks
+            .into_iter()
+            .chain(changes.into_iter().filter(|tool| self.may_be_asked_for(tool, None)));
         let mut cards = Vec::new();
         for name in wanted {
             let toolbox = self.toolbox(&[], name)?;
-            let Ok(tool) = toolbox.find(name) else { continue };
-            cards.push(ToolCard {
-                offer: metier_model::ToolOffer {
-                    name: name.to_owned(),
-                    description: tool.description().to_owned(),
-                    schema: tool.schema(),
-                },
-                changes: tool.risk() != metier_tools::Risk::Low,
-            });
+            cards.extend(toolbox.find(name).ok().map(card));
         }
+        let foreign = self.tools.tools().iter();
+        let foreign =
+            foreign.filter(|tool| self.may_be_asked_for(tool.name(), tool.declared_risk()));
+        cards.extend(foreign.map(card));
         Ok(cards)
     }
 
-    /// Whether the policy refuses the tool as such.
-    fn may_be_asked_for(&self, tool: &str) -> bool {
+    /// Whether the policy does not refuse the tool as such.
+    fn may_be_asked_for(&self, tool: &str, declared_risk: Option<Risk>) -> bool {
         let Ok(permission) = Permission::named(tool) else { return false };
         let subjects = match permission {
             Permission::WriteFile | Permission::DeleteFile => {
@@ -252,7 +251,8 @@ impl Workshop {
             }
             _ => Vec::new(),
         };
-        let request = Request::new(permission, subjects).by(Invoker::Model);
+        let mut request = Request::new(permission, subjects).by(Invoker::Model);
+        request.declared_risk = declared_risk;
         let answers = self.answers().clone();
         let situation = Situation { loaded: &[], memory: &answers, now: now() };
         self.policy.decide(&request, &situation).effect != Effect::Deny
@@ -266,10 +266,12 @@ impl Workshop {
         })?;
         let prefix = format!("{}/", self.shown_observations());
         let store = FolderStore::new(self.observations.clone(), &prefix);
-        let mut place = Workplace::new(root)
-            .with_store(Arc::new(store))
-            .with_cap(self.cap)
-            .with_secrets(Arc::clone(&self.secrets));
+        let results = ResultFilter {
+            secrets: Arc::clone(&self.secrets),
+            cap: self.cap,
+            store: Arc::new(store),
+        };
+        let mut place = Workplace::new(root);
         let known = entries(self, loaded).map_err(|outcome| {
             ToolFailure::new(FailureCode::Changed, outcome.text.as_str().to_owned())
         })?;
@@ -280,18 +282,29 @@ impl Workshop {
         }
         let place = Arc::new(place);
         let mut toolbox = Toolbox::new()
+            .with_results(results)
             .with(ReadFile::new(Arc::clone(&place)))
             .with(ListDir::new(Arc::clone(&place)))
             .with(Grep::new(Arc::clone(&place)))
             .with(WriteFile::new(Arc::clone(&place)))
             .with(DeleteFile::new(Arc::clone(&place), Arc::new(Trash::new(self.trash.clone()))))
-            .with(NetworkRequest::new(
-                Arc::clone(&place),
-                NetworkSettings::new(HostList::new(&self.hosts)),
-            ));
+            .with(NetworkRequest::new(NetworkSettings::new(HostList::new(&self.hosts))));
         if tool == RunCommand::NAME {
             toolbox = toolbox.with(RunCommand::new(Arc::clone(self.machine()?)));
         }
-        Ok(toolbox)
+        // Last: a name that is ours is never taken by another.
+        Ok(toolbox.with_all(&self.tools))
+    }
+}
+
+/// What a model is offered.
+fn card(tool: &BoxedTool) -> ToolCard {
+    ToolCard {
+        offer: metier_model::ToolOffer {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            schema: tool.schema(),
+        },
+        changes: tool.risk() != Risk::Low,
     }
 }

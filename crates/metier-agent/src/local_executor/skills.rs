@@ -14,8 +14,8 @@ use metier_tools::ground::{content_digest, named_skill};
 use metier_tools::shelf::{file_names, open_files};
 use serde_json::json;
 
-use super::{Workshop, invoker, judged, now};
-use crate::hands::{Judged, Ready};
+use super::{LocalExecutor, invoker, judged, now};
+use crate::executor::{Judgement, PreparedAction};
 use crate::op::{By, Outcome, SkillText, Text};
 
 /// Skills that a search gives.
@@ -24,11 +24,16 @@ const FOUND: usize = 8;
 const DESCRIPTION_CHARS: usize = 400;
 
 /// The body of a skill.
-pub(super) fn load(shop: &Arc<Workshop>, id: &str, by: By, arguments: Option<&str>) -> Judged {
-    let (shop_too, arguments) = (Arc::clone(shop), arguments.map(str::to_owned));
-    guarded(shop, id, by, move |entry, id| {
+pub(super) fn load(
+    executor: &Arc<LocalExecutor>,
+    id: &str,
+    by: By,
+    arguments: Option<&str>,
+) -> Judgement {
+    let (executor_too, arguments) = (Arc::clone(executor), arguments.map(str::to_owned));
+    guarded(executor, id, by, move |entry, id| {
         let files = open_files(entry).map_err(|error| refused(&error))?;
-        let limits = &shop_too.body_limits;
+        let limits = &executor_too.body_limits;
         let loaded = match &arguments {
             Some(arguments) => invoke(&*files, &entry.skill, arguments, limits),
             None => load_body(&*files, limits),
@@ -60,22 +65,22 @@ fn body_outcome(entry: &Entry, id: &str, loaded: &Loaded) -> Outcome {
 }
 
 /// The leave to let a skill work in a loop of its own.
-pub(super) fn leave(shop: &Arc<Workshop>, id: &str, by: By) -> Judged {
-    guarded(shop, id, by, |_, id| {
+pub(super) fn leave(executor: &Arc<LocalExecutor>, id: &str, by: By) -> Judgement {
+    guarded(executor, id, by, |_, id| {
         Ok(Outcome::done(format!("The skill `{id}` may work."), json!({"skill": id})))
     })
 }
 
 /// A part of a file of a skill.
 pub(super) fn resource(
-    shop: &Arc<Workshop>,
+    executor: &Arc<LocalExecutor>,
     id: &str,
     path: &str,
     section: Option<&str>,
-) -> Judged {
-    let (limits, path) = (shop.resource_limits, path.to_owned());
+) -> Judgement {
+    let (limits, path) = (executor.resource_limits, path.to_owned());
     let section = section.map(str::to_owned);
-    guarded(shop, id, By::Model, move |entry, _| {
+    guarded(executor, id, By::Model, move |entry, _| {
         let lines = section.as_deref().and_then(asked_lines);
         let query = ResourceQuery {
             section: section.as_deref().filter(|_| lines.is_none()),
@@ -107,12 +112,12 @@ fn asked_lines(hint: &str) -> Option<Lines> {
 }
 
 /// Skills for these words.
-pub(super) fn search(shop: &Arc<Workshop>, query: &str) -> Judged {
-    let (shop, query) = (Arc::clone(shop), query.to_owned());
-    Judged::free(Box::new(move |_| {
-        let hits = shop.ranking().rank(&query, FOUND);
+pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str) -> Judgement {
+    let (executor, query) = (Arc::clone(executor), query.to_owned());
+    Judgement::free(Box::new(move |_| {
+        let hits = executor.ranking().rank(&query, FOUND);
         let found: Vec<&Entry> =
-            hits.iter().filter_map(|hit| shop.found_skills().nth(hit.document)).collect();
+            hits.iter().filter_map(|hit| executor.found_skills().nth(hit.document)).collect();
         if found.is_empty() {
             return Outcome::done("No skill matches these words.", json!({"skills": []}));
         }
@@ -133,44 +138,45 @@ pub(super) fn search(shop: &Arc<Workshop>, query: &str) -> Judged {
 /// where the content counts (trust, a remembered answer, a question) is the whole skill hashed; then
 /// what is read is what was judged, and a skill that changes in between is refused.
 fn guarded(
-    shop: &Arc<Workshop>,
+    executor: &Arc<LocalExecutor>,
     id: &str,
     by: By,
     read: impl FnOnce(&Entry, &str) -> Result<Outcome, Box<Outcome>> + Send + 'static,
-) -> Judged {
-    let entry = match shop.entry(id) {
+) -> Judgement {
+    let entry = match executor.entry(id) {
         Ok(entry) => entry,
-        Err(outcome) => return Judged::impossible(*outcome),
+        Err(outcome) => return Judgement::impossible(outcome),
     };
     let own = [named_skill(&entry)];
     let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
     let by_name = by_name.by(invoker(by));
     let nothing = Memory::default();
     let decision =
-        shop.policy.decide(&by_name, &Situation { loaded: &own, memory: &nothing, now: now() });
+        executor.policy.decide(&by_name, &Situation { loaded: &own, memory: &nothing, now: now() });
     if decision.effect != Effect::Ask {
         let id = id.to_owned();
-        let ready: Ready = Box::new(move |_| read(&entry, &id).unwrap_or_else(|refused| *refused));
-        return judged(&decision, &by_name, ready);
+        let prepared: PreparedAction =
+            Box::new(move |_| read(&entry, &id).unwrap_or_else(|refused| *refused));
+        return judged(&decision, &by_name, prepared);
     }
-    let answers = shop.answers().clone();
+    let answers = executor.answers().clone();
     let gate = LoadGate {
-        policy: &shop.policy,
+        policy: &executor.policy,
         answers: &answers,
-        trusted: &shop.trusted,
+        trusted: &executor.trusted,
         now: now(),
         invoker: invoker(by),
-        index: &shop.index,
+        index: &executor.index,
     };
     let Some(request) = gate.request(&entry) else {
         let text = "Its content cannot be told, so it can be neither trusted nor approved.";
-        return Judged::impossible(Outcome::failed("NotAllowed", text));
+        return Judgement::impossible(Outcome::failed("NotAllowed", text));
     };
     let situation = Situation { loaded: &own, memory: &answers, now: now() };
-    let decision = shop.policy.decide(&request, &situation);
-    let (id, shop, asked) = (id.to_owned(), Arc::clone(shop), request.clone());
-    let ready: Ready = Box::new(move |doing| {
-        shop.remember(&asked, doing.answer);
+    let decision = executor.policy.decide(&request, &situation);
+    let (id, executor, asked) = (id.to_owned(), Arc::clone(executor), request.clone());
+    let prepared: PreparedAction = Box::new(move |context| {
+        executor.remember(&asked, context.answer);
         let outcome = read(&entry, &id).unwrap_or_else(|refused| *refused);
         let judged = asked.skill.as_ref().map(|skill| skill.digest);
         if outcome.ok && content_digest(&entry).ok() != judged {
@@ -181,7 +187,7 @@ fn guarded(
         }
         outcome
     });
-    judged(&decision, &request, ready)
+    judged(&decision, &request, prepared)
 }
 
 fn refused(error: &LoadError) -> Box<Outcome> {
