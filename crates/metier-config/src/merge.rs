@@ -42,8 +42,6 @@ use crate::settings::{
 const CATALOG_TOKENS: u32 = 4000;
 /// Seconds until a script is stopped.
 const SCRIPT_SECONDS: u32 = 60;
-/// Characters of a tool's output that a model is shown.
-const OUTPUT_CHARS: usize = 12_000;
 
 impl Settings {
     /// Merges the defaults, the user's file (of [`Scope::User`]) and the project's (of
@@ -166,8 +164,9 @@ fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {
         r.record("execution.require_approval_for", &[(); 0], None);
     }
     let timeout_s = r.limit("execution.timeout_s", SCRIPT_SECONDS, |c| c.execution.timeout_s);
-    let output_chars =
-        r.size("execution.max_output_chars", OUTPUT_CHARS, |c| c.execution.max_output_chars);
+    let output_chars = r.size("execution.max_output_chars", OutputCap::default().chars, |c| {
+        c.execution.max_output_chars
+    });
     let env = r.user_only("execution.env", Vec::new(), |c| c.execution.env.clone());
     let require_sandbox = r.user_guard(
         "execution.require_sandbox",

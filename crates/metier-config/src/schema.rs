@@ -2,8 +2,7 @@
 //!
 //! It is the single truth: editors read it, the checker walks it. Its own keywords are
 //! `x-metier-user-only` (a project may not set the key), `x-metier-not-managed` (an administrator may
-//! not) and, before it is finished,
-//! `x-metier-aliases` (other words for a value).
+//! not) and, before it is finished, `x-metier-aliases` (other words for a value).
 
 use std::sync::LazyLock;
 

@@ -61,7 +61,7 @@ pub struct OutputCap {
 
 impl Default for OutputCap {
     fn default() -> Self {
-        Self { chars: 20_000 }
+        Self { chars: 12_000 }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use metier_config::{Settings, json_schema};
+use metier_config::{Scope, Settings, json_schema, parse};
 use serde_json::Value;
 
 /// Calls `visit` with the schema of every key, and its path.
@@ -76,6 +76,27 @@ fn every_key_is_described_and_explained() {
             assert!(explained.contains(path), "{path} is not explained");
         }
     });
+}
+
+/// The words of a closed list are written in the schema and read by the domain's type; an alias or
+/// a spelling that only one of them knows would be refused with a message about a bug.
+#[test]
+fn every_word_that_the_schema_lists_is_read() {
+    let mut words = 0;
+    each_key(&json_schema(), "", &mut |path, schema| {
+        let items = schema.get("items");
+        let choices = items.unwrap_or(schema).get("oneOf").and_then(Value::as_array);
+        for word in choices.into_iter().flatten().map(|choice| &choice["const"]) {
+            let value = if items.is_some() { format!("[{word}]") } else { word.to_string() };
+            let text = match path.split_once('.') {
+                Some((section, key)) => format!(r#"{{ "{section}": {{ "{key}": {value} }} }}"#),
+                None => format!(r#"{{ "{path}": {value} }}"#),
+            };
+            assert!(parse(&text, "c", Scope::User).is_ok(), "{text}");
+            words += 1;
+        }
+    });
+    assert!(words > 25, "only {words} words were tried");
 }
 
 #[test]
