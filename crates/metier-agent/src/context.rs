@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use metier_model::{
-    LoadedText, OfferedSkill, Past, StepStatus, ToolOffer, TrailEntry, Turn, View, schema,
+    LoadedText, OfferedSkill, StepStatus, ToolOffer, TrailEntry, Turn, View, schema,
 };
 use metier_skill::{Digest, estimate_tokens};
 use serde_json::Value;
@@ -68,6 +68,7 @@ impl Fixed {
         let trail = state.trail.iter().map(|item| TrailEntry {
             decision: item.decision.clone(),
             observation: Arc::clone(item.shown()),
+            past: Arc::clone(&item.past),
         });
         let loaded = state.loaded.iter().map(|skill| {
             let (source, name) = skill.text.id.split_once(':').unwrap_or(("", &skill.text.id));
@@ -79,24 +80,11 @@ impl Fixed {
                 by_user: skill.by_user,
             }
         });
-        let past = state.trail.iter().map(|item| Past {
-            action: item.action.clone(),
-            ok: item.ok,
-            code: item.code.clone(),
-            text: item.text.to_string(),
-            data: item.data.clone(),
-        });
         let view = View {
             request: state.setup.request.clone(),
             files: state.setup.files.clone(),
             offered: Arc::clone(&self.offered),
             loaded: loaded.collect(),
-            // What the user chose was no turn of the model's.
-            past: past
-                .zip(&state.trail)
-                .filter(|(_, item)| item.decision.is_some())
-                .map(|(past, _)| past)
-                .collect(),
             tools: Arc::clone(&self.tools),
             plan: state.plan.clone(),
             last_turn: state.ending.is_some(),

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use metier_loader::fenced;
+use metier_model::PastAction;
 use metier_skill::text::label;
 use serde_json::{Value, json};
 
@@ -34,16 +35,18 @@ impl Observed {
     pub(crate) fn into_item(self, acting: &Acting) -> TrailItem {
         TrailItem {
             decision: acting.decision.clone(),
-            action: acting.action.clone(),
-            ok: self.ok,
-            code: self.code,
+            past: Arc::new(PastAction {
+                action: acting.action.clone(),
+                ok: self.ok,
+                code: self.code,
+                text: self.text,
+                data: self.data,
+            }),
             observation: self.words.into(),
             line: self.line.into(),
             shortened: false,
             protected: self.protected,
             tokens: 0,
-            text: self.text,
-            data: self.data,
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use metier_model::{Action, FaultCode, Plan, ToolOffer, schema};
+use metier_model::{Action, FaultCode, PastAction, Plan, ToolOffer, schema};
 use metier_skill::{Digest, estimate_tokens};
 use serde_json::Value;
 
@@ -110,9 +110,8 @@ pub(crate) struct LoadedSkill {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TrailItem {
     pub(crate) decision: Option<Arc<str>>,
-    pub(crate) action: Option<Action>,
-    pub(crate) ok: bool,
-    pub(crate) code: Option<String>,
+    /// What was done, as data; every turn that is made from here on shares it.
+    pub(crate) past: Arc<PastAction>,
     /// What the model is told, as it stands in the prompt.
     pub(crate) observation: Arc<str>,
     /// The same in one line, for a context that has become too long.
@@ -122,15 +121,13 @@ pub(crate) struct TrailItem {
     /// Whether it holds a skill, which is never shortened.
     pub(crate) protected: bool,
     pub(crate) tokens: u64,
-    /// The text alone, and the data, for models that do not read prompts.
-    pub(crate) text: Arc<str>,
-    pub(crate) data: Value,
 }
 
 impl TrailItem {
     /// Whether this was a reply that the limit of tokens cut off.
     pub(crate) fn was_cut_off(&self) -> bool {
-        self.action.is_none() && self.code.as_deref() == Some(FaultCode::Truncated.as_str())
+        self.past.action.is_none()
+            && self.past.code.as_deref() == Some(FaultCode::Truncated.as_str())
     }
 
     pub(crate) fn shown(&self) -> &Arc<str> {

@@ -271,14 +271,14 @@ impl Step<'_> {
         item.count_tokens();
         self.events.push(Event::ObservationMade {
             turn: self.state.spent.turns,
-            ok: item.ok,
-            code: item.code.clone(),
+            ok: item.past.ok,
+            code: item.past.code.clone(),
             bytes: item.observation.len() as u64,
             sha256: Digest::of(item.observation.as_bytes()),
         });
         if let Some(action) = &acting.action {
             let words = serde_json::to_vec(action).unwrap_or_default();
-            let key = Digest::of_parts([words.as_slice(), item.text.as_bytes()]);
+            let key = Digest::of_parts([words.as_slice(), item.past.text.as_bytes()]);
             let times = self.state.seen.entry(key).or_default();
             *times += 1;
             let times = *times;

@@ -1,4 +1,5 @@
-//! Counting the lines of a text without making them. Pure; for the bodies and files of this crate.
+//! Counting the lines of a text without making them. Pure.
+//! For the bodies and files of this crate, which are counted whenever one is loaded.
 
 /// How many lines `text` has: as many as `lines()` gives.
 pub(crate) fn count_lines(text: &str) -> usize {

@@ -16,7 +16,6 @@
 //! | [`parse`] | a reply to a decision, or what is wrong with it; nothing is guessed |
 //! | [`early`] | a decision while it still streams: for eyes only, never executed |
 //! | [`scripted`] | a model whose replies stand in a script |
-//! | [`router`] | the offline model: picks a skill by its description, follows its commands |
 //! | [`replay`] | a model that gives recorded replies again |
 //! | `provider` | [`Provider`]: the providers by the names that settings and flags use |
 //! | [`endpoint`], [`retry`] | the settings of an adapter: address, key, timeouts, backoff |
@@ -74,7 +73,6 @@ pub mod raw;
 pub mod replay;
 #[cfg(feature = "http")]
 pub mod retry;
-pub mod router;
 pub mod schema;
 pub mod scripted;
 pub mod turn;
@@ -98,7 +96,8 @@ pub use provider::{Provider, UnknownProvider};
 pub use replay::Replay;
 #[cfg(feature = "http")]
 pub use retry::RetryPolicy;
-pub use router::{RankedSkill, Ranker, Router};
 pub use schema::{decision_schema, instructions};
 pub use scripted::Scripted;
-pub use turn::{LoadedText, Message, OfferedSkill, Past, Role, ToolOffer, TrailEntry, Turn, View};
+pub use turn::{
+    LoadedText, Message, OfferedSkill, PastAction, Role, ToolOffer, TrailEntry, Turn, View,
+};

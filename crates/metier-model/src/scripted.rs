@@ -17,7 +17,7 @@ use crate::model::{
     Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent,
     Usage,
 };
-use crate::turn::{Past, Turn};
+use crate::turn::{PastAction, Turn};
 use rule::Rule;
 
 /// Characters of a piece of streamed text.
@@ -69,9 +69,9 @@ impl Scripted {
         if let Some(rule) = rule::matching(&self.rules, turn) {
             return Ok(rule.reply.clone());
         }
-        let past = &turn.view.past;
+        let past: Vec<&PastAction> = turn.past().collect();
         // The action was cut off and may be half done: it is decided on again, as it was.
-        if let Some(Past { action: Some(action), code: Some(code), .. }) = past.last()
+        if let Some(PastAction { action: Some(action), code: Some(code), .. }) = past.last()
             && code == INTERRUPTED
         {
             return Ok(Entry::of(&text_of(&Decision::to(action.clone()))));

@@ -1,4 +1,5 @@
-//! What a model sees in one turn: as text for those that read, as data for those that do not.
+//! What a model sees in one turn: as text for those that read, as data for those that do not. The
+//! trail has both: each entry shares what was done, as data, with the run that it belongs to.
 //!
 //! The text has a stable prefix. `system` and `request` are byte-identical over the turns of a run,
 //! and `trail` only grows (until old observations are shortened), so that a provider's prompt cache
@@ -29,17 +30,19 @@ pub struct Turn {
     pub schema: Arc<Value>,
     /// Tokens that the reply may have.
     pub max_output_tokens: u32,
-    /// The same as data.
+    /// What else is known, as data.
     pub view: Arc<View>,
 }
 
 /// A decision and what came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TrailEntry {
     /// The model's words; nothing where something happened without it (a skill the user chose).
     pub decision: Option<Arc<str>>,
     /// What came of it.
     pub observation: Arc<str>,
+    /// The same as data, for models that do not read prompts.
+    pub past: Arc<PastAction>,
 }
 
 /// Who says something.
@@ -85,13 +88,19 @@ impl Turn {
         messages
     }
 
+    /// What the model decided so far and what came of it, oldest first. What happened without it (a
+    /// skill the user chose) was no turn of the model's.
+    pub fn past(&self) -> impl DoubleEndedIterator<Item = &PastAction> {
+        self.trail.iter().filter(|entry| entry.decision.is_some()).map(|entry| &*entry.past)
+    }
+
     /// Bytes of all the text that is sent.
     pub fn text_bytes(&self) -> usize {
         self.system.len() + self.messages().iter().map(|message| message.text.len()).sum::<usize>()
     }
 }
 
-/// What is known in a turn, as data.
+/// What is known in a turn besides the trail, as data.
 #[derive(Debug, Clone, Default)]
 pub struct View {
     /// The user's request alone.
@@ -102,8 +111,6 @@ pub struct View {
     pub offered: Arc<[OfferedSkill]>,
     /// The skills that are loaded, in the order of loading.
     pub loaded: Vec<LoadedText>,
-    /// What was decided and what came of it, oldest first.
-    pub past: Vec<Past>,
     /// The tools that may be called.
     pub tools: Arc<[ToolOffer]>,
     /// The plan so far.
@@ -139,8 +146,8 @@ pub struct LoadedText {
 }
 
 /// One past action.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Past {
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PastAction {
     /// What was decided; nothing where the reply was no decision.
     pub action: Option<Action>,
     /// Whether it was done.
@@ -148,7 +155,7 @@ pub struct Past {
     /// The code of the failure, where it was not: `NotAllowed`, `interrupted`, ...
     pub code: Option<String>,
     /// What came of it, as the model is told, without fences.
-    pub text: String,
+    pub text: Arc<str>,
     /// The same for programs.
     pub data: Value,
 }

@@ -20,7 +20,6 @@
 //! | `changes` | the difference between two indexes |
 //! | [`watch`] | changes as they happen |
 //! | [`search`] | skills ranked for a request |
-//! | [`routing`] | the ranking behind the offline model |
 //! | [`catalog`] | the list a model is shown, within a budget |
 //! | [`manage`] | making a skill, deleting one with a backup, bringing it back |
 //! | `builtin` | the skills compiled into the program |
@@ -41,7 +40,6 @@ pub mod parallel;
 mod precedence;
 mod report;
 pub mod roots;
-pub mod routing;
 mod scan;
 pub mod search;
 mod walk;

@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use metier_agent::Event;
 use metier_config::Scope;
-use metier_model::router::Router;
 use metier_model::{
     Anthropic, Endpoint, Model, ModelError, ModelInfo, OpenAi, Provider, Replay, Scripted,
     UnknownProvider,
 };
-use metier_registry::routing::SkillRanker;
+use metier_router::Router;
 
 use crate::error::{Error, Result};
 use crate::key::key;
@@ -33,7 +32,7 @@ impl Metier {
         let is_configured = provider == settings.provider;
         let name = name.or_else(|| settings.name.clone().filter(|_| is_configured));
         match provider {
-            Provider::Router => Ok(Arc::new(Router::new(Arc::new(SkillRanker)))),
+            Provider::Router => Ok(Arc::new(Router)),
             Provider::Scripted => {
                 let file = name.ok_or_else(|| needs_name("scripted", "FILE"))?;
                 Ok(Arc::new(self.scripted(&file)?))

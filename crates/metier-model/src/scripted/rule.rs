@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Entry;
 use crate::action::Action;
-use crate::turn::{LoadedText, Past, Turn};
+use crate::turn::{LoadedText, PastAction, Turn};
 
 /// A reply with the turns that it is for.
 #[derive(Debug, Clone)]
@@ -36,14 +36,15 @@ pub(super) struct When {
 
 /// The first rule that fits and may still be used.
 pub(super) fn matching<'a>(rules: &'a [Rule], turn: &Turn) -> Option<&'a Rule> {
-    let now = turn.view.past.len();
+    let past: Vec<&PastAction> = turn.past().collect();
+    let now = past.len();
     if rules.iter().all(|rule| rule.times.is_none()) {
-        return rules.iter().find(|rule| rule.when.fits(turn, now));
+        return rules.iter().find(|rule| rule.when.fits(turn, &past, now));
     }
     let mut left: Vec<Option<u32>> = rules.iter().map(|rule| rule.times).collect();
     let mut used = None;
     for then in 0..=now {
-        let fits = |i: &usize| left[*i] != Some(0) && rules[*i].when.fits(turn, then);
+        let fits = |i: &usize| left[*i] != Some(0) && rules[*i].when.fits(turn, &past, then);
         used = (0..rules.len()).find(fits);
         if let Some(Some(left)) = used.map(|i| &mut left[i]) {
             *left -= 1;
@@ -54,11 +55,11 @@ pub(super) fn matching<'a>(rules: &'a [Rule], turn: &Turn) -> Option<&'a Rule> {
 
 impl When {
     /// Whether the turn fits, as it was when `then` actions were past.
-    fn fits(&self, turn: &Turn, then: usize) -> bool {
+    fn fits(&self, turn: &Turn, all: &[&PastAction], then: usize) -> bool {
         let view = &turn.view;
-        let past = &view.past[..then];
+        let past = &all[..then];
         let last = past.last();
-        let since = u32::try_from(view.past.len() - then).unwrap_or(u32::MAX);
+        let since = u32::try_from(all.len() - then).unwrap_or(u32::MAX);
         let holds = |wanted: &Option<String>, test: &dyn Fn(&str) -> bool| {
             wanted.as_deref().is_none_or(test)
         };
@@ -77,7 +78,7 @@ impl When {
 }
 
 /// Whether a skill that is loaded now was so after these actions.
-fn was_loaded(skill: &LoadedText, past: &[Past], now: bool) -> bool {
+fn was_loaded(skill: &LoadedText, past: &[&PastAction], now: bool) -> bool {
     now || skill.by_user
         || past.iter().any(|it| match &it.action {
             Some(Action::SelectSkills { skills, .. }) => {

@@ -14,8 +14,6 @@ mod plan;
 mod readers;
 #[cfg(feature = "http")]
 mod recordings;
-mod router;
-mod router_refused;
 mod schema;
 mod scripted;
 #[cfg(feature = "http")]

@@ -112,6 +112,7 @@ fn the_cached_part_of_a_turn_is_the_start_of_the_next() {
     second.trail.push(metier_model::TrailEntry {
         decision: Some(DECISION.into()),
         observation: "done".into(),
+        past: std::sync::Arc::default(),
     });
     second.tail = "2 turns are left.".to_owned();
     let (first, second) = (blocks(&first), blocks(&second));

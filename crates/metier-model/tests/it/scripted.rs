@@ -7,19 +7,25 @@ use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use metier_model::{
-    Action, Decision, Finish, LoadedText, Model, ModelError, ModelErrorKind, OutputMode, Past,
-    Replay, Reply, Scripted, SkillRef, StreamEvent, Turn, Usage, View, parse_reply,
+    Action, Decision, Finish, LoadedText, Model, ModelError, ModelErrorKind, OutputMode,
+    PastAction, Replay, Reply, Scripted, SkillRef, StreamEvent, TrailEntry, Turn, Usage, View,
+    parse_reply,
 };
 use serde_json::{Value, json};
 
 /// A turn of a run that had this past.
-fn turn(past: Vec<Past>) -> Turn {
-    let view = View { request: "fill the form".to_owned(), past, ..View::default() };
+fn turn(past: Vec<PastAction>) -> Turn {
+    let view = View { request: "fill the form".to_owned(), ..View::default() };
+    let entry = |past: PastAction| TrailEntry {
+        decision: Some("".into()),
+        observation: "".into(),
+        past: Arc::new(past),
+    };
     Turn {
-        number: u32::try_from(view.past.len()).expect("small") + 1,
+        number: u32::try_from(past.len()).expect("small") + 1,
         system: "You decide.".into(),
         request: "fill the form".into(),
-        trail: Vec::new(),
+        trail: past.into_iter().map(entry).collect(),
         tail: String::new(),
         schema: Arc::new(Value::Null),
         max_output_tokens: 1_000,
@@ -27,9 +33,9 @@ fn turn(past: Vec<Past>) -> Turn {
     }
 }
 
-fn past(action: Action, code: Option<&str>) -> Past {
+fn past(action: Action, code: Option<&str>) -> PastAction {
     let code = code.map(str::to_owned);
-    Past { action: Some(action), ok: code.is_none(), code, text: String::new(), data: Value::Null }
+    PastAction { action: Some(action), ok: code.is_none(), code, ..PastAction::default() }
 }
 
 fn search(query: &str) -> Action {
@@ -97,7 +103,7 @@ fn rules_come_first_in_their_order_and_all_of_one_must_hold() {
     let denied = || past(search("x"), Some("NotAllowed"));
     assert_eq!(query(&model, &turn(vec![denied()])), "second and denied");
     assert_eq!(query(&model, &turn(vec![denied(), denied()])), "denied");
-    let pages = Past { text: "3 pages".to_owned(), ..past(search("x"), None) };
+    let pages = PastAction { text: "3 pages".into(), ..past(search("x"), None) };
     assert_eq!(query(&model, &turn(vec![pages])), "pages");
     let mut with_skill = turn(Vec::new());
     Arc::get_mut(&mut with_skill.view).expect("ours").loaded.push(loaded("pdf", false));
@@ -133,7 +139,7 @@ fn how_often_a_rule_was_used_is_worked_out_from_the_past() {
     }));
     let select =
         Action::SelectSkills { skills: vec![SkillRef::named("pdf")], reason: String::new() };
-    let with = |past: Vec<Past>| {
+    let with = |past: Vec<PastAction>| {
         let mut turn = turn(past);
         Arc::get_mut(&mut turn.view).expect("ours").loaded.push(loaded("pdf", false));
         turn

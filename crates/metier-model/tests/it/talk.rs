@@ -172,6 +172,7 @@ pub(crate) fn turn() -> Turn {
         trail: vec![TrailEntry {
             decision: Some(r#"{"action":{"type":"search_skills","query":"x"}}"#.into()),
             observation: "nothing found".into(),
+            past: Arc::default(),
         }],
         tail: "3 turns are left.".to_owned(),
         schema: Arc::new(decision_schema(&[])),

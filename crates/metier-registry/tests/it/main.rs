@@ -19,7 +19,6 @@ mod churn;
 mod corpus;
 mod globs;
 mod identity;
-mod offline;
 mod requests;
 mod routing;
 mod support;

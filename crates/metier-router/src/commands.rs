@@ -7,13 +7,13 @@
 
 /// A command line that runs a script of the skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Command {
+pub(crate) struct Command {
     /// The script, as the skill's list of files has it.
-    pub(super) script: String,
+    pub(crate) script: String,
     /// Its arguments, placeholders included.
-    pub(super) words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// The line of the body that it stands in, for what it says about it.
-    pub(super) line: String,
+    pub(crate) line: String,
 }
 
 const INTERPRETERS: &[&str] = &[
@@ -24,7 +24,7 @@ const SCRIPTS: &[&str] =
     &["bash", "cjs", "js", "lua", "mjs", "php", "pl", "ps1", "py", "rb", "sh", "ts", "zsh"];
 
 /// The commands of a body, in order, each once.
-pub(super) fn commands(body: &str, files: &[String]) -> Vec<Command> {
+pub(crate) fn commands(body: &str, files: &[String]) -> Vec<Command> {
     let mut found: Vec<Command> = Vec::new();
     let mut fence: Option<&str> = None;
     let mut continued = String::new();

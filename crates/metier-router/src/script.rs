@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-use super::answer::Voice::{self, Chinese, English};
-use super::answer::told;
-use super::reading::cut;
-use crate::turn::{LoadedText, Past};
+use crate::answer::Voice::{self, Chinese, English};
+use crate::answer::told;
+use crate::reading::cut;
+use metier_model::{LoadedText, PastAction};
 
 /// Characters of a script's output that an answer repeats.
 const OUTPUT_CHARS: usize = 16_000;
@@ -32,7 +32,7 @@ enum Why {
 }
 
 impl Why {
-    fn of(past: &Past) -> Self {
+    fn of(past: &PastAction) -> Self {
         if past.data["timed_out"] == Value::Bool(true) {
             return Self::TimedOut;
         }
@@ -50,7 +50,7 @@ impl Why {
 }
 
 impl Voice {
-    pub(super) fn script_done(self, skill: &LoadedText, script: &str, past: &Past) -> String {
+    pub(crate) fn script_done(self, skill: &LoadedText, script: &str, past: &PastAction) -> String {
         let output = stream(past, "stdout").unwrap_or_else(|| past.text.trim().to_owned());
         let output = match (self, output.is_empty()) {
             (_, false) => cut(&output, OUTPUT_CHARS),
@@ -83,7 +83,7 @@ impl Voice {
     }
 
     /// Nothing was done, because nothing should be.
-    pub(super) fn script_dry(self, skill: &LoadedText, script: &str, args: &[String]) -> String {
+    pub(crate) fn script_dry(self, skill: &LoadedText, script: &str, args: &[String]) -> String {
         let (name, command) = (&skill.name, format!("{script} {}", shell_words(args)));
         let command = command.trim_end();
         match self {
@@ -98,12 +98,12 @@ impl Voice {
         }
     }
 
-    pub(super) fn script_failed(
+    pub(crate) fn script_failed(
         self,
         skill: &LoadedText,
         script: &str,
         args: &[String],
-        past: &Past,
+        past: &PastAction,
     ) -> String {
         let (name, why) = (&skill.name, Why::of(past));
         let said = stream(past, "stderr").filter(|text| !text.is_empty());
@@ -172,7 +172,7 @@ impl Voice {
         }
     }
 
-    pub(super) const fn trust(self) -> &'static str {
+    pub(crate) const fn trust(self) -> &'static str {
         match self {
             English => {
                 "Read the skill; if it is fine, trust its folder with `metier trust` and ask again."
@@ -183,21 +183,21 @@ impl Voice {
 }
 
 /// Whether nothing was done because nothing should be.
-pub(super) fn is_dry(past: &Past) -> bool {
+pub(crate) fn is_dry(past: &PastAction) -> bool {
     past.code.as_deref() == Some("dry_run") || past.data["dry_run"] == Value::Bool(true)
 }
 
 /// Whether it was refused because a folder is not trusted; the words are the policy's.
-pub(super) fn lacks_trust(past: &Past) -> bool {
+pub(crate) fn lacks_trust(past: &PastAction) -> bool {
     past.code.as_deref() == Some("NotAllowed") && past.text.contains(" is not trusted")
 }
 
-fn stream(past: &Past, name: &str) -> Option<String> {
+fn stream(past: &PastAction, name: &str) -> Option<String> {
     past.data[name].as_str().map(|text| text.trim_end().to_owned())
 }
 
 /// The files that a script left, by path.
-fn outputs(past: &Past) -> Vec<String> {
+fn outputs(past: &PastAction) -> Vec<String> {
     let list = past.data["outputs"].as_array().into_iter().flatten();
     list.filter_map(|file| file.as_str().or_else(|| file["path"].as_str()).map(str::to_owned))
         .collect()

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use metier_model::router::Router;
-use metier_model::{Action, LoadedText, OfferedSkill, Past, SkillRef, View};
-use metier_registry::routing::SkillRanker;
+use metier_model::{Action, LoadedText, OfferedSkill, PastAction, SkillRef, View};
 use metier_registry::{ScanOptions, builtin_files, scan};
 use serde_json::json;
+
+use crate::support::{Scene, decide};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn router() -> Router {
-    Router::new(Arc::new(SkillRanker))
+fn scene(view: View) -> Scene {
+    Scene { view, past: Vec::new() }
 }
 
 /// What is offered on a fresh clone.
@@ -48,7 +48,7 @@ fn loaded(name: &str) -> LoadedText {
 
 fn first_skill(request: &str) -> Option<String> {
     let view = View { request: request.to_owned(), offered: offered(), ..View::default() };
-    match router().decide(&view).action {
+    match decide(&scene(view)).action {
         Action::SelectSkills { skills, .. } => Some(skills[0].name.clone()),
         _ => None,
     }
@@ -61,7 +61,7 @@ fn next_action(request: &str, skill: &str) -> Action {
         loaded: vec![loaded(skill)],
         ..View::default()
     };
-    router().decide(&view).action
+    decide(&scene(view)).action
 }
 
 /// Runs a compiled-in script as the sandbox does: elsewhere, with the project readable.
@@ -122,15 +122,15 @@ fn a_request_on_a_fresh_clone_leads_to_the_right_numbers() {
     assert!(stdout.contains("Missing values: units 1."), "{stdout}");
 
     let data = json!({"exit_code": 0, "timed_out": false, "stdout": stdout, "stderr": ""});
-    let done = Past { action: Some(action), ok: true, code: None, text: String::new(), data };
+    let done = PastAction { action: Some(action), ok: true, data, ..PastAction::default() };
     let view = View {
         request: request.to_owned(),
         offered: offered(),
         loaded: vec![loaded("csv-summary")],
-        past: vec![done],
         ..View::default()
     };
-    let Action::FinalAnswer { text, .. } = router().decide(&view).action else { panic!() };
+    let after = Scene { view, past: vec![done] };
+    let Action::FinalAnswer { text, .. } = decide(&after).action else { panic!() };
     assert!(text.contains(stdout.trim_end()), "{text}");
 }
 

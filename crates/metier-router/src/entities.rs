@@ -15,14 +15,14 @@
 
 /// Everything that a request names, each kind in the order of the request.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Things {
-    pub(super) files: Vec<String>,
-    pub(super) folders: Vec<String>,
-    pub(super) groups: Vec<String>,
-    pub(super) measures: Vec<String>,
-    pub(super) numbers: Vec<String>,
-    pub(super) addresses: Vec<String>,
-    pub(super) texts: Vec<String>,
+pub(crate) struct RequestEntities {
+    pub(crate) files: Vec<String>,
+    pub(crate) folders: Vec<String>,
+    pub(crate) groups: Vec<String>,
+    pub(crate) measures: Vec<String>,
+    pub(crate) numbers: Vec<String>,
+    pub(crate) addresses: Vec<String>,
+    pub(crate) texts: Vec<String>,
 }
 
 const QUOTES: &[(char, char)] =
@@ -53,31 +53,31 @@ const CHINESE_GROUP_ENDS: &[&str] = &[
     "汇总", "分组", "统计", "归类", "来", "求", "计算", "算", "列", "进行", "的", "，", "。", "、",
 ];
 
-impl Things {
+impl RequestEntities {
     /// What `request` names, and the files that came with it.
-    pub(super) fn of(request: &str, given: &[String]) -> Self {
-        let mut things = Self::default();
-        let held = things.read_quotes(request);
+    pub(crate) fn of(request: &str, given: &[String]) -> Self {
+        let mut entities = Self::default();
+        let held = entities.read_quotes(request);
         let words = words(&held);
         for word in &words {
-            things.take(&word.text);
+            entities.take(&word.text);
         }
         // A file that was given may be meant by its last part alone.
-        for file in &mut things.files {
+        for file in &mut entities.files {
             let same = |path: &&String| path.rsplit(['/', '\\']).next() == Some(file.as_str());
             if let Some(path) = given.iter().find(same) {
                 file.clone_from(path);
             }
         }
         for path in given {
-            if !things.files.contains(path) && !things.folders.contains(path) {
-                things.files.push(path.clone());
+            if !entities.files.contains(path) && !entities.folders.contains(path) {
+                entities.files.push(path.clone());
             }
         }
-        things.read_groups(&words);
-        things.read_measures(&words);
-        things.read_chinese(request);
-        things
+        entities.read_groups(&words);
+        entities.read_measures(&words);
+        entities.read_chinese(request);
+        entities
     }
 
     /// Takes what stands in quotes, and gives the request with each of them held together as a word.
@@ -279,7 +279,7 @@ fn trimmed(chunk: &str) -> &str {
 }
 
 /// The extension of a file's name: letters and digits, with a letter among them.
-pub(super) fn extension(word: &str) -> Option<&str> {
+pub(crate) fn extension(word: &str) -> Option<&str> {
     if word.contains("://") {
         return None;
     }
@@ -326,6 +326,6 @@ fn push(list: &mut Vec<String>, thing: &str) {
 }
 
 /// Whether a request is in Chinese, and is to be answered so.
-pub(super) fn is_chinese(request: &str) -> bool {
+pub(crate) fn is_chinese(request: &str) -> bool {
     request.chars().any(|c| matches!(c, '\u{4E00}'..='\u{9FFF}'))
 }

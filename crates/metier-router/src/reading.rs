@@ -5,7 +5,7 @@
 
 use metier_skill::{Heading, outline, references};
 
-use super::fill::{shared, telling_words};
+use crate::fill::{shared, telling_words};
 
 /// Characters of a section that an answer repeats.
 const MOST_CHARS: usize = 4000;
@@ -23,7 +23,7 @@ const DOING: &[&str] = &[
 
 /// The text file that the body points to and that shares most words with the request, if any does:
 /// by its own name, or by the line that speaks of it.
-pub(super) fn reference(body: &str, files: &[String], request: &str) -> Option<String> {
+pub(crate) fn reference(body: &str, files: &[String], request: &str) -> Option<String> {
     let words = telling_words(request);
     let is_text = |path: &str| {
         [".md", ".txt", ".rst"].iter().any(|suffix| path.ends_with(suffix)) && path != "SKILL.md"
@@ -49,7 +49,7 @@ pub(super) fn reference(body: &str, files: &[String], request: &str) -> Option<S
 
 /// The section of the body to show: one whose heading is about doing, or else the one that shares most
 /// words with the request, or else the beginning.
-pub(super) fn section(body: &str, request: &str) -> String {
+pub(crate) fn section(body: &str, request: &str) -> String {
     let headings = outline(body);
     let text = |heading: &Heading| body.get(heading.section.clone()).unwrap_or_default();
     let doing = headings.iter().find(|heading| {
@@ -67,7 +67,7 @@ pub(super) fn section(body: &str, request: &str) -> String {
 }
 
 /// The first characters of a text, with a mark where it was cut.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((at, _)) => {

@@ -1,15 +1,16 @@
 //! What the offline model says where nothing came of a script: the truth about what was done, and
 //! advice that can help.
 
-use metier_model::{Action, Decision, PlanUpdate, SkillRef, StepStatus, View};
+use metier_model::{Action, Decision, PlanUpdate, SkillRef, StepStatus};
 use serde_json::{Value, json};
 
-use crate::router::{answer, loaded, past, ran, router, tables, view};
+use crate::router::{answer, loaded, past, ran, tables, view};
+use crate::support::{Scene, decide};
 
 /// A view in which the script of `tables` was tried, with what came of it.
-fn tried(ok: bool, code: Option<&str>, text: &str, data: Value) -> View {
+fn tried(ok: bool, code: Option<&str>, text: &str, data: Value) -> Scene {
     let mut view = view("sum a.csv", vec![tables()]);
-    view.plan = router().decide(&view).plan;
+    view.plan = decide(&view).plan;
     view.past.push(past(ran(&["a.csv"]), ok, code, text, data));
     view
 }
@@ -24,7 +25,7 @@ fn a_dry_run_is_no_result_and_its_step_is_not_done() {
     let told = "Dry run: nothing was done (run tables/scripts/sum.sh); it would be done.";
     let data = json!({"dry_run": true});
     for code in [None, Some("dry_run")] {
-        let decision = router().decide(&tried(true, code, told, data.clone()));
+        let decision = decide(&tried(true, code, told, data.clone()));
         assert_eq!(step(&decision, 1), StepStatus::Skipped);
         assert_eq!(step(&decision, 2), StepStatus::Completed, "the answer was given");
         let text = answer(decision);
@@ -34,7 +35,7 @@ fn a_dry_run_is_no_result_and_its_step_is_not_done() {
     }
     let mut chinese = tried(true, None, told, data);
     chinese.request = "汇总 a.csv".to_owned();
-    let text = answer(router().decide(&chinese));
+    let text = answer(decide(&chinese));
     assert!(text.starts_with("什么都没有做") && !text.contains("的输出"), "{text}");
 }
 
@@ -50,7 +51,7 @@ fn a_file_that_a_dry_run_did_not_read_is_not_quoted() {
     };
     let told = "Dry run: nothing was done (read); it would be asked: a rule.";
     view.past.push(past(action, true, None, told, json!({"dry_run": true})));
-    let text = answer(router().decide(&view));
+    let text = answer(decide(&view));
     assert!(!text.contains("From `"), "{text}");
     assert!(text.contains("references/apology.md` was not read"), "{text}");
 }
@@ -58,13 +59,12 @@ fn a_file_that_a_dry_run_did_not_read_is_not_quoted() {
 #[test]
 fn a_denial_is_not_answered_with_a_yes() {
     let told = "Not allowed: the user's rules deny run_script (config.json:3)";
-    let text = answer(router().decide(&tried(false, Some("NotAllowed"), told, Value::Null)));
+    let text = answer(decide(&tried(false, Some("NotAllowed"), told, Value::Null)));
     assert!(text.contains("was not run") && text.contains(told), "{text}");
     assert!(!text.contains("--yes") && !text.contains("metier trust"), "{text}");
     assert!(text.contains("`metier explain run_script scripts/sum.sh --skill tables`"), "{text}");
     // Somebody was asked and said no: that can be answered otherwise.
-    let text =
-        answer(router().decide(&tried(false, Some("Rejected"), "The user said no.", Value::Null)));
+    let text = answer(decide(&tried(false, Some("Rejected"), "The user said no.", Value::Null)));
     assert!(text.contains("was not run") && text.contains("`--yes`"), "{text}");
 }
 
@@ -72,13 +72,13 @@ fn a_denial_is_not_answered_with_a_yes() {
 fn where_trust_is_missing_the_advice_is_to_trust() {
     let told = "Not allowed: the skill project:tables is not trusted: it comes with the project, \
                 and the folder is not trusted";
-    let text = answer(router().decide(&tried(false, Some("NotAllowed"), told, Value::Null)));
+    let text = answer(decide(&tried(false, Some("NotAllowed"), told, Value::Null)));
     assert!(text.contains("`metier trust`") && !text.contains("--yes"), "{text}");
     // A skill that cannot even be loaded for the same reason.
     let mut view = view("tables a.csv", Vec::new());
-    let action = router().decide(&view).action;
+    let action = decide(&view).action;
     view.past.push(past(action, false, Some("NotAllowed"), told, Value::Null));
-    let text = answer(router().decide(&view));
+    let text = answer(decide(&view));
     assert!(text.contains("could not be loaded") && text.contains("`metier trust`"), "{text}");
 }
 
@@ -89,7 +89,7 @@ fn what_was_cut_off_is_not_said_to_be_undone() {
         let mut view = tried(false, Some(code), "it was stopped", Value::Null);
         // What was interrupted is tried once more, and then told.
         view.past.push(cut(code));
-        let text = answer(router().decide(&view));
+        let text = answer(decide(&view));
         assert!(!text.contains("was not run"), "{code}: {text}");
         assert!(text.contains("was interrupted"), "{code}: {text}");
         assert!(!text.contains("--yes"), "{code}: {text}");

@@ -14,16 +14,16 @@
 //! skill does not have. What stands in square brackets is left out when it cannot be filled. Each thing
 //! is used once. A command with a placeholder left is not run.
 
-use super::commands::Command;
-use super::things::{Things, extension};
+use crate::commands::Command;
+use crate::entities::{RequestEntities, extension};
 
 /// A command, filled as far as the request goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Filled {
-    pub(super) script: String,
-    pub(super) args: Vec<String>,
+pub(crate) struct Filled {
+    pub(crate) script: String,
+    pub(crate) args: Vec<String>,
     /// Placeholders that the request has nothing for.
-    pub(super) missing: Vec<Missing>,
+    pub(crate) missing: Vec<Missing>,
     /// How many things of the request it uses.
     used: usize,
     /// How many words of the request its line speaks of.
@@ -32,15 +32,15 @@ pub(super) struct Filled {
 
 /// A placeholder that stayed empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Missing {
+pub(crate) struct Missing {
     /// As the skill writes it.
-    pub(super) placeholder: String,
-    pub(super) kind: Kind,
+    pub(crate) placeholder: String,
+    pub(crate) kind: Kind,
 }
 
 /// What a placeholder stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Folder,
     Group,
@@ -53,10 +53,14 @@ pub(super) enum Kind {
 
 /// The command that fits a request best: complete, using most of what it names, nearest to its words,
 /// first in the body. When none is complete, the one that lacks least.
-pub(super) fn best(commands: &[Command], things: &Things, request: &str) -> Option<Filled> {
+pub(crate) fn best(
+    commands: &[Command],
+    entities: &RequestEntities,
+    request: &str,
+) -> Option<Filled> {
     let words = telling_words(request);
     let filled = commands.iter().map(|command| {
-        let mut filled = fill(command, things);
+        let mut filled = fill(command, entities);
         let line = telling_words(&command.line);
         filled.near = shared(&words, &line);
         filled
@@ -68,7 +72,7 @@ pub(super) fn best(commands: &[Command], things: &Things, request: &str) -> Opti
 }
 
 /// The words of a text that tell something, in lower case.
-pub(super) fn telling_words(text: &str) -> Vec<String> {
+pub(crate) fn telling_words(text: &str) -> Vec<String> {
     const COMMON: &[&str] = &[
         "and", "are", "can", "for", "from", "have", "into", "its", "not", "please", "that", "the",
         "this", "use", "want", "what", "when", "with", "you", "your",
@@ -82,15 +86,15 @@ pub(super) fn telling_words(text: &str) -> Vec<String> {
 }
 
 /// How many of the words are among the others, in any form that only adds an ending.
-pub(super) fn shared(words: &[String], others: &[String]) -> usize {
+pub(crate) fn shared(words: &[String], others: &[String]) -> usize {
     let same = |a: &str, b: &str| {
         a == b || a.len().min(b.len()) > 3 && (a.starts_with(b) || b.starts_with(a))
     };
     words.iter().filter(|word| others.iter().any(|other| same(word, other))).count()
 }
 
-fn fill(command: &Command, things: &Things) -> Filled {
-    let mut filler = Filler { things, taken: Vec::new() };
+fn fill(command: &Command, entities: &RequestEntities) -> Filled {
+    let mut filler = Filler { entities, taken: Vec::new() };
     let mut filled = Filled {
         script: command.script.clone(),
         args: Vec::new(),
@@ -128,7 +132,7 @@ fn fill(command: &Command, things: &Things) -> Filled {
 }
 
 struct Filler<'a> {
-    things: &'a Things,
+    entities: &'a RequestEntities,
     /// What was used already, by kind and place.
     taken: Vec<(Kind, usize)>,
 }
@@ -158,13 +162,13 @@ impl Filler<'_> {
 
     fn take(&mut self, kind: Kind, placeholder: &str) -> Option<String> {
         let list = match kind {
-            Kind::File => &self.things.files,
-            Kind::Folder => &self.things.folders,
-            Kind::Group => &self.things.groups,
-            Kind::Measure => &self.things.measures,
-            Kind::Number => &self.things.numbers,
-            Kind::Address => &self.things.addresses,
-            Kind::Text => &self.things.texts,
+            Kind::File => &self.entities.files,
+            Kind::Folder => &self.entities.folders,
+            Kind::Group => &self.entities.groups,
+            Kind::Measure => &self.entities.measures,
+            Kind::Number => &self.entities.numbers,
+            Kind::Address => &self.entities.addresses,
+            Kind::Text => &self.entities.texts,
             Kind::Unknown => return None,
         };
         let wanted = extension(bare(placeholder)).filter(|_| kind == Kind::File);

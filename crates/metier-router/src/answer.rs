@@ -7,12 +7,12 @@
 
 use std::fmt::Write as _;
 
-use super::RankedSkill;
-use super::fill::{Filled, Kind};
-use super::reading::cut;
-use super::script::{is_dry, lacks_trust};
-use super::things::is_chinese;
-use crate::turn::{LoadedText, OfferedSkill, Past, View};
+use crate::entities::is_chinese;
+use crate::fill::{Filled, Kind};
+use crate::reading::cut;
+use crate::script::{is_dry, lacks_trust};
+use metier_model::{LoadedText, OfferedSkill, PastAction, Turn};
+use metier_registry::search::Hit;
 
 /// Characters of a file that an answer repeats.
 const FILE_CHARS: usize = 6000;
@@ -21,7 +21,7 @@ const DESCRIPTION_CHARS: usize = 160;
 
 /// How it ended, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// A script gave its result.
     Done,
     /// There was something to read.
@@ -31,14 +31,14 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    pub(super) fn worse(self, other: Self) -> Self {
+    pub(crate) fn worse(self, other: Self) -> Self {
         self.max(other)
     }
 }
 
 /// The language of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(crate) enum Voice {
     English,
     Chinese,
 }
@@ -46,11 +46,11 @@ pub(super) enum Voice {
 use Voice::{Chinese, English};
 
 impl Voice {
-    pub(super) fn of(request: &str) -> Self {
+    pub(crate) fn of(request: &str) -> Self {
         if is_chinese(request) { Chinese } else { English }
     }
 
-    pub(super) fn steps(self, names: &str) -> [String; 3] {
+    pub(crate) fn steps(self, names: &str) -> [String; 3] {
         match self {
             English => [
                 format!("Load the skill {names}"),
@@ -63,14 +63,14 @@ impl Voice {
         }
     }
 
-    pub(super) fn again(self, name: &str) -> String {
+    pub(crate) fn again(self, name: &str) -> String {
         match self {
             English => format!("Run the script of {name} again: the first attempt was interrupted"),
             Chinese => format!("再次运行 {name} 的脚本：第一次被中断"),
         }
     }
 
-    pub(super) fn reason(self, name: &str, ranked: &RankedSkill) -> String {
+    pub(crate) fn reason(self, name: &str, ranked: &Hit) -> String {
         let words = ranked.matched.join(", ");
         match (self, ranked.called) {
             (English, true) => format!("The request calls {name} by its name."),
@@ -87,7 +87,7 @@ impl Voice {
         }
     }
 
-    pub(super) fn nothing_fits(self, near: &[&OfferedSkill], close: bool) -> String {
+    pub(crate) fn nothing_fits(self, near: &[&OfferedSkill], close: bool) -> String {
         let mut text = match self {
             English => {
                 "No installed skill fits this request for certain, and no language model is \
@@ -129,7 +129,7 @@ impl Voice {
         text
     }
 
-    pub(super) fn not_loaded(self, past: &Past) -> String {
+    pub(crate) fn not_loaded(self, past: &PastAction) -> String {
         let mut told = told(past);
         if lacks_trust(past) {
             told = format!("{told}\n\n{}", self.trust());
@@ -140,7 +140,7 @@ impl Voice {
         }
     }
 
-    pub(super) fn no_turn_left(self, names: &[&str]) -> String {
+    pub(crate) fn no_turn_left(self, names: &[&str]) -> String {
         let names = names.join(", ");
         match self {
             English => format!(
@@ -153,7 +153,7 @@ impl Voice {
         }
     }
 
-    pub(super) fn missing(self, skill: &LoadedText, filled: &Filled) -> String {
+    pub(crate) fn missing(self, skill: &LoadedText, filled: &Filled) -> String {
         let name = &skill.name;
         let mut text = match self {
             English => format!(
@@ -202,11 +202,11 @@ impl Voice {
         }
     }
 
-    pub(super) fn instructions(
+    pub(crate) fn instructions(
         self,
         skill: &LoadedText,
         says: &str,
-        resource: Option<&Past>,
+        resource: Option<&PastAction>,
     ) -> String {
         let name = &skill.name;
         let mut text = match self {
@@ -220,7 +220,7 @@ impl Voice {
             ),
         };
         if let Some(past) = resource {
-            let file = past.action.as_ref().map(crate::action::Action::target).unwrap_or_default();
+            let file = past.action.as_ref().map(metier_model::Action::target).unwrap_or_default();
             text.push_str(&match (self, past.ok) {
                 (English, _) if is_dry(past) => {
                     format!("\n\n`{file}` was not read. {}", told(past))
@@ -240,9 +240,10 @@ impl Voice {
     }
 
     /// The answer, with a word on attempts that were cut off.
-    pub(super) fn with_note(self, view: &View, text: String) -> String {
-        let interrupted = |past: &Past| !past.ok && past.code.as_deref() == Some("interrupted");
-        let cut_off = view.past.iter().filter(|past| interrupted(past)).count();
+    pub(crate) fn with_note(self, turn: &Turn, text: String) -> String {
+        let interrupted =
+            |past: &PastAction| !past.ok && past.code.as_deref() == Some("interrupted");
+        let cut_off = turn.past().filter(|past| interrupted(past)).count();
         match (self, cut_off) {
             (_, 0) => text,
             (English, 1) => format!("{text}\n\nNote: an earlier attempt was interrupted."),
@@ -253,7 +254,7 @@ impl Voice {
 }
 
 /// What was told about a failure, with its code.
-pub(super) fn told(past: &Past) -> String {
+pub(crate) fn told(past: &PastAction) -> String {
     let text = past.text.trim();
     match &past.code {
         Some(code) if !text.contains(code.as_str()) => format!("{text} [{code}]"),

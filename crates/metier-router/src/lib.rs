@@ -1,0 +1,37 @@
+//! The offline model: picks a skill by its description and follows the skill's own commands.
+//!
+//! It is no language model and never claims to reason: a run on a fresh machine, without a key and
+//! without a network, and a stand-in for a model in tests and demonstrations. The same turn always
+//! gives the same decision.
+//!
+//! ```text
+//! nothing loaded --a skill fires--> select_skills --> loaded --a command can be filled--> run_script
+//!        |                                              |                                      |
+//!        +--none fires--> final_answer                  +--none: load_resource (one)           |
+//!                              ^------------------------+--------------------------------------+
+//! ```
+//!
+//! | module | owns |
+//! |---|---|
+//! | `router` | [`Router`]: the choice of a skill, what is done for it, the plan |
+//! | `entities` | what a request names: files, columns, numbers |
+//! | `commands` | the commands that a body gives |
+//! | `fill` | what a request names, put into a command's placeholders |
+//! | `reading` | what a skill without a command says about a request |
+//! | `answer` | the words, English and Chinese |
+//! | `script` | the same about scripts: a result, or why there is none |
+//!
+//! It stands above `metier-model`, whose `Model` it is, and above `metier-registry`, whose search
+//! ranks the skills: neither needs to know the other.
+//!
+//! Files on disk: none.
+
+mod answer;
+mod commands;
+mod entities;
+mod fill;
+mod reading;
+mod router;
+mod script;
+
+pub use router::Router;

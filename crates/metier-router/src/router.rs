@@ -1,0 +1,315 @@
+//! [`Router`]: from a turn to the next decision. Pure: the same turn gives the same decision.
+//!
+//! Nothing is tried twice, except what was interrupted, once. A skill is chosen by the registry's
+//! search over names and descriptions, the one that `search` and the catalog use too; it is built
+//! when it is needed, once in a run (a thousand skills take milliseconds).
+
+use metier_cancel::CancelToken;
+use metier_model::model::Sink;
+use metier_model::{
+    Action, Decision, Finish, LoadedText, Model, ModelError, ModelErrorKind, ModelInfo,
+    OfferedSkill, OutputMode, PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus,
+    StreamEvent, Turn, Usage,
+};
+use metier_registry::search::{Document, Hit, SearchIndex};
+use metier_skill::text;
+
+use crate::answer::{Ending, Voice};
+use crate::commands::{self, Command};
+use crate::entities::RequestEntities;
+use crate::fill::{self, Filled};
+use crate::{reading, script};
+
+/// The most skills that one request is given.
+const MAX_SKILLS: usize = 2;
+/// How many skills are ranked.
+const MAX_RANKED: usize = 8;
+/// How many skills are named when none fits.
+const MAX_NEAR: usize = 3;
+/// Characters of the request that a plan repeats.
+const GOAL_CHARS: usize = 300;
+
+/// The offline model.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Router;
+
+impl Router {
+    /// What to do next. Pure: the same view gives the same decision.
+    pub fn decide(&self, turn: &Turn) -> Decision {
+        let voice = Voice::of(&turn.view.request);
+        if turn.view.loaded.is_empty() { choose(turn, voice) } else { follow(turn, voice) }
+    }
+}
+
+impl Model for Router {
+    fn info(&self) -> ModelInfo {
+        ModelInfo { provider: "router".to_owned(), name: "offline".to_owned(), window: None }
+    }
+
+    fn reply(
+        &self,
+        turn: &Turn,
+        sink: Sink<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Reply, ModelError> {
+        if cancel.is_cancelled() {
+            return Err(ModelError::new(ModelErrorKind::Cancelled, "stopped before it decided"));
+        }
+        let decision = self.decide(turn);
+        let text = serde_json::to_string(&decision).map_err(|error| {
+            ModelError::new(ModelErrorKind::Protocol, format!("the decision is no JSON: {error}"))
+        })?;
+        sink(StreamEvent::Text(text.clone()));
+        Ok(Reply {
+            text,
+            finish: Finish::Stop,
+            parts: 1,
+            usage: Usage::default(),
+            mode: OutputMode::JsonSchema,
+        })
+    }
+}
+
+/// Nothing is loaded yet: a skill, or the answer that there is none.
+fn choose(turn: &Turn, voice: Voice) -> Decision {
+    let selects = |past: &&PastAction| matches!(past.action, Some(Action::SelectSkills { .. }));
+    let tried: Vec<&PastAction> = turn.past().filter(selects).collect();
+    let again = may_try_again(&tried);
+    if let Some(last) = tried.last().filter(|_| !again) {
+        return finish(turn, voice, Ending::GaveUp, voice.not_loaded(last));
+    }
+    let ranking = rank(&turn.view.request, &turn.view.offered);
+    let chosen = chosen(&ranking, &turn.view.offered);
+    if chosen.is_empty() {
+        let near: Vec<&OfferedSkill> =
+            ranking.iter().filter_map(|ranked| turn.view.offered.get(ranked.document)).collect();
+        let near = &near[..near.len().min(MAX_NEAR)];
+        let close = ranking.first().is_some_and(|best| best.confidence > 0.0);
+        return finish(turn, voice, Ending::GaveUp, voice.nothing_fits(near, close));
+    }
+    let names: Vec<&str> = chosen.iter().map(|(skill, _)| skill.name.as_str()).collect();
+    if turn.view.last_turn {
+        return finish(turn, voice, Ending::GaveUp, voice.no_turn_left(&names));
+    }
+    let reason = chosen.iter().map(|(skill, ranked)| voice.reason(&skill.name, ranked));
+    let reason = reason.collect::<Vec<_>>().join(" ");
+    let skills = chosen.iter().map(|(skill, _)| reference(skill, &turn.view.offered)).collect();
+    let mut plan = plan(turn, voice, &names.join(", "));
+    mark(&mut plan, "s1", StepStatus::InProgress);
+    with_plan(turn, plan, Action::SelectSkills { skills, reason })
+}
+
+/// The offered skills that have anything to do with the request, best first.
+fn rank(request: &str, offered: &[OfferedSkill]) -> Vec<Hit> {
+    let documents =
+        offered.iter().map(|skill| Document { name: &skill.name, description: &skill.description });
+    SearchIndex::build(documents).rank(request, MAX_RANKED)
+}
+
+/// The skills that fire: all that are called by name, or else the best.
+fn chosen<'a>(ranking: &'a [Hit], offered: &'a [OfferedSkill]) -> Vec<(&'a OfferedSkill, &'a Hit)> {
+    let firing = || ranking.iter().filter(|ranked| ranked.fires());
+    let called = firing().filter(|ranked| ranked.called).take(MAX_SKILLS);
+    let mut picked: Vec<&Hit> = called.collect();
+    if picked.is_empty() {
+        picked.extend(firing().next());
+    }
+    let with_skill = picked.into_iter();
+    with_skill.filter_map(|ranked| Some((offered.get(ranked.document)?, ranked))).collect()
+}
+
+/// The skill as a decision names it: with its source where the name has several.
+fn reference(skill: &OfferedSkill, offered: &[OfferedSkill]) -> SkillRef {
+    let namesakes = offered.iter().filter(|other| other.name == skill.name).count();
+    let source = (namesakes > 1).then(|| skill.source.clone());
+    SkillRef { name: skill.name.clone(), source }
+}
+
+/// Skills are loaded: one after the other is followed, then the answer.
+fn follow(turn: &Turn, voice: Voice) -> Decision {
+    let mut parts = Vec::new();
+    let mut ending = Ending::Done;
+    for (at, skill) in turn.view.loaded.iter().enumerate() {
+        let done: Vec<&PastAction> = turn.past().filter(|past| is_about(past, skill)).collect();
+        let again = may_try_again(&done);
+        if let Some(last) = done.last().filter(|_| !again) {
+            let (text, how) = came_of(turn, voice, skill, last);
+            parts.push(text);
+            ending = ending.worse(how);
+            continue;
+        }
+        match next_step(turn, voice, skill, at) {
+            Step::Act(action) if !turn.view.last_turn => {
+                let mut plan = plan(turn, voice, &skill.name);
+                mark(&mut plan, "s1", StepStatus::Completed);
+                mark(&mut plan, "s2", StepStatus::InProgress);
+                if again && let Some(step) = plan.steps.iter_mut().find(|step| step.id == "s2") {
+                    step.title = voice.again(&skill.name);
+                }
+                return with_plan(turn, plan, action);
+            }
+            Step::Act(_) => {
+                parts.push(voice.no_turn_left(&[&skill.name]));
+                ending = Ending::GaveUp;
+            }
+            Step::Say(text, how) => {
+                parts.push(text);
+                ending = ending.worse(how);
+            }
+        }
+    }
+    finish(turn, voice, ending, parts.join("\n\n"))
+}
+
+/// What to do for a skill that nothing was done for yet.
+enum Step {
+    Act(Action),
+    Say(String, Ending),
+}
+
+fn next_step(turn: &Turn, voice: Voice, skill: &LoadedText, at: usize) -> Step {
+    let commands = commands::commands(&skill.body, &skill.files);
+    let filled = if commands.is_empty() { None } else { filled(turn, skill, at, &commands) };
+    match filled {
+        Some(filled) if filled.missing.is_empty() => Step::Act(Action::RunScript {
+            skill: loaded_reference(skill, turn),
+            relative_path: filled.script,
+            args: filled.args,
+        }),
+        Some(filled) => Step::Say(voice.missing(skill, &filled), Ending::GaveUp),
+        None => read_out(turn, voice, skill),
+    }
+}
+
+/// A skill without a command: one file that fits, or what its body says.
+fn read_out(turn: &Turn, voice: Voice, skill: &LoadedText) -> Step {
+    if let Some(path) = reading::reference(&skill.body, &skill.files, &turn.view.request) {
+        return Step::Act(Action::LoadResource {
+            skill: loaded_reference(skill, turn),
+            relative_path: path,
+            section_hint: None,
+        });
+    }
+    let says = reading::section(&skill.body, &turn.view.request);
+    Step::Say(voice.instructions(skill, &says, None), Ending::Read)
+}
+
+/// The best command for the part of the request that is about this skill, or for the whole of it.
+fn filled(turn: &Turn, skill: &LoadedText, at: usize, commands: &[Command]) -> Option<Filled> {
+    let fill = |request: &str| {
+        let request = without_call(request, &skill.name);
+        fill::best(commands, &RequestEntities::of(&request, &turn.view.files), &request)
+    };
+    let whole = || fill(&turn.view.request);
+    if turn.view.loaded.len() < 2 {
+        return whole();
+    }
+    let place = |skill: &LoadedText| turn.view.request.find(&skill.name);
+    let Some(start) = turn.view.loaded.get(at).and_then(place) else {
+        return whole();
+    };
+    let end = turn.view.loaded.iter().filter_map(place).filter(|&other| other > start).min();
+    let part =
+        turn.view.request.get(start..end.unwrap_or(turn.view.request.len())).unwrap_or_default();
+    fill(part).filter(|filled| filled.missing.is_empty()).or_else(whole)
+}
+
+/// The request without `/name`: a command's name is neither a folder nor a word of the task.
+fn without_call(request: &str, name: &str) -> String {
+    let is_call = |word: &&str| {
+        word.strip_prefix(['/', '$', '@'])
+            .is_some_and(|called| called.trim_end_matches([':', ',', '.']) == name)
+    };
+    let words: Vec<&str> = request.split_whitespace().filter(|word| !is_call(word)).collect();
+    words.join(" ")
+}
+
+fn loaded_reference(skill: &LoadedText, turn: &Turn) -> SkillRef {
+    let namesakes = turn.view.offered.iter().filter(|other| other.name == skill.name).count();
+    let source = (namesakes > 1).then(|| skill.source.clone());
+    SkillRef { name: skill.name.clone(), source }
+}
+
+/// Whether a past action ran or read something of a skill.
+fn is_about(past: &PastAction, skill: &LoadedText) -> bool {
+    let Some(Action::RunScript { skill: named, .. } | Action::LoadResource { skill: named, .. }) =
+        &past.action
+    else {
+        return false;
+    };
+    let same_source = named.source.as_ref().is_none_or(|source| *source == skill.source);
+    named.name == skill.name && same_source
+}
+
+/// Whether all that was tried is one attempt, and that was cut off by something outside.
+fn may_try_again(tried: &[&PastAction]) -> bool {
+    matches!(tried, [only] if !only.ok && only.code.as_deref() == Some("interrupted"))
+}
+
+/// What came of the one thing that was done for a skill.
+fn came_of(turn: &Turn, voice: Voice, skill: &LoadedText, last: &PastAction) -> (String, Ending) {
+    let Some(Action::RunScript { relative_path, args, .. }) = &last.action else {
+        let says = reading::section(&skill.body, &turn.view.request);
+        return (voice.instructions(skill, &says, Some(last)), Ending::Read);
+    };
+    if script::is_dry(last) {
+        return (voice.script_dry(skill, relative_path, args), Ending::GaveUp);
+    }
+    let ended_well = last.data["exit_code"].as_i64().is_none_or(|code| code == 0)
+        && last.data["timed_out"] != serde_json::Value::Bool(true);
+    if last.ok && ended_well {
+        (voice.script_done(skill, relative_path, last), Ending::Done)
+    } else {
+        (voice.script_failed(skill, relative_path, args, last), Ending::GaveUp)
+    }
+}
+
+/// The plan so far, or a new one.
+fn plan(turn: &Turn, voice: Voice, names: &str) -> Plan {
+    if let Some(plan) = turn.view.plan.as_ref().filter(|plan| !plan.steps.is_empty()) {
+        return plan.clone();
+    }
+    let goal = text::clip(turn.view.request.trim(), GOAL_CHARS).into_owned();
+    let steps = voice.steps(names).into_iter().zip(["s1", "s2", "s3"]);
+    let step = |(title, id): (String, &str)| PlanStep {
+        id: id.to_owned(),
+        title,
+        status: StepStatus::Pending,
+    };
+    Plan { goal, steps: steps.map(step).collect(), ..Plan::default() }
+}
+
+fn mark(plan: &mut Plan, id: &str, status: StepStatus) {
+    if let Some(step) = plan.steps.iter_mut().find(|step| step.id == id) {
+        step.status = status;
+    }
+}
+
+/// A decision that makes the plan, or replaces the one there is if it changed.
+fn with_plan(turn: &Turn, plan: Plan, action: Action) -> Decision {
+    match &turn.view.plan {
+        None => Decision { plan: Some(plan), plan_update: None, action },
+        Some(before) if *before == plan => Decision::to(action),
+        Some(_) => Decision { plan: None, plan_update: Some(PlanUpdate::Replace(plan)), action },
+    }
+}
+
+/// The answer, with the plan brought to its end.
+fn finish(turn: &Turn, voice: Voice, ending: Ending, text: String) -> Decision {
+    let action = Action::FinalAnswer { text: voice.with_note(turn, text), data: None };
+    // Without a plan there was nothing to do, and an answer needs none.
+    let Some(mut plan) = turn.view.plan.clone() else {
+        return Decision::to(action);
+    };
+    for step in &mut plan.steps {
+        step.status = match step.status {
+            StepStatus::Pending | StepStatus::InProgress if step.id == "s3" => {
+                StepStatus::Completed
+            }
+            StepStatus::InProgress if ending != Ending::GaveUp => StepStatus::Completed,
+            StepStatus::Pending | StepStatus::InProgress => StepStatus::Skipped,
+            done => done,
+        };
+    }
+    with_plan(turn, plan, action)
+}
