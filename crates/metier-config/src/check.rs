@@ -11,7 +11,7 @@ use jsonc_parser::common::Ranged;
 use metier_skill::nearest;
 use serde_json::Value as Json;
 
-use crate::error::{ConfigError, ErrorKind};
+use crate::error::{ConfigError, ConfigErrorKind};
 use crate::key_path::{Segment, render, render_short};
 use crate::layer::{Scope, number_of};
 use crate::position::LineIndex;
@@ -45,7 +45,7 @@ impl<'n> Checker<'n> {
         if let (Some(last), true) = (self.errors.last(), self.unlisted > 0) {
             let rest = ConfigError {
                 key_path: String::new(),
-                kind: ErrorKind::TooLarge,
+                kind: ConfigErrorKind::TooLarge,
                 message: match self.unlisted {
                     1 => "1 more problem is not listed".to_owned(),
                     unlisted => format!("{unlisted} more problems are not listed"),
@@ -82,7 +82,7 @@ impl<'n> Checker<'n> {
             let offset = prop.range.start;
             self.path.push(Segment::Key(key));
             if let Some(first) = first_lines.get(key) {
-                self.report(offset, ErrorKind::DuplicateKey, |it| {
+                self.report(offset, ConfigErrorKind::DuplicateKey, |it| {
                     let message = format!("duplicate key {it}; first set on line {first}");
                     (message, "remove one of the two".to_owned())
                 });
@@ -95,7 +95,7 @@ impl<'n> Checker<'n> {
         let required = schema.get("required").and_then(Json::as_array);
         for key in required.into_iter().flatten().filter_map(Json::as_str) {
             if !first_lines.contains_key(key) {
-                self.report(object.range.start, ErrorKind::MissingKey, |it| {
+                self.report(object.range.start, ConfigErrorKind::MissingKey, |it| {
                     let help = format!("add `{key}`: {}", help_text(&schema["properties"][key]));
                     (format!("{it} is missing `{key}`"), help)
                 });
@@ -108,14 +108,14 @@ impl<'n> Checker<'n> {
         let known = schema.get("properties").and_then(|keys| keys.get(key));
         match (known, schema.get("additionalProperties")) {
             (Some(known), _) if self.is_refused(known, Scope::Managed) => {
-                self.report(offset, ErrorKind::NotAllowedInManaged, |it| {
+                self.report(offset, ConfigErrorKind::NotAllowedInManaged, |it| {
                     let help = "an administrator's file holds rules and limits for all users; \
                                 preferences belong in each user's `~/.agent/config.json`";
                     (format!("{it} cannot be set in an administrator's file"), help.to_owned())
                 });
             }
             (Some(known), _) if self.is_refused(known, Scope::Project) => {
-                self.report(offset, ErrorKind::NotAllowedInProject, |it| {
+                self.report(offset, ConfigErrorKind::NotAllowedInProject, |it| {
                     let help = "set it in your own `~/.agent/config.json`: a project must not \
                                 choose keys, endpoints or the sandbox for you";
                     (format!("{it} cannot be set in a project's file"), help.to_owned())
@@ -125,9 +125,11 @@ impl<'n> Checker<'n> {
                 self.note_line(offset);
                 self.check(value, known);
             }
-            (None, Some(Json::Bool(false))) => self.report(offset, ErrorKind::UnknownKey, |it| {
-                (format!("unknown key {it}"), unknown_key_advice(key, schema))
-            }),
+            (None, Some(Json::Bool(false))) => {
+                self.report(offset, ConfigErrorKind::UnknownKey, |it| {
+                    (format!("unknown key {it}"), unknown_key_advice(key, schema))
+                })
+            }
             (None, Some(rest @ Json::Object(_))) => self.check(value, rest),
             // Free values, such as `model.params`: only the parser's and our own bounds hold.
             (None, _) => self.check(value, &Json::Null),
@@ -148,7 +150,7 @@ impl<'n> Checker<'n> {
         let count = array.elements.len();
         let most = schema.get("maxItems").and_then(Json::as_u64);
         if let Some(most) = most.filter(|&most| u64::try_from(count).is_ok_and(|n| n > most)) {
-            return self.report(array.range.start, ErrorKind::BadValue, |it| {
+            return self.report(array.range.start, ConfigErrorKind::BadValue, |it| {
                 let message = format!("{it} has {count} elements; the limit is {most}");
                 (message, help_text(schema))
             });
@@ -167,7 +169,7 @@ impl<'n> Checker<'n> {
     fn check_string(&mut self, lit: &StringLit<'_>, schema: &Json) {
         let least = schema.get("minLength").and_then(Json::as_u64).unwrap_or(0);
         if least > 0 && lit.value.is_empty() {
-            self.report(lit.range.start, ErrorKind::BadValue, |it| {
+            self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
                 let help = format!("set a value or remove it; {}", help_text(schema));
                 (format!("{it} is empty"), help)
             });
@@ -176,7 +178,7 @@ impl<'n> Checker<'n> {
         {
             // The one pattern in the schema: a variable's name. What follows the name may be a
             // secret that was pasted with it, so it is not shown.
-            self.report(lit.range.start, ErrorKind::BadValue, |it| {
+            self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
                 let name = quoted(&lit.value[..end]);
                 let help = format!("write \"{name}\"; values belong in the environment, not here");
                 (format!("{it} must be just the name of an environment variable"), help)
@@ -198,14 +200,14 @@ impl<'n> Checker<'n> {
             (_, Some(most)) if number > most => format!("must be at most {most}"),
             _ => return,
         };
-        self.report(lit.range.start, ErrorKind::BadValue, |it| {
+        self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
             (format!("{it} {rule}, but it is {}", quoted(lit.value)), help_text(schema))
         });
     }
 
     fn check_free_number(&mut self, lit: &NumberLit<'_>) {
         if number_of(lit.value).is_none() {
-            self.report(lit.range.start, ErrorKind::BadValue, |it| {
+            self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
                 let help = "use a number that fits in a 64-bit float".to_owned();
                 (format!("{it} is too large"), help)
             });
@@ -217,7 +219,8 @@ impl<'n> Checker<'n> {
         if given.is_some_and(|lit| words.contains(&&*lit.value)) {
             return;
         }
-        let kind = if given.is_some() { ErrorKind::BadValue } else { ErrorKind::WrongType };
+        let kind =
+            if given.is_some() { ConfigErrorKind::BadValue } else { ConfigErrorKind::WrongType };
         self.report(node.start(), kind, |it| {
             let allowed = listed(words.iter().copied());
             let message = format!("{it} must be one of {allowed}, but it is {}", found(node));
@@ -230,7 +233,7 @@ impl<'n> Checker<'n> {
     }
 
     fn wrong_type(&mut self, node: &Node<'_>, schema: &Json, schema_type: &str) {
-        self.report(node.start(), ErrorKind::WrongType, |it| {
+        self.report(node.start(), ConfigErrorKind::WrongType, |it| {
             let wanted = expected(schema_type);
             let message = format!("{it} must be {wanted}, but it is {}", found(node));
             (message, type_advice(node, schema, schema_type))
@@ -246,7 +249,7 @@ impl<'n> Checker<'n> {
     fn report(
         &mut self,
         offset: usize,
-        kind: ErrorKind,
+        kind: ConfigErrorKind,
         words: impl FnOnce(&str) -> (String, String),
     ) {
         if self.errors.len() == MAX_ERRORS {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::Ranged;
 
-use crate::error::{ConfigError, ErrorKind};
+use crate::error::{ConfigError, ConfigErrorKind};
 use crate::layer::{Scope, parse};
 use crate::syntax::parse_tree;
 
@@ -62,7 +62,7 @@ fn unexpected(origin: &str) -> ConfigError {
         line: 1,
         column: 1,
         key_path: "skills".to_owned(),
-        kind: ErrorKind::BadValue,
+        kind: ConfigErrorKind::BadValue,
         message: "the setting cannot be written to this file".to_owned(),
         help: "this is a bug in Metier; please report it and attach the file".to_owned(),
     }
@@ -97,7 +97,7 @@ fn quoted(key: &str) -> String {
     serde_json::Value::from(key).to_string()
 }
 
-/// How the properties of an object stand in the text, so that a new one looks like the others.
+/// How the properties of an object are laid out, so that a new one looks like the others.
 struct Layout {
     /// `None` when properties share a line.
     own_line: Option<OwnLine>,
@@ -123,7 +123,7 @@ impl Layout {
         }
     }
 
-    /// What stands before a new property.
+    /// The white space before a new property.
     fn before(&self) -> String {
         match &self.own_line {
             None => " ".to_owned(),
@@ -132,7 +132,7 @@ impl Layout {
     }
 }
 
-/// Adds a property at the end of `object`, after the last comment in it: a comment that stands
+/// Adds a property at the end of `object`, after the last comment in it: a comment that comes
 /// behind a value on its line stays there.
 fn add(text: &str, object: &Object<'_>, property: impl FnOnce(&Layout) -> String) -> String {
     let Some(last) = object.properties.last() else {
@@ -176,7 +176,7 @@ fn fill(text: &str, object: &Object<'_>, property: impl FnOnce(&Layout) -> Strin
     format!("{}{before}{property}{after}{}", &text[..close], &text[close..])
 }
 
-/// What stands between the last value of an object (or its opening bracket) and its end.
+/// The text between the last value of an object (or its opening bracket) and its end.
 struct Gap {
     has_comma: bool,
     /// Where the last comma or comment ends, or else the start.
@@ -228,7 +228,7 @@ fn first_indent(text: &str) -> Option<&str> {
     indents.find(|indent| !indent.is_empty())
 }
 
-/// The blanks before `at`, when nothing else stands before it on its line.
+/// The blanks before `at`, when its line holds nothing else before it.
 fn own_indent(text: &str, at: usize) -> Option<&str> {
     let line = line_start(text, at);
     let before = &text[line..at];

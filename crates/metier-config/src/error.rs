@@ -22,7 +22,7 @@ pub struct ConfigError {
     /// problem is with the whole file.
     pub key_path: String,
     /// What sort of problem it is; written as its code.
-    pub kind: ErrorKind,
+    pub kind: ConfigErrorKind,
     /// What is wrong.
     pub message: String,
     /// What to do.
@@ -39,7 +39,7 @@ impl ConfigError {
 /// The sorts of problems, each with a stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ErrorKind {
+pub enum ConfigErrorKind {
     /// The text is not JSON with comments.
     Syntax,
     /// A key that does not exist at its place.
@@ -60,7 +60,7 @@ pub enum ErrorKind {
     TooLarge,
 }
 
-impl ErrorKind {
+impl ConfigErrorKind {
     /// Every kind, for the list of diagnostics in the documentation.
     pub const ALL: [Self; 9] = [
         Self::Syntax,
@@ -90,13 +90,13 @@ impl ErrorKind {
     }
 }
 
-impl fmt::Display for ErrorKind {
+impl fmt::Display for ConfigErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code())
     }
 }
 
-impl Serialize for ErrorKind {
+impl Serialize for ConfigErrorKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.code())
     }

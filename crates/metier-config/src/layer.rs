@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::check::Checker;
 use crate::config::{Config, ExecutionConfig};
-use crate::error::{ConfigError, ErrorKind};
+use crate::error::{ConfigError, ConfigErrorKind};
 use crate::position::LineIndex;
 use crate::schema::schema;
 use crate::syntax::parse_tree;
@@ -39,7 +39,7 @@ pub struct Layer {
 }
 
 impl Scope {
-    /// The word for people and in JSON.
+    /// The name on the terminal and in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Managed => "managed",
@@ -65,7 +65,7 @@ impl Layer {
         &self.config
     }
 
-    /// The line where a key stands, such as `budgets.turns` or `permissions[2]`.
+    /// The line of a key, such as `budgets.turns` or `permissions[2]`.
     pub fn line_of(&self, key_path: &str) -> Option<usize> {
         self.lines.get(key_path).copied()
     }
@@ -106,7 +106,7 @@ pub fn parse(text: &str, origin: &str, scope: Scope) -> Result<Layer, Vec<Config
             line: 1,
             column: 1,
             key_path: String::new(),
-            kind: ErrorKind::BadValue,
+            kind: ConfigErrorKind::BadValue,
             message: format!("the configuration passed its schema but cannot be read: {error}"),
             help: "this is a bug in Metier; please report it and attach the file".to_owned(),
         }]

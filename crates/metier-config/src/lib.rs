@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | what may be set | [`Config`], [`json_schema`] | `config.rs`, `choices.rs`, `schema.rs` |
 //! | one file's text is checked | [`parse`], [`Scope`], [`Layer`] | `layer.rs`, `syntax.rs`, `check.rs` |
-//! | every problem, with its line | [`ConfigError`], [`ErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
+//! | every problem, with its line | [`ConfigError`], [`ConfigErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
 //! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `resolve.rs` |
 //! | the rules of all files, for the policy | [`Settings::policy_layers`] | `rules.rs` |
 //! | one setting is changed in a file's text | [`set_skill_enabled`] | `edit.rs` |
@@ -66,7 +66,7 @@ pub use config::{
     BudgetsConfig, CatalogConfig, Config, ExecutionConfig, ModelConfig, SecurityConfig, SkillConfig,
 };
 pub use edit::set_skill_enabled;
-pub use error::{ConfigError, ErrorKind};
+pub use error::{ConfigError, ConfigErrorKind};
 pub use layer::{Layer, Scope, parse};
 pub use resolve::{Explained, Overruled};
 pub use schema::json_schema;

@@ -1,4 +1,4 @@
-//! From a byte offset to the line and column that a person counts.
+//! From a byte offset to a line and a column as editors count them.
 //!
 //! Columns count characters, as everywhere in the project.
 

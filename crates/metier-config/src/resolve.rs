@@ -28,7 +28,7 @@ use crate::layer::{Layer, Scope};
 /// The origin of a value that no file sets.
 const DEFAULT: &str = "default";
 
-/// One value that counts, and where it came from.
+/// One value in effect, and where it came from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Explained {

@@ -1,4 +1,4 @@
-//! What counts in the end, in the domain's own types: a caller passes these values on as they are.
+//! The settings in effect, in the domain's own types: a caller passes these values on as they are.
 //!
 //! [`Settings::merge`] (in `merge.rs`) makes them from the layers. Rules become layers of the policy
 //! in `rules.rs`.

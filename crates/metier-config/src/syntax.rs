@@ -8,7 +8,7 @@ use jsonc_parser::ast::Value as Node;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
-use crate::error::ErrorKind;
+use crate::error::ConfigErrorKind;
 
 /// The longest configuration file that is read, in bytes.
 pub const MAX_CONFIG_BYTES: usize = 1024 * 1024;
@@ -19,7 +19,7 @@ pub const MAX_NESTING: usize = 64;
 #[derive(Debug)]
 pub(crate) struct SyntaxProblem {
     pub(crate) offset: usize,
-    pub(crate) kind: ErrorKind,
+    pub(crate) kind: ConfigErrorKind,
     pub(crate) message: String,
     pub(crate) help: String,
 }
@@ -27,11 +27,11 @@ pub(crate) struct SyntaxProblem {
 impl SyntaxProblem {
     fn new(offset: usize, message: &str, help: &str) -> Self {
         let (message, help) = (message.to_owned(), help.to_owned());
-        Self { offset, kind: ErrorKind::Syntax, message, help }
+        Self { offset, kind: ConfigErrorKind::Syntax, message, help }
     }
 
     fn too_large(offset: usize, message: String, help: &str) -> Self {
-        Self { offset, kind: ErrorKind::TooLarge, message, help: help.to_owned() }
+        Self { offset, kind: ConfigErrorKind::TooLarge, message, help: help.to_owned() }
     }
 }
 
@@ -107,7 +107,7 @@ fn scan(bytes: &[u8]) -> Result<(), SyntaxProblem> {
     Ok(())
 }
 
-/// Where the closing quote of the string stands that opens at `start`.
+/// The position of the closing quote of the string that opens at `start`.
 fn string_end(bytes: &[u8], start: usize) -> Result<usize, SyntaxProblem> {
     let unclosed = || {
         let message = "this string is not closed on its line";

@@ -26,7 +26,7 @@ fn value_shown(text: &str) -> String {
     }
 }
 
-/// What stands in the file: ``the string `"abc"` ``, `the number 3.5`, `a list`.
+/// The value in the file: ``the string `"abc"` ``, `the number 3.5`, `a list`.
 pub(crate) fn found(node: &Node<'_>) -> String {
     match node {
         Node::StringLit(lit) => format!("the string \"{}\"", value_shown(&lit.value)),
@@ -38,7 +38,7 @@ pub(crate) fn found(node: &Node<'_>) -> String {
     }
 }
 
-/// What should stand there, from the schema's `type`.
+/// The value that is expected, from the schema's `type`.
 pub(crate) fn expected(schema_type: &str) -> &'static str {
     match schema_type {
         "integer" => "a whole number",

@@ -1,7 +1,7 @@
 //! Changing a file that a person wrote: everything else stays byte for byte, the result is read,
 //! and setting the same thing twice changes nothing.
 
-use metier_config::{ErrorKind, Scope, parse, set_skill_enabled};
+use metier_config::{ConfigErrorKind, Scope, parse, set_skill_enabled};
 use proptest::prelude::*;
 
 fn off(text: &str) -> String {
@@ -67,20 +67,20 @@ fn a_setting_that_is_there_is_changed_in_place_however_its_key_is_written() {
 #[test]
 fn a_text_that_is_no_configuration_is_refused() {
     for (text, kind) in [
-        ("", ErrorKind::Syntax),
-        ("{", ErrorKind::Syntax),
-        ("[]", ErrorKind::WrongType),
-        (r#"{"skill": {}}"#, ErrorKind::UnknownKey),
-        (r#"{"skills": []}"#, ErrorKind::WrongType),
-        (r#"{"skills": {"user:pdf": {}}}"#, ErrorKind::MissingKey),
-        (r#"{"skills": {}, "skills": {}}"#, ErrorKind::DuplicateKey),
+        ("", ConfigErrorKind::Syntax),
+        ("{", ConfigErrorKind::Syntax),
+        ("[]", ConfigErrorKind::WrongType),
+        (r#"{"skill": {}}"#, ConfigErrorKind::UnknownKey),
+        (r#"{"skills": []}"#, ConfigErrorKind::WrongType),
+        (r#"{"skills": {"user:pdf": {}}}"#, ConfigErrorKind::MissingKey),
+        (r#"{"skills": {}, "skills": {}}"#, ConfigErrorKind::DuplicateKey),
     ] {
         let errors = set_skill_enabled(text, "c", Scope::User, "user:pdf", true).unwrap_err();
         assert_eq!(errors[0].kind, kind, "{text}");
     }
     let full = format!("{{}}{}", " ".repeat(metier_config::MAX_CONFIG_BYTES - 2));
     let errors = set_skill_enabled(&full, "c", Scope::User, "user:pdf", true).unwrap_err();
-    assert_eq!(errors[0].kind, ErrorKind::TooLarge);
+    assert_eq!(errors[0].kind, ConfigErrorKind::TooLarge);
 }
 
 /// Blanks and comments as people leave them.

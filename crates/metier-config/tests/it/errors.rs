@@ -3,7 +3,7 @@
 //! Snapshots: the message is the interface.
 
 use insta::assert_snapshot;
-use metier_config::{ErrorKind, Scope, parse};
+use metier_config::{ConfigErrorKind, Scope, parse};
 
 use crate::support::{problems, project_problems};
 
@@ -237,7 +237,7 @@ fn a_hundred_problems_are_listed_and_the_rest_counted() {
     let errors = parse(&format!("{{ {} }}", keys.join(",\n")), "c", Scope::User).unwrap_err();
     assert_eq!(errors.len(), 101);
     let last = errors.last().unwrap();
-    assert_eq!(last.kind, ErrorKind::TooLarge);
+    assert_eq!(last.kind, ConfigErrorKind::TooLarge);
     assert_eq!(last.message, "4900 more problems are not listed");
 }
 
@@ -279,8 +279,8 @@ fn an_error_in_json_has_its_code() {
 #[test]
 fn every_kind_has_its_own_code() {
     let codes: std::collections::BTreeSet<_> =
-        ErrorKind::ALL.iter().map(|kind| kind.code()).collect();
-    assert_eq!(codes.len(), ErrorKind::ALL.len());
+        ConfigErrorKind::ALL.iter().map(|kind| kind.code()).collect();
+    assert_eq!(codes.len(), ConfigErrorKind::ALL.len());
     assert!(codes.iter().all(|code| code.starts_with("config-")));
 }
 

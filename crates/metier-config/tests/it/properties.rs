@@ -1,7 +1,7 @@
 //! Laws: reading never panics, errors stand inside the text, what the schema accepts serde reads,
 //! and no project loosens a guard.
 
-use metier_config::{ErrorKind, Layer, Scope, Settings, parse};
+use metier_config::{ConfigErrorKind, Layer, Scope, Settings, parse};
 use metier_loader::OverLimit;
 use metier_skill::Profile;
 use proptest::prelude::*;
@@ -191,5 +191,5 @@ fn is_as_strict(settings: &Settings, than: &Settings) -> bool {
 fn the_configuration_to_mutate_is_valid() {
     let layer: Result<Layer, _> = parse(VALID, "c", Scope::Project);
     assert!(layer.is_ok(), "{layer:?}");
-    assert_eq!(parse("{", "c", Scope::User).unwrap_err()[0].kind, ErrorKind::Syntax);
+    assert_eq!(parse("{", "c", Scope::User).unwrap_err()[0].kind, ConfigErrorKind::Syntax);
 }

@@ -3,7 +3,7 @@
 //! Comments, commas, nesting, size, and text that is no JSON at all.
 
 use insta::assert_snapshot;
-use metier_config::{ErrorKind, MAX_CONFIG_BYTES, MAX_NESTING, Scope, parse};
+use metier_config::{ConfigErrorKind, MAX_CONFIG_BYTES, MAX_NESTING, Scope, parse};
 use metier_skill::Profile;
 
 use crate::support::{problems, user};
@@ -188,6 +188,6 @@ fn half_a_megabyte_of_open_brackets_does_no_harm() {
     for bracket in ["[", "{\"a\":", "[{\"a\":"] {
         let text = bracket.repeat(500_000 / bracket.len());
         let errors = parse(&text, "c", Scope::Project).unwrap_err();
-        assert_eq!(errors[0].kind, ErrorKind::TooLarge);
+        assert_eq!(errors[0].kind, ConfigErrorKind::TooLarge);
     }
 }
