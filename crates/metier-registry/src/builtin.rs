@@ -2,15 +2,14 @@
 //!
 //! The table names every file below `skills/`; a test compares the two.
 
+use crate::memory::{MemorySkill, MemorySkillFiles};
+
 /// A file of a compiled-in skill.
 #[derive(Debug, Clone, Copy)]
-pub struct BuiltinFile {
-    /// The skill's name.
-    pub skill: &'static str,
-    /// The file's path below the skill's directory.
-    pub path: &'static str,
-    /// Its bytes.
-    pub bytes: &'static [u8],
+struct BuiltinFile {
+    skill: &'static str,
+    path: &'static str,
+    bytes: &'static [u8],
 }
 
 macro_rules! files {
@@ -37,14 +36,12 @@ const FILES: &[BuiltinFile] = files! {
     "write-skill" "references/descriptions.md";
 };
 
-/// Every file of every compiled-in skill.
-pub fn builtin_files() -> &'static [BuiltinFile] {
-    FILES
-}
-
-/// The `SKILL.md` of every compiled-in skill, with its name.
-pub(crate) fn builtin_skills() -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    FILES.iter().filter(|file| file.path == "SKILL.md").map(|file| (file.skill, file.bytes))
+/// The compiled-in skills. The table names the files of one skill one after the other.
+pub(crate) fn builtin_skills() -> impl Iterator<Item = MemorySkill> {
+    FILES.chunk_by(|a, b| a.skill == b.skill).map(|files| MemorySkill {
+        folder: files[0].skill.to_owned(),
+        files: MemorySkillFiles::new(files.iter().map(|file| (file.path, file.bytes))),
+    })
 }
 
 #[cfg(test)]
@@ -66,7 +63,9 @@ mod tests {
 
     #[test]
     fn every_compiled_in_skill_is_flawless_by_every_profile() {
-        for (name, text) in builtin_skills() {
+        for skill in builtin_skills() {
+            let name = skill.folder.as_str();
+            let text = skill.files.get("SKILL.md").expect("a SKILL.md");
             for profile in [Profile::Strict, Profile::Lenient, Profile::Spec] {
                 let options =
                     ParseOptions { profile, directory: Some(name), ..ParseOptions::default() };

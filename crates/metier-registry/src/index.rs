@@ -11,6 +11,7 @@ use metier_skill::{Code, Diagnostic, Digest, Parsed, Skill, SkillId, SkillName, 
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
+use crate::memory::MemorySkillFiles;
 use crate::parallel;
 use crate::report::path_text;
 
@@ -21,7 +22,8 @@ pub struct Entry {
     pub skill: Skill,
     /// Where it comes from.
     pub source: Source,
-    /// Its directory; `builtin:NAME` for a compiled-in one.
+    /// Its directory; `builtin:NAME` for a compiled-in one, `SOURCE:NAME` for one of a
+    /// [`crate::SkillSource`].
     pub path: PathBuf,
     /// Other directories that hold the same skill: links to it, or byte-identical copies.
     pub copies: Box<[Copy]>,
@@ -35,6 +37,8 @@ pub struct Entry {
     pub modified: i64,
     /// The rank of its root.
     pub priority: usize,
+    /// Its files, where it does not lie in a folder.
+    pub memory: Option<MemorySkillFiles>,
 }
 
 impl Entry {
@@ -58,6 +62,7 @@ impl Entry {
             diagnostics: parsed.diagnostics.into(),
             modified,
             priority,
+            memory: None,
         };
         entry.switch(enabled);
         Some(entry)

@@ -22,6 +22,7 @@
 //! | [`search`] | skills ranked for a request |
 //! | [`catalog`] | the list a model is shown, within a budget |
 //! | [`manage`] | making a skill, deleting one with a backup, bringing it back |
+//! | `memory` | skills that do not lie in a folder, and sources of the caller's own ([`SkillSource`]) |
 //! | `builtin` | the skills compiled into the program |
 //!
 //! Files on disk: reads `SKILL.md` below the roots up to the closing fence and no further (two
@@ -36,6 +37,7 @@ mod changes;
 mod entry_json;
 mod index;
 pub mod manage;
+mod memory;
 pub mod parallel;
 mod precedence;
 mod report;
@@ -45,9 +47,9 @@ pub mod search;
 mod walk;
 pub mod watch;
 
-pub use builtin::{BuiltinFile, builtin_files};
 pub use changes::{Change, ChangeKind, changes};
 pub use index::{Copy, Entry, Index};
+pub use memory::{MemorySkill, MemorySkillFiles, SkillSource, SkillSources};
 pub use report::{Conflict, Ignored, Report, RootReport, RootState, ShadowReason, Shadowed};
 pub use roots::{Places, Root};
 pub use scan::{Registry, Scan, ScanOptions, scan};

@@ -257,6 +257,7 @@ mod tests {
                 diagnostics: Box::default(),
                 modified,
                 priority: root,
+                memory: None,
             }),
             file: Some(FileId { device: 1, inode: file }),
             via_link,

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use metier_fs::{FileId, Links, TreeFile, TreeLimits, list_files, same_tree};
-use metier_skill::{Code, Limits, ParseOptions, Profile, Source, parse};
+use metier_skill::{Code, Limits, ParseOptions, Profile, Severity, Source, parse};
 
 use crate::builtin::builtin_skills;
 use crate::cache::Cache;
 use crate::changes::{Change, changes};
 use crate::index::{Entry, Index};
+use crate::memory::{MemorySkill, SkillSource, SkillSources};
 use crate::precedence::{Candidate, Disk, decide};
 use crate::report::{Ignored, Report, RootReport, RootState};
 use crate::roots::Root;
@@ -40,6 +41,8 @@ pub struct ScanOptions {
     pub enabled: Vec<(String, bool)>,
     /// Whether the compiled-in skills are listed.
     pub builtin: bool,
+    /// Sources of the caller's own, before all roots.
+    pub sources: SkillSources,
 }
 
 impl Default for ScanOptions {
@@ -53,6 +56,7 @@ impl Default for ScanOptions {
             cache_folder: None,
             enabled: Vec::new(),
             builtin: true,
+            sources: SkillSources::default(),
         }
     }
 }
@@ -82,12 +86,17 @@ impl Scan {
 pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
     let start = Instant::now();
     let mut gathered = Gathered::default();
-    for (priority, root) in roots.iter().enumerate() {
+    for (priority, source) in options.sources.0.iter().enumerate() {
+        gathered.add_source(priority, &**source, options);
+    }
+    let first = options.sources.0.len();
+    for (at, root) in roots.iter().enumerate() {
+        let priority = first + at;
         let walkable = Walkable { root, priority, enabled: &options.enabled };
         gathered.add(walkable, walk_root(walkable, options));
     }
     if options.builtin {
-        gathered.add_builtin(roots.len(), options);
+        gathered.add_builtin(first + roots.len(), options);
     }
     let mut disk = RealDisk { budget: COMPARED_BYTES };
     let mut decided = decide(std::mem::take(&mut gathered.candidates), &mut disk);
@@ -216,21 +225,62 @@ impl Gathered {
     }
 
     fn add_builtin(&mut self, priority: usize, options: &ScanOptions) {
-        let mut count = 0;
-        for (name, text) in builtin_skills() {
+        self.add_memory("builtin", Source::Builtin, priority, builtin_skills(), options);
+    }
+
+    /// The skills of a caller's own source; where they cannot be had, that is noted.
+    fn add_source(&mut self, priority: usize, source: &dyn SkillSource, options: &ScanOptions) {
+        let skills = source.skills().unwrap_or_else(|reason| {
+            self.notes.push(Ignored {
+                path: PathBuf::from(format!("{}:", source.name())),
+                code: Code::RootUnreadable,
+                message: reason.into(),
+                line: None,
+                column: None,
+            });
+            Vec::new()
+        });
+        self.add_memory(source.name(), Source::Explicit, priority, skills.into_iter(), options);
+    }
+
+    fn add_memory(
+        &mut self,
+        place: &str,
+        source: Source,
+        priority: usize,
+        skills: impl Iterator<Item = MemorySkill>,
+        options: &ScanOptions,
+    ) {
+        let before = self.found;
+        for MemorySkill { folder, files } in skills {
+            self.found += 1;
+            let path = PathBuf::from(format!("{place}:{folder}"));
             let parse_options = ParseOptions {
                 profile: options.profile,
                 limits: options.limits,
-                directory: Some(name),
+                directory: Some(&folder),
             };
-            let parsed = parse(text, &parse_options);
-            let path = PathBuf::from(format!("builtin:{name}"));
-            let Some(entry) =
-                Entry::of(parsed, Source::Builtin, path, priority, 0, &options.enabled)
-            else {
+            let Some(text) = files.get("SKILL.md") else {
+                let message = "there is no `SKILL.md` among its files".into();
+                let code = Code::FileMissing;
+                self.ignored.push(Ignored { path, code, message, line: None, column: None });
                 continue;
             };
-            count += 1;
+            let parsed = parse(text, &parse_options);
+            let error = parsed.diagnostics.iter().find(|found| found.severity == Severity::Error);
+            if let Some(error) = error {
+                self.ignored.push(Ignored {
+                    path,
+                    code: error.code,
+                    message: error.message.clone(),
+                    line: Some(error.line),
+                    column: Some(error.column),
+                });
+                continue;
+            }
+            let entry = Entry::of(parsed, source, path, priority, 0, &options.enabled);
+            let Some(mut entry) = entry else { continue };
+            entry.memory = Some(files);
             self.candidates.push(Candidate {
                 entry: Arc::new(entry),
                 file: None,
@@ -238,15 +288,12 @@ impl Gathered {
                 plugin: None,
             });
         }
-        self.found += count;
-        let path = PathBuf::from("builtin:");
-        let source = Source::Builtin;
         self.roots.push(RootReport {
             source,
-            path,
+            path: PathBuf::from(format!("{place}:")),
             priority,
             state: RootState::Ok,
-            found: count,
+            found: self.found - before,
             plugin: None,
         });
     }

@@ -13,9 +13,7 @@ use metier_policy::{
     Standing, TrustedFolders,
 };
 use metier_registry::{Entry, Index, Root};
-use metier_skill::{Digest, Source};
-
-use crate::shelf::compiled_in;
+use metier_skill::Digest;
 
 /// A path as the policy takes it. What is no text cannot be named by a rule, and so is refused.
 pub fn absolute(path: &Path) -> Result<AbsolutePath, PolicyError> {
@@ -75,7 +73,7 @@ pub fn places_of(
     }
     let mut parents = HashMap::new();
     let entries = index.entries().iter().chain(index.shadowed());
-    for entry in entries.filter(|entry| entry.source != Source::Builtin) {
+    for entry in entries.filter(|entry| entry.memory.is_none()) {
         let copies = entry.copies.iter().map(|copy| &copy.path);
         for path in std::iter::once(&entry.path).chain(copies) {
             if let Ok(path) = absolute(&real_child(path, &mut parents)) {
@@ -110,9 +108,9 @@ const LIMITS: CopyLimits = CopyLimits {
 /// The digest of what a script or a loader can see of a skill: its files, by path and bytes. Links,
 /// hidden and special files are no part of it, for neither sees them.
 pub fn content_digest(entry: &Entry) -> Result<Digest, CopyError> {
-    if entry.source == Source::Builtin {
+    if let Some(files) = &entry.memory {
         let mut files: Vec<_> =
-            compiled_in(entry).map(|(path, bytes)| (path, Digest::of(bytes))).collect();
+            files.iter().map(|(path, bytes)| (path, Digest::of(bytes))).collect();
         files.sort_unstable();
         return Ok(content_of(files.into_iter()));
     }
@@ -133,7 +131,7 @@ pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSki
 /// The skill as its name alone tells, for a decision that does not look at its content.
 pub fn named_skill(entry: &Entry) -> LoadedSkill {
     let tools = entry.skill.controls.allowed_tools.as_ref();
-    let on_disk = entry.source != Source::Builtin;
+    let on_disk = entry.memory.is_none();
     LoadedSkill {
         id: entry.id(),
         dir: on_disk.then(|| absolute(&real_path(&entry.path)).ok()).flatten(),

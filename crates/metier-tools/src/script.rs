@@ -21,12 +21,11 @@ use metier_sandbox::{
     Interpreter, Limits, Located, Network, Places, Report, RunEvent, RunOptions, RunPlan, Runner,
     SearchPath, Secrets, Stage, StageLimits, Tier, environment,
 };
-use metier_skill::{Digest, RelPath, Source};
+use metier_skill::{Digest, RelPath};
 use thiserror::Error;
 
 use crate::hidden::sight;
 use crate::machine::is_long;
-use crate::shelf::compiled_in;
 
 pub use self::sweep::{KEPT_FOR, sweep};
 
@@ -210,11 +209,11 @@ fn staged(
 fn skill_root(entry: &Entry, run_dir: &Path) -> Result<SkillRoot, ScriptError> {
     let unreadable =
         |error: &dyn std::fmt::Display| ScriptError::Files(format!("the skill's folder: {error}"));
-    if entry.source != Source::Builtin {
+    let Some(files) = &entry.memory else {
         return SkillRoot::open(&entry.path).map_err(|error| unreadable(&error));
-    }
+    };
     let written = run_dir.join("builtin");
-    for (path, bytes) in compiled_in(entry) {
+    for (path, bytes) in files.iter() {
         write_atomic(&written.join(path), bytes).map_err(|error| unreadable(&error))?;
     }
     SkillRoot::open(&written).map_err(|error| unreadable(&error))

@@ -6,8 +6,8 @@ use metier_fs::{SkillRoot, TreeFile, TreeLimits, list_files};
 use metier_loader::tool::{OfferedSkill, SkillLibrary, SkillTool};
 use metier_loader::{BodyLimits, LoadError, MemoryFiles, SkillFiles, load_body};
 use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Shelf};
-use metier_registry::{Entry, Index, builtin_files};
-use metier_skill::{RelPath, Source};
+use metier_registry::{Entry, Index};
+use metier_skill::RelPath;
 
 /// Characters of a body that the `direct` format of a catalog shows.
 const OPENING_CHARS: usize = 1000;
@@ -33,26 +33,19 @@ impl<'i> SkillShelf<'i> {
 
 /// The files of a skill as the loader reads them: its directory, held open, or the program itself.
 pub fn open_files(entry: &Entry) -> Result<Box<dyn SkillFiles>, LoadError> {
-    if entry.source == Source::Builtin {
-        let files = compiled_in(entry).map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
+    if let Some(files) = &entry.memory {
+        let files = files.iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec()));
         return Ok(Box::new(MemoryFiles(files.collect())));
     }
     let root = SkillRoot::open(&entry.path).map_err(|_| LoadError::SkillNotFound)?;
     Ok(Box::new(root))
 }
 
-/// The files of a compiled-in skill: paths and bytes.
-pub fn compiled_in(entry: &Entry) -> impl Iterator<Item = (&'static str, &'static [u8])> {
-    let name = entry.path.to_str().and_then(|path| path.strip_prefix("builtin:"));
-    let own = builtin_files().iter().filter(move |file| Some(file.skill) == name);
-    own.map(|file| (file.path, file.bytes))
-}
-
 /// The names of a skill's files that can be read, which hidden files, links and special ones cannot;
 /// opens none of them.
 pub fn file_names(entry: &Entry) -> Vec<String> {
-    if entry.source == Source::Builtin {
-        return compiled_in(entry).map(|(path, _)| path.to_owned()).collect();
+    if let Some(files) = &entry.memory {
+        return files.iter().map(|(path, _)| path.to_owned()).collect();
     }
     let (files, _) = list_files(&entry.path, TreeLimits::default()).unwrap_or_default();
     let readable =
@@ -115,6 +108,7 @@ mod tests {
     use metier_loader::tool::AllowAll;
     use metier_registry::catalog::{Format, Shown};
     use metier_registry::{Root, ScanOptions, scan};
+    use metier_skill::Source;
     use serde_json::json;
 
     use super::*;

@@ -2,6 +2,7 @@
 //!
 //! The same request, decision, approval and sandbox as when a model asks for it in a run.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use metier_agent::{Answer, Approver, Asked, Note, Op, Question};
@@ -224,7 +225,7 @@ impl Session {
                 hidden.display()
             ));
         }
-        let run_dir = runs.join(format!("{}-{}", now().0, std::process::id()));
+        let run_dir = free_run_dir(&runs);
         let data_dir = state.join("data").join(data_key(call.entry));
         let host = Host {
             helper: &helper,
@@ -250,6 +251,20 @@ impl Session {
         };
         run_script(call, &host, &print)
             .map_err(|error| Error::failed(error.code(), error.to_string()).with_help(error.help()))
+    }
+}
+
+/// A folder for the run, which does not exist yet. The process stands last, where a sweep looks for
+/// it; two runs of one process in one second get two folders.
+fn free_run_dir(runs: &Path) -> PathBuf {
+    let process = std::process::id();
+    let mut number = now().0;
+    loop {
+        let folder = runs.join(format!("{number}-{process}"));
+        if metier_fs::entry_kind(&folder).is_none() {
+            return folder;
+        }
+        number += 1;
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use metier_config::{Scope, Settings};
 use metier_fs::UserFolders;
 use metier_registry::roots::{Places, Root, resolve};
-use metier_registry::{Registry, Scan, ScanOptions, scan};
+use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
 use metier_skill::{Limits, Profile};
 use tempfile::TempDir;
 
@@ -31,6 +31,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) config_files: Vec<ConfigFile>,
     pub(crate) find: FindOptions,
+    sources: SkillSources,
     pub(crate) helper: Option<PathBuf>,
     /// What the last scan found.
     snapshot: Mutex<Option<Arc<Scan>>>,
@@ -66,6 +67,7 @@ pub struct Builder {
     environment: Environment,
     user_folders: UserFolderChoice,
     find: FindOptions,
+    sources: SkillSources,
     helper: Option<PathBuf>,
 }
 
@@ -107,6 +109,13 @@ impl Builder {
         self
     }
 
+    /// Adds a source of skills of the caller's own, before all folders.
+    #[must_use]
+    pub fn source(mut self, source: impl SkillSource + 'static) -> Self {
+        self.sources.0.push(Arc::new(source));
+        self
+    }
+
     /// Judges skills by this profile instead of the settings'.
     #[must_use]
     pub fn profile(mut self, profile: Profile) -> Self {
@@ -138,6 +147,7 @@ impl Builder {
             settings,
             config_files,
             find: self.find,
+            sources: self.sources,
             helper: self.helper,
             snapshot: Mutex::default(),
             scratch: Arc::default(),
@@ -180,6 +190,7 @@ impl Metier {
             environment: Environment::of_process(),
             user_folders: UserFolderChoice::Home,
             find: FindOptions::default(),
+            sources: SkillSources::default(),
             helper: None,
         }
     }
@@ -188,7 +199,15 @@ impl Metier {
     #[must_use]
     pub fn finding(&self, find: FindOptions) -> Self {
         let Inner {
-            environment, working_dir, user, settings, config_files, helper, scratch, ..
+            environment,
+            working_dir,
+            user,
+            settings,
+            config_files,
+            helper,
+            scratch,
+            sources,
+            ..
         } = &*self.inner;
         let inner = Inner {
             environment: environment.clone(),
@@ -197,6 +216,7 @@ impl Metier {
             settings: settings.clone(),
             config_files: config_files.clone(),
             find,
+            sources: sources.clone(),
             helper: helper.clone(),
             snapshot: Mutex::default(),
             scratch: Arc::clone(scratch),
@@ -294,6 +314,7 @@ impl Metier {
         ScanOptions {
             profile: self.profile(),
             cache_folder: cache.filter(|_| find.cache == CacheUse::Use),
+            sources: self.inner.sources.clone(),
             ..settings.scan_options()
         }
     }

@@ -15,8 +15,8 @@ pub mod skill {
 /// Finding skills: the index, the report, the catalog's formats, making and deleting skills.
 pub mod registry {
     pub use metier_registry::{
-        Change, ChangeKind, Conflict, Entry, Ignored, Index, Registry, Report, Root, RootReport,
-        RootState, Scan, ScanOptions, Shadowed, parallel, scan,
+        Change, ChangeKind, Conflict, Entry, Ignored, Index, MemorySkill, MemorySkillFiles,
+        Registry, Report, Root, RootReport, RootState, Scan, ScanOptions, Shadowed, parallel, scan,
     };
 
     /// The list of skills that a model is shown.
@@ -92,11 +92,6 @@ pub mod tools {
     /// Scripts of skills.
     pub mod script {
         pub use metier_tools::script::ScriptOutcome;
-    }
-
-    /// Files of compiled-in skills.
-    pub mod shelf {
-        pub use metier_tools::shelf::compiled_in;
     }
 }
 

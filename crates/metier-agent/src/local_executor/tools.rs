@@ -9,7 +9,7 @@ use metier_policy::{
 };
 use metier_registry::Entry;
 use metier_sandbox::Network;
-use metier_skill::{Digest, RelPath, Source};
+use metier_skill::{Digest, RelPath};
 use metier_tools::ground::{absolute, acting_skill, loaded_skill};
 use metier_tools::script::as_path;
 use metier_tools::{
@@ -276,7 +276,7 @@ impl LocalExecutor {
             ToolFailure::new(FailureCode::Changed, outcome.text.as_str().to_owned())
         })?;
         for entry in known {
-            if entry.source != Source::Builtin {
+            if entry.memory.is_none() {
                 place = place.with_skill(entry.name().as_str(), &entry.path)?;
             }
         }

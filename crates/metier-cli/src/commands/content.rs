@@ -9,10 +9,9 @@ use metier::fs::{PiecewiseFile, ReadError, TreeFile, TreeLimits, list_files, rea
 use metier::loader::BodyLimits;
 use metier::registry::Entry;
 use metier::skill::{
-    Code, Diagnostic, FileNames, ParseOptions, Profile, Severity, Source, check, check_references,
+    Code, Diagnostic, FileNames, ParseOptions, Profile, Severity, check, check_references,
     estimate_tokens,
 };
-use metier::tools::shelf::compiled_in;
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -100,9 +99,8 @@ pub(crate) struct Files {
 impl Content {
     pub(crate) fn read(entry: &Entry) -> Result<Self> {
         let files = Files::list(entry)?;
-        if entry.source == Source::Builtin {
-            let own = compiled_in(entry).find(|(path, _)| *path == "SKILL.md");
-            let bytes = own.map_or(Vec::new(), |(_, bytes)| bytes.to_vec());
+        if let Some(own) = &entry.memory {
+            let bytes = own.get("SKILL.md").unwrap_or_default().to_vec();
             return Ok(Self { skill_md: SkillMd::whole(bytes), files });
         }
         let file = skill_file(&entry.path);
@@ -115,8 +113,8 @@ impl Content {
 impl Files {
     /// Lists the files of a skill and reads none of them.
     pub(crate) fn list(entry: &Entry) -> Result<Self> {
-        if entry.source == Source::Builtin {
-            let rows = compiled_in(entry).map(|(path, bytes)| {
+        if let Some(own) = &entry.memory {
+            let rows = own.iter().map(|(path, bytes)| {
                 row(TreeFile {
                     path: path.to_owned(),
                     size: bytes.len() as u64,

@@ -23,6 +23,7 @@ mod files;
 mod identity;
 mod inspect;
 mod invoke;
+mod library;
 mod limits;
 mod list;
 mod list_json;

@@ -1,26 +1,14 @@
-//! One request, one decision, on every way in: `explain`, `exec`, `tools`, the catalog, and the skill
-//! tool and `run_script` of the library for a model and for a person, asked about the same skill
-//! under the same rules.
+//! One request, one decision, on every way in: `explain`, `exec`, `tools`, the catalog, a model, a person
+//! and the library, asked about the same skill under the same rules.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use metier_config::{Scope, Settings, parse};
-use metier_loader::tool::{LoadDecision, LoadPolicy, OfferedSkill};
-use metier_policy::{Invoker, Memory, Policy, TrustedFolders, UnixTime};
-use metier_registry::{Root, ScanOptions, scan};
-use metier_sandbox::{SearchPath, Tier};
-use metier_skill::Source;
 use metier_testkit::TestHome;
-use metier_tools::ground::{acting_skill, loaded_skill, places_of};
-use metier_tools::{LoadGate, Machine, RunScript, ToolGate, Toolbox};
 use serde_json::Value;
 
+use crate::library::library;
 use crate::run_support::{
     answer, codes, events, holds_scripts, of_type, run_scripted, script as script_action, select,
 };
-use crate::support::{METIER, json, run, texts};
+use crate::support::{json, run, texts};
 
 /// Rules of the user's file, and what they mean for loading the skill and for its script.
 const CASES: &[(&str, &str, &str, &str)] = &[
@@ -81,75 +69,13 @@ fn effect(document: &Value) -> &str {
     document["effect"].as_str().expect("an effect")
 }
 
-/// What the library's skill tool and its `run_script` would be told.
-fn by_the_library(home: &TestHome, rules: &str, invoker: Invoker) -> [&'static str; 2] {
-    let text = format!(r#"{{"permissions": {rules}}}"#);
-    let layer = parse(&text, "config.json", Scope::User).expect("a configuration");
-    let settings = Settings::merge(Some(&layer), None);
-    let root = Root {
-        source: Source::User,
-        path: home.path().join("home/.agents/skills"),
-        plugin: None,
-        required: true,
-        absent: false,
-    };
-    let roots = [root];
-    let found = scan(&roots, &ScanOptions { builtin: false, ..ScanOptions::default() });
-    let places = places_of(&found.index, &roots, &home.project(), None).expect("places");
-    let layers = settings.policy_layers().expect("rules");
-    let policy = layers.into_iter().fold(Policy::new(places), Policy::with_layer);
-    let gate = LoadGate {
-        policy: &policy,
-        answers: &Memory::default(),
-        trusted: &TrustedFolders::default(),
-        now: UnixTime(0),
-        invoker,
-        index: &found.index,
-    };
-    let entry = found.index.find("work").expect("the skill");
-    let offered = OfferedSkill {
-        name: "work".to_owned(),
-        source: Source::User,
-        path: entry.path.to_string_lossy().into_owned(),
-        digest: entry.digest,
-    };
-    let load = match gate.decide(&offered) {
-        LoadDecision::Allow => "allow",
-        LoadDecision::Ask(_) => "ask",
-        LoadDecision::Deny(_) => "deny",
-    };
-    let machine = Machine {
-        helper: METIER.into(),
-        tier: Tier::Medium,
-        search: SearchPath::default(),
-        runs: home.path().join("runs"),
-        data: home.path().join("data"),
-        workspace: None,
-        variables: BTreeMap::new(),
-        secrets: Arc::default(),
-        timeout: Duration::from_secs(1),
-        count: 0.into(),
-        output: None,
-    };
-    let tools = Toolbox::new()
-        .with(RunScript::new(Arc::new(machine), [Arc::clone(&found.index.entries()[0])]));
-    let arguments =
-        serde_json::json!({"skill": "work", "relative_path": "scripts/run.sh", "args": null});
-    let planned = tools.plan("run_script", arguments).expect("a plan");
-    let trusted = TrustedFolders::default();
-    let decisions = [None, acting_skill(entry, &trusted).ok()].map(|skill| {
-        let gate = ToolGate {
-            policy: Arc::new(policy.clone()),
-            answers: Arc::default(),
-            loaded: [loaded_skill(entry, &policy, &TrustedFolders::default())].into(),
-            now: UnixTime(0),
-            invoker,
-            skill,
-        };
-        gate.judge(&planned).expect("a decision").effect().as_str()
-    });
-    assert_eq!(decisions[0], decisions[1], "with and without a word for whom");
-    [load, decisions[0]]
+/// What the library decides about loading the skill and running its script.
+fn by_the_library(home: &TestHome) -> [&'static str; 2] {
+    let metier = library(home, "project");
+    let load = metier.explain("load_skill", &["work".to_owned()], None).expect("a decision");
+    let script = ["scripts/run.sh".to_owned()];
+    let script = metier.explain("run_script", &script, Some("work")).expect("a decision");
+    [load.decision.effect.as_str(), script.decision.effect.as_str()]
 }
 
 /// What the policy said in the last run about the first operation of this kind.
@@ -166,10 +92,7 @@ fn every_way_in_gives_the_same_decision() {
         let home = home(rules);
         let explained = json(&home, &["explain", "load_skill", "work", "--json"]);
         assert_eq!(effect(&explained), *load, "{case}: explain load_skill");
-        for invoker in [Invoker::Model, Invoker::User] {
-            let told = by_the_library(&home, rules, invoker);
-            assert_eq!(told, [*load, *script], "{case}: the library, asked by {invoker:?}");
-        }
+        assert_eq!(by_the_library(&home), [*load, *script], "{case}: the library");
         let tools = json(&home, &["tools", "--skill", "work", "--json"]);
         let rows = tools["tools"].as_array().expect("a list");
         let row = rows.iter().find(|row| row["name"] == "load_skill").expect("a row");

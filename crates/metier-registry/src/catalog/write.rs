@@ -205,7 +205,7 @@ fn place(entry: &Entry) -> String {
 
 fn location(skill: &Visible) -> String {
     let entry = &skill.entry;
-    if entry.source == Source::Builtin {
+    if entry.memory.is_some() {
         return entry.path.to_string_lossy().into_owned();
     }
     entry.file().to_string_lossy().into_owned()
