@@ -128,7 +128,7 @@ impl<'n> Checker<'n> {
             (None, Some(Json::Bool(false))) => {
                 self.report(offset, ConfigErrorKind::UnknownKey, |it| {
                     (format!("unknown key {it}"), unknown_key_advice(key, schema))
-                })
+                });
             }
             (None, Some(rest @ Json::Object(_))) => self.check(value, rest),
             // Free values, such as `model.params`: only the parser's and our own bounds hold.

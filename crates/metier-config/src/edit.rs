@@ -132,8 +132,8 @@ impl Layout {
     }
 }
 
-/// Adds a property at the end of `object`, after the last comment in it: a comment that comes
-/// behind a value on its line stays there.
+/// Adds a property at the end of `object`, after the last comment in it: a comment after a value
+/// on the same line stays there.
 fn add(text: &str, object: &Object<'_>, property: impl FnOnce(&Layout) -> String) -> String {
     let Some(last) = object.properties.last() else {
         return fill(text, object, property);
