@@ -7,8 +7,8 @@
 //! command, an unknown skill called by name, Chinese beside English descriptions), and the lead that one
 //! shared word needs was chosen after it: no set here is blind.
 
-use metier_registry::builtin_files;
 use metier_registry::search::{Document, Hit, SearchIndex};
+use metier_registry::{ScanOptions, scan};
 use metier_testkit::corpus_dir;
 use serde_json::Value;
 
@@ -86,13 +86,10 @@ fn index(shelf: &Shelf) -> SearchIndex {
 
 /// The compiled-in skills, as their frontmatter has them.
 fn built_in() -> Shelf {
-    let heads = builtin_files().iter().filter(|file| file.path == "SKILL.md");
-    heads
-        .map(|file| {
-            let text = std::str::from_utf8(file.bytes).expect("UTF-8");
-            let line = text.lines().find_map(|line| line.strip_prefix("description: "));
-            (file.skill.to_owned(), line.expect("a description").to_owned())
-        })
+    let found = scan(&[], &ScanOptions::default());
+    let entries = found.index.entries().iter();
+    entries
+        .map(|entry| (entry.name().as_str().to_owned(), entry.skill.description.to_string()))
         .collect()
 }
 
