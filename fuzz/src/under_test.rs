@@ -121,7 +121,7 @@ pub fn read_reply(bytes: &[u8]) {
         assert_eq!(events, shown(&decision), "what was shown is not what was decided");
     }
     if let Ok(Some(next)) = plan::apply(decision.plan.as_ref(), &decision) {
-        assert!(next.steps.len() <= plan::MOST_STEPS, "a plan over the limit");
+        assert!(next.steps.len() <= plan::MAX_STEPS, "a plan over the limit");
     }
 }
 

@@ -50,6 +50,23 @@ const HEADING_CHARS: usize = 100;
 
 /// `body` within `max_lines` and `max_chars` (given room for one note at least). In its file the
 /// body starts at line `first_line`.
+///
+/// Why not simply the first so many lines? Long bodies put their triggers and overview first and
+/// their steps, checks and lists of files last; a cut at the limit loses exactly the part that a model
+/// acts on, and the model does not know that anything is missing. So whole sections stay or go, the
+/// ones that a reader acts on first, and a note stands where each of the others stood.
+///
+/// Why is the room for notes set aside before any section is taken? A section that stays can split a
+/// run of sections that go into two runs, and each run needs its own note. If notes were paid for
+/// afterwards, a body with a thousand small sections would go over the limit by its notes alone; the
+/// limits are what the context budget relies on, so they hold for every input (a property test tries
+/// it). The three forms of notes follow from the same bound: separate notes are the most useful and the
+/// most expensive, names cost a line a run, and a count costs the same whatever the headings say. A
+/// form is used only if it takes at most half of the room, so that notes never crowd out the text.
+///
+/// Why is the first piece split? It is the only one that may not go as a whole (it says what the
+/// skill is for), and in bodies without headings it is everything. A third of the room is enough for
+/// an opening and leaves two thirds for the sections that follow.
 pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: usize) -> Trimmed {
     let headings = outline(body);
     let mut pieces = pieces(body, &headings, first_line);
@@ -58,9 +75,9 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
     let cost = |note: fn(&Piece<'_>) -> String| -> usize {
         pieces.iter().map(|piece| note(piece).chars().count()).sum()
     };
-    let (apart, names) = (cost(placeholder), cost(label));
-    let notes = if apart <= max_chars / 2 && pieces.len() * NOTE_LINES <= max_lines / 2 {
-        Notes::Apart
+    let (separate, names) = (cost(placeholder), cost(label));
+    let notes = if separate <= max_chars / 2 && pieces.len() * NOTE_LINES <= max_lines / 2 {
+        Notes::Separate
     } else if names <= max_chars / 2 {
         Notes::Named
     } else {
@@ -68,7 +85,7 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
     };
     // Each piece that stays may part two runs of pieces that go, and a run needs a note.
     let (all, each) = match notes {
-        Notes::Apart => ((apart, pieces.len() * NOTE_LINES), (0, 0)),
+        Notes::Separate => ((separate, pieces.len() * NOTE_LINES), (0, 0)),
         Notes::Named => ((names + NOTE_CHARS, NOTE_LINES), (NOTE_CHARS, NOTE_LINES)),
         Notes::Counted => ((NOTE_CHARS, NOTE_LINES), (NOTE_CHARS, NOTE_LINES)),
     };
@@ -94,7 +111,7 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
         let run = kept[at..].iter().take_while(|kept| !**kept).count();
         match run {
             0 => out.text.push_str(&body[pieces[at].range.clone()]),
-            _ if notes != Notes::Apart && run > 1 => {
+            _ if notes != Notes::Separate && run > 1 => {
                 out.leave_out_together(&pieces[at..at + run], notes);
             }
             _ => pieces[at..at + run].iter().for_each(|piece| out.leave_out(piece)),
@@ -108,7 +125,7 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Notes {
     /// Each piece under its heading.
-    Apart,
+    Separate,
     /// Neighbours in one note, by their names.
     Named,
     /// Neighbours in one note, by their number.

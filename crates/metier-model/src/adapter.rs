@@ -16,13 +16,13 @@ use tokio::time::Instant;
 
 use crate::endpoint::{Endpoint, Key, Timeouts, Wishes, config};
 use crate::failure::Failure;
-use crate::gather::Said;
 use crate::http::{self, Outgoing};
-use crate::manner::{MOST_STEPS, Manner};
 use crate::model::{
     ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
 };
 use crate::reader::{Dialect, Reader};
+use crate::reply_builder::RawReply;
+use crate::request_style::{MAX_STEPS, RequestStyle};
 use crate::retry::{Chance, RetryPolicy};
 use crate::schema::InOrder;
 use crate::turn::Turn;
@@ -34,8 +34,8 @@ pub(crate) const TOOL: &str = "decide";
 pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
 
 /// What the system's part says besides, where nobody enforces the form of the reply.
-pub(crate) const fn reminder(manner: Manner) -> &'static str {
-    match manner.mode {
+pub(crate) const fn reminder(style: RequestStyle) -> &'static str {
+    match style.mode {
         OutputMode::JsonSchema => "",
         OutputMode::ToolCall => {
             "\n\nGive the JSON object as the arguments of the tool `decide`. Call it exactly once."
@@ -59,8 +59,8 @@ pub(crate) struct Adapter {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    /// The manner that worked last.
-    manner: Mutex<Manner>,
+    /// The style that worked last.
+    style: Mutex<RequestStyle>,
 }
 
 impl Adapter {
@@ -69,7 +69,7 @@ impl Adapter {
         endpoint: Endpoint,
         url: Url,
         headers: Vec<(HeaderName, String)>,
-        manner: impl FnOnce(&Wishes) -> Manner,
+        style: impl FnOnce(&Wishes) -> RequestStyle,
     ) -> Result<Self, ModelError> {
         if endpoint.model.trim().is_empty() {
             return Err(config("the model has no name"));
@@ -97,7 +97,7 @@ impl Adapter {
             reply_limit: endpoint.reply_limit,
             url,
             headers: sent,
-            manner: Mutex::new(manner(&wishes)),
+            style: Mutex::new(style(&wishes)),
             params: wishes.rest,
         })
     }
@@ -137,7 +137,7 @@ impl Adapter {
         let started = Instant::now();
         let deadline = started + self.timeouts.whole;
         let mut chance = Chance::new(self.retry.seed);
-        let mut manner = *self.manner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut style = *self.style.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut requests, mut failures, mut steps) = (0, 0, 0);
         loop {
             requests += 1;
@@ -146,20 +146,20 @@ impl Adapter {
                 first.get_or_insert_with(|| started.elapsed());
                 sink(StreamEvent::Text(piece.to_owned()));
             };
-            let failure = match self.attempt(turn, manner, deadline, &mut out).await {
+            let failure = match self.attempt(turn, style, deadline, &mut out).await {
                 Ok((said, sent_bytes)) => {
-                    *self.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
+                    *self.style.lock().unwrap_or_else(PoisonError::into_inner) = style;
                     let total = started.elapsed();
                     let times = (first.unwrap_or(total), total);
-                    let mut reply = reply(said, turn, manner, requests, times);
+                    let mut reply = reply(said, turn, style, requests, times);
                     reply.usage.sent_bytes = sent_bytes;
                     return Ok(reply);
                 }
                 Err(failure) => self.told(failure, requests),
             };
             let error = failure.error.clone();
-            let delay = if let Some(next) = manner.after(&failure).filter(|_| steps < MOST_STEPS) {
-                (manner, steps) = (next, steps + 1);
+            let delay = if let Some(next) = style.after(&failure).filter(|_| steps < MAX_STEPS) {
+                (style, steps) = (next, steps + 1);
                 Duration::ZERO
             } else {
                 failures += 1;
@@ -207,16 +207,16 @@ impl Adapter {
     async fn attempt(
         &self,
         turn: &Turn,
-        manner: Manner,
+        style: RequestStyle,
         deadline: Instant,
         out: &mut dyn FnMut(&str),
-    ) -> Result<(Said, u64), Failure> {
+    ) -> Result<(RawReply, u64), Failure> {
         let build = match self.dialect {
             Dialect::OpenAi => openai::request::body,
             Dialect::Anthropic => anthropic::request::body,
             Dialect::Responses => responses::request::body,
         };
-        let body = build(&self.model, &self.params, self.max_tokens, turn, manner);
+        let body = build(&self.model, &self.params, self.max_tokens, turn, style);
         let body = serde_json::to_vec(&InOrder(&body)).map_err(|error| {
             let told = format!("the request cannot be written: {error}");
             Failure::new(ModelErrorKind::Config, told)
@@ -228,10 +228,10 @@ impl Adapter {
             headers: &self.headers,
             body,
             timeouts: &self.timeouts,
-            stream: manner.stream,
+            stream: style.stream,
             deadline,
         };
-        let reader = Reader::new(self.dialect, manner.mode, self.reply_limit);
+        let reader = Reader::new(self.dialect, style.mode, self.reply_limit);
         http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 
@@ -244,16 +244,16 @@ impl Adapter {
 }
 
 fn reply(
-    said: Said,
+    said: RawReply,
     turn: &Turn,
-    manner: Manner,
+    style: RequestStyle,
     attempts: u32,
     (first, total): (Duration, Duration),
 ) -> Reply {
     let usage = said.usage.unwrap_or_else(|| {
         let messages = turn.messages();
         let sent = messages.iter().map(|message| estimate_tokens(&message.text)).sum::<usize>();
-        let schema = match manner.mode {
+        let schema = match style.mode {
             OutputMode::Prompted => 0,
             _ => estimate_tokens(&turn.schema.to_string()),
         };
@@ -267,8 +267,8 @@ fn reply(
     });
     let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let usage = Usage { attempts, first_ms: millis(first), total_ms: millis(total), ..usage };
-    let Said { text, finish, parts, .. } = said;
-    Reply { text, finish, parts, usage, mode: manner.mode }
+    let RawReply { text, finish, parts, .. } = said;
+    Reply { text, finish, parts, usage, mode: style.mode }
 }
 
 fn cancelled() -> ModelError {

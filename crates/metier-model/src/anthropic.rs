@@ -6,9 +6,9 @@ use reqwest::header::HeaderName;
 
 use crate::adapter::Adapter;
 use crate::endpoint::{Endpoint, address};
-use crate::manner::{LimitName, Manner};
 use crate::model::{Model, ModelError, ModelInfo, OutputMode, Reply, Sink};
 use crate::reader::Dialect;
+use crate::request_style::{LimitName, RequestStyle};
 use crate::turn::Turn;
 
 pub(crate) mod reply;
@@ -32,15 +32,16 @@ impl Anthropic {
         if !endpoint.key.is_empty() {
             headers.push((name("x-api-key"), endpoint.key.reveal().to_owned()));
         }
-        let adapter = Adapter::new(Dialect::Anthropic, endpoint, url, headers, |wishes| Manner {
-            mode: wishes.output.unwrap_or(OutputMode::ToolCall),
-            mode_may_change: wishes.output.is_none(),
-            demand_tool: true,
-            stream: wishes.stream.unwrap_or(true),
-            ask_usage: false,
-            limit: LimitName::MaxTokens,
-            limit_may_change: false,
-        })?;
+        let adapter =
+            Adapter::new(Dialect::Anthropic, endpoint, url, headers, |wishes| RequestStyle {
+                mode: wishes.output.unwrap_or(OutputMode::ToolCall),
+                mode_may_change: wishes.output.is_none(),
+                demand_tool: true,
+                stream: wishes.stream.unwrap_or(true),
+                ask_usage: false,
+                limit: LimitName::MaxTokens,
+                limit_may_change: false,
+            })?;
         Ok(Self(adapter))
     }
 }

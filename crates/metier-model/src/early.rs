@@ -6,8 +6,8 @@
 //! that is JSON in a JSON string has no early events.
 
 use crate::action::{Action, SkillRef};
-use crate::json::MOST_DEPTH;
-use crate::parse::MOST_BYTES;
+use crate::json::MAX_DEPTH;
+use crate::parse::MAX_BYTES;
 
 mod string;
 
@@ -121,7 +121,7 @@ impl Early {
     pub fn push(&mut self, text: &str) -> Vec<EarlyEvent> {
         // What is kept is a part of what was read, so this bounds the memory too.
         self.bytes = self.bytes.saturating_add(text.len());
-        if self.bytes > MOST_BYTES {
+        if self.bytes > MAX_BYTES {
             self.state = State::Silent;
         }
         for c in text.chars() {
@@ -217,7 +217,7 @@ impl Early {
     }
 
     fn open(&mut self, c: char) -> State {
-        if self.stack.len() >= MOST_DEPTH {
+        if self.stack.len() >= MAX_DEPTH {
             return State::Silent;
         }
         let frame = match (c, self.stack.last(), self.key.as_str()) {

@@ -214,7 +214,7 @@ impl Wishes {
 pub(crate) fn address(base: &str, path: &[&str]) -> Result<Url, ModelError> {
     // The text is not shown: a password could stand in it.
     let mut url = Url::parse(base.trim())
-        .map_err(|error| config(format!("the address of the model is no URL: {error}")))?;
+        .map_err(|error| config(format!("the address of the model is not a URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(config("the address of the model must begin with https:// or http://"));
     }

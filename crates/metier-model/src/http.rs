@@ -13,9 +13,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::endpoint::{Timeouts, config, place};
 use crate::failure::{Failure, shown};
-use crate::gather::{Out, Said};
 use crate::model::{ModelError, ModelErrorKind};
 use crate::reader::{Progress, Reader};
+use crate::reply_builder::{Out, RawReply};
 
 /// Bytes of a failed request's reply that are read.
 const ERROR_BYTES: usize = 64 << 10;
@@ -61,7 +61,7 @@ pub(crate) async fn exchange(
     sent: Outgoing<'_>,
     mut reader: Reader,
     out: Out<'_>,
-) -> Result<Said, Failure> {
+) -> Result<RawReply, Failure> {
     let started = Instant::now();
     let first = if sent.stream { sent.timeouts.first_byte } else { sent.timeouts.whole };
     let first_by = (started + first).min(sent.deadline);
@@ -80,7 +80,7 @@ pub(crate) async fn exchange(
             Ok(Ok(Some(piece))) => piece,
             Ok(Ok(None)) => return reader.end(out),
             // All words are there and the provider said why it ended: only the count is missing.
-            _ if reader.gathered().is_finished() => return reader.end(out),
+            _ if reader.builder().is_finished() => return reader.end(out),
             Ok(Err(error)) => {
                 let message = format!("the connection broke off{}", causes(&error));
                 return Err(Failure::new(ModelErrorKind::Network, message));

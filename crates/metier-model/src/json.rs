@@ -12,7 +12,7 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 /// Objects and arrays within each other.
-pub(crate) const MOST_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// Why a text is not strict JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
                 let action = key == "action";
                 self.trouble.set(Some(if action { Trouble::TwiceAction } else { Trouble::Twice }));
                 let key = quoted(&key, 60);
-                return Err(A::Error::custom(format!("the key {key} stands twice in one object")));
+                return Err(A::Error::custom(format!("the key {key} appears twice in one object")));
             }
             let value = access.next_value_seed(inner)?;
             map.insert(key, value);
@@ -150,14 +150,14 @@ mod tests {
     use super::*;
 
     fn trouble(text: &str) -> Trouble {
-        read(text, MOST_DEPTH).expect_err(text).trouble
+        read(text, MAX_DEPTH).expect_err(text).trouble
     }
 
     #[test]
     fn json_is_read_as_it_is() {
         let text = r#"{"a": [1, -2, 1.5, 1e300, true, null, "\ud83d\ude00"], "b": {}}"#;
         let expected: Value = serde_json::from_str(text).expect("JSON");
-        assert_eq!(read(text, MOST_DEPTH).expect("strict"), expected);
+        assert_eq!(read(text, MAX_DEPTH).expect("strict"), expected);
     }
 
     #[test]
@@ -169,14 +169,14 @@ mod tests {
         assert_eq!(trouble(r#"{"x": [{"a": 1, "\u0061": 2}]}"#), Trouble::Twice);
         assert_eq!(trouble(r#"{"action": 1, "action": 1}"#), Trouble::TwiceAction);
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert_eq!(trouble(&nested(MOST_DEPTH + 1)), Trouble::Deep);
+        assert_eq!(trouble(&nested(MAX_DEPTH + 1)), Trouble::Deep);
         assert_eq!(trouble(&nested(100_000)), Trouble::Deep);
-        assert!(read(&nested(MOST_DEPTH), MOST_DEPTH).is_ok());
+        assert!(read(&nested(MAX_DEPTH), MAX_DEPTH).is_ok());
     }
 
     #[test]
     fn the_place_is_the_line_and_the_column() {
-        let fault = read("{\n  \"a\": nil}", MOST_DEPTH).expect_err("no JSON");
+        let fault = read("{\n  \"a\": nil}", MAX_DEPTH).expect_err("no JSON");
         assert_eq!((fault.line, fault.column), (2, 9));
         assert_eq!(fault.message, "expected ident");
     }

@@ -23,9 +23,9 @@
 //! | `responses` | the newer protocol of the first |
 //! | [`mod@probe`] | one small decision, to try a model |
 //! | `adapter` | what adapters share: attempts, backoff, stepping down, cancelling |
-//! | `manner` | how a provider is asked, and what to try when it does not take that |
+//! | `request_style` | how a provider is asked, and what to try when it does not take that |
 //! | `http` | one request over HTTP |
-//! | `reader`, `sse`, `gather` | bytes to a reply, however they are cut |
+//! | `reader`, `sse`, `reply_builder` | bytes to a reply, however they are cut |
 //! | `failure` | what a provider says when it does not answer |
 //!
 //! Files on disk: none. Finding and loading skills, deciding what may be done and doing it are the
@@ -37,17 +37,17 @@ mod adapter;
 mod failure;
 mod fault;
 #[cfg(feature = "http")]
-mod gather;
-#[cfg(feature = "http")]
 mod http;
 mod json;
-#[cfg(feature = "http")]
-mod manner;
 mod protocol;
 mod provider;
 mod read;
 #[cfg(feature = "http")]
 mod reader;
+#[cfg(feature = "http")]
+mod reply_builder;
+#[cfg(feature = "http")]
+mod request_style;
 #[cfg(feature = "http")]
 mod responses;
 #[cfg(feature = "http")]

@@ -243,9 +243,9 @@ impl ModelErrorKind {
             Self::BadRequest => "see what the provider says; `model.params` are passed as they are",
             Self::Protocol => "check that the address speaks this provider's protocol",
             Self::ReplyTooLarge => "check the address; no model answers at such length",
-            Self::Cancelled => "nothing: somebody wanted it so",
+            Self::Cancelled => "nothing to do: it was cancelled",
             Self::Exhausted => "give the model more replies, or the run fewer turns",
-            Self::Config => "mend the settings of the model",
+            Self::Config => "fix the settings of the model",
         }
     }
 }

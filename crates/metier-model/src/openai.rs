@@ -6,9 +6,9 @@ use reqwest::header::AUTHORIZATION;
 
 use crate::adapter::Adapter;
 use crate::endpoint::{Endpoint, address, config};
-use crate::manner::{LimitName, Manner};
 use crate::model::{Model, ModelError, ModelInfo, OutputMode, Reply, Sink};
 use crate::reader::Dialect;
+use crate::request_style::{LimitName, RequestStyle};
 use crate::turn::Turn;
 
 pub(crate) mod reply;
@@ -40,7 +40,7 @@ impl OpenAi {
         // do not know the new one ignore it.
         let is_openai = host == "api.openai.com" || host.ends_with(".openai.azure.com");
         let limit = if is_openai { LimitName::MaxCompletionTokens } else { LimitName::MaxTokens };
-        let adapter = Adapter::new(dialect, endpoint, url, headers, |wishes| Manner {
+        let adapter = Adapter::new(dialect, endpoint, url, headers, |wishes| RequestStyle {
             mode: wishes.output.unwrap_or(OutputMode::JsonSchema),
             mode_may_change: wishes.output.is_none(),
             demand_tool: true,

@@ -11,12 +11,12 @@ use serde_json::Value;
 pub use crate::fault::{FaultCode, ParseFault};
 
 use crate::action::Decision;
-use crate::json::{self, JsonFault, MOST_DEPTH, Trouble};
+use crate::json::{self, JsonFault, MAX_DEPTH, Trouble};
 use crate::model::{Finish, Reply};
 use crate::read;
 
 /// Bytes of text that are looked at.
-pub const MOST_BYTES: usize = 256 * 1024;
+pub const MAX_BYTES: usize = 256 * 1024;
 
 /// The decision that a reply holds.
 pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
@@ -31,7 +31,7 @@ pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
             );
         }
         Finish::Length => {
-            let message = "the reply was cut off at the limit of tokens, so nothing of it counts; \
+            let message = "the reply was cut off at the limit of tokens, so none of it is used; \
                            decide again in fewer words";
             return fault(FaultCode::Truncated, message.to_owned());
         }
@@ -49,8 +49,8 @@ pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
 
 /// The decision that a text is.
 pub fn parse_text(text: &str) -> Result<Decision, ParseFault> {
-    if text.len() > MOST_BYTES {
-        let message = format!("the reply has {} bytes; at most {MOST_BYTES} are read", text.len());
+    if text.len() > MAX_BYTES {
+        let message = format!("the reply has {} bytes; at most {MAX_BYTES} are read", text.len());
         return Err(ParseFault::new(FaultCode::TooLarge, message));
     }
     if text.trim().is_empty() {
@@ -59,7 +59,7 @@ pub fn parse_text(text: &str) -> Result<Decision, ParseFault> {
     }
     let value = value_in(text)?;
     let value = match value {
-        Value::String(inner) => match json::read(inner.trim(), MOST_DEPTH) {
+        Value::String(inner) => match json::read(inner.trim(), MAX_DEPTH) {
             Ok(value @ Value::Object(_)) => value,
             Ok(_) => Value::String(inner),
             // Prose in quotes is no broken JSON.
@@ -74,7 +74,7 @@ pub fn parse_text(text: &str) -> Result<Decision, ParseFault> {
 /// The one JSON value of a text: all of it, or the one object in a fence or prose.
 fn value_in(text: &str) -> Result<Value, ParseFault> {
     let start = text.len() - text.trim_start().len();
-    let whole = match json::read(text.trim(), MOST_DEPTH) {
+    let whole = match json::read(text.trim(), MAX_DEPTH) {
         Ok(value) => return Ok(value),
         Err(fault) => fault,
     };
@@ -88,11 +88,11 @@ fn value_in(text: &str) -> Result<Value, ParseFault> {
         let Some(end) = balanced_end(text, open) else {
             // An open brace in prose after the object is no second object, but what it is
             // cannot be known either.
-            let fault = json::read(&text[open..], MOST_DEPTH).err();
+            let fault = json::read(&text[open..], MAX_DEPTH).err();
             return Err(fault.map_or_else(|| told(text, start, &whole), |it| told(text, open, &it)));
         };
         let region = &text[open..end];
-        match json::read(region, MOST_DEPTH) {
+        match json::read(region, MAX_DEPTH) {
             Ok(_) if text[..open].trim_end().ends_with('[') => {
                 let message = "the reply is a list; expected one object with plan, plan_update and \
                                action";
@@ -152,7 +152,7 @@ fn told(text: &str, start: usize, fault: &JsonFault) -> ParseFault {
         ),
         Trouble::Cut => (
             FaultCode::Truncated,
-            "the JSON ends before it is complete, so nothing of it counts; close every string, \
+            "the JSON ends before it is complete, so none of it is used; close every string, \
              list and object",
         ),
         Trouble::Twice => (FaultCode::NotJson, "write each key once"),

@@ -14,9 +14,9 @@ use serde_json::Value;
 use crate::action::Decision;
 
 /// Steps of a plan; also its assumptions and its constraints.
-pub const MOST_STEPS: usize = 50;
+pub const MAX_STEPS: usize = 50;
 /// Characters of each text of a plan.
-pub const MOST_CHARS: usize = 500;
+pub const MAX_CHARS: usize = 500;
 
 /// What is to be done, in steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,9 +96,9 @@ pub fn apply(current: Option<&Plan>, decision: &Decision) -> Result<Option<Plan>
 
 /// A plan is shown in every turn, so it stays small; and its steps can be told apart.
 fn check(plan: &Plan) -> Result<(), String> {
-    if plan.steps.len() > MOST_STEPS {
+    if plan.steps.len() > MAX_STEPS {
         return Err(format!(
-            "the plan has {} steps; at most {MOST_STEPS} are kept, so make them larger",
+            "the plan has {} steps; at most {MAX_STEPS} are kept, so make them larger",
             plan.steps.len()
         ));
     }
@@ -113,18 +113,18 @@ fn check(plan: &Plan) -> Result<(), String> {
         }
     }
     for (name, list) in [("assumptions", &plan.assumptions), ("constraints", &plan.constraints)] {
-        if list.len() > MOST_STEPS {
-            return Err(format!("there are {} {name}; at most {MOST_STEPS} are kept", list.len()));
+        if list.len() > MAX_STEPS {
+            return Err(format!("there are {} {name}; at most {MAX_STEPS} are kept", list.len()));
         }
     }
     let steps = plan.steps.iter().flat_map(|step| [&step.id, &step.title]);
     let texts = steps.chain(&plan.assumptions).chain(&plan.constraints).chain([&plan.goal]);
     for text in texts {
         let chars = text.chars().count();
-        if chars > MOST_CHARS {
+        if chars > MAX_CHARS {
             let start = quoted(text, 40);
             return Err(format!(
-                "a text of the plan has {chars} characters, at most {MOST_CHARS} are kept: {start}"
+                "a text of the plan has {chars} characters, at most {MAX_CHARS} are kept: {start}"
             ));
         }
     }

@@ -2,9 +2,9 @@
 //! They are the same readers that the adapters use.
 
 pub use crate::failure::Failure;
-pub use crate::gather::{Call, Gathered, Said};
 pub use crate::model::OutputMode;
 pub use crate::reader::{Dialect, Progress, Reader};
+pub use crate::reply_builder::{Call, RawReply, ReplyBuilder};
 pub use crate::sse::{SseDecoder, SseEvent};
 
 use crate::retry::wait_in_words;
@@ -13,7 +13,7 @@ use crate::retry::wait_in_words;
 pub const LIMIT: usize = 1 << 20;
 
 /// What was passed on while a reply was read, and what it says in the end.
-pub type Heard = (Vec<String>, Result<Said, Failure>);
+pub type Heard = (Vec<String>, Result<RawReply, Failure>);
 
 /// Reads a reply of chat completions.
 pub fn read_openai_stream(bytes: &[u8]) -> Heard {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::action::{Action, Decision, SkillRef};
 use crate::fault::{FaultCode, ParseFault};
-use crate::json::{self, MOST_DEPTH};
+use crate::json::{self, MAX_DEPTH};
 use crate::plan::{Plan, PlanStep, PlanUpdate, StepStatus};
 use crate::protocol::{
     self, DECISION, Kind, Need, OPERATION, OPERATIONS, PLAN, PLAN_UPDATE, SKILL, STATUS, STEP,
@@ -19,7 +19,7 @@ use crate::protocol::{
 type Read<T> = Result<T, ParseFault>;
 
 /// Arguments and data stand in an action, which stands in a decision.
-const DEPTH_IN_ACTION: usize = MOST_DEPTH - 2;
+const DEPTH_IN_ACTION: usize = MAX_DEPTH - 2;
 
 /// The decision that a value is.
 pub(crate) fn decision(value: Value) -> Read<Decision> {
@@ -89,7 +89,7 @@ fn action(value: Value) -> Read<Action> {
         let near = nearest(&kind, Action::KINDS);
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let message =
-            format!("there is no action {}{near} (there are: {})", quoted(&kind, 60), kinds());
+            format!("unknown action {}{near} (expected one of: {})", quoted(&kind, 60), kinds());
         return Err(ParseFault::at(FaultCode::UnknownAction, "action.type", message));
     };
     let known: Vec<&str> =
@@ -148,8 +148,10 @@ fn field_value(kind: Kind, value: Value, path: &str) -> Read<Value> {
                 Ok(value @ Value::Object(_)) => Ok(value),
                 Ok(other) => Err(wrong(path, "an object", &other)),
                 Err(fault) => {
-                    let message =
-                        format!("expected an object, got a text that is none: {}", fault.message);
+                    let message = format!(
+                        "expected an object, got a text that does not parse as one: {}",
+                        fault.message
+                    );
                     Err(ParseFault::at(FaultCode::WrongType, path, message))
                 }
             },
@@ -310,8 +312,11 @@ fn wrong(path: &str, expected: &str, got: &Value) -> ParseFault {
 fn not_among(path: &str, what: &str, word: &str, known: &[&str]) -> ParseFault {
     let near = nearest(word, known.iter().copied());
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    let message =
-        format!("there is no {what} {}{near} (there are: {})", quoted(word, 60), known.join(", "));
+    let message = format!(
+        "unknown {what} {}{near} (expected one of: {})",
+        quoted(word, 60),
+        known.join(", ")
+    );
     ParseFault::at(FaultCode::WrongType, path, message)
 }
 

@@ -7,8 +7,8 @@
 use serde_json::Value;
 
 use crate::failure::{Failure, shown};
-use crate::gather::{Gathered, Out, Reports, Said};
 use crate::model::{ModelErrorKind, OutputMode};
+use crate::reply_builder::{Out, RawReply, ReplyBuilder, Reports};
 use crate::sse::{SseDecoder, SseEvent};
 use crate::{anthropic, openai, responses};
 
@@ -38,7 +38,7 @@ pub enum Progress {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reader {
     dialect: Dialect,
-    gathered: Gathered,
+    builder: ReplyBuilder,
     shape: Shape,
     bytes: usize,
     limit: usize,
@@ -65,7 +65,7 @@ impl Reader {
     /// Reads a reply of up to `limit` bytes that was asked for in `mode`.
     pub const fn new(dialect: Dialect, mode: OutputMode, limit: usize) -> Self {
         let shape = Shape::Unknown(Vec::new());
-        Self { dialect, gathered: Gathered::new(mode), shape, bytes: 0, limit, done: false }
+        Self { dialect, builder: ReplyBuilder::new(mode), shape, bytes: 0, limit, done: false }
     }
 
     /// Takes more bytes and passes on the text that they hold.
@@ -96,7 +96,7 @@ impl Reader {
             // The rest of these bytes is nobody's; two readers that are done are alike.
             (self.shape, self.bytes) = (Shape::Unknown(Vec::new()), 0);
         }
-        Ok(match (self.done, self.gathered.is_finished()) {
+        Ok(match (self.done, self.builder.is_finished()) {
             (true, _) => Progress::Done,
             (false, true) => Progress::Finished,
             (false, false) => Progress::More,
@@ -105,7 +105,7 @@ impl Reader {
 
     /// What the reply says, when there are no more bytes. A stream that did not come to its end is a
     /// failure, however much of it is there.
-    pub fn end(&mut self, out: Out<'_>) -> Result<Said, Failure> {
+    pub fn end(&mut self, out: Out<'_>) -> Result<RawReply, Failure> {
         let shape = std::mem::replace(&mut self.shape, Shape::Unknown(Vec::new()));
         let mut is_stream = self.done;
         match shape {
@@ -128,24 +128,24 @@ impl Reader {
             }
             _ => return Err(Failure::new(ModelErrorKind::Network, "the reply is empty")),
         }
-        let gathered = &self.gathered;
-        if gathered.is_finished() || gathered.is_whole || (self.done && gathered.is_begun) {
+        let builder = &self.builder;
+        if builder.is_finished() || builder.is_whole || (self.done && builder.is_begun) {
             let reports = match self.dialect {
                 Dialect::OpenAi => Reports::Unclear,
                 Dialect::Anthropic | Dialect::Responses => Reports::Running,
             };
-            return Ok(gathered.said(reports, out));
+            return Ok(builder.said(reports, out));
         }
-        if !self.done && (is_stream || gathered.is_begun) {
+        if !self.done && (is_stream || builder.is_begun) {
             return Err(broke_off());
         }
         let message = "the reply is JSON, but no reply of this provider's protocol";
         Err(Failure::new(ModelErrorKind::Protocol, message).for_good())
     }
 
-    /// What was gathered so far.
-    pub const fn gathered(&self) -> &Gathered {
-        &self.gathered
+    /// What the stream has given so far, put together piece by piece.
+    pub const fn builder(&self) -> &ReplyBuilder {
+        &self.builder
     }
 
     fn take(&mut self, bytes: &[u8], out: Out<'_>) -> Result<(), Failure> {
@@ -188,7 +188,7 @@ impl Reader {
                 Some(Ok(value)) => self.value(&value, out)?,
                 Some(Err(_)) if is_error => return Err(told(&Value::String(rest.to_owned()))),
                 Some(Err(error)) => {
-                    let message = format!("an event of the stream is no JSON: {error}");
+                    let message = format!("an event of the stream is not valid JSON: {error}");
                     return Err(Failure::new(ModelErrorKind::Protocol, message));
                 }
                 None => break,
@@ -206,7 +206,7 @@ impl Reader {
                 Ok(value) => self.value(&value, out)?,
                 Err(error) if error.is_eof() => return Err(broke_off()),
                 Err(error) => {
-                    let message = format!("the reply is no JSON: {error}");
+                    let message = format!("the reply is not valid JSON: {error}");
                     return Err(Failure::new(ModelErrorKind::Protocol, message));
                 }
             }
@@ -222,12 +222,12 @@ impl Reader {
             return values.iter().try_for_each(|value| self.value(value, out));
         }
         match self.dialect {
-            Dialect::OpenAi => openai::reply::take(value, &mut self.gathered, out)?,
+            Dialect::OpenAi => openai::reply::take(value, &mut self.builder, out)?,
             Dialect::Anthropic => {
-                self.done |= anthropic::reply::take(value, &mut self.gathered, out);
+                self.done |= anthropic::reply::take(value, &mut self.builder, out);
             }
             Dialect::Responses => {
-                self.done |= responses::reply::take(value, &mut self.gathered, out)?;
+                self.done |= responses::reply::take(value, &mut self.builder, out)?;
             }
         }
         Ok(())

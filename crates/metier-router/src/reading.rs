@@ -8,7 +8,7 @@ use metier_skill::{Heading, outline, references};
 use crate::fill::{shared, telling_words};
 
 /// Characters of a section that an answer repeats.
-const MOST_CHARS: usize = 4000;
+const MAX_CHARS: usize = 4000;
 /// Headings under which skills say what to do.
 const DOING: &[&str] = &[
     "steps",
@@ -63,7 +63,7 @@ pub(crate) fn section(body: &str, request: &str) -> String {
         let best = inner.rev().max_by_key(|heading| common(heading));
         best.filter(|heading| common(heading) > 0).map(text)
     });
-    cut(found.unwrap_or(body).trim(), MOST_CHARS)
+    cut(found.unwrap_or(body).trim(), MAX_CHARS)
 }
 
 /// The first characters of a text, with a mark where it was cut.

@@ -57,7 +57,10 @@ impl Model for Router {
         }
         let decision = self.decide(turn);
         let text = serde_json::to_string(&decision).map_err(|error| {
-            ModelError::new(ModelErrorKind::Protocol, format!("the decision is no JSON: {error}"))
+            ModelError::new(
+                ModelErrorKind::Protocol,
+                format!("the decision cannot be written as JSON: {error}"),
+            )
         })?;
         sink(StreamEvent::Text(text.clone()));
         Ok(Reply {

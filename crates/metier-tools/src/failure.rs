@@ -111,7 +111,7 @@ impl FailureCode {
             Self::TooManyRedirects => "request the last address itself",
             Self::NetworkError => "check the address, or try again later",
             Self::TimedOut => "ask for less, or try again later",
-            Self::Cancelled => "nothing: somebody wanted it so",
+            Self::Cancelled => "nothing to do: it was cancelled",
             Self::IoError => "see what the system says, and try another way",
             Self::Failed => "this is a fault in the tool; please report it",
         }

@@ -3,25 +3,25 @@
 
 use serde_json::Value;
 
-use crate::gather::{Gathered, Out, Tokens};
 use crate::model::Finish;
+use crate::reply_builder::{Out, ReplyBuilder, Tokens};
 
 /// Adds what `value` says; true when it was the last event.
-pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> bool {
+pub(crate) fn take(value: &Value, builder: &mut ReplyBuilder, out: Out<'_>) -> bool {
     let index = || value.get("index").and_then(Value::as_u64).unwrap_or(0);
     match text(value, "type") {
         "message" => {
             let blocks = value.get("content").and_then(Value::as_array).into_iter().flatten();
             for (index, block) in (0u64..).zip(blocks) {
-                whole_block(index, block, gathered, out);
+                whole_block(index, block, builder, out);
             }
-            (gathered.is_whole, gathered.is_begun) = (true, true);
-            ended(value, value.get("usage"), gathered);
+            (builder.is_whole, builder.is_begun) = (true, true);
+            ended(value, value.get("usage"), builder);
         }
         "message_start" => {
-            gathered.is_begun = true;
+            builder.is_begun = true;
             if let Some(usage) = value.pointer("/message/usage") {
-                gathered.tokens(tokens(usage));
+                builder.tokens(tokens(usage));
             }
         }
         "content_block_start" => {
@@ -29,13 +29,13 @@ pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> bool
             let (index, kind) = (index(), text(block, "type"));
             match kind {
                 "text" if !text(block, "text").is_empty() => {
-                    gathered.text(text(block, "text"), out);
+                    builder.text(text(block, "text"), out);
                 }
                 "tool_use" => {
-                    gathered.call(Some(index), text(block, "id"), text(block, "name"), "", out);
+                    builder.call(Some(index), text(block, "id"), text(block, "name"), "", out);
                     // Some servers give the whole input here, and no deltas.
                     if let Some(input) = block.get("input").filter(|input| !is_blank(input)) {
-                        gathered.call(Some(index), "", "", &input.to_string(), out);
+                        builder.call(Some(index), "", "", &input.to_string(), out);
                     }
                 }
                 _ => {}
@@ -44,52 +44,52 @@ pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> bool
         "content_block_delta" => {
             let delta = value.get("delta").unwrap_or(&Value::Null);
             match text(delta, "type") {
-                "text_delta" => gathered.text(text(delta, "text"), out),
+                "text_delta" => builder.text(text(delta, "text"), out),
                 // A server's own tool streams its input in the same way; such a block is not ours.
-                "input_json_delta" if gathered.arguments(index()).is_some() => {
-                    gathered.call(Some(index()), "", "", text(delta, "partial_json"), out);
+                "input_json_delta" if builder.arguments(index()).is_some() => {
+                    builder.call(Some(index()), "", "", text(delta, "partial_json"), out);
                 }
                 _ => {}
             }
         }
         "content_block_stop" => {
             let index = index();
-            if gathered.arguments(index) == Some("") {
-                gathered.call(Some(index), "", "", "{}", out);
+            if builder.arguments(index) == Some("") {
+                builder.call(Some(index), "", "", "{}", out);
             }
         }
         "message_delta" => {
             let delta = value.get("delta").unwrap_or(&Value::Null);
-            ended(delta, value.get("usage"), gathered);
+            ended(delta, value.get("usage"), builder);
         }
-        "message_stop" => return gathered.is_begun,
+        "message_stop" => return builder.is_begun,
         _ => {}
     }
     false
 }
 
-fn whole_block(index: u64, block: &Value, gathered: &mut Gathered, out: Out<'_>) {
+fn whole_block(index: u64, block: &Value, builder: &mut ReplyBuilder, out: Out<'_>) {
     match text(block, "type") {
-        "text" => gathered.text(text(block, "text"), out),
+        "text" => builder.text(text(block, "text"), out),
         "tool_use" => {
             let input = block.get("input").filter(|input| input.is_object());
             let input = input.map_or_else(|| "{}".to_owned(), Value::to_string);
-            gathered.call(Some(index), text(block, "id"), text(block, "name"), &input, out);
+            builder.call(Some(index), text(block, "id"), text(block, "name"), &input, out);
         }
         _ => {}
     }
 }
 
-fn ended(value: &Value, usage: Option<&Value>, gathered: &mut Gathered) {
+fn ended(value: &Value, usage: Option<&Value>, builder: &mut ReplyBuilder) {
     match value.get("stop_reason").and_then(Value::as_str) {
-        Some("end_turn" | "tool_use" | "stop_sequence") => gathered.finish(Finish::Stop),
-        Some("max_tokens" | "model_context_window_exceeded") => gathered.finish(Finish::Length),
-        Some("refusal") => gathered.finish(Finish::Refusal),
-        Some(_) => gathered.finish(Finish::Unknown),
+        Some("end_turn" | "tool_use" | "stop_sequence") => builder.finish(Finish::Stop),
+        Some("max_tokens" | "model_context_window_exceeded") => builder.finish(Finish::Length),
+        Some("refusal") => builder.finish(Finish::Refusal),
+        Some(_) => builder.finish(Finish::Unknown),
         None => {}
     }
     if let Some(usage) = usage {
-        gathered.tokens(tokens(usage));
+        builder.tokens(tokens(usage));
     }
 }
 

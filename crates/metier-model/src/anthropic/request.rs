@@ -7,8 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{TOOL, TOOL_ABOUT, reminder};
-use crate::manner::Manner;
 use crate::model::OutputMode;
+use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
 
 /// The body that asks `model` for a decision; `params` are passed as they are.
@@ -17,10 +17,10 @@ pub(crate) fn body(
     params: &Map<String, Value>,
     max_tokens: Option<u32>,
     turn: &Turn,
-    manner: Manner,
+    style: RequestStyle,
 ) -> Value {
     let mut body = params.clone();
-    let format = (manner.mode == OutputMode::JsonSchema)
+    let format = (style.mode == OutputMode::JsonSchema)
         .then(|| json!({"type": "json_schema", "schema": turn.schema.as_ref()}));
     if let Some(format) = format {
         let config = body.entry("output_config").or_insert_with(|| json!({}));
@@ -32,17 +32,17 @@ pub(crate) fn body(
     set("model", json!(model));
     set("max_tokens", json!(max_tokens.unwrap_or(turn.max_output_tokens)));
     set("messages", messages(turn));
-    let system = format!("{}{}", turn.system, reminder(manner));
+    let system = format!("{}{}", turn.system, reminder(style));
     if !system.is_empty() {
         set("system", json!([marked(&system)]));
     }
-    if manner.stream {
+    if style.stream {
         set("stream", json!(true));
     }
-    if manner.mode == OutputMode::ToolCall {
+    if style.mode == OutputMode::ToolCall {
         let schema = turn.schema.as_ref();
         set("tools", json!([{"name": TOOL, "description": TOOL_ABOUT, "input_schema": schema}]));
-        if manner.demand_tool {
+        if style.demand_tool {
             let choice = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
             set("tool_choice", choice);
         }

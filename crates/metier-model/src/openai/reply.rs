@@ -4,14 +4,14 @@
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::gather::{Gathered, Out, Tokens};
 use crate::model::{Finish, ModelErrorKind};
+use crate::reply_builder::{Out, ReplyBuilder, Tokens};
 
 /// Adds what `value` says.
-pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> Result<(), Failure> {
+pub(crate) fn take(value: &Value, builder: &mut ReplyBuilder, out: Out<'_>) -> Result<(), Failure> {
     let usage = value.get("usage").filter(|usage| usage.is_object());
     if let Some(usage) = usage.or_else(|| value.pointer("/x_groq/usage")) {
-        gathered.tokens(tokens(usage));
+        builder.tokens(tokens(usage));
     }
     let choices = value.get("choices").and_then(Value::as_array);
     // Only one answer was asked for; of several the first is it.
@@ -23,12 +23,12 @@ pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> Resu
         return Err(failure);
     }
     if let Some(delta) = choice.get("delta").filter(|delta| delta.is_object()) {
-        message(delta, gathered, out);
+        message(delta, builder, out);
     } else if let Some(whole) = choice.get("message").filter(|message| message.is_object()) {
         // Some servers end a stream with the whole message once more.
-        if !gathered.is_begun {
-            message(whole, gathered, out);
-            (gathered.is_whole, gathered.is_begun) = (true, true);
+        if !builder.is_begun {
+            message(whole, builder, out);
+            (builder.is_whole, builder.is_begun) = (true, true);
         }
     }
     match choice.get("finish_reason").and_then(Value::as_str) {
@@ -36,20 +36,20 @@ pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> Resu
             let message = "the provider failed while it replied";
             return Err(Failure::new(ModelErrorKind::ServerError, message));
         }
-        Some(reason) if !reason.is_empty() => gathered.finish(finish(reason)),
+        Some(reason) if !reason.is_empty() => builder.finish(finish(reason)),
         _ => {}
     }
     Ok(())
 }
 
-fn message(message: &Value, gathered: &mut Gathered, out: Out<'_>) {
+fn message(message: &Value, builder: &mut ReplyBuilder, out: Out<'_>) {
     match message.get("content") {
-        Some(Value::String(text)) if !text.is_empty() => gathered.text(text, out),
+        Some(Value::String(text)) if !text.is_empty() => builder.text(text, out),
         Some(Value::Array(parts)) => {
             let is_text = |part: &&Value| part.get("type").is_none_or(|kind| kind == "text");
             for part in parts.iter().filter(is_text) {
                 if let Some(text) = part.get("text").and_then(Value::as_str) {
-                    gathered.text(text, out);
+                    builder.text(text, out);
                 }
             }
         }
@@ -58,15 +58,15 @@ fn message(message: &Value, gathered: &mut Gathered, out: Out<'_>) {
     if let Some(refusal) = message.get("refusal").and_then(Value::as_str)
         && !refusal.is_empty()
     {
-        gathered.refusal(refusal);
+        builder.refusal(refusal);
     }
     for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
         let index = call.get("index").and_then(Value::as_u64);
         let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
-        function(index, id, call.get("function"), gathered, out);
+        function(index, id, call.get("function"), builder, out);
     }
     if let Some(function_call) = message.get("function_call").filter(|call| call.is_object()) {
-        function(Some(0), "", Some(function_call), gathered, out);
+        function(Some(0), "", Some(function_call), builder, out);
     }
 }
 
@@ -74,16 +74,16 @@ fn function(
     index: Option<u64>,
     id: &str,
     function: Option<&Value>,
-    gathered: &mut Gathered,
+    builder: &mut ReplyBuilder,
     out: Out<'_>,
 ) {
     let field = |name: &str| function.and_then(|function| function.get(name));
     let name = field("name").and_then(Value::as_str).unwrap_or_default();
     match field("arguments") {
-        Some(Value::String(piece)) => gathered.call(index, id, name, piece, out),
+        Some(Value::String(piece)) => builder.call(index, id, name, piece, out),
         // Some give the arguments as an object; as text they are the same.
-        Some(object @ Value::Object(_)) => gathered.call(index, id, name, &object.to_string(), out),
-        _ => gathered.call(index, id, name, "", out),
+        Some(object @ Value::Object(_)) => builder.call(index, id, name, &object.to_string(), out),
+        _ => builder.call(index, id, name, "", out),
     }
 }
 

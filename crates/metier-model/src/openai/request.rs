@@ -1,11 +1,11 @@
 //! A turn as the body of a chat completions request. Pure.
-//! What a server may refuse of it is `manner`'s to know.
+//! What a server may refuse of it is `request_style`'s to know.
 
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{TOOL, TOOL_ABOUT, reminder};
-use crate::manner::Manner;
 use crate::model::OutputMode;
+use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
 
 /// The body that asks `model` for a decision; `params` are passed as they are.
@@ -14,11 +14,11 @@ pub(crate) fn body(
     params: &Map<String, Value>,
     max_tokens: Option<u32>,
     turn: &Turn,
-    manner: Manner,
+    style: RequestStyle,
 ) -> Value {
     let mut body = params.clone();
     let mut messages = Vec::new();
-    let system = format!("{}{}", turn.system, reminder(manner));
+    let system = format!("{}{}", turn.system, reminder(style));
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
@@ -32,15 +32,15 @@ pub(crate) fn body(
     let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
     set("model", json!(model));
     set("messages", Value::Array(messages));
-    set(manner.limit.as_str(), json!(max_tokens.unwrap_or(turn.max_output_tokens)));
-    if manner.stream {
+    set(style.limit.as_str(), json!(max_tokens.unwrap_or(turn.max_output_tokens)));
+    if style.stream {
         set("stream", json!(true));
-        if manner.ask_usage {
+        if style.ask_usage {
             set("stream_options", json!({"include_usage": true}));
         }
     }
     let schema = turn.schema.as_ref();
-    match manner.mode {
+    match style.mode {
         OutputMode::JsonSchema => {
             let wanted = json!({"name": "decision", "strict": true, "schema": schema});
             set("response_format", json!({"type": "json_schema", "json_schema": wanted}));
@@ -50,7 +50,7 @@ pub(crate) fn body(
                 "name": TOOL, "description": TOOL_ABOUT, "parameters": schema, "strict": true
             });
             set("tools", json!([{"type": "function", "function": tool}]));
-            if manner.demand_tool {
+            if style.demand_tool {
                 set("tool_choice", json!({"type": "function", "function": {"name": TOOL}}));
             }
         }

@@ -11,28 +11,28 @@ use serde_json::{Map, Value};
 use super::Plan;
 
 /// Operations of one patch.
-const MOST_OPERATIONS: usize = 200;
+const MAX_OPERATIONS: usize = 200;
 /// A plan is three deep. `copy` could double the depth and the size with every operation.
-const MOST_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Values in a plan while it is patched: far more than a plan that is kept has.
-const MOST_VALUES: usize = 2_000;
+const MAX_VALUES: usize = 2_000;
 
 /// The plan after all operations, or what is wrong with the first that fails.
 pub(super) fn patched(plan: &Plan, operations: &[Value]) -> Result<Plan, String> {
-    if operations.len() > MOST_OPERATIONS {
+    if operations.len() > MAX_OPERATIONS {
         return Err(format!(
-            "the patch has {} operations, at most {MOST_OPERATIONS} are done; replace the plan",
+            "the patch has {} operations, at most {MAX_OPERATIONS} are done; replace the plan",
             operations.len()
         ));
     }
     let mut document = serde_json::to_value(plan).map_err(|error| error.to_string())?;
     for (i, operation) in operations.iter().enumerate() {
         one(&mut document, operation)
-            .map_err(|words| format!("patch[{i}]: {words}; nothing of the patch was done"))?;
+            .map_err(|words| format!("patch[{i}]: {words}; the patch was not applied"))?;
     }
     let plan = crate::read::plan(document, "plan");
     plan.map_err(|fault| {
-        format!("the patched plan is none: {fault}; nothing of the patch was done")
+        format!("the patched plan is not valid: {fault}; the patch was not applied")
     })
 }
 
@@ -44,8 +44,8 @@ fn one(document: &mut Value, operation: &Value) -> Result<(), String> {
         .map_err(|error| format!("{told}: {}", short_line(&error.to_string(), 200)))?;
     json_patch::patch(document, &[operation])
         .map_err(|error| format!("{told}: {}", short_line(&error.kind.to_string(), 200)))?;
-    let mut left = MOST_VALUES;
-    if fits(document, MOST_DEPTH, &mut left) {
+    let mut left = MAX_VALUES;
+    if fits(document, MAX_DEPTH, &mut left) {
         Ok(())
     } else {
         Err(format!("{told}: the plan becomes too large"))

@@ -4,25 +4,29 @@
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::gather::{Gathered, Out, Tokens};
 use crate::model::{Finish, ModelErrorKind};
+use crate::reply_builder::{Out, ReplyBuilder, Tokens};
 
 /// Adds what `value` says; true when it was the last event.
-pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> Result<bool, Failure> {
+pub(crate) fn take(
+    value: &Value,
+    builder: &mut ReplyBuilder,
+    out: Out<'_>,
+) -> Result<bool, Failure> {
     let index = value.get("output_index").and_then(Value::as_u64);
     match text(value, "type") {
-        "response.created" => gathered.is_begun = true,
-        "response.output_text.delta" => gathered.text(text(value, "delta"), out),
-        "response.refusal.delta" => gathered.refusal(text(value, "delta")),
+        "response.created" => builder.is_begun = true,
+        "response.output_text.delta" => builder.text(text(value, "delta"), out),
+        "response.refusal.delta" => builder.refusal(text(value, "delta")),
         "response.output_item.added" => {
             let item = value.get("item").unwrap_or(&Value::Null);
             if text(item, "type") == "function_call" {
                 let (id, name) = (text(item, "call_id"), text(item, "name"));
-                gathered.call(index, id, name, text(item, "arguments"), out);
+                builder.call(index, id, name, text(item, "arguments"), out);
             }
         }
         "response.function_call_arguments.delta" => {
-            gathered.call(index, "", "", text(value, "delta"), out);
+            builder.call(index, "", "", text(value, "delta"), out);
         }
         "response.completed" | "response.incomplete" | "response.failed" => {
             let response = value.get("response").unwrap_or(&Value::Null);
@@ -30,38 +34,38 @@ pub(crate) fn take(value: &Value, gathered: &mut Gathered, out: Out<'_>) -> Resu
                 return Err(failure);
             }
             // Some servers send nothing but this.
-            if !gathered.has_something() {
-                items(response, gathered, out);
+            if !builder.has_something() {
+                items(response, builder, out);
             }
-            ended(response, gathered)?;
+            ended(response, builder)?;
             return Ok(true);
         }
         _ if text(value, "object") == "response" => {
-            items(value, gathered, out);
-            gathered.is_begun = true;
-            gathered.is_whole = ended(value, gathered)?;
+            items(value, builder, out);
+            builder.is_begun = true;
+            builder.is_whole = ended(value, builder)?;
         }
         _ => {}
     }
     Ok(false)
 }
 
-fn items(response: &Value, gathered: &mut Gathered, out: Out<'_>) {
+fn items(response: &Value, builder: &mut ReplyBuilder, out: Out<'_>) {
     let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
     for (index, item) in (0u64..).zip(items) {
         match text(item, "type") {
             "message" => {
                 for part in item.get("content").and_then(Value::as_array).into_iter().flatten() {
                     match text(part, "type") {
-                        "output_text" => gathered.text(text(part, "text"), out),
-                        "refusal" => gathered.refusal(text(part, "refusal")),
+                        "output_text" => builder.text(text(part, "text"), out),
+                        "refusal" => builder.refusal(text(part, "refusal")),
                         _ => {}
                     }
                 }
             }
             "function_call" => {
                 let (id, name) = (text(item, "call_id"), text(item, "name"));
-                gathered.call(Some(index), id, name, text(item, "arguments"), out);
+                builder.call(Some(index), id, name, text(item, "arguments"), out);
             }
             _ => {}
         }
@@ -69,12 +73,12 @@ fn items(response: &Value, gathered: &mut Gathered, out: Out<'_>) {
 }
 
 /// Why it ended and what it cost; false while it goes on.
-fn ended(response: &Value, gathered: &mut Gathered) -> Result<bool, Failure> {
+fn ended(response: &Value, builder: &mut ReplyBuilder) -> Result<bool, Failure> {
     if let Some(usage) = response.get("usage") {
-        gathered.tokens(tokens(usage));
+        builder.tokens(tokens(usage));
     }
     let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
-    gathered.finish(match (text(response, "status"), reason) {
+    builder.finish(match (text(response, "status"), reason) {
         ("completed", _) => Finish::Stop,
         ("incomplete", Some("max_output_tokens" | "max_tokens")) => Finish::Length,
         ("incomplete", Some("content_filter")) => Finish::Refusal,

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::adapter::{TOOL, TOOL_ABOUT, reminder};
-use crate::manner::Manner;
 use crate::model::OutputMode;
+use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
 
 /// The body that asks `model` for a decision; `params` are passed as they are.
@@ -14,11 +14,11 @@ pub(crate) fn body(
     params: &Map<String, Value>,
     max_tokens: Option<u32>,
     turn: &Turn,
-    manner: Manner,
+    style: RequestStyle,
 ) -> Value {
     let mut body = params.clone();
     let schema = turn.schema.as_ref();
-    if manner.mode == OutputMode::JsonSchema {
+    if style.mode == OutputMode::JsonSchema {
         let format =
             json!({"type": "json_schema", "name": "decision", "strict": true, "schema": schema});
         // The setting may hold something else too, such as how many words are wanted.
@@ -45,20 +45,20 @@ pub(crate) fn body(
     set("model", json!(model));
     set("input", Value::Array(messages));
     set("max_output_tokens", json!(max_tokens.unwrap_or(turn.max_output_tokens)));
-    let system = format!("{}{}", turn.system, reminder(manner));
+    let system = format!("{}{}", turn.system, reminder(style));
     if !system.is_empty() {
         set("instructions", json!(system));
     }
-    if manner.stream {
+    if style.stream {
         set("stream", json!(true));
     }
-    if manner.mode == OutputMode::ToolCall {
+    if style.mode == OutputMode::ToolCall {
         let tool = json!({
             "type": "function", "name": TOOL, "description": TOOL_ABOUT, "parameters": schema,
             "strict": true
         });
         set("tools", json!([tool]));
-        if manner.demand_tool {
+        if style.demand_tool {
             set("tool_choice", json!({"type": "function", "name": TOOL}));
         }
     }

@@ -29,7 +29,7 @@ use crate::json;
 use crate::model::{Finish, ModelError, ModelErrorKind};
 
 /// Objects and arrays within each other: a decision in a reply in a rule.
-const MOST_DEPTH: usize = 80;
+const MAX_DEPTH: usize = 80;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,7 +76,7 @@ struct FaultText {
 
 /// Reads a script, or says what is wrong with it.
 pub(super) fn read(text: &str) -> Result<Scripted, String> {
-    let value = json::read(text, MOST_DEPTH).map_err(|fault| {
+    let value = json::read(text, MAX_DEPTH).map_err(|fault| {
         format!("{} (line {}, column {})", fault.message, fault.line, fault.column)
     })?;
     let script: Script = typed(value)?;

@@ -6,14 +6,14 @@ mod any;
 mod early;
 #[cfg(feature = "http")]
 mod faults;
-#[cfg(feature = "http")]
-mod manners;
 mod parse;
 mod plan;
 #[cfg(feature = "http")]
 mod readers;
 #[cfg(feature = "http")]
 mod recordings;
+#[cfg(feature = "http")]
+mod request_styles;
 mod schema;
 mod scripted;
 #[cfg(feature = "http")]

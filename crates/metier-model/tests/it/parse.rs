@@ -137,7 +137,7 @@ fn nothing_is_repaired() {
             FaultCode::Truncated,
             "line 1, column 46",
         ),
-        (r#"{"plan":null,"plan":null,"action":{}}"#, FaultCode::NotJson, "`plan` stands twice"),
+        (r#"{"plan":null,"plan":null,"action":{}}"#, FaultCode::NotJson, "`plan` appears twice"),
         ("I think that is all.", FaultCode::NotJson, "line 1, column 1"),
     ] {
         let fault = fault(text);
@@ -191,8 +191,8 @@ fn a_fault_says_where_what_is_expected_and_what_is_near() {
     for (action, expected) in [
         (
             json!({"type": "select_skill", "skills": []}),
-            "unknown_action at `action.type`: there is no action `select_skill`; did you mean \
-             `select_skills`? (there are: select_skills, load_resource, run_script, search_skills, \
+            "unknown_action at `action.type`: unknown action `select_skill`; did you mean \
+             `select_skills`? (expected one of: select_skills, load_resource, run_script, search_skills, \
              call_tool, final_answer)",
         ),
         (
@@ -228,8 +228,8 @@ fn a_fault_says_where_what_is_expected_and_what_is_near() {
         "action": {"type": "search_skills", "query": "x"}});
     assert_eq!(
         fault(&step.to_string()).to_string(),
-        "wrong_type at `plan.steps[0].status`: there is no status `complete`; did you mean \
-         `completed`? (there are: pending, in_progress, completed, skipped)"
+        "wrong_type at `plan.steps[0].status`: unknown status `complete`; did you mean \
+         `completed`? (expected one of: pending, in_progress, completed, skipped)"
     );
 }
 

@@ -95,7 +95,7 @@ fn what_is_wrong_with_a_patch_is_told_and_nothing_is_done() {
         (json!([{"op": "remove", "path": "/goal"}]), "missing_field at `plan.goal`"),
         (
             json!([{"op": "replace", "path": "/steps/0/status", "value": "dunno"}]),
-            "no status `dunno`",
+            "unknown status `dunno`",
         ),
         (json!([{"op": "replace", "path": "", "value": 7}]), "expected an object"),
         (

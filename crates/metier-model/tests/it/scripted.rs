@@ -219,7 +219,7 @@ fn a_wrong_script_is_refused_with_its_place() {
         (r#"{"replies": [{"fault": "boredom"}]}"#, "replies[0]: unknown variant `boredom`"),
         (r#"{"rules": [{"when": {"moon": 1}, "reply": {"raw": ""}}]}"#, "unknown field `moon`"),
         (r#"{"rules": [{"when": {}, "reply": {}}]}"#, "rules[0].reply: not_a_decision"),
-        (r#"{"name": "a", "name": "b"}"#, "`name` stands twice"),
+        (r#"{"name": "a", "name": "b"}"#, "`name` appears twice"),
     ] {
         let error = Scripted::parse(text).expect_err(text);
         assert_eq!(error.kind, ModelErrorKind::Config);

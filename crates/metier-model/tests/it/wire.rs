@@ -206,7 +206,7 @@ fn cut_everywhere(dialect: Dialect, recording: &Recording) -> usize {
         let said = reader.end(&mut |_| {}).expect("a reply");
         let text = text(&expected, mode);
         assert_eq!(parts(&said.text, &text), text.0, "{name}");
-        let calls = reader.gathered().calls().into_iter();
+        let calls = reader.builder().calls().into_iter();
         let calls: Vec<_> =
             calls.map(|call| (call.name.clone(), value_of(&call.arguments))).collect();
         assert_eq!(calls, expected.calls, "{name}");

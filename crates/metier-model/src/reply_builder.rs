@@ -19,11 +19,11 @@ pub struct Call {
 }
 
 /// Calls that are kept of a reply. One is right, so more than this are only an attack.
-const MOST_CALLS: usize = 64;
+const MAX_CALLS: usize = 64;
 
-/// What was gathered so far.
+/// What the stream has given so far, put together piece by piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gathered {
+pub struct ReplyBuilder {
     mode: OutputMode,
     content: String,
     refusal: String,
@@ -55,7 +55,7 @@ pub struct Tokens {
 
 /// What a reply says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct RawReply {
     /// The words.
     pub text: String,
     /// Why it ended.
@@ -69,7 +69,7 @@ pub struct Said {
 /// Hears the text while it streams.
 pub(crate) type Out<'a> = &'a mut dyn FnMut(&str);
 
-impl Gathered {
+impl ReplyBuilder {
     /// Nothing yet, of a reply that was asked for in `mode`.
     pub const fn new(mode: OutputMode) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Gathered {
         let is_other = |call: &Call| !id.is_empty() && !name.is_empty() && call.id != id;
         let at = match found.filter(|at| !is_other(&self.calls[*at])) {
             Some(at) => at,
-            None if self.calls.len() == MOST_CALLS => return,
+            None if self.calls.len() == MAX_CALLS => return,
             None => {
                 let last = self.calls.iter().map(|call| call.index).max();
                 let next = last.map_or(0, |last| last.saturating_add(1));
@@ -175,7 +175,7 @@ impl Gathered {
     }
 
     /// What all of it says.
-    pub fn said(&self, reports: Reports, out: Out<'_>) -> Said {
+    pub fn said(&self, reports: Reports, out: Out<'_>) -> RawReply {
         let calls = self.calls();
         let has_words = !self.content.trim().is_empty();
         let by_call = !calls.is_empty() && (self.mode == OutputMode::ToolCall || !has_words);
@@ -198,7 +198,7 @@ impl Gathered {
             finish => finish,
         };
         let parts = if by_call { u32::try_from(calls.len()).unwrap_or(u32::MAX) } else { 1 };
-        Said { text, finish, parts, usage: reports.total(&self.count) }
+        RawReply { text, finish, parts, usage: reports.total(&self.count) }
     }
 }
 
@@ -279,29 +279,29 @@ impl Reports {
 mod tests {
     use super::*;
 
-    fn gather(mode: OutputMode, fill: impl Fn(&mut Gathered, Out<'_>)) -> (Said, String) {
-        let (mut passed, mut gathered) = (String::new(), Gathered::new(mode));
+    fn build(mode: OutputMode, fill: impl Fn(&mut ReplyBuilder, Out<'_>)) -> (RawReply, String) {
+        let (mut passed, mut builder) = (String::new(), ReplyBuilder::new(mode));
         let mut out = |piece: &str| passed.push_str(piece);
-        fill(&mut gathered, &mut out);
-        (gathered.said(Reports::Unclear, &mut out), passed)
+        fill(&mut builder, &mut out);
+        (builder.said(Reports::Unclear, &mut out), passed)
     }
 
     #[test]
     fn what_is_passed_on_is_the_text() {
         for mode in [OutputMode::JsonSchema, OutputMode::ToolCall, OutputMode::Prompted] {
-            let (said, passed) = gather(mode, |g, out| {
+            let (said, passed) = build(mode, |g, out| {
                 g.text("\n", out);
                 g.text("{}", out);
             });
             assert_eq!((said.text.as_str(), passed.as_str()), ("\n{}", "\n{}"), "{mode:?}");
-            let (said, passed) = gather(mode, |g, out| {
+            let (said, passed) = build(mode, |g, out| {
                 g.text(" ", out);
                 g.call(Some(0), "a", "decide", "{\"a\":", out);
                 g.call(Some(0), "", "", "1}", out);
             });
             assert_eq!((said.text.as_str(), passed.as_str()), ("{\"a\":1}", "{\"a\":1}"));
         }
-        let (said, passed) = gather(OutputMode::ToolCall, |g, out| {
+        let (said, passed) = build(OutputMode::ToolCall, |g, out| {
             g.text("Let me see.", out);
             g.call(Some(1), "a", "decide", "{}", out);
         });
@@ -323,7 +323,7 @@ mod tests {
             (&[(Some(0), "a", "f", ""), (Some(0), "z", "", "2")], "2", 1),
         ];
         for (deltas, text, parts) in rows {
-            let (said, _) = gather(OutputMode::ToolCall, |g, out| {
+            let (said, _) = build(OutputMode::ToolCall, |g, out| {
                 for (index, id, name, piece) in deltas {
                     g.call(*index, id, name, piece, out);
                 }
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_one_whatever_else_is_said() {
-        let (said, passed) = gather(OutputMode::JsonSchema, |g, _| {
+        let (said, passed) = build(OutputMode::JsonSchema, |g, _| {
             g.refusal("I can");
             g.refusal("not.");
             g.finish(Finish::Stop);

@@ -321,7 +321,7 @@ fn the_bytes_of_the_request_that_succeeded_are_told() {
         let turn = turn();
         assert!(length > (turn.system.len() + turn.schema.to_string().len()) as u64, "{way:?}");
     }
-    // A request that asks in another manner is counted as it was sent.
+    // A request that asks in another style is counted as it was sent.
     let refused = refusal(400, "response_format", "response_format is not supported");
     let server = Server::start(vec![refused, OPENAI.good()]);
     let reply = ask(&*OPENAI.model(&server.url(), |_| {})).reply.expect("a reply");

@@ -1,15 +1,15 @@
-//! In which manner a provider is asked, and how to step down when it does not take one.
+//! How a provider is asked, and how to step down when it refuses a part of that.
 //!
 //! Servers that call themselves compatible take different parts of the protocol. They say so with
 //! 400 or 422, some with 404 or 500; what they complain about is left out or done in another way,
-//! one thing at a time. Pure; the adapter remembers the manner that worked.
+//! one thing at a time. Pure; the adapter remembers the style that worked.
 
 use crate::failure::Failure;
 use crate::model::{ModelErrorKind, OutputMode};
 
-/// In which manner a request is made.
+/// How a request is made: what of our wishes it carries, and in which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Manner {
+pub(crate) struct RequestStyle {
     pub(crate) mode: OutputMode,
     /// Whether the mode may be left for another.
     pub(crate) mode_may_change: bool,
@@ -47,7 +47,7 @@ impl LimitName {
 }
 
 /// Steps there are at most.
-pub(crate) const MOST_STEPS: u32 = 6;
+pub(crate) const MAX_STEPS: u32 = 6;
 
 /// Words of a provider that does not know or want something.
 const UNWANTED: &[&str] = &[
@@ -71,8 +71,8 @@ const UNWANTED: &[&str] = &[
     "cannot use",
 ];
 
-impl Manner {
-    /// The next manner to try after a failure; nothing where the failure is about something else.
+impl RequestStyle {
+    /// The next style to try after a failure; nothing where the failure is about something else.
     pub(crate) fn after(self, failure: &Failure) -> Option<Self> {
         let error = &failure.error;
         let may_be_ours = match error.status {
@@ -142,7 +142,7 @@ mod tests {
     use serde_json::json;
     use std::time::SystemTime;
 
-    const FULL: Manner = Manner {
+    const FULL: RequestStyle = RequestStyle {
         mode: OutputMode::JsonSchema,
         mode_may_change: true,
         demand_tool: true,
@@ -159,10 +159,10 @@ mod tests {
 
     #[test]
     fn what_a_provider_does_not_take_is_asked_in_another_manner() {
-        let tool = Manner { mode: OutputMode::ToolCall, ..FULL };
-        let free = Manner { demand_tool: false, ..tool };
+        let tool = RequestStyle { mode: OutputMode::ToolCall, ..FULL };
+        let free = RequestStyle { demand_tool: false, ..tool };
         let newer =
-            Manner { limit: LimitName::MaxCompletionTokens, limit_may_change: false, ..FULL };
+            RequestStyle { limit: LimitName::MaxCompletionTokens, limit_may_change: false, ..FULL };
         for (from, status, field, message, to) in [
             (
                 FULL,
@@ -177,7 +177,7 @@ mod tests {
                 400,
                 None,
                 "stream_options: Extra inputs are not permitted",
-                Some(Manner { ask_usage: false, ..FULL }),
+                Some(RequestStyle { ask_usage: false, ..FULL }),
             ),
             (
                 FULL,
@@ -199,7 +199,7 @@ mod tests {
                 400,
                 Some("stream"),
                 "Your organization must be verified to stream this model.",
-                Some(Manner { stream: false, ..FULL }),
+                Some(RequestStyle { stream: false, ..FULL }),
             ),
             (tool, 400, None, "Thinking mode does not support this tool_choice", Some(free)),
             (
@@ -207,21 +207,21 @@ mod tests {
                 500,
                 None,
                 "tools param requires --jinja flag",
-                Some(Manner { mode: OutputMode::Prompted, ..free }),
+                Some(RequestStyle { mode: OutputMode::Prompted, ..free }),
             ),
             (
                 free,
                 404,
                 None,
                 "No endpoints found that support tool use",
-                Some(Manner { mode: OutputMode::Prompted, ..free }),
+                Some(RequestStyle { mode: OutputMode::Prompted, ..free }),
             ),
             (FULL, 400, Some("temperature"), "decimal above maximum value", None),
             (FULL, 500, None, "the schema service is down", None),
             (FULL, 401, None, "response_format is not supported", None),
             (FULL, 404, None, "model x does not exist", None),
             (
-                Manner { mode_may_change: false, ..FULL },
+                RequestStyle { mode_may_change: false, ..FULL },
                 400,
                 None,
                 "response_format is not supported",
@@ -236,13 +236,13 @@ mod tests {
     fn stepping_down_comes_to_an_end() {
         let all = "unsupported: stream_options, max_tokens, max_completion_tokens, response_format, \
                    tool_choice, tools, stream";
-        let mut manner = FULL;
+        let mut style = FULL;
         let mut steps = 0;
-        while let Some(next) = manner.after(&refused(400, None, all)) {
-            assert_ne!(next, manner);
-            (manner, steps) = (next, steps + 1);
-            assert!(steps <= MOST_STEPS, "{manner:?}");
+        while let Some(next) = style.after(&refused(400, None, all)) {
+            assert_ne!(next, style);
+            (style, steps) = (next, steps + 1);
+            assert!(steps <= MAX_STEPS, "{style:?}");
         }
-        assert_eq!((steps, manner.mode, manner.stream), (MOST_STEPS, OutputMode::Prompted, false));
+        assert_eq!((steps, style.mode, style.stream), (MAX_STEPS, OutputMode::Prompted, false));
     }
 }
