@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use metier_model::{Action, LoadedText, OfferedSkill, PastAction, SkillRef, View};
-use metier_registry::{ScanOptions, builtin_files, scan};
+use metier_registry::{Entry, ScanOptions, scan};
 use serde_json::json;
 
 use crate::support::{Scene, decide};
@@ -19,11 +19,17 @@ fn scene(view: View) -> Scene {
     Scene { view, past: Vec::new() }
 }
 
+/// The compiled-in skills.
+fn built_in() -> Vec<Arc<Entry>> {
+    let scan = scan(&[], &ScanOptions { builtin: true, ..ScanOptions::default() });
+    scan.index.entries().to_vec()
+}
+
 /// What is offered on a fresh clone.
 fn offered() -> Arc<[OfferedSkill]> {
-    let scan = scan(&[], &ScanOptions { builtin: true, ..ScanOptions::default() });
-    let entries = scan.index.entries().iter();
+    let entries = built_in();
     entries
+        .iter()
         .map(|entry| OfferedSkill {
             name: entry.name().as_str().to_owned(),
             source: entry.source.to_string(),
@@ -33,15 +39,16 @@ fn offered() -> Arc<[OfferedSkill]> {
 }
 
 fn loaded(name: &str) -> LoadedText {
-    let files = || builtin_files().iter().filter(|file| file.skill == name);
-    let text = files().find(|file| file.path == "SKILL.md").expect("a SKILL.md").bytes;
-    let text = std::str::from_utf8(text).expect("UTF-8");
+    let entries = built_in();
+    let entry = entries.iter().find(|entry| entry.name().as_str() == name).expect("a skill");
+    let files = entry.memory.as_ref().expect("in memory");
+    let text = std::str::from_utf8(files.get("SKILL.md").expect("a SKILL.md")).expect("UTF-8");
     let body = text.splitn(3, "---\n").nth(2).expect("a body");
     LoadedText {
         name: name.to_owned(),
         source: "builtin".to_owned(),
         body: body.into(),
-        files: files().map(|file| file.path.to_owned()).collect(),
+        files: files.iter().map(|(path, _)| path.to_owned()).collect(),
         by_user: false,
     }
 }
@@ -264,11 +271,12 @@ fn the_overview_tells_what_a_project_is_made_of() {
 }
 
 #[test]
-fn compiled_in_skills_speak_of_files_that_they_have() {
-    for file in builtin_files().iter().filter(|file| file.path == "SKILL.md") {
-        let skill = loaded(file.skill);
+fn compiled_in_skills_mention_only_files_that_they_have() {
+    for entry in built_in() {
+        let name = entry.name().as_str();
+        let skill = loaded(name);
         for reference in metier_skill::references(&skill.body) {
-            assert!(skill.files.contains(&reference.path), "{} in {}", reference.path, file.skill);
+            assert!(skill.files.contains(&reference.path), "{} in {name}", reference.path);
         }
     }
 }
