@@ -5,6 +5,7 @@
 
 mod calling;
 mod kept;
+mod scripts;
 mod skills;
 mod tools;
 
@@ -21,17 +22,21 @@ use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
 use metier_sandbox::Secrets;
 use metier_skill::Digest;
-use metier_tools::{Kept, Machine, OutputCap, ToolFailure, Toolbox};
+use metier_tools::{
+    FailureCode, FolderStore, Kept, OutputCap, ResultFilter, ScriptHost, ToolFailure, Toolbox,
+};
 
 use crate::event::Answer;
 use crate::executor::{Asked, DecidedAction, Executor, Judgement, PreparedAction};
 use crate::op::{By, Op, Outcome};
 
-/// Makes the machine that scripts run on, when the first one does: trying the sandbox takes a moment.
-pub type MachineMaker = Box<dyn Fn(LiveOutput) -> Result<Machine, ToolFailure> + Send + Sync>;
+/// Makes the host that scripts run on, when the first one does: trying the sandbox takes a moment.
+pub type ScriptHostMaker = Box<dyn Fn(LiveOutput) -> Result<ScriptHost, ToolFailure> + Send + Sync>;
 
 /// Hears what a script prints, as it comes.
 pub type LiveOutput = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
+pub use self::scripts::{PreparedScript, ScriptJudgement, ScriptRequest};
 
 /// Judges and does what a run wants, on this machine.
 pub struct LocalExecutor {
@@ -69,8 +74,8 @@ pub struct LocalExecutor {
     pub observations: PathBuf,
     /// Where deleted files are kept.
     pub trash: PathBuf,
-    /// Makes the machine.
-    pub machine: MachineMaker,
+    /// Makes the host that scripts run on.
+    pub host: ScriptHostMaker,
     /// Tools of the program that uses us, from [`Toolbox::with_foreign`]. They go the same way as ours.
     pub tools: Toolbox,
     /// What is made at the first use.
@@ -80,7 +85,7 @@ pub struct LocalExecutor {
 /// What is made at the first use.
 #[derive(Default)]
 pub struct Made {
-    machine: OnceLock<Result<Arc<Machine>, ToolFailure>>,
+    host: OnceLock<Result<Arc<ScriptHost>, ToolFailure>>,
     search: OnceLock<SearchIndex>,
     live: calling::Live,
 }
@@ -101,7 +106,7 @@ impl Executor for Arc<LocalExecutor> {
             Op::Resource { skill, path, section } => {
                 skills::resource(self, skill, path, section.as_deref())
             }
-            Op::Script { skill, path, args } => tools::script(self, skill, path, args, loaded),
+            Op::Script { skill, path, args } => scripts::script(self, skill, path, args, loaded),
             Op::Tool { tool, args, skill } => {
                 tools::call(self, tool, args, skill.as_deref(), loaded)
             }
@@ -112,29 +117,38 @@ impl Executor for Arc<LocalExecutor> {
 
 impl LocalExecutor {
     /// The skill with this id, as it was when the run began.
-    fn entry(&self, id: &str) -> Result<Arc<Entry>, Box<Outcome>> {
+    fn entry(&self, id: &str) -> Result<Arc<Entry>, ToolFailure> {
         let entries = self.index.entries().iter().chain(self.index.shadowed());
         let entry = entries.into_iter().find(|entry| entry.id().to_string() == id);
         let Some(entry) = entry else {
-            let text = format!("The skill `{id}` is not there any more.");
-            return Err(Box::new(Outcome::failed("SkillNotFound", text)));
+            let told = format!("the skill `{id}` is not there any more");
+            return Err(ToolFailure::new(FailureCode::SkillNotFound, told)
+                .with_help("go on without it, or with another skill"));
         };
         match self.pinned.get(id) {
             Some(digest) if *digest != entry.digest => {
-                let text = format!("The skill `{id}` has changed since the run began.");
-                Err(Box::new(Outcome::failed("Changed", text)))
+                let told = format!("the skill `{id}` has changed since the run began");
+                Err(ToolFailure::new(FailureCode::Changed, told)
+                    .with_help("go on without it, or with another skill"))
             }
             _ => Ok(Arc::clone(entry)),
         }
     }
 
-    fn machine(&self) -> Result<&Arc<Machine>, ToolFailure> {
-        let made = self.made.machine.get_or_init(|| {
+    fn host(&self) -> Result<&Arc<ScriptHost>, ToolFailure> {
+        let made = self.made.host.get_or_init(|| {
             let live = self.made.live.clone();
             let output: LiveOutput = Arc::new(move |stream, text| live.tell(stream, text));
-            (self.machine)(output).map(Arc::new)
+            (self.host)(output).map(Arc::new)
         });
         made.as_ref().map_err(Clone::clone)
+    }
+
+    /// What every result goes through.
+    fn results(&self) -> ResultFilter {
+        let prefix = format!("{}/", self.shown_observations());
+        let store = FolderStore::new(self.observations.clone(), &prefix);
+        ResultFilter { secrets: Arc::clone(&self.secrets), cap: self.cap, store: Arc::new(store) }
     }
 
     fn ranking(&self) -> &SearchIndex {

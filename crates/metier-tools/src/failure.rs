@@ -28,6 +28,8 @@ pub enum FailureCode {
     NeedsApproval,
     /// It is not there.
     NotFound,
+    /// A program, a variable or a skill that a skill needs is not there.
+    RequirementMissing,
     /// It is there already.
     AlreadyExists,
     /// It is not what the caller expected it to be, or became another meanwhile.
@@ -69,6 +71,7 @@ impl FailureCode {
             Self::NotAllowed => "NotAllowed",
             Self::NeedsApproval => "NeedsApproval",
             Self::NotFound => "NotFound",
+            Self::RequirementMissing => "RequirementMissing",
             Self::AlreadyExists => "AlreadyExists",
             Self::Changed => "Changed",
             Self::NotText => "NotText",
@@ -98,6 +101,10 @@ impl FailureCode {
             Self::NotAllowed => "do it another way; asking again gives the same answer",
             Self::NeedsApproval => "wait for the answer, or do it another way",
             Self::NotFound => "list the directory and name something in it exactly",
+            Self::RequirementMissing => {
+                "install the program; pass a variable by `execution.env` in the configuration; \
+                 `metier search` finds skills"
+            }
             Self::AlreadyExists => "choose another path",
             Self::Changed => "read it again, then decide again",
             Self::NotText => "only text can be shown; a script may read other files",

@@ -8,7 +8,7 @@
 //! | `workplace` | where tools work: the workspace and loaded skills ([`Workplace`]) |
 //! | `read_file`, `list_dir`, `grep`, `grep_lines` | tools that look |
 //! | `write_file`, `delete_file`, `trash` | tools that change, and what was deleted ([`Trash`]) |
-//! | `run_script`, `run_command`, `machine` | tools that run something in the sandbox ([`Machine`]) |
+//! | `run_command` | the tool that runs an installed program in the sandbox |
 //! | `network` | the tool that reaches the network, and its guards (feature `network`) |
 //! | `output` | what every result goes through: masking, the cap, storing ([`ToolResult`], [`ResultFilter`]) |
 //! | `failure` | stable codes with advice ([`ToolFailure`]) |
@@ -17,8 +17,8 @@
 //! | [`gate`], `tool_gate` | the policy as the skill tool, the catalog and planned calls ask it ([`ToolGate`]) |
 //! | [`ground`] | what the policy has to know of the disk: places, contents, trust |
 //! | `hidden` | what a script does not see of a workspace |
-//! | [`script`] | one script of a skill, from an allowed request to a report |
-//! | `script_leave` | whether a script may run, and whether with the network ([`ScriptLeave`]) |
+//! | [`script`], `script_host` | one script of a skill, from a call that was judged to a report ([`ScriptHost`]) |
+//! | `script_decision` | whether a script may run, and whether with the network ([`ScriptDecision`]) |
 //! | [`requirements`] | what a skill says it needs, checked before anything of it runs |
 //! | [`kept`] | trusted folders and remembered answers, in the user's state |
 //!
@@ -35,7 +35,6 @@ pub mod ground;
 mod hidden;
 pub mod kept;
 mod list_dir;
-mod machine;
 #[cfg(feature = "network")]
 mod network;
 mod output;
@@ -43,10 +42,10 @@ mod read_file;
 pub mod requirements;
 mod run_command;
 mod run_on_thread;
-mod run_script;
 mod schema;
 pub mod script;
-mod script_leave;
+mod script_decision;
+mod script_host;
 pub mod shelf;
 pub mod tool;
 mod tool_gate;
@@ -61,15 +60,14 @@ pub use gate::LoadGate;
 pub use grep::{Grep, GrepLimits};
 pub use kept::{Kept, KeptError};
 pub use list_dir::ListDir;
-pub use machine::{Machine, OutputSink, data_key, shown_workspace};
 pub use metier_policy::Risk;
 #[cfg(feature = "network")]
 pub use network::{HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, SystemResolver};
 pub use output::{Answer, FolderStore, NoStore, OutputCap, ResultFilter, Store, ToolResult};
 pub use read_file::ReadFile;
 pub use run_command::RunCommand;
-pub use run_script::RunScript;
-pub use script_leave::ScriptLeave;
+pub use script_decision::ScriptDecision;
+pub use script_host::{OutputSink, ScriptHost, data_key, shown_workspace};
 pub use shelf::{SkillShelf, open_files, skill_tool};
 pub use tool::{CallContext, Screen, Tool, Touch};
 pub use tool_gate::ToolGate;

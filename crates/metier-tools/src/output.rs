@@ -142,7 +142,7 @@ impl ResultFilter {
     /// there were in the text: it is not what stands in the file. When the text is longer than the cap,
     /// its head and tail stay, a line between them tells what is missing, and the whole is stored,
     /// unless the tool has stored it already.
-    pub(crate) fn filter(&self, tool: &str, answer: Answer) -> Answer {
+    pub fn filter(&self, tool: &str, answer: Answer) -> Answer {
         let mut result = match answer {
             Ok(result) => result,
             Err(mut failure) => {

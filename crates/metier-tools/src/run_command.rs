@@ -17,21 +17,21 @@ use serde::Deserialize;
 
 use crate::failure::{FailureCode, ToolFailure};
 use crate::hidden::sight;
-use crate::machine::{Machine, is_long, told};
 use crate::output::Answer;
 use crate::script::WORKSPACE_VARIABLE;
+use crate::script_host::{ScriptHost, is_long, told};
 use crate::tool::{CallContext, Tool, Touch};
 
 /// The tool `run_command`.
 #[derive(Debug)]
-pub struct RunCommand(Arc<Machine>);
+pub struct RunCommand(Arc<ScriptHost>);
 
 impl RunCommand {
     /// What it is called by.
     pub const NAME: &'static str = "run_command";
 
     /// Runs programs on `machine`.
-    pub const fn new(machine: Arc<Machine>) -> Self {
+    pub const fn new(machine: Arc<ScriptHost>) -> Self {
         Self(machine)
     }
 }
@@ -81,7 +81,7 @@ impl Tool for RunCommand {
     }
 }
 
-fn within(machine: &Machine, run_dir: &Path, words: &[String], cancel: &CancelToken) -> Answer {
+fn within(machine: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelToken) -> Answer {
     let failed =
         |error: &dyn std::fmt::Display| ToolFailure::new(FailureCode::Failed, error.to_string());
     let work_dir = run_dir.join("work");

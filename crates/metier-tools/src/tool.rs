@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use metier_cancel::CancelToken;
 use metier_policy::Risk;
-use metier_sandbox::Network;
-use metier_skill::{Digest, RelPath, SkillId, WorkPath};
+use metier_skill::WorkPath;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -104,17 +103,6 @@ pub enum Touch {
     },
     /// A host, in lower case, with a port where it is not the usual one.
     Host(String),
-    /// A script of a skill, with its arguments.
-    Script {
-        /// The skill.
-        skill: SkillId,
-        /// The script's path in it.
-        path: RelPath,
-        /// The arguments.
-        args: Vec<String>,
-        /// The content of the skill that is meant.
-        content: Digest,
-    },
     /// A program and its arguments.
     Command(Vec<String>),
 }
@@ -128,7 +116,6 @@ pub struct CallContext {
     pub(crate) cancel: CancelToken,
     pub(crate) touches: Vec<Touch>,
     pub(crate) screen: Screen,
-    pub(crate) network: Network,
     pub(crate) results: Arc<ResultFilter>,
 }
 
@@ -148,11 +135,6 @@ impl CallContext {
         (self.screen)(touch)
     }
 
-    /// The network of what the call runs.
-    pub const fn network(&self) -> Network {
-        self.network
-    }
-
     /// Stores bytes that are not shown; gives the reference.
     pub fn keep(&self, bytes: &[u8], hint: &str) -> Option<String> {
         self.results.store.put(bytes, hint).ok()
@@ -161,9 +143,6 @@ impl CallContext {
 
 impl std::fmt::Debug for CallContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CallContext")
-            .field("touches", &self.touches)
-            .field("network", &self.network)
-            .finish_non_exhaustive()
+        f.debug_struct("CallContext").field("touches", &self.touches).finish_non_exhaustive()
     }
 }

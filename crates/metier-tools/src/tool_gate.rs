@@ -10,8 +10,13 @@ use metier_policy::{
     Request, Situation, Subject, UnixTime,
 };
 
+use metier_registry::Entry;
+use metier_skill::RelPath;
+
 use crate::failure::{FailureCode, ToolFailure};
-use crate::script_leave::ScriptLeave;
+use crate::ground::content_digest;
+use crate::script::ScriptCall;
+use crate::script_decision::ScriptDecision;
 use crate::tool::{Screen, Touch};
 use crate::toolbox::{BoxedTool, Planned};
 
@@ -34,35 +39,61 @@ pub struct ToolGate {
 
 impl ToolGate {
     /// The request that a planned call is.
-    ///
-    /// A script is judged by the content that would run: one that is not what the gate knows of its
-    /// skill is a failure, so that neither trust nor a remembered answer holds for it. One that is
-    /// run for nobody in particular is run for its own skill.
     pub fn request(&self, planned: &Planned) -> Result<Request, ToolFailure> {
-        let request = self.request_about(planned.tool(), planned.touches());
-        let mut request = request.map_err(|error| {
-            ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
-        })?;
-        for touch in planned.touches() {
-            let Touch::Script { skill, content, .. } = touch else { continue };
-            match &request.skill {
-                Some(acting) if acting.id == *skill && acting.digest != *content => {
-                    let told = format!("the skill {skill} has changed since it was loaded");
-                    return Err(ToolFailure::new(FailureCode::Changed, told)
-                        .with_help("load the skill again, then decide again"));
-                }
-                Some(_) => {}
-                None => request = request.acting_for(ActingSkill::new(skill.clone(), *content)),
-            }
-        }
-        Ok(request)
+        self.request_about(planned.tool(), planned.touches()).map_err(|error| unnamed(&error))
     }
 
-    /// What is decided about a planned call, and for a script about its network. What the call is
-    /// given is [`ScriptLeave::network`].
-    pub fn judge(&self, planned: &Planned) -> Result<ScriptLeave, ToolFailure> {
+    /// What is decided about a planned call.
+    pub fn judge(&self, planned: &Planned) -> Result<Decision, ToolFailure> {
+        Ok(self.decide(&self.request(planned)?))
+    }
+
+    /// What is decided about running a script of a skill, and the call that was judged.
+    ///
+    /// It is judged by the content that would run: one that is not what the gate knows of its skill is
+    /// a failure, so that neither trust nor a remembered answer holds for it. One that is run for
+    /// nobody in particular is run for its own skill. A rule about the arguments holds as they were
+    /// written (`typed`) and as they are passed.
+    pub fn judge_script(
+        &self,
+        entry: &Arc<Entry>,
+        script: &RelPath,
+        typed: &[String],
+        passed: Vec<String>,
+    ) -> Result<(ScriptDecision, ScriptCall), ToolFailure> {
+        let content = content_digest(entry).map_err(|error| {
+            ToolFailure::new(FailureCode::Failed, format!("the skill's content: {error}"))
+        })?;
+        let mut subjects = Vec::new();
+        for args in [&*passed, typed] {
+            let subject = Subject::script(entry.id(), script.clone(), args.to_vec());
+            let subject = subject.map_err(|error| unnamed(&error))?;
+            if !subjects.contains(&subject) {
+                subjects.push(subject);
+            }
+        }
+        let acting = match &self.skill {
+            Some(acting) if acting.id == entry.id() && acting.digest != content => {
+                let told = format!("the skill {} has changed since it was loaded", entry.id());
+                return Err(ToolFailure::new(FailureCode::Changed, told)
+                    .with_help("load the skill again, then decide again"));
+            }
+            Some(acting) => acting.clone(),
+            None => ActingSkill::new(entry.id(), content),
+        };
+        let request =
+            Request::new(Permission::RunScript, subjects).by(self.invoker).acting_for(acting);
         let situation = Situation { loaded: &self.loaded, memory: &self.answers, now: self.now };
-        Ok(ScriptLeave::judge(&self.policy, self.request(planned)?, &situation))
+        let decision = ScriptDecision::judge(&self.policy, request, &situation);
+        let call = ScriptCall {
+            entry: Arc::clone(entry),
+            content,
+            script: script.clone(),
+            args: passed,
+            network: decision.network(),
+            timeout: None,
+        };
+        Ok((decision, call))
     }
 
     /// Judges what a call of `tool` comes upon: only what is allowed without a question.
@@ -90,14 +121,15 @@ impl ToolGate {
     }
 }
 
+fn unnamed(error: &PolicyError) -> ToolFailure {
+    ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
+}
+
 /// What the policy compares with its rules.
 fn subject_of(touch: &Touch) -> Result<Subject, PolicyError> {
     match touch {
         Touch::Path { absolute, .. } => Subject::path(absolute),
         Touch::Host(host) => Subject::host(host),
-        Touch::Script { skill, path, args, .. } => {
-            Subject::script(skill.clone(), path.clone(), args.clone())
-        }
         Touch::Command(words) => Subject::command(words.iter().map(String::as_str)),
     }
 }

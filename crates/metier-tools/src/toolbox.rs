@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use metier_cancel::CancelToken;
 use metier_policy::{Effect, Permission, Risk};
-use metier_sandbox::Network;
 use metier_skill::nearest;
 use serde_json::Value;
 
@@ -133,7 +132,7 @@ impl Planned {
     ) -> Result<Permit, ToolFailure> {
         let name = self.tool.name();
         match effect {
-            Effect::Allow => Ok(Permit { planned: self, screen, network: Network::Closed }),
+            Effect::Allow => Ok(Permit { planned: self, screen }),
             Effect::Deny => Err(ToolFailure::new(
                 FailureCode::NotAllowed,
                 format!("`{name}` is not allowed here: {reason}"),
@@ -160,16 +159,9 @@ impl fmt::Debug for Planned {
 pub struct Permit {
     planned: Planned,
     screen: Screen,
-    network: Network,
 }
 
 impl Permit {
-    /// The same with this network for what the call runs.
-    #[must_use]
-    pub fn with_network(self, network: Network) -> Self {
-        Self { network, ..self }
-    }
-
     /// Makes the call and waits for it. `cancel` ends it.
     pub fn call(self, cancel: &CancelToken) -> Answer {
         let Planned { tool, touches, call, results, .. } = self.planned;
@@ -177,7 +169,6 @@ impl Permit {
             cancel: cancel.clone(),
             touches,
             screen: self.screen,
-            network: self.network,
             results: Arc::clone(&results),
         };
         let answer = run_on_thread(cancel, move || call(&context));

@@ -2,7 +2,7 @@
 //!
 //! The same request, decision, approval and sandbox as when a model asks for it in a run.
 
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metier_agent::{Answer, Approver, Asked, Note, Op, Question};
@@ -10,18 +10,17 @@ use metier_policy::{
     Effect, Invoker, Lifetime, Permission, Remembered, Request, Scope, Situation, Subject,
 };
 use metier_registry::{Entry, Scan};
-use metier_sandbox::{Network, Probe, RunEvent, Stream};
+use metier_sandbox::{Network, RunEvent, Stream};
 use metier_skill::{Digest, RelPath};
+use metier_tools::ScriptDecision;
 use metier_tools::ground::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
-use metier_tools::script::{Host, ScriptCall, ScriptOutcome, as_path, run_script, sweep};
-use metier_tools::{ScriptLeave, data_key};
+use metier_tools::script::{ScriptCall, ScriptOutcome, as_path};
 
 use crate::approvals::{PendingApprovals, RunApprover};
 use crate::error::{Error, ErrorKind, Result};
 use crate::explain::script_path;
 use crate::guard::{Guard, now};
-use crate::init::helper;
 use crate::session::Session;
 use crate::skills::{enabled, find};
 
@@ -72,7 +71,7 @@ impl Session {
         let (request, content) = request(entry, &script, [&call.args, &passed], &guard)?;
         let loaded = [loaded_skill(entry, &guard.policy, &guard.trusted)];
         let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
-        let decision = ScriptLeave::judge(&guard.policy, request, &situation);
+        let decision = ScriptDecision::judge(&guard.policy, request, &situation);
         if decision.effect() != Effect::Deny {
             // Nobody is asked about what cannot run.
             self.check_requirements(entry, &scan)?;
@@ -83,8 +82,15 @@ impl Session {
             args: call.args.clone(),
         };
         let given = self.permitted(&op, &decision)?;
-        let script_call = ScriptCall { entry, content, script: &script, args: &passed };
-        let outcome = self.start(&script_call, &decision, call.timeout)?;
+        let script_call = ScriptCall {
+            entry: Arc::new(entry.clone()),
+            content,
+            script,
+            args: passed,
+            network: decision.network(),
+            timeout: call.timeout.map(|asked| asked.max(Duration::from_secs(1))),
+        };
+        let outcome = self.start(&script_call)?;
         let (answer, approved_by) = given.unzip();
         Ok(Executed {
             skill: entry.id().to_string(),
@@ -137,7 +143,7 @@ impl Session {
     }
 
     /// Nothing where it is allowed; the answer and who gave it where it had to be asked; else why not.
-    fn permitted(&self, op: &Op, decision: &ScriptLeave) -> Result<Option<(Answer, String)>> {
+    fn permitted(&self, op: &Op, decision: &ScriptDecision) -> Result<Option<(Answer, String)>> {
         let reason = decision.sentences().join("; ");
         match decision.effect() {
             Effect::Allow => return Ok(None),
@@ -187,7 +193,7 @@ impl Session {
         }
     }
 
-    fn remember(&self, decision: &ScriptLeave, lifetime: Lifetime) -> Result<()> {
+    fn remember(&self, decision: &ScriptDecision, lifetime: Lifetime) -> Result<()> {
         let metier = self.metier();
         let lifetime = metier.settings().execution.always.at_most(lifetime);
         let answers: Vec<Remembered> = decision
@@ -202,44 +208,17 @@ impl Session {
         Ok(())
     }
 
-    fn start(
-        &self,
-        call: &ScriptCall<'_>,
-        decision: &ScriptLeave,
-        timeout: Option<Duration>,
-    ) -> Result<ScriptOutcome> {
+    fn start(&self, call: &ScriptCall) -> Result<ScriptOutcome> {
         let metier = self.metier();
-        let most = metier.settings().execution.timeout;
-        let timeout = timeout.map_or(most, |asked| asked.clamp(Duration::from_secs(1), most));
-        let state = metier.state_dir()?;
-        let helper = helper(metier.inner.helper.as_ref())?;
-        let runs = state.join("exec");
-        sweep(&runs);
-        let tier = Probe::run(&helper, &runs)?.tier_for(metier.min_tier())?;
         let (variables, secrets) = metier.script_variables();
-        let workspace = metier.visible_workspace()?;
-        if workspace.is_none() {
+        let host = metier.script_host(variables, secrets, None)?;
+        if host.workspace.is_none() {
             let hidden = metier.workspace();
             self.warn(format!(
                 "the script does not see {}: it holds what no rule opens",
                 hidden.display()
             ));
         }
-        let run_dir = free_run_dir(&runs);
-        let data_dir = state.join("data").join(data_key(call.entry));
-        let host = Host {
-            helper: &helper,
-            tier,
-            search: metier.search_path(),
-            run_dir: &run_dir,
-            data_dir: &data_dir,
-            workspace: workspace.as_deref(),
-            variables,
-            secrets,
-            timeout,
-            network: decision.network(),
-            cancel: self.cancel().clone(),
-        };
         let print = |event: RunEvent| {
             if let RunEvent::Output { stream, text } = event {
                 let stream = match stream {
@@ -249,22 +228,8 @@ impl Session {
                 self.note(&Note::Output { stream: stream.to_owned(), text });
             }
         };
-        run_script(call, &host, &print)
+        host.run(call, self.cancel(), &print)
             .map_err(|error| Error::failed(error.code(), error.to_string()).with_help(error.help()))
-    }
-}
-
-/// A folder for the run, which does not exist yet. The process stands last, where a sweep looks for
-/// it; two runs of one process in one second get two folders.
-fn free_run_dir(runs: &Path) -> PathBuf {
-    let process = std::process::id();
-    let mut number = now().0;
-    loop {
-        let folder = runs.join(format!("{number}-{process}"));
-        if metier_fs::entry_kind(&folder).is_none() {
-            return folder;
-        }
-        number += 1;
     }
 }
 

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use metier_agent::local_executor::{LiveOutput, MachineMaker, Made};
+use metier_agent::local_executor::{LiveOutput, Made, ScriptHostMaker};
 use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
 use metier_registry::Scan;
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
 use metier_tools::script::sweep;
-use metier_tools::{FailureCode, Kept, Machine, ToolFailure, Toolbox, shown_workspace};
+use metier_tools::{FailureCode, Kept, ScriptHost, ToolFailure, Toolbox, shown_workspace};
 
 use crate::error::Result;
 use crate::guard::Guard;
@@ -51,7 +51,7 @@ impl Metier {
             cap: settings.execution.output_cap,
             observations: folder.observations(),
             trash: folder.path().join("trash"),
-            machine: self.machine_maker(variables, Arc::clone(&secrets)),
+            host: self.script_host_maker(variables, Arc::clone(&secrets)),
             secrets,
             tools: Toolbox::default(),
             made: Made::default(),
@@ -94,37 +94,39 @@ impl Metier {
         Ok(Probe::run(&helper, &self.state_dir()?.join("exec"))?)
     }
 
-    /// Makes the machine that scripts run on. Trying the sandbox takes a moment, so it is done when
+    /// Makes the host that scripts run on. Trying the sandbox takes a moment, so it is done when
     /// the first script comes.
-    fn machine_maker(
+    fn script_host_maker(
         &self,
         variables: BTreeMap<String, String>,
         secrets: Arc<Secrets>,
-    ) -> MachineMaker {
+    ) -> ScriptHostMaker {
         let metier = self.clone();
         Box::new(move |output| {
-            metier.machine(variables.clone(), Arc::clone(&secrets), output).map_err(|error| {
-                let failure = ToolFailure::new(
-                    FailureCode::NotAllowed,
-                    format!("{} [{}]", error.message, error.code),
-                );
-                failure.with_help(error.help.unwrap_or_default())
-            })
+            metier.script_host(variables.clone(), Arc::clone(&secrets), Some(output)).map_err(
+                |error| {
+                    let failure = ToolFailure::new(
+                        FailureCode::NotAllowed,
+                        format!("{} [{}]", error.message, error.code),
+                    );
+                    failure.with_help(error.help.unwrap_or_default())
+                },
+            )
         })
     }
 
-    fn machine(
+    pub(crate) fn script_host(
         &self,
         variables: BTreeMap<String, String>,
         secrets: Arc<Secrets>,
-        output: LiveOutput,
-    ) -> Result<Machine> {
+        output: Option<LiveOutput>,
+    ) -> Result<ScriptHost> {
         let helper = helper(self.inner.helper.as_ref())?;
         let state = self.state_dir()?;
         let runs = state.join("exec");
         sweep(&runs);
         let tier = Probe::run(&helper, &runs)?.tier_for(self.min_tier())?;
-        Ok(Machine {
+        Ok(ScriptHost {
             helper,
             tier,
             search: self.search_path(),
@@ -135,7 +137,7 @@ impl Metier {
             secrets,
             timeout: self.settings().execution.timeout,
             count: AtomicU64::new(0),
-            output: Some(output),
+            output,
         })
     }
 

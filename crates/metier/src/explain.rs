@@ -8,7 +8,7 @@ use metier_policy::{
 };
 use metier_registry::{Entry, Scan};
 use metier_skill::{Digest, RelPath, nearest};
-use metier_tools::ScriptLeave;
+use metier_tools::ScriptDecision;
 use metier_tools::ground::{absolute, acting_skill, loaded_skill, real_path};
 use serde::Serialize;
 
@@ -77,7 +77,7 @@ impl Metier {
             loaded.push(loaded_skill(entry, &guard.policy, &guard.trusted));
         }
         let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
-        let decided = ScriptLeave::explain(&guard.policy, request, &situation);
+        let decided = ScriptDecision::explain(&guard.policy, request, &situation);
         let (request, mut decision) = (decided.request().clone(), decided.decision().clone());
         let network =
             decided.network_decision().filter(|_| decision.effect > Effect::Deny).cloned();

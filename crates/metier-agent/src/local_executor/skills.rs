@@ -14,7 +14,7 @@ use metier_tools::ground::{content_digest, named_skill};
 use metier_tools::shelf::{file_names, open_files};
 use serde_json::json;
 
-use super::{LocalExecutor, invoker, judged, now};
+use super::{LocalExecutor, failed, invoker, judged, now};
 use crate::executor::{Judgement, PreparedAction};
 use crate::op::{By, Outcome, SkillText, Text};
 
@@ -145,7 +145,7 @@ fn guarded(
 ) -> Judgement {
     let entry = match executor.entry(id) {
         Ok(entry) => entry,
-        Err(outcome) => return Judgement::impossible(outcome),
+        Err(failure) => return Judgement::impossible(failed(&failure)),
     };
     let own = [named_skill(&entry)];
     let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);

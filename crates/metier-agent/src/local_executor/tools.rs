@@ -4,92 +4,21 @@
 use std::sync::Arc;
 
 use metier_fs::WorkRoot;
-use metier_policy::{
-    Decision, Effect, Invoker, LoadedSkill, Permission, Request, Risk, Situation, Subject,
-};
+use metier_policy::{Effect, Invoker, LoadedSkill, Permission, Request, Risk, Situation, Subject};
 use metier_registry::Entry;
-use metier_sandbox::Network;
-use metier_skill::{Digest, RelPath};
+use metier_skill::Digest;
 use metier_tools::ground::{absolute, acting_skill, loaded_skill};
-use metier_tools::script::as_path;
 use metier_tools::{
-    BoxedTool, DeleteFile, FailureCode, FolderStore, Grep, HostList, ListDir, NetworkRequest,
-    NetworkSettings, Planned, ReadFile, ResultFilter, RunCommand, RunScript, Screen, ScriptLeave,
-    ToolFailure, ToolGate, Toolbox, Trash, Workplace, WriteFile,
+    Answer, BoxedTool, DeleteFile, FailureCode, Grep, HostList, ListDir, NetworkRequest,
+    NetworkSettings, ReadFile, RunCommand, Screen, ToolFailure, ToolGate, Toolbox, Trash,
+    Workplace, WriteFile,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{LocalExecutor, calling, failed, kept, now};
-use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, PreparedAction};
+use crate::executor::{Asked, DecidedAction, Judgement, PreparedAction};
 use crate::op::{Outcome, Text};
 use crate::setup::ToolCard;
-
-/// A script of a loaded skill.
-pub(super) fn script(
-    executor: &Arc<LocalExecutor>,
-    id: &str,
-    path: &str,
-    args: &[String],
-    loaded: &[String],
-) -> Judgement {
-    // Nobody is asked about what cannot run.
-    let machine = match executor.machine() {
-        Ok(machine) => Arc::clone(machine),
-        Err(failure) => return Judgement::impossible(failed(&failure)),
-    };
-    let entry = match executor.entry(id) {
-        Ok(entry) => entry,
-        Err(outcome) => return Judgement::impossible(outcome),
-    };
-    let known = match entries(executor, loaded) {
-        Ok(known) => known,
-        Err(outcome) => return Judgement::impossible(outcome),
-    };
-    let is_blind = machine.workspace.is_none();
-    let passed: Vec<String> =
-        args.iter().map(|word| as_path(word, &executor.working_dir)).collect();
-    let toolbox = Toolbox::new().with(RunScript::new(machine, known));
-    let arguments = json!({"skill": id, "relative_path": path, "args": passed});
-    let judgement = plan_and_judge(
-        executor,
-        &toolbox,
-        RunScript::NAME,
-        arguments,
-        Some(&entry),
-        loaded,
-        |request| {
-            // A rule about the arguments holds as they were written and as they are passed.
-            let typed = RelPath::new(path).ok();
-            let typed =
-                typed.and_then(|path| Subject::script(entry.id(), path, args.to_vec()).ok());
-            if let Some(typed) = typed.filter(|typed| !request.subjects.contains(typed)) {
-                request.subjects.push(typed);
-            }
-        },
-    );
-    match judgement {
-        // Otherwise a script that finds no file would be blamed for it.
-        Judgement::Decided(action) if is_blind => {
-            let prepared = told_blind(action.prepared);
-            Judgement::Decided(DecidedAction { prepared, ..action })
-        }
-        judgement => judgement,
-    }
-}
-
-/// Says after the output that the script did not see the workspace.
-fn told_blind(prepared: PreparedAction) -> PreparedAction {
-    Box::new(move |context| {
-        let mut outcome = prepared(context);
-        let note = "(The script does not see the workspace: it holds what no rule opens, such as the \
-                    home directory.)";
-        outcome.text = Text::Inline(format!("{}\n{note}\n", outcome.text.as_str()).into());
-        if let Some(Value::String(stderr)) = outcome.data.get_mut("stderr") {
-            stderr.push_str(note);
-        }
-        outcome
-    })
-}
 
 /// A tool.
 pub(super) fn call(
@@ -99,45 +28,29 @@ pub(super) fn call(
     skill: Option<&str>,
     loaded: &[String],
 ) -> Judgement {
-    let entry = match skill.map(|id| executor.entry(id)).transpose() {
-        Ok(entry) => entry,
-        Err(outcome) => return Judgement::impossible(outcome),
-    };
-    let toolbox = match executor.toolbox(loaded, tool) {
-        Ok(toolbox) => toolbox,
-        Err(failure) => return Judgement::impossible(failed(&failure)),
-    };
-    let arguments = Value::Object(args.clone());
-    plan_and_judge(executor, &toolbox, tool, arguments, entry.as_ref(), loaded, |_| {})
+    let judged = judge(executor, tool, args, skill, loaded);
+    judged.unwrap_or_else(|failure| Judgement::impossible(failed(&failure)))
 }
 
-fn plan_and_judge(
+fn judge(
     executor: &Arc<LocalExecutor>,
-    toolbox: &Toolbox,
     tool: &str,
-    arguments: Value,
-    skill: Option<&Arc<Entry>>,
+    args: &Map<String, Value>,
+    skill: Option<&str>,
     loaded: &[String],
-    amend: impl FnOnce(&mut Request),
-) -> Judgement {
-    let planned = match toolbox.plan(tool, arguments) {
-        Ok(planned) => planned,
-        Err(failure) => return Judgement::impossible(failed(&failure)),
-    };
-    let Ok(acting) = skill.map(|entry| acting_skill(entry, &executor.trusted)).transpose() else {
-        let text = "The content of the skill cannot be told, so nothing is done for it.";
-        return Judgement::impossible(Outcome::failed("NotAllowed", text));
-    };
-    let known: Vec<LoadedSkill> = match entries(executor, loaded) {
-        Ok(known) => known
-            .iter()
-            .map(|entry| loaded_skill(entry, &executor.policy, &executor.trusted))
-            .collect(),
-        Err(outcome) => return Judgement::impossible(outcome),
-    };
+) -> Result<Judgement, ToolFailure> {
+    let not_allowed = |told: &str| ToolFailure::new(FailureCode::NotAllowed, told);
+    let entry = skill.map(|id| executor.entry(id)).transpose()?;
+    let planned = executor.toolbox(loaded, tool)?.plan(tool, Value::Object(args.clone()))?;
+    let acting = entry.map(|entry| acting_skill(&entry, &executor.trusted)).transpose();
+    let acting = acting
+        .map_err(|_| not_allowed("the content of the skill that it is for cannot be read"))?;
+    let known: Vec<LoadedSkill> = entries(executor, loaded)?
+        .iter()
+        .map(|entry| loaded_skill(entry, &executor.policy, &executor.trusted))
+        .collect();
     if planned.touches().iter().any(|touch| executor.is_foreign_record(touch)) {
-        let text = "The records of other runs are not read in a run.";
-        return Judgement::impossible(Outcome::failed("NotAllowed", text));
+        return Err(not_allowed("the records of other runs are not read in a run"));
     }
     let gate = ToolGate {
         policy: Arc::clone(&executor.policy),
@@ -147,76 +60,62 @@ fn plan_and_judge(
         invoker: Invoker::Model,
         skill: acting,
     };
-    let mut request = match gate.request(&planned) {
-        Ok(request) => request,
-        Err(failure) => return Judgement::impossible(failed(&failure)),
-    };
-    amend(&mut request);
+    let request = gate.request(&planned)?;
     let situation = Situation { loaded: &gate.loaded, memory: &gate.answers, now: gate.now };
-    let leave = ScriptLeave::judge(&gate.policy, request, &situation);
-    let asked: Vec<(Request, Decision)> = leave.asked().cloned().collect();
-    let executor = Arc::clone(executor);
+    let decision = gate.policy.decide(&request, &situation);
     // What is approved beforehand is this call: a rule is about a file, an approval about what is
     // written into it.
-    let call = Digest::of_parts([
-        leave.digest().as_bytes().as_slice(),
+    let digest = Digest::of_parts([
+        request.digest().as_bytes().as_slice(),
         planned.arguments().to_string().as_bytes(),
     ]);
-    let last = asked.last().map(|(request, decision)| {
-        Box::new(Asked { request: request.clone(), decision: decision.clone() })
-    });
-    let network = leave.network();
+    let asked = (decision.effect == Effect::Ask)
+        .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }));
+    let executor = Arc::clone(executor);
     let prepared: PreparedAction = Box::new(move |context| {
-        for (request, _) in &asked {
-            executor.remember(request, context.answer);
-        }
-        let (screen, executor_too) = (gate.screen(planned.tool()), Arc::clone(&executor));
+        executor.remember(&request, context.answer);
+        let (screen, records) = (gate.screen(planned.tool()), Arc::clone(&executor));
         let screen: Screen =
-            Arc::new(move |touch| !executor_too.is_foreign_record(touch) && screen(touch));
-        done(&executor, planned, screen, network, context)
+            Arc::new(move |touch| !records.is_foreign_record(touch) && screen(touch));
+        let permit = planned.decided(Effect::Allow, "", screen);
+        let answer = permit.and_then(|it| calling::call(it, &executor.made.live, context));
+        outcome_of(&executor, answer)
     });
-    Judgement::Decided(DecidedAction {
-        effect: leave.effect(),
-        reason: leave.sentences().join("; "),
-        request: Some(call),
-        asked: last,
+    Ok(Judgement::Decided(DecidedAction {
+        effect: decision.effect,
+        reason: decision.sentences().join("; "),
+        request: Some(digest),
+        asked,
         prepared,
-    })
+    }))
 }
 
-fn done(
-    executor: &LocalExecutor,
-    planned: Planned,
-    screen: Screen,
-    network: Network,
-    context: &ActionContext<'_>,
-) -> Outcome {
-    let answer = planned.decided(Effect::Allow, "", screen).and_then(|permit| {
-        calling::call(permit.with_network(network), &executor.made.live, context)
-    });
-    match answer {
-        Err(failure) => failed(&failure),
-        Ok(result) => {
-            let result = kept::with_run(executor, result);
-            // A script that fails was run, but what it was run for was not done.
-            let code = result.data.get("exit_code").and_then(Value::as_i64);
-            let ran_badly = result.data.get("exit_code").is_some() && code != Some(0);
-            Outcome {
-                ok: !ran_badly,
-                code: ran_badly.then(|| "ScriptFailed".to_owned()),
-                text: Text::Inline(result.text.into()),
-                truncated: result.truncated,
-                storage_ref: result.storage_ref,
-                data: result.data,
-                skill: None,
-            }
-        }
+/// What came of a call, or of a script, as the loop takes it.
+pub(super) fn outcome_of(executor: &LocalExecutor, answer: Answer) -> Outcome {
+    let result = match answer {
+        Ok(result) => kept::with_run(executor, result),
+        Err(failure) => return failed(&failure),
+    };
+    // A script that fails was run, but what it was run for was not done.
+    let code = result.data.get("exit_code").and_then(Value::as_i64);
+    let ran_badly = result.data.get("exit_code").is_some() && code != Some(0);
+    Outcome {
+        ok: !ran_badly,
+        code: ran_badly.then(|| "ScriptFailed".to_owned()),
+        text: Text::Inline(result.text.into()),
+        truncated: result.truncated,
+        storage_ref: result.storage_ref,
+        data: result.data,
+        skill: None,
     }
 }
 
 /// The skills that the run has loaded. One that changed meanwhile stands in the context with a ceiling
 /// that nobody knows any more: then nothing is done.
-fn entries(executor: &LocalExecutor, loaded: &[String]) -> Result<Vec<Arc<Entry>>, Box<Outcome>> {
+pub(super) fn entries(
+    executor: &LocalExecutor,
+    loaded: &[String],
+) -> Result<Vec<Arc<Entry>>, ToolFailure> {
     loaded.iter().map(|id| executor.entry(id)).collect()
 }
 
@@ -258,23 +157,14 @@ impl LocalExecutor {
         self.policy.decide(&request, &situation).effect != Effect::Deny
     }
 
-    /// The tools over the workspace and the loaded skills; the machine is made only for a tool that
+    /// The tools over the workspace and the loaded skills; the host is made only for a tool that
     /// needs it.
     fn toolbox(&self, loaded: &[String], tool: &str) -> Result<Toolbox, ToolFailure> {
         let root = WorkRoot::open(&self.workspace).map_err(|error| {
             ToolFailure::new(FailureCode::IoError, format!("the workspace: {error}"))
         })?;
-        let prefix = format!("{}/", self.shown_observations());
-        let store = FolderStore::new(self.observations.clone(), &prefix);
-        let results = ResultFilter {
-            secrets: Arc::clone(&self.secrets),
-            cap: self.cap,
-            store: Arc::new(store),
-        };
         let mut place = Workplace::new(root);
-        let known = entries(self, loaded).map_err(|outcome| {
-            ToolFailure::new(FailureCode::Changed, outcome.text.as_str().to_owned())
-        })?;
+        let known = entries(self, loaded)?;
         for entry in known {
             if entry.memory.is_none() {
                 place = place.with_skill(entry.name().as_str(), &entry.path)?;
@@ -282,7 +172,7 @@ impl LocalExecutor {
         }
         let place = Arc::new(place);
         let mut toolbox = Toolbox::new()
-            .with_results(results)
+            .with_results(self.results())
             .with(ReadFile::new(Arc::clone(&place)))
             .with(ListDir::new(Arc::clone(&place)))
             .with(Grep::new(Arc::clone(&place)))
@@ -290,7 +180,7 @@ impl LocalExecutor {
             .with(DeleteFile::new(Arc::clone(&place), Arc::new(Trash::new(self.trash.clone()))))
             .with(NetworkRequest::new(NetworkSettings::new(HostList::new(&self.hosts))));
         if tool == RunCommand::NAME {
-            toolbox = toolbox.with(RunCommand::new(Arc::clone(self.machine()?)));
+            toolbox = toolbox.with(RunCommand::new(Arc::clone(self.host()?)));
         }
         // Last: a name that is ours is never taken by another.
         Ok(toolbox.with_all(&self.tools))

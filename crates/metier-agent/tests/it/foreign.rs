@@ -63,10 +63,10 @@ impl Tool for Lookup {
     }
 }
 
-fn executor(dir: &Path, tools: Toolbox) -> Arc<LocalExecutor> {
+pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
     let workspace = dir.canonicalize().expect("real");
     let places = metier_policy::Places::new(absolute(&workspace).expect("a path"));
-    Arc::new(LocalExecutor {
+    LocalExecutor {
         index: Arc::new(scan(&[], &ScanOptions::default()).index),
         offered: Vec::new(),
         pinned: BTreeMap::new(),
@@ -83,11 +83,11 @@ fn executor(dir: &Path, tools: Toolbox) -> Arc<LocalExecutor> {
         secrets: Arc::new(Secrets::new(["hunter2hunter2"])),
         observations: workspace.join("runs/1/observations"),
         trash: workspace.join("runs/1/trash"),
-        machine: Box::new(|_| Err(ToolFailure::new(FailureCode::NotAllowed, "no scripts here"))),
+        host: Box::new(|_| Err(ToolFailure::new(FailureCode::NotAllowed, "no scripts here"))),
         workspace,
         tools,
         made: Made::default(),
-    })
+    }
 }
 
 /// Runs one call of the tool; gives how it ended, what was recorded, and how often it was called.
@@ -101,7 +101,7 @@ fn run(
     let calls = Arc::new(AtomicUsize::new(0));
     let tool = Lookup { risk, calls: Arc::clone(&calls), begins };
     let tools = Toolbox::new().with_foreign(tool).expect("a name of its own");
-    let executor = executor(dir.path(), tools);
+    let executor = Arc::new(executor(dir.path(), tools));
     let model = scripted(json!([call("lookup", json!({"key": "the door"})), answer("done")]));
     let mut setup = setup(&model);
     setup.tools = executor.offers().expect("offers");

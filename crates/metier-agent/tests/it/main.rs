@@ -16,3 +16,4 @@ mod inner;
 mod many;
 mod record;
 mod resume;
+mod scripts;

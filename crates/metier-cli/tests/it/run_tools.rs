@@ -10,12 +10,14 @@ use std::time::Duration;
 use metier_cancel::CancelToken;
 use metier_policy::{Effect, Invoker, Memory, Policy, TrustedFolders, UnixTime};
 use metier_registry::{Entry, Root, ScanOptions, scan};
-use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
-use metier_skill::Source;
+use metier_sandbox::{Probe, RunEvent, SearchPath, Secrets, Stream, Tier};
+use metier_skill::{RelPath, Source};
 use metier_testkit::TestHome;
 use metier_tools::ground::{acting_skill, loaded_skill, places_of};
+use metier_tools::script::ScriptCall;
 use metier_tools::{
-    Answer, FailureCode, Machine, OutputSink, RunCommand, RunScript, ToolGate, Toolbox,
+    Answer, FailureCode, OutputSink, ResultFilter, RunCommand, ScriptDecision, ScriptHost,
+    ToolFailure, ToolGate, Toolbox,
 };
 use serde_json::{Value, json};
 
@@ -26,6 +28,8 @@ struct Session {
     rules: String,
     output: Option<OutputSink>,
     tier: Tier,
+    host: Arc<ScriptHost>,
+    entry: Arc<Entry>,
     toolbox: Toolbox,
     gate: ToolGate,
 }
@@ -68,7 +72,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
     let places = places_of(&found.index, &roots, &dir.join("project"), None).expect("places");
     let layers = settings.policy_layers().expect("rules");
     let policy = layers.into_iter().fold(Policy::new(places), Policy::with_layer);
-    let machine = Arc::new(Machine {
+    let host = Arc::new(ScriptHost {
         helper: METIER.into(),
         tier,
         search: SearchPath {
@@ -85,9 +89,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
         count: AtomicU64::new(0),
         output: output.clone(),
     });
-    let toolbox = Toolbox::new()
-        .with(RunScript::new(Arc::clone(&machine), [Arc::clone(&entry)]))
-        .with(RunCommand::new(machine));
+    let toolbox = Toolbox::new().with(RunCommand::new(Arc::clone(&host)));
     let loaded = loaded_skill(&entry, &policy, &TrustedFolders::default());
     let gate = ToolGate {
         policy: Arc::new(policy),
@@ -97,7 +99,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
         invoker: Invoker::Model,
         skill: acting_skill(&entry, &TrustedFolders::default()).ok(),
     };
-    Session { home, rules: rules.to_owned(), output, tier, toolbox, gate }
+    Session { home, rules: rules.to_owned(), output, tier, host, entry, toolbox, gate }
 }
 
 impl Session {
@@ -108,14 +110,40 @@ impl Session {
 
     fn call(&self, tool: &'static str, arguments: Value, cancel: &CancelToken) -> Answer {
         let planned = self.toolbox.plan(tool, arguments)?;
-        let leave = self.gate.judge(&planned)?;
+        let decision = self.gate.judge(&planned)?;
         let screen = self.gate.screen(planned.tool());
-        planned.decided(leave.effect(), &leave.sentences().join("; "), screen)?.call(cancel)
+        planned.decided(decision.effect, &decision.sentences().join("; "), screen)?.call(cancel)
     }
 
+    /// The script as the gate judges it.
+    fn judged(&self, args: &[&str]) -> Result<(ScriptDecision, ScriptCall), ToolFailure> {
+        let script = RelPath::new("scripts/run.sh").expect("a path");
+        let args: Vec<String> = args.iter().map(|&word| word.to_owned()).collect();
+        self.gate.judge_script(&self.entry, &script, &args.clone(), args)
+    }
+
+    /// Runs it if it is allowed; gives what a model is told.
     fn script(&self, args: &[&str]) -> Answer {
-        let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": args});
-        self.call("run_script", arguments, &CancelToken::new())
+        let (decision, call) = self.judged(args)?;
+        let code = match decision.effect() {
+            Effect::Allow => return self.run(&call),
+            Effect::Ask => FailureCode::NeedsApproval,
+            Effect::Deny => FailureCode::NotAllowed,
+        };
+        Err(ToolFailure::new(code, decision.sentences().join("; ")))
+    }
+
+    fn run(&self, call: &ScriptCall) -> Answer {
+        let hear = |event: RunEvent| {
+            if let (Some(output), RunEvent::Output { stream, text }) = (&self.output, event) {
+                let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };
+                output(stream, &text);
+            }
+        };
+        let outcome = self.host.run(call, &CancelToken::new(), &hear).map_err(|error| {
+            ToolFailure::new(FailureCode::Failed, format!("{error} [{}]", error.code()))
+        })?;
+        ResultFilter::default().filter("run_script", Ok(outcome.to_result(call.network)))
     }
 }
 
@@ -207,12 +235,9 @@ fn an_ask_and_a_ceiling_keep_a_script_from_running() {
 #[test]
 fn a_script_that_changed_after_the_decision_does_not_run() {
     let Some(session) = session("", "echo ran\n", ALL) else { return };
-    let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": null});
-    let planned = session.toolbox.plan("run_script", arguments).expect("a plan");
-    let screen = session.gate.screen(planned.tool());
-    let permit = planned.decided(Effect::Allow, "", screen).expect("a permit");
+    let (_, call) = session.judged(&[]).expect("a decision");
     session.home.write("home/.agents/skills/work/scripts/run.sh", "echo changed\n");
-    let failure = permit.call(&CancelToken::new()).expect_err("changed");
+    let failure = session.run(&call).expect_err("changed");
     assert!(failure.message.contains("skill-changed"), "{}", failure.message);
 }
 

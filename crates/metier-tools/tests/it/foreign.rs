@@ -82,7 +82,7 @@ fn call(tools: &Toolbox, gate: &ToolGate, arguments: Value) -> Answer {
     let decision = gate.judge(&planned)?;
     let screen = gate.screen(planned.tool());
     planned
-        .decided(decision.effect(), &decision.sentences().join("; "), screen)?
+        .decided(decision.effect, &decision.sentences().join("; "), screen)?
         .call(&CancelToken::new())
 }
 

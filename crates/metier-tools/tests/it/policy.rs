@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use metier_policy::{
@@ -14,10 +12,9 @@ use metier_policy::{
     Remembered, Rule, RuleSource, Scope, TrustedFolders, UnixTime,
 };
 use metier_registry::{Entry, Root, ScanOptions, scan};
-use metier_sandbox::{SearchPath, Tier};
-use metier_skill::Source;
+use metier_skill::{RelPath, Source};
 use metier_tools::ground::{acting_skill, loaded_skill};
-use metier_tools::{Answer, Machine, Planned, Risk, RunScript, ToolGate, Toolbox};
+use metier_tools::{Answer, Risk, ScriptDecision, ToolFailure, ToolGate};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -45,9 +42,9 @@ fn gate(bench: &Bench, rules: &[(&str, &str, Effect)]) -> ToolGate {
 
 fn call(bench: &Bench, gate: &ToolGate, tool: &str, arguments: Value) -> Answer {
     let planned = bench.tools.plan(tool, arguments)?;
-    let leave = gate.judge(&planned)?;
+    let decision = gate.judge(&planned)?;
     let screen = gate.screen(planned.tool());
-    let permit = planned.decided(leave.effect(), &leave.sentences().join("; "), screen)?;
+    let permit = planned.decided(decision.effect, &decision.sentences().join("; "), screen)?;
     permit.call(&CancelToken::new())
 }
 
@@ -107,8 +104,8 @@ fn a_search_reads_no_file_that_the_policy_protects() {
     assert_eq!(result.text, "open/a:1: needle\n");
 }
 
-/// A skill of this source with a script, and the tool that would run it.
-fn skill_with_script(dir: &Path, source: Source) -> (Arc<Entry>, Toolbox) {
+/// A skill of this source with a script.
+fn skill_with_script(dir: &Path, source: Source) -> Arc<Entry> {
     let folder = dir.join("work/scripts");
     std::fs::create_dir_all(&folder).unwrap();
     let text = "---\nname: work\ndescription: Works.\n---\n# Work\n";
@@ -116,61 +113,48 @@ fn skill_with_script(dir: &Path, source: Source) -> (Arc<Entry>, Toolbox) {
     std::fs::write(folder.join("run.sh"), "echo good\n").unwrap();
     let root = Root { source, path: dir.to_owned(), plugin: None, required: true, absent: false };
     let found = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
-    let entry = Arc::clone(&found.index.entries()[0]);
-    let machine = Machine {
-        helper: "/nonexistent".into(),
-        tier: Tier::Medium,
-        search: SearchPath::default(),
-        runs: dir.join("runs"),
-        data: dir.join("data"),
-        workspace: None,
-        variables: BTreeMap::new(),
-        secrets: Arc::default(),
-        timeout: Duration::from_secs(1),
-        count: 0.into(),
-        output: None,
-    };
-    let tools = Toolbox::new().with(RunScript::new(Arc::new(machine), [Arc::clone(&entry)]));
-    (entry, tools)
+    Arc::clone(&found.index.entries()[0])
 }
 
-fn planned_run(tools: &Toolbox) -> Planned {
-    let arguments = json!({"skill": "work", "relative_path": "scripts/run.sh", "args": null});
-    tools.plan("run_script", arguments).expect("a plan")
+/// What is decided about the script.
+fn judge_run(gate: &ToolGate, entry: &Arc<Entry>) -> Result<ScriptDecision, ToolFailure> {
+    let script = RelPath::new("scripts/run.sh").unwrap();
+    gate.judge_script(entry, &script, &[], Vec::new()).map(|(decision, _)| decision)
 }
 
 #[test]
 fn a_changed_script_loses_its_always_though_the_gate_knows_the_old_content() {
     let dir = tempfile::tempdir().unwrap();
-    let (entry, tools) = skill_with_script(dir.path(), Source::User);
+    let entry = skill_with_script(dir.path(), Source::User);
     let mut gate = gate(&Bench::new(&[]), &[]);
     gate.loaded = [loaded_skill(&entry, &gate.policy, &TrustedFolders::default())].into();
     gate.skill = acting_skill(&entry, &TrustedFolders::default()).ok();
-    let request = gate.request(&planned_run(&tools)).expect("a request");
+    let decision = judge_run(&gate, &entry).expect("decides");
+    let request = decision.request().clone();
     let mut answers = Memory::default();
     answers.remember(Remembered::of(&request, Scope::Everywhere, UnixTime(0), Lifetime::Unlimited));
     gate.answers = Arc::new(answers);
-    assert_eq!(gate.judge(&planned_run(&tools)).expect("decides").effect(), Effect::Allow);
+    assert_eq!(judge_run(&gate, &entry).expect("decides").effect(), Effect::Allow);
     std::fs::write(dir.path().join("work/scripts/run.sh"), "echo evil\n").unwrap();
-    let failure = gate.judge(&planned_run(&tools)).expect_err("changed");
+    let failure = judge_run(&gate, &entry).expect_err("changed");
     assert_eq!(failure.code.as_str(), "Changed", "{failure:?}");
     // Known anew, it asks.
     gate.skill = acting_skill(&entry, &TrustedFolders::default()).ok();
-    assert_eq!(gate.judge(&planned_run(&tools)).expect("decides").effect(), Effect::Ask);
+    assert_eq!(judge_run(&gate, &entry).expect("decides").effect(), Effect::Ask);
 }
 
 #[test]
 fn a_script_acts_for_its_own_skill_when_nobody_says_for_whom() {
     for (source, expected) in [(Source::User, Effect::Allow), (Source::Project, Effect::Deny)] {
         let dir = tempfile::tempdir().unwrap();
-        let (entry, tools) = skill_with_script(dir.path(), source);
+        let entry = skill_with_script(dir.path(), source);
         let mut gate = gate(&Bench::new(&[]), &[("*", "*", Effect::Allow)]);
         gate.loaded = [loaded_skill(&entry, &gate.policy, &TrustedFolders::default())].into();
-        let planned = planned_run(&tools);
-        let acting = gate.request(&planned).expect("a request").skill.expect("a skill");
+        let decision = judge_run(&gate, &entry).expect("decides");
+        let acting = decision.request().skill.clone().expect("a skill");
         assert_eq!(acting.id, entry.id());
         let known = acting_skill(&entry, &TrustedFolders::default()).expect("a content");
         assert_eq!(acting.digest, known.digest, "an answer is bound to the content");
-        assert_eq!(gate.judge(&planned).expect("decides").effect(), expected, "{source:?}");
+        assert_eq!(decision.effect(), expected, "{source:?}");
     }
 }

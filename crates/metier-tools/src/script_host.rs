@@ -1,4 +1,4 @@
-//! The machine that scripts and commands run on: where the sandbox, interpreters and folders are.
+//! The host that scripts and commands run on: where the sandbox, interpreters and folders are.
 //!
 //! Owned, so that a tool can hold it for a whole run; each call gets a folder of its own below it.
 
@@ -20,8 +20,8 @@ use crate::output::{OutputCap, ToolResult};
 /// from the run's own threads; no more of a stream comes than the sandbox tells as events.
 pub type OutputSink = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
-/// What runs of one session share.
-pub struct Machine {
+/// What runs of one session share. [`ScriptHost::run`] runs a script on it.
+pub struct ScriptHost {
     /// A binary that is a helper of the sandbox.
     pub helper: PathBuf,
     /// How firmly everything is held.
@@ -46,7 +46,7 @@ pub struct Machine {
     pub output: Option<OutputSink>,
 }
 
-impl Machine {
+impl ScriptHost {
     /// A folder for the next run, which does not exist yet. The process stands last, where
     /// [`crate::script::sweep`] looks for it.
     pub(crate) fn next_run(&self) -> PathBuf {
@@ -77,10 +77,10 @@ impl Machine {
     }
 }
 
-impl std::fmt::Debug for Machine {
+impl std::fmt::Debug for ScriptHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Values of variables are nobody's business.
-        f.debug_struct("Machine")
+        f.debug_struct("ScriptHost")
             .field("helper", &self.helper)
             .field("tier", &self.tier)
             .field("runs", &self.runs)

@@ -9,13 +9,13 @@ use metier_skill::Digest;
 
 /// What the policy says about running a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScriptLeave {
+pub struct ScriptDecision {
     run: (Request, Decision),
     /// Nothing where the network stays closed.
     network: Option<(Request, Decision)>,
 }
 
-impl ScriptLeave {
+impl ScriptDecision {
     /// Judges a request of `run_script`, and what it would be with the network.
     pub fn judge(policy: &Policy, request: Request, situation: &Situation<'_>) -> Self {
         Self::judge_by(request, |request| policy.decide(request, situation))

@@ -1,0 +1,205 @@
+//! Running a script of a skill: judged as a typed call, prepared, run.
+//!
+//! One way for a model's operation and for a person's command. What comes out of judging is the call
+//! itself, so that nothing else can run; a script that the policy denies has nothing prepared. Nobody
+//! is asked about what cannot run: the sandbox and what the skill needs are looked at before.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use metier_policy::{Effect, Invoker, LoadedSkill, Request};
+use metier_sandbox::{RunEvent, Stream};
+use metier_skill::RelPath;
+use metier_tools::ground::{acting_skill, loaded_skill};
+use metier_tools::requirements::Requirements;
+use metier_tools::script::{ScriptCall, ScriptError, ScriptOutcome, as_path};
+use metier_tools::{FailureCode, ScriptDecision, ScriptHost, ToolFailure, ToolGate, ToolResult};
+use serde_json::{Value, json};
+
+use super::{LocalExecutor, failed, now, tools};
+use crate::executor::{ActionContext, Asked, DecidedAction, Judgement};
+use crate::op::Outcome;
+
+/// What is wanted of a script.
+#[derive(Debug, Clone, Copy)]
+pub struct ScriptRequest<'r> {
+    /// The skill, by its id.
+    pub skill: &'r str,
+    /// The script's path in the skill.
+    pub path: &'r str,
+    /// Its arguments as they were typed. One that names an existing file stands for that file.
+    pub args: &'r [String],
+    /// The ids of the skills that are loaded, this one among them.
+    pub loaded: &'r [String],
+    /// Who wants it.
+    pub invoker: Invoker,
+    /// Time on the clock, where it is to be less than the settings allow.
+    pub timeout: Option<Duration>,
+}
+
+/// What the policy says about a script.
+#[derive(Debug)]
+pub struct ScriptJudgement {
+    /// Its decision: effect, reasons, the digest of the request, who has to be asked what.
+    pub decision: ScriptDecision,
+    /// The very call that was judged, prepared to be run; nothing where it is denied.
+    pub prepared: Option<PreparedScript>,
+}
+
+/// A script that was judged and can run. The caller has the answer that it needs, if it needs one.
+#[derive(Debug)]
+pub struct PreparedScript {
+    executor: Arc<LocalExecutor>,
+    host: Arc<ScriptHost>,
+    call: ScriptCall,
+    asked: Vec<Request>,
+    /// Programs that the skill's `compatibility` mentions and that are not installed: a doubt, not a
+    /// refusal.
+    pub perhaps_missing: Vec<String>,
+}
+
+impl PreparedScript {
+    /// Whether the script sees the workspace; not where that would show what no rule opens.
+    pub fn sees_workspace(&self) -> bool {
+        self.host.workspace.is_some()
+    }
+
+    /// Runs it to its end. An answer that is to be remembered is, before anything starts.
+    pub fn run(&self, context: &ActionContext<'_>) -> Result<ScriptOutcome, ScriptError> {
+        for request in &self.asked {
+            self.executor.remember(request, context.answer);
+        }
+        self.host.run(&self.call, context.cancel, &|event| {
+            if let RunEvent::Output { stream, text } = event {
+                let stream = match stream {
+                    Stream::Stdout => "stdout",
+                    Stream::Stderr => "stderr",
+                };
+                (context.output)(stream, &text);
+            }
+        })
+    }
+
+    /// The same for the loop: what the model is told.
+    fn run_for_model(&self, context: &ActionContext<'_>) -> Outcome {
+        let ran = self.run(context);
+        let answer = ToolFailure::if_cancelled(context.cancel).and_then(|()| match ran {
+            Ok(outcome) => Ok(self.told(&outcome)),
+            Err(error) => {
+                let message = format!("{error} [{}]", error.code());
+                Err(ToolFailure::new(FailureCode::Failed, message).with_help(error.help()))
+            }
+        });
+        tools::outcome_of(&self.executor, self.executor.results().filter("run_script", answer))
+    }
+
+    fn told(&self, outcome: &ScriptOutcome) -> ToolResult {
+        let mut result = outcome.to_result(self.call.network);
+        if !self.perhaps_missing.is_empty() {
+            result.data["perhaps_missing"] = json!(self.perhaps_missing);
+            // A doubt is worth a word only where it may be the reason.
+            if !outcome.report.succeeded() {
+                let names = self.perhaps_missing.join(", ");
+                result.text.push_str(&format!(
+                    "[the skill's `compatibility` mentions {names}: not installed]\n"
+                ));
+            }
+        }
+        if !self.sees_workspace() {
+            // Otherwise a script that finds no file would be blamed for it.
+            let note = "(The script does not see the workspace: it holds what no rule opens, such as \
+                        the home directory.)";
+            result.text.push_str(&format!("{note}\n"));
+            if let Some(Value::String(stderr)) = result.data.get_mut("stderr") {
+                stderr.push_str(note);
+            }
+        }
+        result
+    }
+}
+
+impl LocalExecutor {
+    /// What the policy says about a script, and the call that it judged.
+    pub fn judge_script(
+        self: &Arc<Self>,
+        wanted: &ScriptRequest<'_>,
+    ) -> Result<ScriptJudgement, ToolFailure> {
+        let entry = self.entry(wanted.skill)?;
+        let script = RelPath::new(wanted.path).map_err(|fault| {
+            ToolFailure::new(FailureCode::InvalidArguments, format!("`relative_path`: {fault}"))
+        })?;
+        if !wanted.loaded.iter().any(|id| id == wanted.skill) {
+            let told = format!("the skill {} is not loaded", entry.id());
+            return Err(ToolFailure::new(FailureCode::SkillNotFound, told)
+                .with_help("load the skill first"));
+        }
+        let loaded = tools::entries(self, wanted.loaded)?;
+        let loaded: Vec<LoadedSkill> =
+            loaded.iter().map(|entry| loaded_skill(entry, &self.policy, &self.trusted)).collect();
+        let acting = acting_skill(&entry, &self.trusted).map_err(|error| {
+            let told = format!("the content of {} cannot be read: {error}", entry.id());
+            ToolFailure::new(FailureCode::NotAllowed, told)
+                .with_help("a skill whose content is not known can be neither trusted nor approved")
+        })?;
+        let gate = ToolGate {
+            policy: Arc::clone(&self.policy),
+            answers: Arc::new(self.answers().clone()),
+            loaded: loaded.into(),
+            now: now(),
+            invoker: wanted.invoker,
+            skill: Some(acting),
+        };
+        let passed = wanted.args.iter().map(|word| as_path(word, &self.working_dir)).collect();
+        let (decision, call) = gate.judge_script(&entry, &script, wanted.args, passed)?;
+        if decision.effect() == Effect::Deny {
+            return Ok(ScriptJudgement { decision, prepared: None });
+        }
+        let host = Arc::clone(self.host()?);
+        let missing = Requirements::of(&entry.skill).missing_on(
+            &host.search,
+            |name| host.variables.contains_key(name),
+            |name| self.index.find(name).is_some(),
+        );
+        if !missing.certain.is_empty() {
+            let told = format!("the skill needs {}", missing.certain.join(", "));
+            return Err(ToolFailure::new(FailureCode::RequirementMissing, told));
+        }
+        let prepared = PreparedScript {
+            executor: Arc::clone(self),
+            host,
+            call: ScriptCall { timeout: wanted.timeout, ..call },
+            asked: decision.asked().map(|(request, _)| request.clone()).collect(),
+            perhaps_missing: missing.perhaps,
+        };
+        Ok(ScriptJudgement { decision, prepared: Some(prepared) })
+    }
+}
+
+/// A script that a model wants.
+pub(super) fn script(
+    executor: &Arc<LocalExecutor>,
+    id: &str,
+    path: &str,
+    args: &[String],
+    loaded: &[String],
+) -> Judgement {
+    let invoker = Invoker::Model;
+    let wanted = ScriptRequest { skill: id, path, args, loaded, invoker, timeout: None };
+    let ScriptJudgement { decision, prepared } = match executor.judge_script(&wanted) {
+        Ok(judgement) => judgement,
+        Err(failure) => return Judgement::impossible(failed(&failure)),
+    };
+    let asked = decision.asked().last().map(|(request, decision)| {
+        Box::new(Asked { request: request.clone(), decision: decision.clone() })
+    });
+    Judgement::Decided(DecidedAction {
+        effect: decision.effect(),
+        reason: decision.sentences().join("; "),
+        request: Some(decision.digest()),
+        asked,
+        prepared: Box::new(move |context| match prepared {
+            Some(prepared) => prepared.run_for_model(context),
+            None => Outcome::failed("NotAllowed", "The script is denied."),
+        }),
+    })
+}
