@@ -29,7 +29,10 @@ pub struct MemorySkill {
 
 /// The files of a skill in memory.
 #[derive(Clone, PartialEq, Eq)]
-pub struct MemorySkillFiles(Arc<[(Cow<'static, str>, Cow<'static, [u8]>)]>);
+pub struct MemorySkillFiles(Arc<[MemoryFile]>);
+
+/// A path and its bytes.
+type MemoryFile = (Cow<'static, str>, Cow<'static, [u8]>);
 
 impl MemorySkillFiles {
     /// These files, by path below the skill's folder; one that has no valid path is left out, as it
