@@ -4,6 +4,30 @@
 //! become a secret is held back until more is known, so the answer does not depend on where the
 //! chunks were cut. It reads bytes, not text, and never fails. Evidence, not a boundary: a script
 //! that wants to smuggle a value out can always spell it in a way nobody listed.
+//!
+//! # Why it works as it does
+//!
+//! A program chooses where its writes are cut, and a pipe cuts them again. If each chunk were masked
+//! alone, `sk-live-` in one write and the rest in the next would pass, by chance often and by intent
+//! always. So nothing is given back that could be the start of a secret; the price is that such bytes
+//! come late, at the latest when the stream ends. The law that the tests hold it to: whatever the cuts,
+//! the output is that of the whole text.
+//!
+//! The order of the attempts at one place follows from what a wrong order would show. *Longest value
+//! first*: of two values where one begins with the other, masking the shorter one would print the tail
+//! of the longer, so a longer one that may still come is waited for before a shorter one counts. *Exact
+//! values before shapes*: a value that we were given is masked as far as it goes and no further, where
+//! a shape, which takes all bytes of its alphabet, could swallow the text that follows it. *A token
+//! begins at the border of a word*, judged by the bytes as they came in and not by those that were
+//! given back: after a mask the border would look different, and a script that prints a secret in front
+//! of a token could switch the shape off. *A shape that has begun stays masked to its end* even when
+//! that end is megabytes away, without holding the bytes: a token of endless length costs no memory.
+//! *A private key is the exception with a limit*: it ends at its own last line, and a script that only
+//! prints the first one would hide everything it does after it from whoever reads the record.
+//!
+//! It comes before every cap, file and decoding. A cap that came first would cut a secret in half, and
+//! half a secret is no value that anybody looks for; decoding first would turn the broken bytes inside
+//! one into replacement characters and make it another text.
 
 mod encodings;
 mod shapes;

@@ -1,5 +1,30 @@
 //! The process that watches: it waits for the program, its time, its number of processes and the
 //! parent's word, and leaves nothing running. It is never confined and never runs foreign code.
+//!
+//! # Why it works as it does
+//!
+//! A process cannot be trusted to end itself, and one that is confined cannot end others: so the helper
+//! forks, the child confines itself and becomes the program, and this half stays outside the
+//! confinement with nothing to do but wait. It tells `Started` only when the pipe of the set-up closes,
+//! which the kernel does on `exec`: until then a failure of any step can come out of it, and no output
+//! counts as that of a confined program.
+//!
+//! It waits in one `poll`, on a descriptor of the child (a pid could be another process by then) and on
+//! the socket of the parent. A byte on the socket is a cancellation; its end means that the parent is
+//! gone, killed for instance, and then everything goes too: no script outlives the one who started it.
+//! The interval is for what no descriptor tells, the number of processes: the kernel's own limit does
+//! not hold for root, and without it a fork bomb of root's would be seen by nobody.
+//!
+//! Stopping goes from polite to certain. SIGTERM to all that descend from here, not to a process group,
+//! which `setsid` leaves; then SIGCONT, because a stopped process hears nothing until it goes on. After
+//! the grace, in a namespace SIGKILL to its first process: the kernel then ends all others before it
+//! reports that one as ended. Without a namespace there is no such moment, and a program that forks
+//! faster than we kill would win. So all are stopped first, again and again until no new one appears,
+//! and only then killed: a stopped process cannot fork. What was orphaned on the way has become a child
+//! of this process, which is a subreaper, so no second fork leads out of the tree that is read.
+//!
+//! `Ended` is sent last, when nothing is left. The parent's readers end when the last holder of the
+//! streams does; a word that came earlier would let it report an end while output was still to come.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};

@@ -12,7 +12,7 @@ use metier_skill::text::short_line;
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION};
 use reqwest::{Client, Method, Response, StatusCode, redirect};
 
-use super::hosts::{Target, check_address};
+use super::hosts::Target;
 use super::request::NetworkSettings;
 use crate::failure::{FailureCode, ToolFailure, shown};
 
@@ -105,7 +105,7 @@ fn check_redirect(
         return Err(ToolFailure::new(FailureCode::UrlNotAllowed, told));
     }
     if let Some(address) = next.literal() {
-        check_address(address, next.port(), &settings.exceptions)?;
+        settings.check_address(address, next.port())?;
     }
     if !settings.hosts.contains(&next.host) {
         let told = format!("it leads to {}, which is not an allowed host", shown(&next.host));
@@ -136,7 +136,7 @@ async fn send(
     };
     // One bad address among good ones is a trick, or a fault: either way nothing is sent.
     for address in &addresses {
-        check_address(*address, target.port(), &settings.exceptions)?;
+        settings.check_address(*address, target.port())?;
     }
     let pinned: Vec<SocketAddr> = addresses.iter().map(|ip| (*ip, target.port()).into()).collect();
     let client = Client::builder()
