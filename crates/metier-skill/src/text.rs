@@ -16,6 +16,7 @@
 //! | [`quoted`] | in backquotes inside a sentence of ours |
 //! | [`label`] | inside a bracketed line of ours, which it cannot close |
 //! | [`clip`] | only the bound, for text that is safe already |
+//! | [`sequence_end`] | where a text can be cut, for who counts something other than characters |
 //! | [`for_model`] | whole texts for a model: hidden characters are removed |
 //!
 //! Pure, and linear in what is shown: the bounded forms look at no more of the text than their bound.
@@ -215,7 +216,7 @@ fn escaped_within(
 
 /// The last place up to `at` where the text can be cut without splitting a sequence that is drawn as
 /// one character: neither behind what joins nor before what belongs to the character in front of it.
-fn sequence_end(text: &str, at: usize) -> usize {
+pub fn sequence_end(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     let mut end = at;
     for _ in 0..MAX_STEP_BACK {

@@ -12,7 +12,7 @@ use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
 };
 use metier_skill::WorkPath;
-use metier_skill::text::for_model;
+use metier_skill::text::{clip, for_model};
 use serde_json::{Value, json};
 
 use metier_cancel::CancelToken;
@@ -133,10 +133,7 @@ impl Lines<'_> {
     fn add(&mut self, number: Option<u64>, bytes: &[u8], mark: char) -> String {
         let line = String::from_utf8_lossy(bytes);
         let line = for_model(line.trim_end_matches(['\n', '\r']));
-        let shown = match line.char_indices().nth(LINE_CHARS) {
-            Some((end, _)) => format!("{}...", &line[..end]),
-            None => line.into_owned(),
-        };
+        let shown = clip(&line, LINE_CHARS).into_owned();
         let number = number.unwrap_or(0);
         self.found.text.push_str(&format!("{}{mark}{number}{mark} {shown}\n", self.path));
         shown

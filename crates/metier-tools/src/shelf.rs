@@ -77,10 +77,7 @@ impl Shelf for SkillShelf<'_> {
 
     fn opening(&self, entry: &Entry) -> Option<String> {
         let body = load_body(&*open_files(entry).ok()?, &BodyLimits::default()).ok()?.text;
-        match body.char_indices().nth(OPENING_CHARS) {
-            Some((end, _)) => Some(format!("{}...", &body[..end])),
-            None => Some(body),
-        }
+        Some(metier_skill::text::clip(&body, OPENING_CHARS).into_owned())
     }
 }
 

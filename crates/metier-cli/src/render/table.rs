@@ -5,6 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::Style;
+use metier::skill::text::sequence_end;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::render::style::{BOLD, paint};
@@ -76,22 +77,19 @@ pub(crate) fn terminal_width() -> Option<usize> {
     terminal_size::terminal_size_of(stdout).map(|(width, _)| usize::from(width.0))
 }
 
-/// `text`, cut with an ellipsis where it is wider than `room`.
+/// `text`, which is safe already, cut with an ellipsis where it is wider than `room` columns. The one
+/// bound that is not in `metier::skill::text`: columns are a terminal's business.
 pub(crate) fn cut(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }
-    let mut out = String::new();
     let mut used = 0;
-    for ch in text.chars() {
+    let too_wide = |(_, ch): &(usize, char)| {
         used += ch.width().unwrap_or(0);
-        if used + 1 > room {
-            break;
-        }
-        out.push(ch);
-    }
-    out.push('…');
-    out
+        used + 1 > room
+    };
+    let end = text.char_indices().find(too_wide).map_or(text.len(), |(at, _)| at);
+    format!("{}…", &text[..sequence_end(text, end)])
 }
 
 #[cfg(test)]
@@ -102,5 +100,6 @@ mod tests {
     fn wide_characters_count_two_columns() {
         assert_eq!(cut("生成电子表格", 7), "生成电…");
         assert_eq!(cut("short", 7), "short");
+        assert_eq!(cut("x👨\u{200d}👩\u{200d}👧 family", 6), "x…", "a family is not torn apart");
     }
 }
