@@ -1,7 +1,7 @@
 //! Cancelling: one [`CancelToken`] from Ctrl-C to the process group.
 //!
-//! Whoever starts work makes a token, hands clones of it down, and cancels it. Whoever does the work
-//! is woken at once, in the way that suits it; nobody has to look at a flag again and again:
+//! The caller that starts work makes a token, hands clones of it down, and cancels it. The work is
+//! woken at once, in the way that suits it; there is no flag to poll:
 //!
 //! | the work | uses |
 //! |---|---|

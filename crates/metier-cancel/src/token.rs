@@ -95,7 +95,7 @@ impl CancelToken {
     /// Whether it was cancelled, or its parent was.
     pub fn is_cancelled(&self) -> bool {
         // The parent is asked too: between its flag and its callbacks is a moment in which the child
-        // has not been told yet, and nobody should see the two disagree.
+        // does not know yet, and the two must not be seen to disagree.
         self.shared.is_cancelled.load(Ordering::Acquire)
             || self.shared.parent.get().is_some_and(|parent| parent.token.is_cancelled())
     }
@@ -103,8 +103,8 @@ impl CancelToken {
     /// Runs `callback` when the token is cancelled, on the thread that cancels it; at once, on this
     /// thread, if it is already. Dropping the guard removes a callback that has not begun.
     ///
-    /// A callback wakes somebody (writes to a pipe, sends on a channel) and returns: all others, and
-    /// whoever cancels, wait for it.
+    /// A callback wakes a thread (writes to a pipe, sends on a channel) and returns: all others, and
+    /// the thread that cancels, wait for it.
     pub fn on_cancel(&self, callback: impl FnOnce() + Send + 'static) -> OnCancel {
         let mut state = self.shared.lock();
         let key = state.next_key;

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use metier_policy::Effect;
 use metier_skill::{Digest, SkillId, Source, estimate_tokens, suggestions, text};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -46,19 +47,8 @@ pub trait SkillLibrary {
 
 /// Who decides whether a skill may be loaded. Asked before a byte of its body is read.
 pub trait LoadPolicy {
-    /// The decision about one skill.
-    fn decide(&self, skill: &OfferedSkill) -> LoadDecision;
-}
-
-/// A decision about loading a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LoadDecision {
-    /// It may be loaded.
-    Allow,
-    /// It may not, for this reason.
-    Deny(String),
-    /// Somebody must approve it first; this is what to do.
-    Ask(String),
+    /// The decision about one skill, and why.
+    fn decide(&self, skill: &OfferedSkill) -> (Effect, String);
 }
 
 /// Everything may be loaded: for hosts without rules.
@@ -66,8 +56,8 @@ pub enum LoadDecision {
 pub struct AllowAll;
 
 impl LoadPolicy for AllowAll {
-    fn decide(&self, _: &OfferedSkill) -> LoadDecision {
-        LoadDecision::Allow
+    fn decide(&self, _: &OfferedSkill) -> (Effect, String) {
+        (Effect::Allow, String::new())
     }
 }
 
@@ -234,9 +224,9 @@ impl SkillTool {
         })?;
         let skill = self.find(name)?.clone();
         match policy.decide(&skill) {
-            LoadDecision::Allow => {}
-            LoadDecision::Deny(reason) => return Err(ToolError::Denied(reason)),
-            LoadDecision::Ask(what) => return Err(ToolError::NeedsApproval(what)),
+            (Effect::Allow, _) => {}
+            (Effect::Deny, reason) => return Err(ToolError::Denied(reason)),
+            (Effect::Ask, reason) => return Err(ToolError::NeedsApproval(reason)),
         }
         let id = skill.id();
         if let Some(digest) = self.loaded.get(&id) {
@@ -295,11 +285,11 @@ mod tests {
         }
     }
 
-    struct Refuse(LoadDecision);
+    struct Refuse(Effect);
 
     impl LoadPolicy for Refuse {
-        fn decide(&self, _: &OfferedSkill) -> LoadDecision {
-            self.0.clone()
+        fn decide(&self, _: &OfferedSkill) -> (Effect, String) {
+            (self.0, "rule 3".to_owned())
         }
     }
 
@@ -348,11 +338,8 @@ mod tests {
     #[test]
     fn the_policy_is_asked_before_anything_is_opened() {
         let (mut tool, shelf) = (tool(), Shelf::default());
-        for (decision, code) in [
-            (LoadDecision::Deny("rule 3".to_owned()), "NotAllowed"),
-            (LoadDecision::Ask("metier trust".to_owned()), "NeedsApproval"),
-        ] {
-            let refused = tool.execute(&json!({"name": "pdf"}), &shelf, &Refuse(decision));
+        for (effect, code) in [(Effect::Deny, "NotAllowed"), (Effect::Ask, "NeedsApproval")] {
+            let refused = tool.execute(&json!({"name": "pdf"}), &shelf, &Refuse(effect));
             assert_eq!(refused.expect_err("refused").code(), code);
         }
         assert!(shelf.opened.borrow().is_empty());

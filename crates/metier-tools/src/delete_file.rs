@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::failure::ToolFailure;
-use crate::output::{Answer, ToolResult};
+use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 use crate::trash::Trash;
 use crate::workplace::{Workplace, decided_path};
@@ -59,7 +59,7 @@ impl Tool for DeleteFile {
         Ok(vec![touch_for_change(&self.workplace, &args.path)?])
     }
 
-    fn call(&self, _: DeleteFileArgs, context: &CallContext) -> Answer {
+    fn call(&self, _: DeleteFileArgs, context: &CallContext) -> CallResult {
         let path = decided_path(context.touches())?;
         let trashed = self.trash.take(self.workplace.workspace(), path)?;
         let text = format!(

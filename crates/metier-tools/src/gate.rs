@@ -3,7 +3,7 @@
 //! One request for every way in. A model's load, a person's call and the catalog ask the same
 //! question, so that they get the same answer.
 
-use metier_loader::tool::{LoadDecision, LoadPolicy, OfferedSkill};
+use metier_loader::tool::{LoadPolicy, OfferedSkill};
 use metier_policy::{
     Decision, Effect, Invoker, Memory, Permission, Policy, Request, Situation, Subject,
     TrustedFolders, UnixTime,
@@ -55,18 +55,13 @@ impl LoadGate<'_> {
 }
 
 impl LoadPolicy for LoadGate<'_> {
-    fn decide(&self, skill: &OfferedSkill) -> LoadDecision {
+    fn decide(&self, skill: &OfferedSkill) -> (Effect, String) {
         let Some(entry) = self.index.find(&skill.id()) else {
-            return LoadDecision::Deny("it is not in the index any more".to_owned());
+            return (Effect::Deny, "it is not in the index any more".to_owned());
         };
         let Some(decision) = self.decision(entry) else {
-            return LoadDecision::Deny("its content cannot be told".to_owned());
+            return (Effect::Deny, "its content cannot be read".to_owned());
         };
-        let because = decision.sentences().join("; ");
-        match decision.effect {
-            Effect::Allow => LoadDecision::Allow,
-            Effect::Ask => LoadDecision::Ask(because),
-            Effect::Deny => LoadDecision::Deny(because),
-        }
+        (decision.effect, decision.sentences().join("; "))
     }
 }

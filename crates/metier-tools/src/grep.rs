@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::grep_lines::{Bounds, FileEnd, Finds, search_file};
-use crate::output::{Answer, ToolResult};
+use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Place, Workplace, decided_path};
 
@@ -152,7 +152,7 @@ impl Tool for Grep {
         Ok(vec![place.touch(&place.directory(args.path.as_deref())?)?])
     }
 
-    fn call(&self, args: GrepArgs, context: &CallContext) -> Answer {
+    fn call(&self, args: GrepArgs, context: &CallContext) -> CallResult {
         search(&self.workplace, self.limits, &args, context)
     }
 }
@@ -162,7 +162,7 @@ fn search(
     limits: GrepLimits,
     wanted: &GrepArgs,
     call: &CallContext,
-) -> Answer {
+) -> CallResult {
     let start = decided_path(call.touches())?;
     let place = workplace.place(wanted.skill.as_deref())?;
     let mut walk = Walk {

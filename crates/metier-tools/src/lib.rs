@@ -63,7 +63,7 @@ pub use list_dir::ListDir;
 pub use metier_policy::Risk;
 #[cfg(feature = "network")]
 pub use network::{HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, SystemResolver};
-pub use output::{Answer, FolderStore, NoStore, OutputCap, ResultFilter, Store, ToolResult};
+pub use output::{CallResult, FolderStore, NoStore, OutputCap, ResultFilter, Store, ToolResult};
 pub use read_file::ReadFile;
 pub use run_command::RunCommand;
 pub use script_decision::ScriptDecision;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::failure::ToolFailure;
-use crate::output::{Answer, ToolResult};
+use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Workplace, decided_path};
 
@@ -63,7 +63,7 @@ impl Tool for ListDir {
         Ok(vec![place.touch(&place.directory(args.path.as_deref())?)?])
     }
 
-    fn call(&self, args: ListDirArgs, context: &CallContext) -> Answer {
+    fn call(&self, args: ListDirArgs, context: &CallContext) -> CallResult {
         let path = decided_path(context.touches())?;
         let list = self.0.place(args.skill.as_deref())?.list(path, ENTRIES)?;
         Ok(told(path, &list))

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::failure::ToolFailure;
 
 /// What a call gives.
-pub type Answer = Result<ToolResult, ToolFailure>;
+pub type CallResult = Result<ToolResult, ToolFailure>;
 
 /// What a call gave.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -142,7 +142,7 @@ impl ResultFilter {
     /// there were in the text: it is not what stands in the file. When the text is longer than the cap,
     /// its head and tail stay, a line between them tells what is missing, and the whole is stored,
     /// unless the tool has stored it already.
-    pub fn filter(&self, tool: &str, answer: Answer) -> Answer {
+    pub fn filter(&self, tool: &str, answer: CallResult) -> CallResult {
         let mut result = match answer {
             Ok(result) => result,
             Err(mut failure) => {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::output::{Answer, ToolResult};
+use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Workplace, decided_path};
 
@@ -72,7 +72,7 @@ impl Tool for ReadFile {
         Ok(vec![place.touch(&place.path(&args.path)?)?])
     }
 
-    fn call(&self, args: ReadFileArgs, context: &CallContext) -> Answer {
+    fn call(&self, args: ReadFileArgs, context: &CallContext) -> CallResult {
         let path = decided_path(context.touches())?;
         let bytes = self.0.place(args.skill.as_deref())?.read(path, FILE_BYTES)?;
         let text = text_of(path.as_str(), &bytes)?;

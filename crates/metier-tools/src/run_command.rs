@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::failure::{FailureCode, ToolFailure};
 use crate::hidden::sight;
-use crate::output::Answer;
+use crate::output::CallResult;
 use crate::script::WORKSPACE_VARIABLE;
 use crate::script_host::{ScriptHost, is_long, told};
 use crate::tool::{CallContext, Tool, Touch};
@@ -71,7 +71,7 @@ impl Tool for RunCommand {
         }
     }
 
-    fn call(&self, args: RunCommandArgs, context: &CallContext) -> Answer {
+    fn call(&self, args: RunCommandArgs, context: &CallContext) -> CallResult {
         let run_dir = self.0.next_run();
         let answer = within(&self.0, &run_dir, &args.command, context.cancel());
         // What it wrote besides its output is nobody's.
@@ -81,7 +81,12 @@ impl Tool for RunCommand {
     }
 }
 
-fn within(machine: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelToken) -> Answer {
+fn within(
+    machine: &ScriptHost,
+    run_dir: &Path,
+    words: &[String],
+    cancel: &CancelToken,
+) -> CallResult {
     let failed =
         |error: &dyn std::fmt::Display| ToolFailure::new(FailureCode::Failed, error.to_string());
     let work_dir = run_dir.join("work");

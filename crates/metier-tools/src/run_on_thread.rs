@@ -11,22 +11,22 @@ use std::time::Duration;
 use metier_cancel::CancelToken;
 
 use crate::failure::{FailureCode, ToolFailure};
-use crate::output::Answer;
+use crate::output::CallResult;
 
 /// How long a cancelled call is waited for: longer than a program in the sandbox is given between
 /// SIGTERM and SIGKILL, so that its end is seen in the usual case.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(4);
 
 enum Heard {
-    Done(Answer),
+    Done(CallResult),
     Cancelled,
 }
 
 /// Does `work` and waits for it, or for `cancel` and a moment more.
 pub(crate) fn run_on_thread(
     cancel: &CancelToken,
-    work: impl FnOnce() -> Answer + Send + 'static,
-) -> Answer {
+    work: impl FnOnce() -> CallResult + Send + 'static,
+) -> CallResult {
     ToolFailure::if_cancelled(cancel)?;
     let (sender, receiver) = channel();
     let tell = sender.clone();

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::ToolFailure;
-use crate::output::{Answer, ResultFilter};
+use crate::output::{CallResult, ResultFilter};
 
 /// A tool. Ours and those of other programs are written alike and go the same way: policy, ceiling,
 /// approval, cancellation, masking, cap, record.
@@ -86,7 +86,7 @@ pub trait Tool: Send + Sync + 'static {
 
     /// Does what was decided on, on a thread of its own. A call that takes long listens to
     /// [`CallContext::cancel`]; one that does not is left behind when somebody cancels.
-    fn call(&self, args: Self::Args, context: &CallContext) -> Answer;
+    fn call(&self, args: Self::Args, context: &CallContext) -> CallResult;
 }
 
 /// One thing that a call touches, as a policy compares it with its rules.

@@ -15,13 +15,13 @@ use metier_skill::nearest;
 use serde_json::Value;
 
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::output::{Answer, ResultFilter};
+use crate::output::{CallResult, ResultFilter};
 use crate::run_on_thread::run_on_thread;
 use crate::schema::{read, schema_of};
 use crate::tool::{CallContext, Screen, Tool, Touch};
 
 /// Calls a tool with arguments that were read when the call was planned.
-type PreparedCall = Box<dyn FnOnce(&CallContext) -> Answer + Send>;
+type PreparedCall = Box<dyn FnOnce(&CallContext) -> CallResult + Send>;
 
 /// A tool whatever its arguments are; every [`Tool`] is one.
 trait ErasedTool: Send + Sync {
@@ -163,7 +163,7 @@ pub struct Permit {
 
 impl Permit {
     /// Makes the call and waits for it. `cancel` ends it.
-    pub fn call(self, cancel: &CancelToken) -> Answer {
+    pub fn call(self, cancel: &CancelToken) -> CallResult {
         let Planned { tool, touches, call, results, .. } = self.planned;
         let context = CallContext {
             cancel: cancel.clone(),

@@ -14,7 +14,7 @@ use serde_json::json;
 use similar::TextDiff;
 
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::output::{Answer, ToolResult};
+use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 use crate::workplace::{Place, Workplace, decided_path};
 
@@ -76,7 +76,7 @@ impl Tool for WriteFile {
         Ok(vec![touch_for_change(&self.0, &args.path)?])
     }
 
-    fn call(&self, args: WriteFileArgs, context: &CallContext) -> Answer {
+    fn call(&self, args: WriteFileArgs, context: &CallContext) -> CallResult {
         put(&self.0, &args, context)
     }
 }
@@ -90,7 +90,7 @@ pub(crate) fn touch_for_change(workplace: &Workplace, path: &str) -> Result<Touc
     Place::Workspace(root).touch_of(real)
 }
 
-fn put(workplace: &Workplace, wanted: &WriteFileArgs, context: &CallContext) -> Answer {
+fn put(workplace: &Workplace, wanted: &WriteFileArgs, context: &CallContext) -> CallResult {
     let path = decided_path(context.touches())?;
     let told = |error: &WorkError| ToolFailure::work(path.as_str(), error);
     let root = workplace.workspace();

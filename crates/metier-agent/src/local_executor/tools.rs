@@ -9,7 +9,7 @@ use metier_registry::Entry;
 use metier_skill::Digest;
 use metier_tools::ground::{absolute, acting_skill, loaded_skill};
 use metier_tools::{
-    Answer, BoxedTool, DeleteFile, FailureCode, Grep, HostList, ListDir, NetworkRequest,
+    BoxedTool, CallResult, DeleteFile, FailureCode, Grep, HostList, ListDir, NetworkRequest,
     NetworkSettings, ReadFile, RunCommand, Screen, ToolFailure, ToolGate, Toolbox, Trash,
     Workplace, WriteFile,
 };
@@ -91,7 +91,7 @@ fn judge(
 }
 
 /// What came of a call, or of a script, as the loop takes it.
-pub(super) fn outcome_of(executor: &LocalExecutor, answer: Answer) -> Outcome {
+pub(super) fn outcome_of(executor: &LocalExecutor, answer: CallResult) -> Outcome {
     let result = match answer {
         Ok(result) => kept::with_run(executor, result),
         Err(failure) => return failed(&failure),

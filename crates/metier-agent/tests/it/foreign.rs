@@ -19,7 +19,7 @@ use metier_registry::{ScanOptions, scan};
 use metier_sandbox::Secrets;
 use metier_tools::ground::absolute;
 use metier_tools::{
-    Answer, CallContext, FailureCode, OutputCap, Risk, Tool, ToolFailure, ToolResult, Toolbox,
+    CallContext, CallResult, FailureCode, OutputCap, Risk, Tool, ToolFailure, ToolResult, Toolbox,
 };
 use serde_json::json;
 
@@ -53,7 +53,7 @@ impl Tool for Lookup {
         self.risk
     }
 
-    fn call(&self, args: LookupArgs, _: &CallContext) -> Answer {
+    fn call(&self, args: LookupArgs, _: &CallContext) -> CallResult {
         self.calls.fetch_add(1, Ordering::SeqCst);
         if let Some(cancel) = &self.begins {
             cancel.cancel();

@@ -55,11 +55,11 @@ fn a_child_ends_with_its_parent_and_not_the_other_way() {
 fn a_child_hears_of_its_parent_before_the_parents_own_callbacks_are_through() {
     let parent = CancelToken::new();
     let seen = Arc::new(AtomicBool::new(false));
-    // Registered before the child, so it runs before the child is told.
+    // Registered before the child, so it runs before the child is cancelled.
     let child_slot: Arc<std::sync::OnceLock<CancelToken>> = Arc::default();
-    let (slot, told) = (Arc::clone(&child_slot), Arc::clone(&seen));
+    let (slot, noted) = (Arc::clone(&child_slot), Arc::clone(&seen));
     let _guard = parent.on_cancel(move || {
-        told.store(slot.get().is_some_and(CancelToken::is_cancelled), Ordering::SeqCst);
+        noted.store(slot.get().is_some_and(CancelToken::is_cancelled), Ordering::SeqCst);
     });
     child_slot.set(parent.child()).expect("empty");
     parent.cancel();
@@ -214,7 +214,7 @@ fn a_future_is_woken_once_and_work_that_is_done_first_counts() {
     assert_eq!(ready.as_mut().poll(&mut context), Poll::Ready(None), "the token comes first");
 }
 
-/// What somebody does with a family of tokens.
+/// One act on a family of tokens.
 #[derive(Debug, Clone)]
 enum Act {
     Child(usize),

@@ -16,7 +16,7 @@ use metier_testkit::TestHome;
 use metier_tools::ground::{acting_skill, loaded_skill, places_of};
 use metier_tools::script::ScriptCall;
 use metier_tools::{
-    Answer, FailureCode, OutputSink, ResultFilter, RunCommand, ScriptDecision, ScriptHost,
+    CallResult, FailureCode, OutputSink, ResultFilter, RunCommand, ScriptDecision, ScriptHost,
     ToolFailure, ToolGate, Toolbox,
 };
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ impl Session {
         with_tools(self.home, &self.rules, self.output, self.tier)
     }
 
-    fn call(&self, tool: &'static str, arguments: Value, cancel: &CancelToken) -> Answer {
+    fn call(&self, tool: &'static str, arguments: Value, cancel: &CancelToken) -> CallResult {
         let planned = self.toolbox.plan(tool, arguments)?;
         let decision = self.gate.judge(&planned)?;
         let screen = self.gate.screen(planned.tool());
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Runs it if it is allowed; gives what a model is told.
-    fn script(&self, args: &[&str]) -> Answer {
+    fn script(&self, args: &[&str]) -> CallResult {
         let (decision, call) = self.judged(args)?;
         let code = match decision.effect() {
             Effect::Allow => return self.run(&call),
@@ -133,7 +133,7 @@ impl Session {
         Err(ToolFailure::new(code, decision.sentences().join("; ")))
     }
 
-    fn run(&self, call: &ScriptCall) -> Answer {
+    fn run(&self, call: &ScriptCall) -> CallResult {
         let hear = |event: RunEvent| {
             if let (Some(output), RunEvent::Output { stream, text }) = (&self.output, event) {
                 let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };

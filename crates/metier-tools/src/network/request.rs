@@ -22,7 +22,7 @@ use serde_json::json;
 use super::fetch::{Incoming, Outgoing, Resolver, SystemResolver, fetch};
 use super::hosts::{HostList, PlainHttp, Target, check_address};
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::output::{Answer, ToolResult};
+use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 
 /// Headers that a caller may set. None of them carries a credential.
@@ -205,7 +205,7 @@ impl Tool for NetworkRequest {
         Ok(vec![Touch::Host(self.outgoing(args)?.target.host)])
     }
 
-    fn call(&self, args: NetworkRequestArgs, context: &CallContext) -> Answer {
+    fn call(&self, args: NetworkRequestArgs, context: &CallContext) -> CallResult {
         let sent = self.outgoing(&args)?;
         let fetched = fetch(&self.settings, Arc::clone(&self.resolver), sent);
         let incoming = on_runtime(self.settings.time, context.cancel(), fetched)?;

@@ -9,8 +9,8 @@ use metier_cancel::CancelToken;
 use metier_fs::WorkRoot;
 use metier_policy::Effect;
 use metier_tools::{
-    Answer, DeleteFile, Grep, ListDir, OutputCap, ReadFile, ResultFilter, Store, Toolbox, Touch,
-    Trash, Workplace, WriteFile,
+    CallResult, DeleteFile, Grep, ListDir, OutputCap, ReadFile, ResultFilter, Store, Toolbox,
+    Touch, Trash, Workplace, WriteFile,
 };
 use serde_json::Value;
 
@@ -76,7 +76,7 @@ impl Bench {
     }
 
     /// Plans, allows and makes a call.
-    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Answer {
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> CallResult {
         let planned = self.tools.plan(tool, arguments)?;
         let permit = planned.decided(Effect::Allow, "", Arc::new(|_: &Touch| true))?;
         permit.call(&CancelToken::new())

@@ -1,4 +1,5 @@
 //! Tools that another program brings: the same way as ours, by the risk that they declare.
+//! The whole loop with such a tool is tested in `metier-agent`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,8 +11,8 @@ use metier_policy::{
 };
 use metier_sandbox::Secrets;
 use metier_tools::{
-    Answer, CallContext, FailureCode, OutputCap, ResultFilter, Risk, Tool, ToolGate, ToolResult,
-    Toolbox,
+    CallContext, CallResult, FailureCode, OutputCap, ResultFilter, Risk, Tool, ToolGate,
+    ToolResult, Toolbox,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ impl Tool for Echo {
         self.risk
     }
 
-    fn call(&self, args: EchoArgs, _: &CallContext) -> Answer {
+    fn call(&self, args: EchoArgs, _: &CallContext) -> CallResult {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let text = args.text.repeat(args.times.unwrap_or(1));
         Ok(ToolResult::text(text.clone()).with_data(json!({"said": text})))
@@ -77,7 +78,7 @@ fn gate(rules: &[(&str, Effect)]) -> ToolGate {
     }
 }
 
-fn call(tools: &Toolbox, gate: &ToolGate, arguments: Value) -> Answer {
+fn call(tools: &Toolbox, gate: &ToolGate, arguments: Value) -> CallResult {
     let planned = tools.plan("echo", arguments)?;
     let decision = gate.judge(&planned)?;
     let screen = gate.screen(planned.tool());

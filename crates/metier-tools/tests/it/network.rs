@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use metier_cancel::CancelToken;
 use metier_policy::Effect;
 use metier_tools::{
-    Answer, FailureCode, HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, Toolbox,
-    Touch,
+    CallResult, FailureCode, HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver,
+    Toolbox, Touch,
 };
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ fn settings(server: &Server) -> NetworkSettings {
     settings.with_exception_for_tests(server.address)
 }
 
-fn ask(settings: NetworkSettings, names: Arc<Names>, arguments: Value) -> Answer {
+fn ask(settings: NetworkSettings, names: Arc<Names>, arguments: Value) -> CallResult {
     ask_until(settings, names, arguments, &CancelToken::new())
 }
 
@@ -62,7 +62,7 @@ fn ask_until(
     names: Arc<Names>,
     arguments: Value,
     cancel: &CancelToken,
-) -> Answer {
+) -> CallResult {
     let bench = Bench::new(&[]);
     let tool = NetworkRequest::new(settings).with_resolver(names);
     let planned = bench.tools.clone().with(tool).plan("network_request", arguments)?;
@@ -79,7 +79,7 @@ fn here() -> Arc<Names> {
 }
 
 #[track_caller]
-fn code(answer: Answer) -> &'static str {
+fn code(answer: CallResult) -> &'static str {
     match answer {
         Ok(result) => panic!("no failure: {}", result.text),
         Err(failure) => failure.code.as_str(),

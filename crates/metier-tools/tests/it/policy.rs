@@ -14,7 +14,7 @@ use metier_policy::{
 use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_skill::{RelPath, Source};
 use metier_tools::ground::{acting_skill, loaded_skill};
-use metier_tools::{Answer, Risk, ScriptDecision, ToolFailure, ToolGate};
+use metier_tools::{CallResult, Risk, ScriptDecision, ToolFailure, ToolGate};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -40,7 +40,7 @@ fn gate(bench: &Bench, rules: &[(&str, &str, Effect)]) -> ToolGate {
     }
 }
 
-fn call(bench: &Bench, gate: &ToolGate, tool: &str, arguments: Value) -> Answer {
+fn call(bench: &Bench, gate: &ToolGate, tool: &str, arguments: Value) -> CallResult {
     let planned = bench.tools.plan(tool, arguments)?;
     let decision = gate.judge(&planned)?;
     let screen = gate.screen(planned.tool());
