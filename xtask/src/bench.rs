@@ -4,6 +4,7 @@
 //! says much. A missed target is printed, not failed: only a measurement that could not be made is
 //! an error.
 
+mod corpus;
 mod discovery;
 mod document;
 mod loading;

@@ -2,6 +2,7 @@
 //!
 //! Commands own their arguments; this file owns the global ones and what happens before a command.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -125,21 +126,31 @@ pub(crate) enum Command {
     Generate(commands::generate::GenerateArgs),
 }
 
-/// The command line ended before a command: help, version, or a mistake.
-pub(crate) struct Early {
-    error: clap::Error,
-    wants_json: bool,
+/// The command line ended before a command.
+pub(crate) enum Early {
+    /// `metier --version`, for which the commands and their arguments need not be built.
+    Version,
+    /// Help, the version in another place, or a mistake.
+    Clap { error: clap::Error, wants_json: bool },
 }
 
 impl Early {
     pub(crate) fn finish(self) -> ExitCode {
-        let shown = matches!(self.error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-        if shown || !self.wants_json {
-            // A closed pipe is no reason to complain.
-            let _ = self.error.print();
+        let (error, wants_json) = match self {
+            Self::Version => {
+                // A closed pipe is no reason to complain.
+                let text = concat!("metier ", env!("CARGO_PKG_VERSION"), "\n");
+                let _ = std::io::stdout().write_all(text.as_bytes());
+                return ExitCode::SUCCESS;
+            }
+            Self::Clap { error, wants_json } => (error, wants_json),
+        };
+        let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+        if shown || !wants_json {
+            let _ = error.print();
             return if shown { ExitCode::SUCCESS } else { ExitCode::from(Exit::Usage.code()) };
         }
-        let text = self.error.render().to_string();
+        let text = error.render().to_string();
         // Everything before the usage and the tips, on one line.
         let told = text
             .split(
@@ -160,13 +171,16 @@ impl Early {
 /// Reads the command line; gives also whether JSON was asked for.
 pub(crate) fn parse() -> Result<(Cli, bool), Early> {
     let typed: Vec<_> = std::env::args_os().collect();
+    if matches!(&typed[..], [_, flag] if flag == "--version" || flag == "-V") {
+        return Err(Early::Version);
+    }
     let wants_json = typed.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
     match Cli::try_parse_from(typed) {
         Ok(cli) => {
             let wants_json = cli.global.json || cli.command.prints_json();
             Ok((cli, wants_json))
         }
-        Err(error) => Err(Early { error, wants_json }),
+        Err(error) => Err(Early::Clap { error, wants_json }),
     }
 }
 

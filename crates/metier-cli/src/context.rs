@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use metier::skill::Profile;
-use metier::{CacheUse, FindOptions, Metier};
+use metier::{FindOptions, Metier};
 
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Result};
@@ -21,9 +21,6 @@ pub(crate) struct FindArgs {
     /// How strictly skills are judged.
     #[arg(long, value_name = "PROFILE", help_heading = "Finding skills")]
     pub(crate) profile: Option<FindProfile>,
-    /// Neither read nor write the cache.
-    #[arg(long, help_heading = "Finding skills")]
-    pub(crate) no_cache: bool,
 }
 
 impl FindArgs {
@@ -36,20 +33,13 @@ impl FindArgs {
         if let Some(profile) = self.profile {
             words.push(format!("--profile {}", Profile::from(profile)));
         }
-        if self.no_cache {
-            words.push("--no-cache".to_owned());
-        }
         words
     }
 }
 
 impl From<&FindArgs> for FindOptions {
     fn from(args: &FindArgs) -> Self {
-        Self {
-            roots: args.roots.clone(),
-            profile: args.profile.map(Profile::from),
-            cache: if args.no_cache { CacheUse::Skip } else { CacheUse::Use },
-        }
+        Self { roots: args.roots.clone(), profile: args.profile.map(Profile::from) }
     }
 }
 

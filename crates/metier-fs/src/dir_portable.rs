@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name, Smallest};
-use crate::stamp::{FileId, Stamp, nanos};
+use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
 #[derive(Debug)]
@@ -127,5 +127,13 @@ fn stamp(path: &Path, data: &Metadata) -> Stamp {
         modified: data.modified().map_or(0, nanos),
         changed: 0,
         links: 1,
+    }
+}
+
+/// Nanoseconds since the epoch, saturated.
+fn nanos(time: std::time::SystemTime) -> i64 {
+    match time.duration_since(std::time::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => -i64::try_from(before.duration().as_nanos()).unwrap_or(i64::MAX),
     }
 }

@@ -1,6 +1,6 @@
-//! The user's folders: where configuration, state and cache live.
+//! The user's folders: where configuration and state live.
 //!
-//! By default `~/.agent` and the platform's cache and state folders; `METIER_HOME` moves all of it.
+//! By default `~/.agent` and the platform's state folder; `METIER_HOME` moves all of it.
 //! The environment comes in as a function, so that nothing here reads the process's own.
 
 use std::ffi::OsString;
@@ -13,8 +13,6 @@ pub struct UserFolders {
     pub home: PathBuf,
     /// Configuration and the user's own skills.
     pub agent: PathBuf,
-    /// What can be made again.
-    pub cache: PathBuf,
     /// What must be kept: approvals, backups, logs.
     pub state: PathBuf,
 }
@@ -25,7 +23,7 @@ impl UserFolders {
         Self::with_variables(home, metier_home, &|_| None)
     }
 
-    /// The same, where environment variables may move the cache and the state.
+    /// The same, where environment variables may move the state.
     pub fn with_variables(
         home: &Path,
         metier_home: Option<&Path>,
@@ -35,7 +33,6 @@ impl UserFolders {
             return Self {
                 home: home.to_owned(),
                 agent: base.to_owned(),
-                cache: base.join("cache"),
                 state: base.join("state"),
             };
         }
@@ -44,15 +41,14 @@ impl UserFolders {
             let named = variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
             named.unwrap_or_else(|| home.join(default)).join("metier")
         };
-        let (cache, state) = if cfg!(windows) {
-            (folder("LOCALAPPDATA", "AppData/Local"), folder("APPDATA", "AppData/Roaming"))
+        let state = if cfg!(windows) {
+            folder("APPDATA", "AppData/Roaming")
         } else if cfg!(target_os = "macos") {
-            let library = home.join("Library");
-            (library.join("Caches/metier"), library.join("Application Support/metier"))
+            home.join("Library/Application Support/metier")
         } else {
-            (folder("XDG_CACHE_HOME", ".cache"), folder("XDG_STATE_HOME", ".local/state"))
+            folder("XDG_STATE_HOME", ".local/state")
         };
-        Self { home: home.to_owned(), agent: home.join(".agent"), cache, state }
+        Self { home: home.to_owned(), agent: home.join(".agent"), state }
     }
 
     /// The home directory of the user who runs this process.
@@ -70,7 +66,7 @@ mod tests {
         let folders = UserFolders::new(Path::new("/h"), Some(Path::new("/m")));
         assert_eq!(folders.home, Path::new("/h"));
         assert_eq!(folders.agent, Path::new("/m"));
-        assert!(folders.cache.starts_with("/m") && folders.state.starts_with("/m"));
+        assert!(folders.state.starts_with("/m"));
         let default = UserFolders::new(Path::new("/no/such/home"), None);
         assert_eq!(default.agent, Path::new("/no/such/home/.agent"));
     }
@@ -79,12 +75,13 @@ mod tests {
     #[test]
     fn xdg_variables_count_where_they_are_absolute() {
         let variable = |name: &str| match name {
-            "XDG_CACHE_HOME" => Some("/var/cache/me".into()),
-            "XDG_STATE_HOME" => Some("relative".into()),
+            "XDG_STATE_HOME" => Some("/var/state/me".into()),
             _ => None,
         };
         let folders = UserFolders::with_variables(Path::new("/h"), None, &variable);
-        assert_eq!(folders.cache, Path::new("/var/cache/me/metier"));
+        assert_eq!(folders.state, Path::new("/var/state/me/metier"));
+        let relative = |_: &str| Some("relative".into());
+        let folders = UserFolders::with_variables(Path::new("/h"), None, &relative);
         assert_eq!(folders.state, Path::new("/h/.local/state/metier"));
     }
 }

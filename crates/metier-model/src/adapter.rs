@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use metier_skill::estimate_tokens;
+use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::endpoint::{Endpoint, Key, Timeouts, Wishes, config};
 use crate::failure::Failure;
-use crate::http::{self, Outgoing};
+use crate::http::{self, LazyClient, Outgoing};
 use crate::model::{
     ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
 };
@@ -56,7 +56,7 @@ pub(crate) struct Adapter {
     timeouts: Timeouts,
     retry: RetryPolicy,
     reply_limit: usize,
-    client: Client,
+    client: LazyClient,
     url: Url,
     headers: HeaderMap,
     /// The style that worked last.
@@ -91,7 +91,7 @@ impl Adapter {
             key: endpoint.key,
             max_tokens: wishes.max_tokens,
             window: wishes.window,
-            client: http::client(&timeouts)?,
+            client: LazyClient::start(timeouts.connect, &url),
             timeouts,
             retry: endpoint.retry,
             reply_limit: endpoint.reply_limit,
@@ -124,6 +124,8 @@ impl Adapter {
         if cancel.is_cancelled() {
             return Err(cancelled());
         }
+        // Waited for here, not inside the runtime, which it would hold up.
+        self.client.get()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| config(format!("no runtime could be started: {error}")))?;
@@ -221,9 +223,11 @@ impl Adapter {
             let told = format!("the request cannot be written: {error}");
             Failure::new(ModelErrorKind::Config, told)
         })?;
+        let client = self.client.get();
+        let client = client.map_err(|error| Failure::new(error.kind, error.message))?;
         let sent_bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
         let sent = Outgoing {
-            client: &self.client,
+            client,
             url: &self.url,
             headers: &self.headers,
             body,

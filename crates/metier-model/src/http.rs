@@ -5,6 +5,8 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::HeaderMap;
@@ -24,20 +26,55 @@ const ERROR_TIME: Duration = Duration::from_secs(5);
 /// How long a count of tokens is waited for when all words are there.
 const COUNT_TIME: Duration = Duration::from_secs(5);
 
-/// The client of an adapter.
-pub(crate) fn client(timeouts: &Timeouts) -> Result<Client, ModelError> {
+/// The client of an adapter, made while its caller prepares the first request: reading and checking
+/// the system's certificates takes longer than finding a thousand skills.
+#[derive(Debug)]
+pub(crate) struct LazyClient {
+    /// How long a connection may take.
+    connect: Duration,
+    /// Whether connections are encrypted.
+    https: bool,
+    making: Mutex<Option<JoinHandle<Result<Client, ModelError>>>>,
+    made: OnceLock<Result<Client, ModelError>>,
+}
+
+impl LazyClient {
+    /// Begins to make a client for `url`.
+    pub(crate) fn start(connect: Duration, url: &Url) -> Self {
+        let https = url.scheme() != "http";
+        let make = move || client(connect, https);
+        // Without a thread it is made when it is needed.
+        let making = if https { thread::Builder::new().spawn(make).ok() } else { None };
+        Self { connect, https, making: Mutex::new(making), made: OnceLock::new() }
+    }
+
+    /// The client, waited for where it is not ready.
+    pub(crate) fn get(&self) -> Result<&Client, ModelError> {
+        let made = self.made.get_or_init(|| {
+            let making = self.making.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let joined = making.and_then(|making| making.join().ok());
+            joined.unwrap_or_else(|| client(self.connect, self.https))
+        });
+        made.as_ref().map_err(Clone::clone)
+    }
+}
+
+fn client(connect: Duration, https: bool) -> Result<Client, ModelError> {
     // The HTTP client takes its cryptography from here; who was first has chosen. Certificates are
     // checked by the system's own means, so what a company added there counts.
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    Client::builder()
+    let builder = Client::builder();
+    // To a server that is not asked for a certificate, nobody's certificates matter.
+    let builder = if https { builder } else { builder.tls_certs_only([]) };
+    builder
         .no_proxy()
         .redirect(redirect::Policy::none())
         .referer(false)
         .http1_only()
         .pool_max_idle_per_host(0)
-        .connect_timeout(timeouts.connect)
+        .connect_timeout(connect)
         .user_agent(concat!("metier/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| config(format!("no HTTP client can be made{}", causes(&error))))

@@ -5,9 +5,10 @@
 //! for the whole text. A test holds it to the generic serialiser's output, byte for byte, over the
 //! corpus.
 
+use metier_skill::Value;
 use serde::Serialize;
 
-use crate::index::{Entry, Fields};
+use crate::index::Entry;
 
 impl Entry {
     /// Appends the entry as a JSON object: exactly what its `Serialize` gives.
@@ -85,11 +86,11 @@ impl Entry {
         }
         if !details.metadata.is_empty() {
             key(out, "metadata");
-            value(out, &Fields(&details.metadata));
+            fields(out, &details.metadata);
         }
         if !details.unknown.is_empty() {
             key(out, "unknown");
-            value(out, &Fields(&details.unknown));
+            fields(out, &details.unknown);
         }
     }
 }
@@ -102,6 +103,25 @@ fn list<T>(out: &mut Vec<u8>, items: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
         write(out, item);
     }
     out.push(b']');
+}
+
+/// A map of whatever an author wrote.
+fn fields(out: &mut Vec<u8>, entries: &[(Box<str>, Value)]) {
+    out.push(b'{');
+    for (at, (key, content)) in entries.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        text(out, key);
+        out.push(b':');
+        match content {
+            Value::Null => out.extend_from_slice(b"null"),
+            Value::Text(content) => text(out, content),
+            Value::Map(inner) => fields(out, inner),
+            Value::List(_) => value(out, content),
+        }
+    }
+    out.push(b'}');
 }
 
 fn switch(out: &mut Vec<u8>, on: bool) {

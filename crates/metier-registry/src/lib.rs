@@ -1,7 +1,7 @@
 //! Finding skills: roots in, an immutable [`Index`] and a [`Report`] out.
 //!
 //! ```text
-//! roots --walk (parallel, cache)--> found --precedence--> Index + Report
+//! roots --walk (in parallel)--> found --precedence--> Index + Report
 //!                                                            |
 //!                                watch: "look again" --> refresh: added / changed / removed
 //! ```
@@ -10,7 +10,6 @@
 //! |---|---|
 //! | [`roots`] | which folders are searched, in which order: one table of data |
 //! | `walk` | one root: directories to judged `SKILL.md` heads, bounded and deterministic |
-//! | `cache` | heads of files that have not changed since they were last read |
 //! | [`parallel`] | one function over many items, on all cores |
 //! | `precedence` | which of several skills of one name counts (pure) |
 //! | [`scan()`] | all of it together |
@@ -26,12 +25,10 @@
 //! | `builtin` | the skills compiled into the program |
 //!
 //! Files on disk: reads `SKILL.md` below the roots up to the closing fence and no further (two
-//! skills of one name in two roots are compared byte for byte, to tell a copy from a rival); writes
-//! one file a root in the user's cache folder, which may be deleted at any time. [`manage`] makes and
-//! moves folders of skills, and keeps backups in the user's state folder.
+//! skills of one name in two roots are compared byte for byte, to tell a copy from a rival). [`manage`]
+//! makes and moves folders of skills, and keeps backups in the user's state folder.
 
 mod builtin;
-mod cache;
 pub mod catalog;
 mod changes;
 mod entry_json;

@@ -4,13 +4,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use metier_fs::{FileId, Links, TreeFile, TreeLimits, list_files, same_tree};
 use metier_skill::{Code, Limits, ParseOptions, Profile, Severity, Source, parse};
 
 use crate::builtin::builtin_skills;
-use crate::cache::Cache;
 use crate::changes::{Change, changes};
 use crate::index::{Entry, Index};
 use crate::memory::{MemorySkill, SkillSource, SkillSources};
@@ -35,8 +34,6 @@ pub struct ScanOptions {
     pub max_depth: usize,
     /// Directory entries below a root.
     pub max_entries: usize,
-    /// The folder for caches; `None` for no cache.
-    pub cache_folder: Option<PathBuf>,
     /// Ids that are switched on or off.
     pub enabled: Vec<(String, bool)>,
     /// Whether the compiled-in skills are listed.
@@ -53,7 +50,6 @@ impl Default for ScanOptions {
             follow_links: true,
             max_depth: 6,
             max_entries: 1_000_000,
-            cache_folder: None,
             enabled: Vec::new(),
             builtin: true,
             sources: SkillSources::default(),
@@ -129,17 +125,7 @@ fn walk_root(walkable: Walkable<'_>, options: &ScanOptions) -> Walked {
         profile: options.profile,
         limits: options.limits,
     };
-    // The cache looks at files through links; where those are refused it would look too far.
-    let Some(folder) = options.cache_folder.as_ref().filter(|_| options.follow_links) else {
-        return walk(walkable, &walk_options, None);
-    };
-    let root = walkable.root.path.as_path();
-    let cache = Cache::of(folder, root);
-    let now = SystemTime::now();
-    let mut walked = walk(walkable, &walk_options, Some(&cache));
-    let fresh = std::mem::take(&mut walked.records);
-    cache.renew(root, fresh, walked.found(), walked.directories(), now);
-    walked
+    walk(walkable, &walk_options)
 }
 
 /// The disk, asked a bounded number of times: each comparison costs, also one that fails.

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use metier_fs::{Children, Dir, EntryKind, FileId, Links, Name, is_link_loop};
 use metier_skill::{Code, Diagnostic, Limits, Profile, Source};
 
-use crate::cache::{Cache, Record};
 use crate::parallel;
 use crate::precedence::Candidate;
 use crate::report::{Ignored, RootState};
@@ -60,8 +59,6 @@ pub(crate) struct Walked {
     pub(crate) truncated: bool,
     /// Directories that were listed: what a watcher has to watch besides the skills.
     pub(crate) listed: Vec<PathBuf>,
-    /// The heads the cache did not know, to be remembered.
-    pub(crate) records: Vec<Record>,
 }
 
 impl Walked {
@@ -76,22 +73,15 @@ impl Walked {
     pub(crate) fn found(&self) -> usize {
         self.candidates.len() + self.ignored.len()
     }
-
-    /// The directories of all of them.
-    pub(crate) fn directories(&self) -> impl Iterator<Item = &Path> {
-        let valid = self.candidates.iter().map(|candidate| candidate.entry.path.as_path());
-        valid.chain(self.ignored.iter().map(|ignored| ignored.path.as_path()))
-    }
 }
 
-/// Walks a root, with what a cache remembers of it; without a cache no heads are kept.
-pub(crate) fn walk(walkable: Walkable<'_>, options: &WalkOptions, cache: Option<&Cache>) -> Walked {
+/// Walks a root.
+pub(crate) fn walk(walkable: Walkable<'_>, options: &WalkOptions) -> Walked {
     let path = walkable.root.path.as_path();
     let mut walk = Walk {
         root: path,
         walkable,
         options,
-        cache,
         out: Walked {
             state: RootState::Ok,
             candidates: Vec::new(),
@@ -99,7 +89,6 @@ pub(crate) fn walk(walkable: Walkable<'_>, options: &WalkOptions, cache: Option<
             notes: Vec::new(),
             truncated: false,
             listed: Vec::new(),
-            records: Vec::new(),
         },
         visited: HashSet::new(),
         entries_left: options.max_entries,
@@ -123,7 +112,6 @@ struct Walk<'a> {
     root: &'a Path,
     walkable: Walkable<'a>,
     options: &'a WalkOptions,
-    cache: Option<&'a Cache>,
     out: Walked,
     visited: HashSet<FileId>,
     entries_left: usize,
@@ -140,7 +128,7 @@ impl Walk<'_> {
                 self.note(OsStr::new(""), Code::RootHoldsSkill, message);
                 vec![OsString::new()]
             }
-            Outcome::Skill(found, _) => return self.out.add(found),
+            Outcome::Skill(found) => return self.out.add(found),
             Outcome::Note(code, message) => return self.note(OsStr::new(""), code, message),
             Outcome::Group => vec![OsString::new()],
             Outcome::Nothing => return,
@@ -148,14 +136,7 @@ impl Walk<'_> {
         let mut depth = 0;
         while !level.is_empty() {
             level.sort_unstable();
-            let listings = match self.cache.filter(|cache| depth == 0 && cache.is_there()) {
-                // The file of a large root takes as long to load as its directory to list.
-                Some(cache) => std::thread::scope(|scope| {
-                    scope.spawn(|| cache.view());
-                    self.list_all(root, level)
-                }),
-                None => self.list_all(root, level),
-            };
+            let listings = self.list_all(root, level);
             depth += 1;
             if depth > self.options.max_depth {
                 self.note_depth(&listings);
@@ -277,7 +258,7 @@ impl Walk<'_> {
             return false;
         }
         let probe = Probe { directory: parent.to_owned(), via_link: false };
-        let Outcome::Skill(mut found, _) =
+        let Outcome::Skill(mut found) =
             self.read(root, &probe, &mut Scratch::default(), "skill.md")
         else {
             return false;

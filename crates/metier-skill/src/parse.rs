@@ -15,7 +15,7 @@ use crate::limits::{Limits, Profile};
 use crate::plain;
 use crate::repair::{self, Finding};
 use crate::skill::{KNOWN_FIELDS, Skill};
-use crate::source_map::is_printable_ascii;
+use crate::source_map::is_plainly_visible;
 use crate::text_edit::TextEdit;
 use crate::yaml::{self, Node, YamlError};
 
@@ -102,16 +102,6 @@ impl Judge<'_> {
 /// Judges the frontmatter of a `SKILL.md`, given the file's first bytes: all of it, or at least as
 /// much as [`fence::find`] needs to answer.
 pub fn parse(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
-    judge_head(bytes, options, None)
-}
-
-/// As [`parse()`], for a caller who has kept the digest that an earlier parse of the same bytes
-/// gave: hashing is a good part of the cost of a short frontmatter.
-pub fn parse_again(bytes: &[u8], options: &ParseOptions<'_>, digest: Digest) -> Parsed {
-    judge_head(bytes, options, Some(digest))
-}
-
-fn judge_head(bytes: &[u8], options: &ParseOptions<'_>, known: Option<Digest>) -> Parsed {
     let mut judge = Judge { bytes, offset: 0, options, diagnostics: Vec::new() };
     let limit = options.limits.frontmatter_bytes;
     // At the limit the bytes are a cut, not an end: `---` there may be the start of another line.
@@ -129,7 +119,7 @@ fn judge_head(bytes: &[u8], options: &ParseOptions<'_>, known: Option<Digest>) -
             return stay_out(judge, fault);
         }
     };
-    let digest = known.unwrap_or_else(|| Digest::of(&bytes[found.yaml.clone()]));
+    let digest = Digest::of(&bytes[found.yaml.clone()]);
     let bom = fence::bom_len(bytes);
     if bom > 0 {
         judge.report(Code::FileBom, &(0..bom), "the file starts with a byte order mark");
@@ -176,7 +166,7 @@ fn readable_text(bytes: &[u8]) -> Result<&str, Fault> {
         let at = error.valid_up_to();
         (Code::FileNotUtf8, at..at + 1, "these bytes are not UTF-8".to_owned())
     })?;
-    if is_printable_ascii(bytes) {
+    if is_plainly_visible(text) {
         return Ok(text);
     }
     let mut chars = text.char_indices().peekable();

@@ -38,6 +38,25 @@ pub(crate) fn is_printable_ascii(bytes: &[u8]) -> bool {
     bytes.chunks(256).all(|chunk| !chunk.iter().fold(false, |any, byte| any | odd(byte)))
 }
 
+/// Whether the text holds only line feeds and characters that can be seen: no tab, carriage return or
+/// other control, none of the line breaks that only some readers know, no byte order mark and nothing
+/// that is no character. Looks at bytes: an emoji in a frontmatter must not cost a decoder's pass.
+pub(crate) fn is_plainly_visible(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let after = |at: usize| (bytes.get(at + 1).copied(), bytes.get(at + 2).copied());
+    let odd = |(at, byte): (usize, &u8)| match *byte {
+        b'\n' | b' '..=b'~' => false,
+        // U+0080 to U+009F.
+        0xc2 => after(at).0.is_some_and(|next| next < 0xa0),
+        // U+2028 and U+2029.
+        0xe2 => matches!(after(at), (Some(0x80), Some(0xa8 | 0xa9))),
+        // U+FEFF, U+FFFE and U+FFFF.
+        0xef => matches!(after(at), (Some(0xbb), Some(0xbf)) | (Some(0xbf), Some(0xbe | 0xbf))),
+        byte => byte < 0x80,
+    };
+    is_printable_ascii(bytes) || !bytes.iter().enumerate().any(odd)
+}
+
 /// Whether none of the bytes is `<` or `>`.
 pub(crate) fn has_no_angle_brackets(bytes: &[u8]) -> bool {
     memchr::memchr2(b'<', b'>', bytes).is_none()
@@ -46,6 +65,18 @@ pub(crate) fn has_no_angle_brackets(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_plainly_visible_is_the_same_by_bytes_as_by_characters() {
+        let plain = |ch: char| match ch {
+            '\n' | ' '..='~' => true,
+            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => false,
+            other => !other.is_control(),
+        };
+        for ch in '\0'..=char::MAX {
+            assert_eq!(is_plainly_visible(&format!("é{ch}🔷")), plain(ch), "{ch:?}");
+        }
+    }
 
     #[test]
     fn columns_count_characters_and_ignore_the_byte_order_mark() {

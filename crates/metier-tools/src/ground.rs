@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    CopyError, CopyLimits, SkillRoot, UserFolders, canonical, content_of, hash_skill, link_target,
+    CopyError, CopyLimits, EntryKind, SkillRoot, UserFolders, canonical, content_of, entry_kind,
+    exists, hash_skill, link_target,
 };
 use metier_policy::{
     AbsolutePath, ActingSkill, Ceiling, LoadedSkill, Places, Policy, PolicyError, Preapproval,
@@ -57,26 +58,25 @@ pub fn places_of(
     workspace: &Path,
     user: Option<&UserFolders>,
 ) -> Result<Places, PolicyError> {
-    let real = |path: &Path| absolute(&real_path(path));
+    let mut resolver = Resolver::default();
+    let mut real = |path: &Path| absolute(&resolver.real_path(path));
     let mut places = Places::new(real(workspace)?);
     if let Some(user) = user {
         places = places
             .with_home(real(&user.home)?)
             .with_own(real(&user.agent.join("config.json"))?)
-            .with_own(real(&user.state)?)
-            .with_own(real(&user.cache)?);
+            .with_own(real(&user.state)?);
     }
     for root in roots {
         if let Ok(path) = real(&root.path) {
             places = places.with_skill_root(path);
         }
     }
-    let mut parents = HashMap::new();
     let entries = index.entries().iter().chain(index.shadowed());
     for entry in entries.filter(|entry| entry.memory.is_none()) {
         let copies = entry.copies.iter().map(|copy| &copy.path);
         for path in std::iter::once(&entry.path).chain(copies) {
-            if let Ok(path) = absolute(&real_child(path, &mut parents)) {
+            if let Ok(path) = real(path) {
                 places = places.with_skill(&path, entry.id());
             }
         }
@@ -84,18 +84,38 @@ pub fn places_of(
     Ok(places)
 }
 
-/// As [`real_path`], for many paths that share their parents: these are resolved once.
-fn real_child(path: &Path, parents: &mut HashMap<PathBuf, Option<PathBuf>>) -> PathBuf {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return real_path(path);
-    };
-    let real = match parents.get(parent) {
-        Some(known) => known.as_ref(),
-        None => parents.entry(parent.to_owned()).or_insert_with(|| canonical(parent).ok()).as_ref(),
-    };
-    match real {
-        Some(real) if metier_fs::is_real_dir(path) => real.join(name),
-        _ => real_path(path),
+/// As [`real_path`], for many paths that share their parents: each of these is looked at once. A
+/// policy asks about a hundred folders of agents, nearly all of which do not exist.
+#[derive(Default)]
+struct Resolver {
+    /// What a path really is, and whether something is there.
+    known: HashMap<PathBuf, (PathBuf, bool)>,
+}
+
+impl Resolver {
+    fn real_path(&mut self, path: &Path) -> PathBuf {
+        self.look(path).0
+    }
+
+    fn look(&mut self, path: &Path) -> (PathBuf, bool) {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return (real_path(path), true);
+        };
+        let (parent, there) = self.look(parent);
+        let kind = if there { entry_kind(path) } else { None };
+        let found = match kind {
+            Some(EntryKind::Link) => {
+                let real = real_path(path);
+                let there = exists(&real);
+                (real, there)
+            }
+            kind => (parent.join(name), kind.is_some()),
+        };
+        self.known.insert(path.to_owned(), found.clone());
+        found
     }
 }
 
@@ -188,11 +208,28 @@ mod tests {
         std::os::unix::fs::symlink("loop", real.join("loop")).expect("links");
         assert_eq!(real_path(&real.join("loop/x")), real.join("loop/x"));
         assert_eq!(path_below(&real.join("a"), &real), None);
-        let mut parents = HashMap::new();
-        for path in ["a", "link", "a/new", "link/new", "gone/x", "a/dangling", "loop"] {
+        std::fs::write(real.join("file"), "").expect("writes");
+        let mut resolver = Resolver::default();
+        for path in [
+            "a",
+            "link",
+            "a/new",
+            "link/new",
+            "gone/x",
+            "gone/x/y",
+            "a/dangling",
+            "a/dangling/x",
+            "loop",
+            "loop/x",
+            "file",
+            "file/x",
+            "link/../b",
+            "gone/../b",
+            "link/dangling",
+        ] {
             let path = real.join(path);
             for _ in 0..2 {
-                assert_eq!(real_child(&path, &mut parents), real_path(&path), "{}", path.display());
+                assert_eq!(resolver.real_path(&path), real_path(&path), "{}", path.display());
             }
         }
     }

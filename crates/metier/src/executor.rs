@@ -83,9 +83,7 @@ impl Metier {
     /// The workspace as scripts see it; nothing where showing it would open what no rule opens.
     pub fn visible_workspace(&self) -> Result<Option<PathBuf>> {
         let state = self.state_dir()?;
-        let cache = self.user_folders().map(|user| user.cache.clone());
-        let own: Vec<_> = std::iter::once(state.as_path()).chain(cache.as_deref()).collect();
-        Ok(shown_workspace(&self.workspace(), self.home(), &own))
+        Ok(shown_workspace(&self.workspace(), self.home(), &[state.as_path()]))
     }
 
     /// What holds scripts on this machine.

@@ -42,7 +42,7 @@ pub use explain::{Explanation, ToolRule};
 pub use init::init;
 pub use metier_cancel::CancelToken;
 pub use metier_registry::SkillSource;
-pub use open::{Builder, CacheUse, FindOptions, Metier};
+pub use open::{Builder, FindOptions, Metier};
 pub use parts::{agent, config, fs, loader, model, policy, registry, sandbox, skill, tools};
 pub use read::files;
 pub use run::Run;

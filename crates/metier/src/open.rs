@@ -46,18 +46,6 @@ pub struct FindOptions {
     pub roots: Vec<PathBuf>,
     /// How strictly skills are judged, if not as the settings say.
     pub profile: Option<Profile>,
-    /// Whether the disk cache is used.
-    pub cache: CacheUse,
-}
-
-/// Whether the disk cache is used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CacheUse {
-    /// It is read and written.
-    #[default]
-    Use,
-    /// It is neither read nor written.
-    Skip,
 }
 
 /// Opens a [`Metier`] that differs from the usual one.
@@ -92,13 +80,6 @@ impl Builder {
     #[must_use]
     pub fn without_user_folders(mut self) -> Self {
         self.user_folders = UserFolderChoice::None;
-        self
-    }
-
-    /// Neither reads nor writes the disk cache.
-    #[must_use]
-    pub fn without_cache(mut self) -> Self {
-        self.find.cache = CacheUse::Skip;
         self
     }
 
@@ -309,13 +290,10 @@ impl Metier {
 
     /// How a scan is done here.
     pub fn scan_options(&self) -> ScanOptions {
-        let Inner { settings, user, find, .. } = &*self.inner;
-        let cache = user.as_ref().map(|user| user.cache.clone());
         ScanOptions {
             profile: self.profile(),
-            cache_folder: cache.filter(|_| find.cache == CacheUse::Use),
             sources: self.inner.sources.clone(),
-            ..settings.scan_options()
+            ..self.inner.settings.scan_options()
         }
     }
 

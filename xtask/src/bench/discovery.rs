@@ -10,8 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
+use super::corpus;
 use super::machine;
 use super::process::{Program, Series, own_peak};
 use super::report::{Report, Row, StartUp};
@@ -20,7 +20,9 @@ use super::tree::{self, Shape};
 use crate::workspace::{Outcome, Workspace, status};
 
 /// Start-up is a millisecond or so: more rounds cost nothing and steady the minimum.
-const START_UP_ROUNDS: u32 = 40;
+const START_UP_ROUNDS: u32 = 60;
+/// Copies of the real collection.
+const COPIES: u32 = 10;
 
 /// The three programs, built with the release profile.
 pub(super) struct Binaries {
@@ -53,11 +55,11 @@ pub(crate) fn measure(
     let mut bench = Bench { binaries, scratch, cwd, repeats, builtin: 0 };
     bench.builtin = bench.count_builtin()?;
     let start_up = bench.start_up()?;
-    let mut rows = Vec::new();
+    let mut rows = bench.real()?;
     for size in sizes {
         rows.extend(bench.size(*size)?);
     }
-    rows.sort_by_key(|row| (row.shape.depth(), row.skills));
+    rows.sort_by_key(|row| (row.shape, row.skills));
     Ok(Report { machine, repeats, own_peak_mb: own_peak(), start_up, rows })
 }
 
@@ -83,17 +85,33 @@ pub(super) fn build(workspace: &Workspace) -> Result<Binaries> {
 impl Bench<'_> {
     fn start_up(&self) -> Result<StartUp> {
         let home = self.scratch.fresh("home")?;
+        let bare = self.program(Path::new("/bin/true"), &home, &[]);
         let empty = self.program(&self.binaries.empty, &home, &[]);
         let version = self.program(&self.binaries.metier, &home, &["--version"]);
-        let [empty, version] = run_in_turns(&[empty, version], START_UP_ROUNDS)?;
-        Ok(StartUp { empty: empty.stat(), version: version.stat() })
+        let list = self.program(&self.binaries.metier, &home, &["list", "--json"]);
+        let [bare, empty, version, list] =
+            run_in_turns(&[bare, empty, version, list], START_UP_ROUNDS)?.map(|it| it.stat());
+        Ok(StartUp { bare, empty, version, list })
     }
 
     fn count_builtin(&self) -> Result<usize> {
         let (home, empty) = (self.scratch.fresh("home")?, self.scratch.fresh("empty")?);
         let empty = empty.to_str().context("the temporary directory is not UTF-8")?;
-        let args = ["list", "--json", "--no-cache", "--root", empty];
-        self.program(&self.binaries.metier, &home, &args).probe(|output| listed_skills(output))
+        let args = ["list", "--json", "--root", empty];
+        self.program(&self.binaries.metier, &home, &args).probe(|output| found_skills(output))
+    }
+
+    /// The real collection and ten copies of it, where it is there.
+    fn real(&self) -> Result<Vec<Row>> {
+        let Some(skills) = corpus::unpack(&self.scratch.fresh("real")?)? else {
+            return Ok(Vec::new());
+        };
+        let size = corpus::count(&skills)?;
+        let first = self.tree(&skills, Shape::Real, size)?;
+        let copies = self.scratch.fresh("copies")?;
+        corpus::copy(&skills, &copies, COPIES)?;
+        let second = self.tree(&copies, Shape::Copies, size * COPIES)?;
+        Ok(vec![first, second])
     }
 
     /// Both shapes of one size.
@@ -117,20 +135,14 @@ impl Bench<'_> {
         let depth = shape.depth().to_string();
         let program = |path: &Path, args: &[&str]| self.program(path, &home, args);
         let floor = program(&self.binaries.floor, &[root, &depth]);
-        let scan =
-            program(&self.binaries.metier, &["list", "--json", "--no-cache", "--root", root]);
-        let cached = program(&self.binaries.metier, &["list", "--json", "--root", root]);
+        let list = program(&self.binaries.metier, &["list", "--json", "--root", root]);
 
-        // The warm-up also proves that all three see the same skills. The cache is written by the
-        // first cached run and read by the second.
+        // The warm-up also proves that both see the same skills.
         expect_count("the floor", floor.probe(|output| printed_count(output))?, size)?;
-        for program in [&scan, &cached, &cached] {
-            let listed = program.probe(|output| listed_skills(output))?;
-            expect_count("`metier list`", listed.saturating_sub(self.builtin), size)?;
-        }
-        let [floor, scan, cached] = run_in_turns(&[floor, scan, cached], self.repeats)?;
-        let (floor, scan, cached) = (floor.stat(), scan.stat(), cached.stat());
-        Ok(Row { shape, skills: size, floor, scan, cached })
+        let found = list.probe(|output| found_skills(output))?;
+        expect_count("`metier list`", found.saturating_sub(self.builtin), size)?;
+        let [floor, list] = run_in_turns(&[floor, list], self.repeats)?;
+        Ok(Row { shape, skills: size, floor: floor.stat(), list: list.stat() })
     }
 
     fn program(&self, path: &Path, home: &Path, args: &[&str]) -> Program {
@@ -165,7 +177,6 @@ pub(super) fn environment(home: &Path) -> Vec<(&'static str, PathBuf)> {
     vec![
         ("HOME", home.to_owned()),
         ("METIER_HOME", home.join("metier")),
-        ("XDG_CACHE_HOME", home.join("cache")),
         ("XDG_CONFIG_HOME", home.join("config")),
         ("XDG_DATA_HOME", home.join("data")),
         ("XDG_STATE_HOME", home.join("state")),
@@ -185,16 +196,21 @@ fn printed_count(output: &mut dyn Read) -> Result<usize> {
     Ok(text.trim().parse()?)
 }
 
-/// How many skills `metier list --json` printed.
+/// How many `SKILL.md` files `metier list --json` read; of real ones some are no skills, and some
+/// are shadowed.
 ///
 /// Read as a stream into nothing: a large heap here would show up in the children's peak memory.
-fn listed_skills(output: &mut dyn Read) -> Result<usize> {
+fn found_skills(output: &mut dyn Read) -> Result<usize> {
     #[derive(Deserialize)]
     struct Listing {
-        skills: Vec<IgnoredAny>,
+        report: Report,
+    }
+    #[derive(Deserialize)]
+    struct Report {
+        found: usize,
     }
     let listing: Listing = serde_json::from_reader(std::io::BufReader::new(output))?;
-    Ok(listing.skills.len())
+    Ok(listing.report.found)
 }
 
 #[cfg(test)]
@@ -202,9 +218,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_skills_of_a_listing_are_counted() {
-        let mut json = r#"{"skills": [{"id": "a"}, {"id": "b"}], "report": {}}"#.as_bytes();
-        assert_eq!(listed_skills(&mut json).unwrap(), 2);
+    fn the_files_of_a_listing_are_counted() {
+        let mut json = r#"{"skills": [{"id": "a"}], "report": {"found": 2, "x": []}}"#.as_bytes();
+        assert_eq!(found_skills(&mut json).unwrap(), 2);
         assert_eq!(printed_count(&mut "12\n".as_bytes()).unwrap(), 12);
     }
 

@@ -20,12 +20,12 @@ const INTRODUCTION: &str = "\
 Numbers on this page come from `cargo xtask bench discovery|loading|running --write`;
 nothing between the markers is written by hand, and a missed target stays in the table.
 
-How it is measured: the bench makes trees of skills in the shapes that public skills have (60 %
-plain `key: value` frontmatter, 15 % double-quoted, 10 % with a block description, 15 % with
-metadata and `allowed-tools`; about 430 bytes of frontmatter and 5 KB of body; a script and a
-reference beside). It then runs whole processes in turns (floor, `metier list --json --no-cache`,
-`metier list --json` with a warm cache), after one run that is not counted, with a warm page cache,
-output to `/dev/null`, an empty home and an empty working directory. Times are wall clock. The floor
+How it is measured: on a large public collection of real skills (where it is there), on ten copies of
+it under other names, and on trees that the bench makes (60 % plain `key: value` frontmatter, 15 %
+double-quoted, 10 % with a block description, 15 % with metadata and `allowed-tools`; about 430 bytes
+of frontmatter and 5 KB of body; a script and a reference beside). Whole processes run in turns (floor,
+`metier list --json`), after one run that is not counted, with a warm page cache, output to
+`/dev/null`, an empty home and an empty working directory. Times are wall clock. The floor
 is one thread that opens each `SKILL.md` and reads its first 4 KiB, and does nothing else; ratios
 are to the floor of the same run, so they carry over to other machines better than milliseconds do.
 

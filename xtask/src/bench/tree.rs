@@ -14,12 +14,16 @@ use anyhow::{Context, Result};
 const GROUP: u32 = 100;
 
 /// How skills lie below the root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shape {
     /// `root/<skill>/SKILL.md`
     Flat,
     /// `root/<group>/<skill>/SKILL.md`
     Grouped,
+    /// The real collection, flat.
+    Real,
+    /// Ten copies of it under other names, flat.
+    Copies,
 }
 
 impl Shape {
@@ -28,20 +32,22 @@ impl Shape {
         match self {
             Self::Flat => "flat",
             Self::Grouped => "grouped",
+            Self::Real => "real",
+            Self::Copies => "real, ten copies",
         }
     }
 
     /// How many directories a skill lies below the root.
     pub(crate) const fn depth(self) -> u32 {
         match self {
-            Self::Flat => 1,
+            Self::Flat | Self::Real | Self::Copies => 1,
             Self::Grouped => 2,
         }
     }
 
     fn skill_dir(self, root: &Path, number: u32) -> PathBuf {
         match self {
-            Self::Flat => root.join(name(number)),
+            Self::Flat | Self::Real | Self::Copies => root.join(name(number)),
             Self::Grouped => root.join(format!("group-{:05}", number / GROUP)).join(name(number)),
         }
     }

@@ -225,8 +225,8 @@ pub(crate) fn path_text(path: &Path) -> String {
 /// A JSON list of entries. Above a few thousand, rendering is most of the work and both cores share
 /// it, a bounded number of pieces at a time.
 fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
-    const PIECE: usize = 256;
-    const WAVE: usize = 8;
+    const PIECE: usize = 128;
+    const WAVE: usize = 16;
     let render = |piece: &[Arc<Entry>]| {
         let mut bytes = Vec::with_capacity(piece.len() * 1024);
         for entry in piece {

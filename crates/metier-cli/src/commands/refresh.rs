@@ -1,4 +1,4 @@
-//! `metier refresh`: read every skill anew, and tell what changed since the last refresh here.
+//! `metier refresh`: what changed in the skills here since the last refresh.
 //!
 //! What the last refresh saw is remembered in the state folder, one small file a directory.
 
@@ -18,7 +18,7 @@ use crate::output::{Output, remark, write_json};
 use crate::render::count;
 use crate::render::style::{DIM, paint};
 
-/// Read every skill anew, renew the cache, and tell what changed since the last refresh.
+/// Tell what changed in the skills here since the last refresh.
 ///
 /// Nothing needs a refresh to be right: a changed skill is always seen. This is for people who want
 /// to know what changed in this directory's skills since they last asked.
@@ -45,14 +45,6 @@ struct Refreshed {
 type Remembered = BTreeMap<String, (String, String)>;
 
 pub(crate) fn run(args: &RefreshArgs, context: &Context) -> Result<Box<dyn Output>> {
-    if let Some(user) = context.metier.user_folders().filter(|_| !args.find.no_cache) {
-        for name in metier::fs::read_dir_names(&user.cache).unwrap_or_default() {
-            if name.starts_with("heads-") {
-                // What cannot be removed is checked against the disk like any cache.
-                let _ = metier::fs::remove_file(&user.cache.join(name));
-            }
-        }
-    }
     let scan = context.finding(&args.find).skills();
     let now: Remembered = scan
         .index

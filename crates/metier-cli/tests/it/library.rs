@@ -306,7 +306,6 @@ fn without_the_users_folders_nothing_of_the_user_is_read_or_written() {
     let metier = Metier::builder(home.project())
         .environment(Environment::empty().with_home(home.home()))
         .without_user_folders()
-        .without_cache()
         .root(home.home().join(".agents/skills"))
         .sandbox_helper(METIER)
         .open()

@@ -193,7 +193,7 @@ fn a_diagnostic_tells_code_place_and_who_else_rejects_it() {
 }
 
 #[test]
-fn the_document_is_the_same_with_a_cold_cache_a_warm_one_and_none() {
+fn the_document_of_many_skills_is_the_same_each_time_and_nothing_is_written() {
     let home = TestHome::new();
     many_skills(&home, "project/.agents/skills", 400);
     home.write("project/.agents/skills/full/SKILL.md", FULL);
@@ -202,16 +202,10 @@ fn the_document_is_the_same_with_a_cold_cache_a_warm_one_and_none() {
         "project/.agents/skills/colon/SKILL.md",
         "---\nname: colon\ndescription: Use when: asked\n---\nx\n",
     );
-    // The stamps of files that were written this instant prove nothing, so they are not cached.
-    std::thread::sleep(std::time::Duration::from_millis(150));
-    let none = json(&home, &["list", "--json", "--no-cache"]);
-    assert!(!home.home().join(".cache").exists(), "--no-cache writes none");
-    let cold = json(&home, &["list", "--json"]);
-    assert!(home.home().join(".cache/metier").exists(), "400 skills are worth a cache");
-    let warm = json(&home, &["list", "--json"]);
-    assert_eq!(none["skills"].as_array().expect("a list").len(), 402 + builtin());
-    assert_eq!(cold, none);
-    assert_eq!(warm, none);
+    let first = json(&home, &["list", "--json"]);
+    assert_eq!(first["skills"].as_array().expect("a list").len(), 402 + builtin());
+    assert_eq!(json(&home, &["list", "--json"]), first);
+    assert!(!home.home().join(".cache").exists());
 }
 
 #[test]

@@ -7,7 +7,6 @@
     reason = "these tests build files, start the binary and say what they could not test"
 )]
 
-mod cache;
 mod catalog;
 mod chat;
 mod check;
@@ -26,6 +25,7 @@ mod invoke;
 mod library;
 mod limits;
 mod list;
+mod list_busy;
 mod list_json;
 mod manage_delete;
 mod manage_faults;

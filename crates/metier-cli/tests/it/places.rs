@@ -67,11 +67,10 @@ fn claude_skills_dir_is_a_user_root() {
 }
 
 #[test]
-fn metier_home_moves_configuration_skills_cache_and_state_and_leaves_the_home_alone() {
+fn metier_home_moves_configuration_skills_and_state_and_leaves_the_home_alone() {
     let home = TestHome::new();
     many_skills(&home, "moved/skills", 400);
     home.write("moved/config.json", r#"{"skills": {"s0001": {"enabled": false}}}"#);
-    std::thread::sleep(std::time::Duration::from_millis(150));
     let variables = [("METIER_HOME", at(&home, "moved"))];
     let listing = document(&home, &with(&home, &variables, &["list", "--json"]), 0);
     assert_eq!(entry(&listing, "user:s0001")["enabled"], json!(false));
@@ -81,27 +80,22 @@ fn metier_home_moves_configuration_skills_cache_and_state_and_leaves_the_home_al
     written.retain(|file| !file.starts_with("skills/"));
     let kinds: Vec<&str> =
         written.iter().map(|file| file.split(['-', '.']).next().expect("a piece")).collect();
-    assert_eq!(kinds, ["cache/heads", "config", "state/refresh"], "{written:?}");
+    assert_eq!(kinds, ["config", "state/refresh"], "{written:?}");
     assert_eq!(files_below(&home.home()), [""; 0], "nothing in the home directory");
 }
 
 #[test]
-fn without_metier_home_cache_and_state_are_where_xdg_says() {
+fn without_metier_home_the_state_is_where_xdg_says() {
     let home = TestHome::new();
     many_skills(&home, "project/.agents/skills", 400);
-    std::thread::sleep(std::time::Duration::from_millis(150));
     std::os::unix::fs::symlink(home.home(), home.path().join("link")).expect("a link");
     for own in ["home", "link"] {
-        let variables = [
-            ("HOME", at(&home, own)),
-            ("XDG_CACHE_HOME", at(&home, &format!("xdg-{own}/cache"))),
-            ("XDG_STATE_HOME", at(&home, &format!("xdg-{own}/state"))),
-        ];
+        let variables =
+            [("HOME", at(&home, own)), ("XDG_STATE_HOME", at(&home, &format!("xdg-{own}/state")))];
         assert_eq!(with(&home, &variables, &["refresh"]).code, 0);
         let written = files_below(&home.path().join(format!("xdg-{own}")));
-        assert_eq!(written.len(), 2, "{written:?}");
-        assert!(written[0].starts_with("cache/metier/heads-"), "{written:?}");
-        assert!(written[1].starts_with("state/metier/refresh-"), "{written:?}");
+        assert_eq!(written.len(), 1, "{written:?}");
+        assert!(written[0].starts_with("state/metier/refresh-"), "{written:?}");
         assert_eq!(files_below(&home.home()), [""; 0], "HOME={own}");
     }
 }

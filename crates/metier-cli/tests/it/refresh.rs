@@ -4,7 +4,7 @@
 use metier_testkit::TestHome;
 use serde_json::json;
 
-use crate::support::{json, keys, many_skills, run, run_in, shown};
+use crate::support::{json, keys, run, run_in, shown};
 
 macro_rules! assert_refreshed {
     ($home:expr, $output:expr, @$snapshot:literal) => {
@@ -95,21 +95,6 @@ fn a_damaged_memory_is_a_first_refresh() {
     }
     assert!(run(&home, &["refresh"]).stderr.contains("first refresh here"));
     assert!(run(&home, &["refresh"]).stderr.contains("nothing changed"));
-}
-
-#[test]
-fn the_cache_is_made_anew() {
-    let home = TestHome::new();
-    many_skills(&home, "project/.agents/skills", 300);
-    std::thread::sleep(std::time::Duration::from_millis(150));
-    run(&home, &["list"]);
-    let cache = home.home().join(".cache/metier");
-    let file = std::fs::read_dir(cache).expect("cache").next().expect("one").expect("file").path();
-    let before = std::fs::metadata(&file).expect("there").modified().expect("a time");
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    assert_eq!(run(&home, &["refresh"]).code, 0);
-    let after = std::fs::metadata(&file).expect("there").modified().expect("a time");
-    assert!(after > before);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Is this directory a skill? One attempt to open `SKILL.md`, or a look at what the cache knows.
+//! Is this directory a skill? One attempt to open `SKILL.md` says so.
 //!
 //! The workers of a walk do all of it, up to the finished candidate: at a hundred thousand skills
 //! that is as much work as reading the files.
@@ -10,12 +10,9 @@ use std::sync::Arc;
 
 use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
 use metier_skill::fence::{self, Complete, Fence};
-use metier_skill::{
-    Code, Diagnostic, Digest, MOST_FILE_BYTES, ParseOptions, Parsed, Severity, parse, parse_again,
-};
+use metier_skill::{Code, Diagnostic, MOST_FILE_BYTES, ParseOptions, Parsed, Severity, parse};
 
 use super::{Found, Walk, Walkable};
-use crate::cache::{Cache, ReadAhead, Record};
 use crate::index::Entry;
 use crate::parallel;
 use crate::precedence::Candidate;
@@ -29,7 +26,7 @@ pub(super) struct Probe {
 
 /// What a directory turned out to be.
 pub(super) enum Outcome {
-    Skill(Found, Option<Record>),
+    Skill(Found),
     Group,
     Note(Code, String),
     Nothing,
@@ -50,10 +47,7 @@ impl Walk<'_> {
             }
             for (directory, outcome) in self.probe_wave(root, wave) {
                 match outcome {
-                    Outcome::Skill(found, record) => {
-                        self.out.records.extend(record);
-                        self.out.add(found);
-                    }
+                    Outcome::Skill(found) => self.out.add(found),
                     Outcome::Group => groups.push(directory),
                     Outcome::Note(code, message) => self.note(&directory, code, message),
                     Outcome::Nothing => {}
@@ -65,25 +59,9 @@ impl Walk<'_> {
     fn probe_wave(&self, root: &Dir, probes: Vec<Probe>) -> Vec<(OsString, Outcome)> {
         // Starting a thread costs as much as looking at a few dozen directories.
         parallel::map(probes, 64, Scratch::default, |scratch, probe: Probe| {
-            let outcome = self.probe(root, &probe, scratch);
+            let outcome = self.read(root, &probe, scratch, "SKILL.md");
             (probe.directory, outcome)
         })
-    }
-
-    fn probe(&self, root: &Dir, probe: &Probe, scratch: &mut Scratch) -> Outcome {
-        if let Some(view) = self.cache.map(Cache::view) {
-            let file = scratch.file(&probe.directory, "SKILL.md");
-            let unchanged = view
-                .stamp(&probe.directory)
-                .is_some_and(|known| root.stamp_below(file).is_ok_and(|now| now == known));
-            let hit =
-                if unchanged { view.get(&probe.directory, &mut scratch.remembered) } else { None };
-            if let Some(hit) = hit {
-                let parsed = self.judge(&probe.directory, hit.head, Some(hit.digest));
-                return Outcome::Skill(self.found(probe, parsed, Some(hit.stamp)), None);
-            }
-        }
-        self.read(root, probe, scratch, "SKILL.md")
     }
 
     pub(super) fn read(
@@ -93,18 +71,14 @@ impl Walk<'_> {
         scratch: &mut Scratch,
         name: &str,
     ) -> Outcome {
-        scratch.file(&probe.directory, name);
-        let Scratch { path, buffer, .. } = scratch;
+        scratch.aim_at(&probe.directory, name);
+        let Scratch { path, buffer } = scratch;
         let enough = |bytes: &[u8]| fence::find(bytes, Complete::No) != Fence::Open;
         let limit = self.options.limits.frontmatter_bytes;
         match root.read_head(path, self.options.links, limit, buffer, enough) {
             Ok(stamp) => {
-                let parsed = self.judge(&probe.directory, buffer.bytes(), None);
-                let head = &buffer.bytes()[..parsed.body.unwrap_or(0)];
-                let wanted = self.cache.is_some() && !head.is_empty();
-                let record =
-                    wanted.then(|| Record::new(&probe.directory, &stamp, parsed.digest, head));
-                Outcome::Skill(self.found(probe, parsed, Some(stamp)), record)
+                let parsed = self.judge(&probe.directory, buffer.bytes());
+                Outcome::Skill(self.found(probe, parsed, &stamp))
             }
             Err(HeadError::Missing) => Outcome::Group,
             Err(HeadError::NotADirectory) => Outcome::Nothing,
@@ -145,10 +119,11 @@ impl Walk<'_> {
 
     /// The candidate, or the reason why it is none. Done by the workers, not after them: at a
     /// hundred thousand skills the order of magnitude is that of reading the files.
-    fn found(&self, probe: &Probe, mut parsed: Parsed, stamp: Option<Stamp>) -> Found {
+    fn found(&self, probe: &Probe, mut parsed: Parsed, stamp: &Stamp) -> Found {
         let path = self.path_of(&probe.directory);
         // Its head is fine, so it is listed; whoever loads it would be the first to know.
-        if let Some(size) = stamp.map(|stamp| stamp.size).filter(|size| *size > MOST_FILE_BYTES) {
+        let size = stamp.size;
+        if size > MOST_FILE_BYTES {
             let told =
                 format!("the file has {size} bytes; more than {MOST_FILE_BYTES} are not loaded");
             let (code, severity) = (Code::SkillUnloadable, Severity::Warning);
@@ -164,7 +139,7 @@ impl Walk<'_> {
             });
         }
         let Walkable { root, priority, enabled } = self.walkable;
-        let modified = stamp.map_or(0, |stamp| stamp.modified);
+        let modified = stamp.modified;
         let Some(entry) = Entry::of(parsed, root.source, path, priority, modified, enabled) else {
             let message = "the skill could not be read".into();
             return Err(Ignored {
@@ -178,7 +153,7 @@ impl Walk<'_> {
         let plugin = root.plugin.as_deref().map(Into::into);
         Ok(Candidate {
             entry: Arc::new(entry),
-            file: stamp.map(|stamp| stamp.id),
+            file: Some(stamp.id),
             via_link: probe.via_link,
             plugin,
         })
@@ -196,13 +171,16 @@ impl Walk<'_> {
 
     fn failed(&self, probe: &Probe, code: Code, message: String) -> Outcome {
         let path = self.path_of(&probe.directory);
-        Outcome::Skill(
-            Err(Ignored { path, code, message: message.into(), line: None, column: None }),
-            None,
-        )
+        Outcome::Skill(Err(Ignored {
+            path,
+            code,
+            message: message.into(),
+            line: None,
+            column: None,
+        }))
     }
 
-    fn judge(&self, directory: &OsStr, head: &[u8], known: Option<Digest>) -> Parsed {
+    fn judge(&self, directory: &OsStr, head: &[u8]) -> Parsed {
         let name = if directory.is_empty() {
             self.root.file_name()
         } else {
@@ -213,10 +191,7 @@ impl Walk<'_> {
             limits: self.options.limits,
             directory: name.and_then(OsStr::to_str),
         };
-        match known {
-            Some(digest) => parse_again(head, &options, digest),
-            None => parse(head, &options),
-        }
+        parse(head, &options)
     }
 }
 
@@ -225,14 +200,12 @@ impl Walk<'_> {
 pub(super) struct Scratch {
     path: PathBuf,
     buffer: HeadBuffer,
-    remembered: ReadAhead,
 }
 
 impl Scratch {
-    fn file(&mut self, directory: &OsStr, name: &str) -> &Path {
+    fn aim_at(&mut self, directory: &OsStr, name: &str) {
         self.path.as_mut_os_string().clear();
         self.path.push(directory);
         self.path.push(name);
-        &self.path
     }
 }

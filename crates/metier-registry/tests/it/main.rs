@@ -1,4 +1,4 @@
-//! Finding skills, tested on real trees: bad input, determinism, the cache, the watcher, and how
+//! Finding skills, tested on real trees: bad input, determinism, the watcher, and how
 //! much of each file is read.
 #![allow(
     clippy::cast_possible_truncation,
@@ -13,7 +13,6 @@
 )]
 
 mod bad_input;
-mod cache;
 mod catalog;
 mod churn;
 mod corpus;

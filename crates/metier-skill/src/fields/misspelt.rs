@@ -4,13 +4,15 @@
 
 /// Equal but for case, hyphens and underscores, or one letter apart.
 pub(crate) fn nearly(known: &str, text: &str) -> bool {
-    let bare = |word: &str| -> Vec<u8> {
-        word.bytes()
-            .filter(|b| !matches!(b, b'-' | b'_' | b' '))
-            .map(|b| b.to_ascii_lowercase())
-            .collect()
-    };
-    let (a, b) = (bare(known), bare(text));
+    fn letters(word: &str) -> impl Iterator<Item = u8> {
+        let kept = word.bytes().filter(|b| !matches!(b, b'-' | b'_' | b' '));
+        kept.map(|b| b.to_ascii_lowercase())
+    }
+    // Nearly all pairs end here.
+    if letters(known).count().abs_diff(letters(text).count()) > 1 {
+        return false;
+    }
+    let (a, b): (Vec<u8>, Vec<u8>) = (letters(known).collect(), letters(text).collect());
     a == b || (a.len() >= 5 && one_edit(&a, &b))
 }
 

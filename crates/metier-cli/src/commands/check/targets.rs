@@ -158,8 +158,7 @@ fn explicit(path: &Path) -> Root {
 
 /// Every `SKILL.md` in a root, valid or not, and what could not be looked at.
 fn below(root: Root, context: &Context) -> Vec<Target> {
-    let options =
-        ScanOptions { builtin: false, cache_folder: None, ..context.metier.scan_options() };
+    let options = ScanOptions { builtin: false, ..context.metier.scan_options() };
     let scan = scan(&[root], &options);
     let mut targets = Vec::new();
     for line in &scan.report.ignored {
