@@ -159,7 +159,7 @@ impl Index {
             ))
         };
         parallel::sort_by(&mut entries, order);
-        let leaves = parallel::map(entries.iter().collect(), 256, || (), |(), entry| entry.leaf());
+        let leaves = parallel::map(entries.iter().collect(), 1024, || (), |(), entry| entry.leaf());
         // Inside a source in the order of precedence, which is the order of `source:name#2`.
         shadowed.sort_by(|a, b| {
             let key = |e: &Entry| (e.source, e.priority, std::cmp::Reverse(e.modified));

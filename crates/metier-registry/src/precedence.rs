@@ -4,6 +4,20 @@
 //! does not depend on the order of the input: property tests say so. What one real directory or a
 //! byte-identical copy reaches twice is one entry with several paths. A plugin's skill that clashes
 //! keeps a place of its own under `plugin:name`.
+//!
+//! Why this order. The root decides first because it says who put the skill there: a folder named on
+//! the command line, then the project, then the user, then plugins, then what is compiled in. Inside a
+//! root nobody ranks higher, so the later one is taken for the newer version, and the path's order is
+//! only there so that two runs agree. Anything a skill says about itself (its name, a version, a
+//! priority) must not count, or a cloned repository could take the place of a user's skill in the
+//! user's own root; it can shadow one from the project's root, which is why every conflict is reported
+//! with its reason. Links are merged before names are compared: one folder reached twice is no rival of
+//! itself. Copies are merged only where every byte is the same (`same_tree`), because a skill that
+//! equals another in its frontmatter alone is how one would smuggle other scripts in under a known
+//! name. The disk is asked last and rarely: of real collections a tenth of the skills share a name, so
+//! only files with the same number are checked for links, only candidates with the same digest are
+//! compared, with the best eight at most, and within a budget of bytes for the whole scan; when that is
+//! spent, a copy is called a rival, which loses nothing.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

@@ -208,7 +208,7 @@ mod tests {
         std::os::unix::fs::symlink("loop", real.join("loop")).expect("links");
         assert_eq!(real_path(&real.join("loop/x")), real.join("loop/x"));
         assert_eq!(path_below(&real.join("a"), &real), None);
-        std::fs::write(real.join("file"), "").expect("writes");
+        metier_fs::write_atomic(&real.join("file"), b"").expect("writes");
         let mut resolver = Resolver::default();
         for path in [
             "a",

@@ -7,6 +7,17 @@
 //! its own words is seen at times. What stands in the prefix is decided by the skills that are always
 //! visible and by the budget alone; skills that apply to the files at hand are fitted into the tail.
 //! Pure but for what the shelf reads.
+//!
+//! Why in this order. A model that sees every description picks best, so nothing clever is done while
+//! all of them fit. When they do not, a name without its description is still worth its few tokens, as
+//! it can be asked for; but once names eat most of the budget, the descriptions that are left decide
+//! nothing, hence the quarter. The prefix must not follow the request, or a provider's prompt cache
+//! would miss at every turn: that is why ranking only ever fills the tail. Ranking alone would let a
+//! skill hide all others by repeating every word a user might say; against that stand the ratio of
+//! order and thrift (long descriptions lose to short ones that are as good), the few places by
+//! rotation, and the budget, which counts what is shown. The two shares were chosen on the "when to
+//! use" lines of public skills and are flat around their values. A list that is cut too early costs a
+//! search, one that is too long costs the request: where an estimate is in doubt, less is shown.
 
 use std::collections::{HashMap, HashSet};
 

@@ -7,6 +7,16 @@
 //! (`use csv-summary on a.csv and profile-csv on b.csv`). A name is declined when *not*, *without*, *instead of* or
 //! *rather than* stands directly before that. All other mentions are words like others.
 //!
+//! Why a grammar and not a score. A call by name comes before every ranking, so a false one is worse
+//! than a missed one: a missed call is still found by its words, a false one loads a manual nobody
+//! asked for. And names are chosen by strangers. A skill may be called `use`, `and`, `this` or
+//! `summarise the report`; if a bare mention were a call, such a skill would be loaded by half of all
+//! requests. So a name counts only where a person's sentence puts it (after a word of calling, before
+//! *skill*, as a command), without the word *skill* only where a sentence of that kind goes on or ends,
+//! and a refusal only where it touches the call, since `not only pdf` and `do not use pdf` differ by
+//! just that. The number of words that are looked at is bounded, and with it what a pasted file can
+//! do. What these rules miss, ranking by description finds.
+//!
 //! tidy:allow-cjk
 
 use std::collections::HashSet;
