@@ -26,6 +26,12 @@ impl Decision {
     pub const fn to(action: Action) -> Self {
         Self { plan: None, plan_update: None, action }
     }
+
+    /// The decision as a model writes it.
+    pub(crate) fn to_json(&self) -> String {
+        // Strings, numbers and maps with text keys: there is nothing that JSON could refuse.
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// A skill as a model names it.
@@ -112,6 +118,20 @@ pub enum Action {
 }
 
 impl Action {
+    /// The end, with this answer.
+    pub fn answer(text: impl Into<String>) -> Self {
+        Self::FinalAnswer { text: text.into(), data: None }
+    }
+
+    /// A call of a tool, for no skill in particular. Arguments that are no object are none.
+    pub fn call(tool: impl Into<String>, args: Value) -> Self {
+        let args = match args {
+            Value::Object(args) => args,
+            _ => Map::new(),
+        };
+        Self::CallTool { tool: tool.into(), args, skill: None }
+    }
+
     /// The kinds of actions, as they are written.
     pub const KINDS: [&'static str; 6] = [
         "select_skills",

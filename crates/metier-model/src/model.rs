@@ -10,6 +10,7 @@ use std::time::Duration;
 use metier_cancel::CancelToken;
 use serde::{Deserialize, Serialize};
 
+use crate::action::Decision;
 use crate::turn::Turn;
 
 /// Hears what happens while a reply is on its way.
@@ -35,6 +36,13 @@ pub struct ModelInfo {
     /// Tokens that it can take in, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
+}
+
+impl ModelInfo {
+    /// A model whose window is not known.
+    pub fn new(provider: impl Into<String>, name: impl Into<String>) -> Self {
+        Self { provider: provider.into(), name: name.into(), window: None }
+    }
 }
 
 /// How a decision is asked for.
@@ -92,6 +100,19 @@ pub struct Reply {
     pub usage: Usage,
     /// How it was asked for.
     pub mode: OutputMode,
+}
+
+impl Reply {
+    /// The complete reply of a model that makes decisions instead of writing text.
+    pub fn of(decision: &Decision) -> Self {
+        Self {
+            text: decision.to_json(),
+            finish: Finish::Stop,
+            parts: one(),
+            usage: Usage::default(),
+            mode: OutputMode::JsonSchema,
+        }
+    }
 }
 
 const fn one() -> u32 {

@@ -60,7 +60,7 @@ impl Scripted {
     /// A model that decides these things, one after the other.
     pub fn from_decisions(decisions: Vec<Decision>) -> Self {
         let replies =
-            decisions.into_iter().map(|decision| Entry::of(&text_of(&decision))).collect();
+            decisions.into_iter().map(|decision| Entry::of(&decision.to_json())).collect();
         Self { name: "decisions".to_owned(), replies, rules: Vec::new() }
     }
 
@@ -74,7 +74,7 @@ impl Scripted {
         if let Some(PastAction { action: Some(action), code: Some(code), .. }) = past.last()
             && code == INTERRUPTED
         {
-            return Ok(Entry::of(&text_of(&Decision::to(action.clone()))));
+            return Ok(Entry::of(&Decision::to(action.clone()).to_json()));
         }
         let position = past.iter().filter(|it| it.code.as_deref() != Some(INTERRUPTED)).count();
         self.replies.get(position).cloned().ok_or_else(|| {
@@ -105,13 +105,9 @@ impl Entry {
     }
 }
 
-fn text_of(decision: &Decision) -> String {
-    serde_json::to_string(decision).unwrap_or_default()
-}
-
 impl Model for Scripted {
     fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "scripted".to_owned(), name: self.name.clone(), window: None }
+        ModelInfo::new("scripted", &self.name)
     }
 
     fn reply(

@@ -14,6 +14,7 @@ use metier_skill::RelPath;
 pub trait SkillSource: Send + Sync {
     /// What the places of its skills begin with, such as `db` in `db:pdf`: one word.
     fn name(&self) -> &str;
+
     /// Its skills, as they are now. An error is a line in the report; it does not stop the scan.
     fn skills(&self) -> Result<Vec<MemorySkill>, String>;
 }
@@ -25,6 +26,18 @@ pub struct MemorySkill {
     pub folder: String,
     /// Its files.
     pub files: MemorySkillFiles,
+}
+
+impl MemorySkill {
+    /// The skill in the folder `folder` with these files, by path and content. `SKILL.md` is one of
+    /// them. A path that could not be a skill's on disk (`..`, absolute, hidden) is left out.
+    pub fn new<P: Into<String>, B: Into<Vec<u8>>>(
+        folder: impl Into<String>,
+        files: impl IntoIterator<Item = (P, B)>,
+    ) -> Self {
+        let files = files.into_iter().map(|(path, bytes)| (path.into(), bytes.into()));
+        Self { folder: folder.into(), files: MemorySkillFiles::new(files) }
+    }
 }
 
 /// The files of a skill in memory.

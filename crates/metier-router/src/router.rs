@@ -7,9 +7,8 @@
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{
-    Action, Decision, Finish, LoadedText, Model, ModelError, ModelErrorKind, ModelInfo,
-    OfferedSkill, OutputMode, PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus,
-    StreamEvent, Turn, Usage,
+    Action, Decision, LoadedText, Model, ModelError, ModelErrorKind, ModelInfo, OfferedSkill,
+    PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus, StreamEvent, Turn,
 };
 use metier_registry::search::{Document, Hit, SearchIndex};
 use metier_skill::text;
@@ -43,7 +42,7 @@ impl Router {
 
 impl Model for Router {
     fn info(&self) -> ModelInfo {
-        ModelInfo { provider: "router".to_owned(), name: "offline".to_owned(), window: None }
+        ModelInfo::new("router", "offline")
     }
 
     fn reply(
@@ -55,21 +54,9 @@ impl Model for Router {
         if cancel.is_cancelled() {
             return Err(ModelError::new(ModelErrorKind::Cancelled, "stopped before it decided"));
         }
-        let decision = self.decide(turn);
-        let text = serde_json::to_string(&decision).map_err(|error| {
-            ModelError::new(
-                ModelErrorKind::Protocol,
-                format!("the decision cannot be written as JSON: {error}"),
-            )
-        })?;
-        sink(StreamEvent::Text(text.clone()));
-        Ok(Reply {
-            text,
-            finish: Finish::Stop,
-            parts: 1,
-            usage: Usage::default(),
-            mode: OutputMode::JsonSchema,
-        })
+        let reply = Reply::of(&self.decide(turn));
+        sink(StreamEvent::Text(reply.text.clone()));
+        Ok(reply)
     }
 }
 

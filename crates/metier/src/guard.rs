@@ -32,6 +32,24 @@ pub(crate) struct Guard {
 pub(crate) struct RunRules {
     pub(crate) allow: Vec<String>,
     pub(crate) deny: Vec<String>,
+    /// Names of tools that the caller brings: rules may be about them too.
+    pub(crate) own_tools: Vec<String>,
+}
+
+impl RunRules {
+    /// These rules, with what was denied when a run began. A tool that it denied need not be here any
+    /// more.
+    pub(crate) fn with_denied(&self, denied: &[String]) -> Self {
+        let mut rules = self.clone();
+        rules.own_tools.extend(denied.iter().map(|text| tool_of(text).to_owned()));
+        rules.deny.splice(0..0, denied.iter().cloned());
+        rules
+    }
+}
+
+/// The tool that a rule is about.
+fn tool_of(text: &str) -> &str {
+    text.split_once(':').map_or(text, |(tool, _)| tool)
 }
 
 impl Guard {
@@ -63,7 +81,7 @@ impl Guard {
                 continue;
             }
             for text in texts {
-                check_known(origin, text)?;
+                check_known(origin, text, &rules.own_tools)?;
             }
             let placed = texts.iter().map(|text| {
                 let (permission, pattern) = text.split_once(':').unwrap_or((text, "*"));
@@ -80,10 +98,11 @@ impl Guard {
 }
 
 /// A rule about a tool that does not exist would change nothing, and nobody would notice.
-fn check_known(flag: &str, text: &str) -> Result<()> {
-    let (name, _) = text.split_once(':').unwrap_or((text, "*"));
+fn check_known(flag: &str, text: &str, own_tools: &[String]) -> Result<()> {
+    let name = tool_of(text);
     let is_pattern = name.contains(['*', '?']);
-    if is_pattern || !matches!(Permission::named(name), Ok(Permission::Other(_))) {
+    let is_own = own_tools.iter().any(|own| own == name);
+    if is_pattern || is_own || !matches!(Permission::named(name), Ok(Permission::Other(_))) {
         return Ok(());
     }
     Err(Error::usage(format!("{flag}: unknown tool `{name}`")).with_help(

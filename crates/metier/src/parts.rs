@@ -75,8 +75,10 @@ pub mod fs {
 /// Models: the trait, what they decide, and trying one.
 pub mod model {
     pub use metier_model::{
-        Action, Decision, Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Plan,
-        Probe, Reply, Scripted, StepStatus, Turn, Usage, probe,
+        Action, Decision, Finish, LoadedText, Message, Model, ModelError, ModelErrorKind,
+        ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep, PlanUpdate, Probe, Reply,
+        Role, Scripted, SkillRef, StepStatus, StreamEvent, ToolOffer, TrailEntry, Turn, Usage,
+        View, model::Sink, probe,
     };
 }
 
@@ -85,9 +87,13 @@ pub mod sandbox {
     pub use metier_sandbox::{Network, Probe, Report, SearchPath, Tier};
 }
 
-/// Tools: what a run does, what it deleted, and what a script left.
+/// Tools: writing one, what a run deleted, and what a script left.
 pub mod tools {
-    pub use metier_tools::{FailureCode, ToolFailure, Trash, Trashed};
+    pub use metier_tools::{
+        CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult, Touch, Trash, Trashed,
+    };
+    /// The version that [`Tool::Args`] derives its schema with.
+    pub use schemars;
 
     /// Scripts of skills.
     pub mod script {

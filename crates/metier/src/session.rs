@@ -28,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::given::GivenFile;
 use crate::guard::{Guard, RunRules};
 use crate::open::Metier;
+use crate::own_tools::OwnTools;
 use crate::run::Run;
 use crate::skills::{enabled, find};
 
@@ -38,7 +39,8 @@ pub struct Session {
     approver: Arc<dyn Approver>,
     observers: Vec<Arc<dyn Observer + Send>>,
     cancel: CancelToken,
-    rules: RunRules,
+    pub(crate) rules: RunRules,
+    pub(crate) tools: OwnTools,
     skills: Vec<String>,
     files: Vec<PathBuf>,
     max_turns: Option<u32>,
@@ -67,6 +69,7 @@ impl Metier {
             observers: Vec::new(),
             cancel: CancelToken::new(),
             rules: RunRules::default(),
+            tools: OwnTools::default(),
             skills: Vec::new(),
             files: Vec::new(),
             max_turns: None,
@@ -182,6 +185,7 @@ impl Session {
 
     /// The same after what was said before, with these skills loaded first.
     pub(crate) fn run_after(&self, request: &str, earlier: &str, skills: &[String]) -> Result<Run> {
+        let tools = self.tools.toolbox()?;
         let model = self.chosen_model(None)?;
         let scan = self.metier.refresh();
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
@@ -202,7 +206,8 @@ impl Session {
         let asked = CatalogRequest { request: Some(request), files: &files, ..catalog };
         let offered: Vec<String> =
             cataloger.offered(&asked).map(|entry| entry.id().to_string()).collect();
-        let executor = Arc::new(self.metier.executor(&scan, guard, offered, &folder));
+        let executor = self.metier.executor(&scan, guard, offered, &folder);
+        let executor = Arc::new(LocalExecutor { tools, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
         let setup = Brief {
             request,
@@ -230,11 +235,11 @@ impl Session {
         let folder = self.metier.find_run(run)?;
         self.metier.own_runs().check(&folder)?;
         let setup = folder.setup()?;
+        let tools = self.tools.toolbox()?;
         let model = self.chosen_model(Some(&setup))?;
         let scan = self.metier.refresh();
         // What was denied when it began stays denied.
-        let deny = setup.denied.iter().chain(&self.rules.deny).cloned().collect();
-        let rules = RunRules { allow: self.rules.allow.clone(), deny };
+        let rules = self.rules.with_denied(&setup.denied);
         let guard = self.metier.guard(&scan)?.with_rules(&rules)?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
         let is_denied = |id: &str| scan.index.find(id).is_none_or(|it| gate.denied(it).is_some());
@@ -243,7 +248,7 @@ impl Session {
         let executor = self.metier.executor(&scan, guard, offered, &folder);
         // It keeps to the skills that it began with.
         let pinned = setup.skills.iter().map(|card| (card.id.clone(), card.digest)).collect();
-        let executor = Arc::new(LocalExecutor { pinned, ..executor });
+        let executor = Arc::new(LocalExecutor { pinned, tools, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
         let mut run = self.drive(folder, &*model, &executor, resume)?;
         run.skills_changed = scan.index.hash() != setup.index_hash;

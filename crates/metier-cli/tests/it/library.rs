@@ -16,12 +16,18 @@ use crate::support::{METIER, json, run, run_in};
 
 /// The library with the environment that [`TestHome::command`] gives the binary.
 pub(crate) fn library(home: &TestHome, dir: &str) -> Metier {
-    let mut environment = Environment::empty().with_home(home.home()).with("HOME", home.home());
-    if let Some(path) = std::env::var_os("PATH") {
-        environment = environment.with("PATH", path);
-    }
     let dir = home.path().join(dir);
-    Metier::builder(dir).environment(environment).sandbox_helper(METIER).open().expect("it opens")
+    let builder = Metier::builder(dir).environment(environment(home));
+    builder.sandbox_helper(METIER).open().expect("it opens")
+}
+
+/// The environment that [`TestHome::command`] gives the binary.
+pub(crate) fn environment(home: &TestHome) -> Environment {
+    let environment = Environment::empty().with_home(home.home()).with("HOME", home.home());
+    match std::env::var_os("PATH") {
+        Some(path) => environment.with("PATH", path),
+        None => environment,
+    }
 }
 
 /// A user skill with a script that tells what it sees.

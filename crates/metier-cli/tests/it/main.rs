@@ -34,6 +34,8 @@ mod manage_open;
 mod manage_switch;
 mod managed;
 mod mended;
+mod own_source;
+mod own_tools;
 mod permissions;
 mod places;
 mod program;

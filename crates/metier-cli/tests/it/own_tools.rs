@@ -1,0 +1,297 @@
+//! A tool that a program brings goes the way of ours: policy, ceiling, approval, cancellation, masking,
+//! cap, budgets and record.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use metier::agent::Status;
+use metier::tools::schemars::{self, JsonSchema};
+use metier::{
+    CallContext, CancelToken, ErrorKind, FailureCode, Metier, Risk, Run, Session, Tool,
+    ToolFailure, ToolResult,
+};
+use metier_testkit::TestHome;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::library::{environment, library};
+use crate::run_support::{answer, call, codes, events_in, of_type, scripted, select};
+use crate::support::{METIER, run};
+
+#[derive(Deserialize, JsonSchema)]
+struct NoteArgs {
+    /// What to note.
+    text: String,
+}
+
+type Act = fn(&str, &CallContext) -> Result<ToolResult, ToolFailure>;
+
+/// Notes a text, or does what the test wants.
+struct TestTool {
+    name: &'static str,
+    risk: Risk,
+    calls: Arc<AtomicUsize>,
+    act: Act,
+}
+
+impl TestTool {
+    fn new(risk: Risk) -> Self {
+        let act: Act = |text, _| Ok(ToolResult::text(format!("noted: {text}")));
+        Self { name: "note", risk, calls: Arc::default(), act }
+    }
+
+    fn doing(act: Act) -> Self {
+        Self { act, ..Self::new(Risk::Low) }
+    }
+}
+
+impl Tool for TestTool {
+    type Args = NoteArgs;
+
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &'static str {
+        "Note a text."
+    }
+
+    fn risk(&self) -> Risk {
+        self.risk
+    }
+
+    fn call(&self, args: NoteArgs, context: &CallContext) -> Result<ToolResult, ToolFailure> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        (self.act)(&args.text, context)
+    }
+}
+
+fn note() -> Value {
+    call("note", &json!({"text": "hello"}))
+}
+
+/// A session whose model calls the tool once, then answers.
+fn session(home: &TestHome) -> Session {
+    let model = scripted(home, &json!([note(), answer("done")]));
+    library(home, "project").session().model(model)
+}
+
+fn config(home: &TestHome, config: &Value) {
+    home.write("home/.agent/config.json", config.to_string());
+}
+
+fn record(run: &Run) -> Vec<Value> {
+    events_in(run.folder().path())
+}
+
+/// What the policy said about the tool.
+fn effect(events: &[Value]) -> &str {
+    let decided = of_type(events, "policy.decided");
+    let about = decided.iter().find(|event| event["tool"] == "note").expect("a decision");
+    about["effect"].as_str().expect("an effect")
+}
+
+#[test]
+fn a_low_risk_is_allowed_and_the_others_ask() {
+    for (risk, expected) in [(Risk::Low, "allow"), (Risk::Medium, "ask"), (Risk::High, "ask")] {
+        let home = TestHome::new();
+        let tool = TestTool::new(risk);
+        let calls = Arc::clone(&tool.calls);
+        let run = session(&home).tool(tool).run("do it").expect("it runs");
+        let events = record(&run);
+        assert_eq!(effect(&events), expected, "{risk}");
+        if expected == "allow" {
+            assert_eq!((run.answer().as_str(), calls.load(Ordering::Relaxed)), ("done", 1));
+            assert!(of_type(&events, "ask.opened").is_empty());
+            let finished = of_type(&events, "action.finished");
+            assert_eq!(finished[0]["text"], "noted: hello");
+        } else {
+            assert_eq!(run.status(), Status::NeedsApproval, "{risk}");
+            assert_eq!(calls.load(Ordering::Relaxed), 0, "nothing is called before the answer");
+        }
+    }
+}
+
+#[test]
+fn an_approval_lets_it_pass_and_everything_is_in_the_record() {
+    let home = TestHome::new();
+    let asking = session(&home).tool(TestTool::new(Risk::High)).approve(|ask| {
+        assert!(ask.action().contains("note"), "{}", ask.action());
+        assert!(ask.reason().contains("high risk"), "{}", ask.reason());
+        ask.once()
+    });
+    let ended = asking.run("do it").expect("it runs");
+    assert_eq!(ended.answer(), "done");
+    let events = record(&ended);
+    let kinds =
+        ["policy.decided", "ask.opened", "ask.answered", "action.started", "action.finished"];
+    let seen: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+    let seen: Vec<&str> = seen.into_iter().filter(|kind| kinds.contains(kind)).collect();
+    assert_eq!(seen, kinds);
+    let id = ended.id().to_string();
+    assert_eq!(run(&home, &["audit", "verify", &id]).code, 0);
+    assert_eq!(run(&home, &["replay", &id]).code, 0);
+}
+
+#[test]
+fn a_rejection_reaches_the_model_and_not_the_tool() {
+    let home = TestHome::new();
+    let tool = TestTool::new(Risk::Medium);
+    let calls = Arc::clone(&tool.calls);
+    let run = session(&home).tool(tool).approve(|ask| ask.reject("not now")).run("do it");
+    let events = record(&run.expect("it runs"));
+    assert_eq!(codes(&events), ["Rejected"]);
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn rules_are_about_its_name() {
+    let home = TestHome::new();
+    config(
+        &home,
+        &json!({"permissions": [{"permission": "note", "pattern": "*", "effect": "deny"}]}),
+    );
+    let run = session(&home).tool(TestTool::new(Risk::Low)).run("do it").expect("it runs");
+    assert_eq!(effect(&record(&run)), "deny");
+    assert_eq!(codes(&record(&run)), ["NotAllowed"]);
+
+    let home = TestHome::new();
+    let allowed = session(&home).tool(TestTool::new(Risk::High)).allow("note");
+    assert_eq!(allowed.run("do it").expect("it runs").answer(), "done");
+    let denied = session(&home).tool(TestTool::new(Risk::Low)).deny("note");
+    assert_eq!(effect(&record(&denied.run("do it").expect("it runs"))), "deny");
+    let unknown = session(&home).deny("note").run("do it").expect_err("no such tool");
+    assert_eq!(unknown.kind, ErrorKind::Usage, "{unknown}");
+}
+
+#[test]
+fn a_skill_that_lists_its_tools_has_to_list_it() {
+    for (listed, expected) in [("Read", "deny"), ("Read, note", "allow")] {
+        let home = TestHome::new();
+        let skill = format!(
+            "---\nname: diary\ndescription: Keeps a diary.\nallowed-tools: {listed}\n---\nNote it.\n"
+        );
+        home.write("home/.agents/skills/diary/SKILL.md", skill);
+        let model = scripted(&home, &json!([select(&["diary"]), note(), answer("done")]));
+        let session = library(&home, "project").session().model(model);
+        let run = session.tool(TestTool::new(Risk::Low)).run("do it").expect("it runs");
+        assert_eq!(effect(&record(&run)), expected, "{listed}");
+    }
+}
+
+#[test]
+fn what_it_gives_is_masked_capped_and_counted() {
+    let home = TestHome::new();
+    config(
+        &home,
+        &json!({"execution": {"env": ["SHOP_TOKEN"], "max_output_chars": 90},
+            "budgets": {"tool_calls": 1}}),
+    );
+    let tool = TestTool::doing(|_, _| {
+        let text = format!("hunter2hunter2 {}end", "x".repeat(5000));
+        Ok(ToolResult::text(text).with_data(json!({"token": "hunter2hunter2"})))
+    });
+    let model = scripted(&home, &json!([note(), answer("done")]));
+    let run = Metier::builder(home.project())
+        .environment(environment(&home).with("SHOP_TOKEN", "hunter2hunter2"))
+        .sandbox_helper(METIER)
+        .open()
+        .expect("it opens")
+        .session()
+        .model(model)
+        .tool(tool)
+        .run("do it")
+        .expect("it runs");
+    let events = record(&run);
+    assert!(!json!(events).to_string().contains("hunter2"), "{events:#?}");
+    let outcome = of_type(&events, "action.finished")[0].clone();
+    assert_eq!(outcome["truncated"], true);
+    let text = outcome["text"].as_str().expect("a text");
+    assert!(text.len() < 400 && text.ends_with("end"), "{text}");
+    let whole = run.folder().observations().read_dir().expect("stored").next().expect("a file");
+    let whole = std::fs::read_to_string(whole.expect("a file").path()).expect("text");
+    assert!(whole.len() > 5000 && !whole.contains("hunter2"));
+    assert_eq!(of_type(&events, "budget.spent")[0]["budget"], "tool_calls");
+    assert_eq!(of_type(&events, "run.finished")[0]["spent"]["tool_calls"], 1);
+}
+
+#[test]
+fn a_panic_and_a_failure_are_told_to_the_model() {
+    let acts: [Act; 2] = [
+        |_, _| std::panic::resume_unwind(Box::new("on purpose")),
+        |_, _| Err(ToolFailure::new(FailureCode::NotFound, "there is no such note")),
+    ];
+    for (act, code) in acts.into_iter().zip(["Failed", "NotFound"]) {
+        let home = TestHome::new();
+        let run = session(&home).tool(TestTool::doing(act)).run("do it").expect("it runs");
+        assert_eq!((run.answer().as_str(), codes(&record(&run))), ("done", vec![code]));
+    }
+}
+
+#[test]
+fn a_tool_that_does_not_listen_is_left_behind_when_the_session_is_cancelled() {
+    let home = TestHome::new();
+    let token = CancelToken::new();
+    let tool = TestTool::doing(|_, context| {
+        context.cancel().cancel();
+        std::thread::sleep(Duration::from_mins(2));
+        Ok(ToolResult::default())
+    });
+    let started = Instant::now();
+    let run = session(&home).tool(tool).cancel_with(token.clone()).run("do it").expect("it ends");
+    assert_eq!(run.status(), Status::Cancelled);
+    assert!(token.is_cancelled() && started.elapsed() < Duration::from_mins(1));
+}
+
+#[test]
+fn a_name_that_is_ours_or_given_twice_is_an_error_of_the_run() {
+    for name in ["read_file", "Bash", "network", "two words", ""] {
+        let home = TestHome::new();
+        let tool = TestTool { name, ..TestTool::new(Risk::Low) };
+        let error = session(&home).tool(tool).run("do it").expect_err("refused");
+        assert_eq!((error.kind, error.code), (ErrorKind::Usage, "tool-name"), "{error}");
+        assert!(!home.project().join(".agent").exists(), "nothing was begun");
+    }
+    let home = TestHome::new();
+    let twice = session(&home).tool(TestTool::new(Risk::Low)).tool(TestTool::new(Risk::High));
+    let error = twice.run("do it").expect_err("refused");
+    assert!(error.message.contains("`note`"), "{error}");
+}
+
+#[test]
+fn a_run_that_waits_for_it_is_resumed_with_it() {
+    let home = TestHome::new();
+    let waits = session(&home).tool(TestTool::new(Risk::Medium)).run("do it").expect("it runs");
+    let open = waits.open_approval().expect("a question");
+    let resumed = session(&home)
+        .tool(TestTool::new(Risk::Medium))
+        .approve_request(open.request)
+        .resume(&waits.id().to_string())
+        .expect("it resumes");
+    assert_eq!(resumed.answer(), "done");
+
+    // A program without the tool, such as the binary, tells the model that it is gone.
+    let waits = session(&home).tool(TestTool::new(Risk::Medium)).run("do it").expect("it runs");
+    let resumed = run(&home, &["resume", &waits.id().to_string(), "--yes"]);
+    assert_eq!((resumed.code, resumed.stdout.trim()), (0, "done"), "{resumed:?}");
+    assert_eq!(codes(&record(&waits)), ["UnknownTool"]);
+
+    // What was denied when it began stays denied, and need not be a tool of this session.
+    let waits = session(&home).tool(TestTool::new(Risk::Medium)).deny("note").dry_run();
+    let waits = waits.run("do it").expect("it runs");
+    let again = session(&home).resume(&waits.id().to_string());
+    assert!(again.as_ref().err().is_none_or(|error| error.kind != ErrorKind::Usage), "{again:?}");
+}
+
+#[test]
+fn a_chat_has_it_in_every_request() {
+    let home = TestHome::new();
+    let tool = TestTool::new(Risk::Low);
+    let calls = Arc::clone(&tool.calls);
+    let mut chat = session(&home).tool(tool).chat();
+    for _ in 0..2 {
+        assert_eq!(chat.send("do it").expect("it runs").answer(), "done");
+    }
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
