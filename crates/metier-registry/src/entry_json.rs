@@ -136,14 +136,21 @@ fn path(out: &mut Vec<u8>, path: &std::path::Path) {
 }
 
 fn text(out: &mut Vec<u8>, content: &str) {
-    let escapes = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
+    let bytes = content.as_bytes();
+    let control = |byte: &u8| *byte < b' ';
     // Without an early way out, so that the compiler looks at many bytes at a time.
-    if content.as_bytes().iter().fold(false, |any, byte| any | escapes(byte)) {
+    if bytes.iter().fold(false, |any, byte| any | control(byte)) {
         return value(out, content);
     }
     out.reserve(content.len() + 2);
     out.push(b'"');
-    out.extend_from_slice(content.as_bytes());
+    let mut from = 0;
+    for at in memchr::memchr2_iter(b'"', b'\\', bytes) {
+        out.extend_from_slice(&bytes[from..at]);
+        out.push(b'\\');
+        from = at;
+    }
+    out.extend_from_slice(&bytes[from..]);
     out.push(b'"');
 }
 

@@ -43,18 +43,20 @@ pub(crate) fn is_printable_ascii(bytes: &[u8]) -> bool {
 /// that is no character. Looks at bytes: an emoji in a frontmatter must not cost a decoder's pass.
 pub(crate) fn is_plainly_visible(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let after = |at: usize| (bytes.get(at + 1).copied(), bytes.get(at + 2).copied());
-    let odd = |(at, byte): (usize, &u8)| match *byte {
-        b'\n' | b' '..=b'~' => false,
+    // As in `is_printable_ascii`: no early way out of a chunk, so that many bytes are one step.
+    let control = |byte: &u8| (*byte < b' ' && *byte != b'\n') || *byte == 0x7f;
+    let holds_one = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | control(byte));
+    // The first bytes of all other characters that are not plainly visible.
+    let odd = |at: usize| match bytes[at..] {
         // U+0080 to U+009F.
-        0xc2 => after(at).0.is_some_and(|next| next < 0xa0),
-        // U+2028 and U+2029.
-        0xe2 => matches!(after(at), (Some(0x80), Some(0xa8 | 0xa9))),
-        // U+FEFF, U+FFFE and U+FFFF.
-        0xef => matches!(after(at), (Some(0xbb), Some(0xbf)) | (Some(0xbf), Some(0xbe | 0xbf))),
-        byte => byte < 0x80,
+        [0xc2, next, ..] => next < 0xa0,
+        // U+2028, U+2029, U+FEFF, U+FFFE and U+FFFF.
+        [0xe2, 0x80, 0xa8 | 0xa9, ..] | [0xef, 0xbb, 0xbf, ..] | [0xef, 0xbf, 0xbe | 0xbf, ..] => {
+            true
+        }
+        _ => false,
     };
-    is_printable_ascii(bytes) || !bytes.iter().enumerate().any(odd)
+    !bytes.chunks(256).any(holds_one) && !memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes).any(odd)
 }
 
 /// Whether none of the bytes is `<` or `>`.
