@@ -301,6 +301,32 @@ pub struct Spent {
 }
 
 impl Event {
+    /// Its type, as it is written in a record: `action.started`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::RunStarted { .. } => "run.started",
+            Self::RunResumed { .. } => "run.resumed",
+            Self::CancelRequested {} => "run.cancel_requested",
+            Self::ModelRequested { .. } => "model.requested",
+            Self::ModelRetrying { .. } => "model.retrying",
+            Self::ModelReplied { .. } => "model.replied",
+            Self::ModelFailed { .. } => "model.failed",
+            Self::DecisionMade { .. } => "decision.made",
+            Self::DecisionInvalid { .. } => "decision.invalid",
+            Self::PlanChanged { .. } => "plan.changed",
+            Self::PolicyDecided { .. } => "policy.decided",
+            Self::AskOpened { .. } => "ask.opened",
+            Self::AskAnswered { .. } => "ask.answered",
+            Self::ActionStarted { .. } => "action.started",
+            Self::ActionFinished { .. } => "action.finished",
+            Self::ObservationMade { .. } => "observation.made",
+            Self::ContextCompacted { .. } => "context.compacted",
+            Self::BudgetSpent { .. } => "budget.spent",
+            Self::LoopDetected { .. } => "loop.detected",
+            Self::RunFinished { .. } => "run.finished",
+        }
+    }
+
     /// Whether it drives the step.
     pub const fn is_input(&self) -> bool {
         matches!(

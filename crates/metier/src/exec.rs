@@ -38,6 +38,34 @@ pub struct ExecCall {
     pub timeout: Option<Duration>,
 }
 
+impl ExecCall {
+    /// A script of a skill, without arguments.
+    pub fn new(skill: impl Into<String>, script: impl Into<String>) -> Self {
+        Self { skill: skill.into(), script: script.into(), ..Self::default() }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl Into<String>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Stops the script after this time, if that is less than the settings allow.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+}
+
 /// A script that ran.
 #[derive(Debug)]
 #[non_exhaustive]
