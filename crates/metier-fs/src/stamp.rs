@@ -1,4 +1,5 @@
-//! What a file looked like when it was read: enough to tell afterwards whether it changed meanwhile.
+//! What a file looked like when it was read: enough to say afterwards whether it changed meanwhile.
+//! Values only; `dir` fills them in.
 
 /// The identity of a file or directory on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,5 +1,5 @@
-//! The real skills that benches run on: a large public collection, which lives beside the project
-//! (`../shared/corpus`, or where `METIER_CORPUS` says) and is no part of it.
+//! The real skills that benches run on: a large public collection, which lives beside the project or
+//! where `METIER_CORPUS` says, and is no part of it.
 //!
 //! Where it is absent the bench says so loudly and goes on with the trees it makes itself. Those
 //! flatter: real frontmatter has nested and inline metadata, faults, and names that clash.
@@ -17,7 +17,8 @@ const ARCHIVE: &str = "skills.tar.gz";
 
 /// Unpacks the collection into `into` and gives the folder of skills; `None` where it is absent.
 pub(crate) fn unpack(into: &Path) -> Result<Option<PathBuf>> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    let beside =
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join("shared").join("corpus");
     let dir = env::var_os("METIER_CORPUS").map_or_else(beside, PathBuf::from);
     let archive = dir.join(ARCHIVE);
     if !archive.exists() {

@@ -1,4 +1,5 @@
 //! Listing while others write: two processes at once over one folder whose files change.
+//! Nothing that stays is ever missing from a listing, and every number adds up.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

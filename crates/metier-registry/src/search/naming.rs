@@ -1,4 +1,5 @@
 //! Skills that a request calls by name in its prose, and those that it declines.
+//! tidy:allow-cjk
 //!
 //! The grammar is small. A name is called when it stands after a word such as *use* or *invoke*
 //! (`use pdf for this`), or with the word *skill* or *workflow* behind it and such a word close before
@@ -16,8 +17,6 @@
 //! and a refusal only where it touches the call, since `not only pdf` and `do not use pdf` differ by
 //! just that. The number of words that are looked at is bounded, and with it what a pasted file can
 //! do. What these rules miss, ranking by description finds.
-//!
-//! tidy:allow-cjk
 
 use std::collections::HashSet;
 
