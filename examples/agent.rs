@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     metier::init();
     let project = project_with_a_skill()?;
     let metier = Metier::open(project.path())?;
-    // Skills that came with a project do nothing until somebody has looked at them.
+    // Scripts that came with a project do not run until the user trusts it, as `metier trust` does.
     metier.trust(None)?;
     let run = metier
         .session()
@@ -45,7 +45,7 @@ impl Tool for Today {
     }
 
     fn description(&self) -> &'static str {
-        "Tell the days since 1970."
+        "Give the number of days since 1970."
     }
 
     fn risk(&self) -> Risk {
@@ -61,7 +61,7 @@ impl Tool for Today {
 const SKILL: &str = "\
 ---
 name: word-count
-description: Count the words in a text file. Use when somebody wants to know how long a text is.
+description: Count the words in a text file. Use when asked how long a text is.
 ---
 
 # Count words

@@ -14,7 +14,7 @@ use metier::{
 };
 use serde_json::json;
 
-/// Lets messages go to our own team, and to nobody else.
+/// Lets messages go to our own team only.
 struct TeamOnly;
 
 impl Approver for TeamOnly {
@@ -22,7 +22,7 @@ impl Approver for TeamOnly {
         println!("asked: {} ({})", question.op.describe(), question.reason);
         let answer = match question.op {
             Op::Tool { tool, args, .. } if tool == "send" && args["to"] == "team" => Answer::Once,
-            // The model is told these words.
+            // The model reads this reason.
             _ => Answer::Reject("only messages to the team are sent".to_owned()),
         };
         // Who answered, for the record.
@@ -35,9 +35,9 @@ struct SendMessage;
 
 #[derive(serde::Deserialize, JsonSchema)]
 struct SendArgs {
-    /// Who gets it.
+    /// The recipient.
     to: String,
-    /// What they are told.
+    /// The message.
     text: String,
 }
 

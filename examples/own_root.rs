@@ -9,7 +9,7 @@ use metier::{ExecCall, MemorySkill, Metier, SkillSource};
 const SKILL: &str = "\
 ---
 name: greet
-description: Greet somebody by name. Use when somebody should be welcomed.
+description: Greet a person by name. Use when a person should be welcomed.
 ---
 
 # Greet
@@ -17,12 +17,12 @@ description: Greet somebody by name. Use when somebody should be welcomed.
 Run `scripts/greet.sh NAME`.
 ";
 
-/// A shelf with one skill.
-struct Shelf;
+/// A source with one skill.
+struct Handbook;
 
-impl SkillSource for Shelf {
+impl SkillSource for Handbook {
     fn name(&self) -> &'static str {
-        "shelf"
+        "handbook"
     }
 
     fn skills(&self) -> Result<Vec<MemorySkill>, String> {
@@ -34,7 +34,7 @@ impl SkillSource for Shelf {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     metier::init();
     let project = tempfile::tempdir()?;
-    let metier = Metier::builder(project.path()).source(Shelf).open()?;
+    let metier = Metier::builder(project.path()).source(Handbook).open()?;
 
     for entry in metier.skills().index.entries() {
         println!("{:18} {}", entry.name(), entry.path.display());

@@ -1,6 +1,6 @@
 //! A tool of our own: typed arguments, a declared risk, and failures that a model can act on.
 //!
-//! The doc comments of the arguments are what a model is told about them; their JSON Schema is derived.
+//! The doc comments of the arguments describe them to the model; their JSON Schema is derived.
 //! A call goes through the same policy, approval, masking and record as the built-in tools: a low risk
 //! is allowed, medium and high risks ask, and a rule in the user's configuration may say otherwise by the
 //! tool's name (`{"permission": "convert", "pattern": "*", "effect": "deny"}`).

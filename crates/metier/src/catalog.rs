@@ -40,6 +40,20 @@ pub enum CatalogBudget {
 
 impl Metier {
     /// The list of skills that a model is shown.
+    ///
+    /// ```
+    /// use metier::{CatalogBudget, CatalogOptions, Metier};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let catalog = metier.catalog(&CatalogOptions {
+    ///     request: Some("review my skill".to_owned()),
+    ///     budget: CatalogBudget::Tokens(200),
+    ///     ..CatalogOptions::default()
+    /// })?;
+    /// assert!(catalog.text().contains("review-skill"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn catalog(&self, options: &CatalogOptions) -> Result<Catalog> {
         let scan = self.skills();
         let guard = self.guard(&scan)?;

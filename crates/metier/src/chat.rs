@@ -29,6 +29,16 @@ struct Exchange {
 
 impl Session {
     /// A chat with the settings of this session.
+    ///
+    /// ```
+    /// # use metier::Metier;
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let mut chat = metier.session().model("router").chat();
+    /// println!("{}", chat.send("how do I write a skill?")?.answer());
+    /// println!("{}", chat.send("and how do I review it?")?.answer());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn chat(self) -> Chat {
         Chat { session: self, exchanges: Vec::new(), loaded: None }
     }

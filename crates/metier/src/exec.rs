@@ -88,6 +88,19 @@ pub struct Executed {
 
 impl Session {
     /// Runs one script of a skill, if the policy allows it and, where it asks, the approver does.
+    ///
+    /// ```
+    /// use metier::{ErrorKind, ExecCall, Metier};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let call = ExecCall::new("csv-summary", "scripts/summarise.sh").arg("sales.csv");
+    /// // Without an approver nothing runs; `.approve(|ask| ask.once())` would let it run.
+    /// let error = metier.session().exec(&call).unwrap_err();
+    /// assert_eq!(error.kind, ErrorKind::NeedsApproval);
+    /// assert!(error.approval.is_some_and(|open| !open.is_stale));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn exec(&self, call: &ExecCall) -> Result<Executed> {
         let metier = self.metier();
         let scan = metier.refresh();

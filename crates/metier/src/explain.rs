@@ -58,12 +58,31 @@ pub struct ToolRule {
 impl Metier {
     /// What would be decided if a model called `tool` on `args` (a skill, a path, a script of the
     /// skill with its arguments, a command, a host) while acting for `skill`.
-    pub fn explain(&self, tool: &str, args: &[String], skill: Option<&str>) -> Result<Explanation> {
+    ///
+    /// ```
+    /// use metier::Metier;
+    /// use metier::policy::Effect;
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let explained = metier.explain("read_file", &["notes.md"], None)?;
+    /// assert_eq!(explained.decision.effect, Effect::Allow);
+    /// let explained = metier.explain("run_script", &["scripts/summarise.sh"], Some("csv-summary"))?;
+    /// assert_eq!(explained.decision.effect, Effect::Ask);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain(
+        &self,
+        tool: &str,
+        args: &[impl AsRef<str>],
+        skill: Option<&str>,
+    ) -> Result<Explanation> {
+        let args: Vec<String> = args.iter().map(|word| word.as_ref().to_owned()).collect();
         let scan = self.skills();
         let guard = self.guard(&scan)?;
         let permission = Permission::named(tool)?;
         let named = skill.map(|name| find(name, &scan)).transpose()?;
-        let (subject, entry) = self.subject(args, &permission, named, &scan, &guard)?;
+        let (subject, entry) = self.subject(&args, &permission, named, &scan, &guard)?;
         let mut request = Request::new(permission, Vec::from_iter(subject)).by(Invoker::Model);
         let mut loaded = Vec::new();
         if let Some(entry) = entry {

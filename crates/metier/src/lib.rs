@@ -3,6 +3,111 @@
 //! [`Metier::open`] puts together, in one place, what a run needs: settings, roots, policy, trust,
 //! secrets, sandbox, model, approvals and the record. The program `metier` stands on this crate alone,
 //! so whatever it can do, a program can do with the same guarantees.
+//!
+//! ```rust,standalone_crate
+//! use metier::tools::schemars::{self, JsonSchema};
+//! use metier::{CallContext, Metier, Risk, Tool, ToolFailure, ToolResult};
+//!
+//! fn main() -> metier::Result<()> {
+//!     metier::init();
+//! #   in_an_empty_home();
+//!     let run = Metier::open(".")?
+//!         .session()
+//!         .model("router")
+//!         .tool(Today)
+//!         .approve(|ask| ask.once())
+//!         .on_event(|event| eprintln!("{}", event.kind()))
+//!         .run("summarise sales.csv by region")?;
+//!     println!("{}", run.answer());
+//! #   assert_eq!(run.status(), metier::agent::Status::Completed);
+//! #   assert!(!run.answer().is_empty());
+//!     Ok(())
+//! }
+//!
+//! /// A tool of the program's own.
+//! struct Today;
+//!
+//! #[derive(serde::Deserialize, JsonSchema)]
+//! struct NoArgs {}
+//!
+//! impl Tool for Today {
+//!     type Args = NoArgs;
+//!
+//!     fn name(&self) -> &str {
+//!         "today"
+//!     }
+//!
+//!     fn description(&self) -> &str {
+//!         "Give the number of days since 1970."
+//!     }
+//!
+//!     fn risk(&self) -> Risk {
+//!         Risk::Low
+//!     }
+//!
+//!     fn call(&self, _: NoArgs, _: &CallContext) -> Result<ToolResult, ToolFailure> {
+//!         let seconds = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+//!         Ok(ToolResult::text(format!("{} days", seconds / 86_400)))
+//!     }
+//! }
+//! # /// Runs the rest of this test in a process whose home and working directory are temporary.
+//! # fn in_an_empty_home() {
+//! #     if std::env::var_os("METIER_DOC_TEST").is_some() {
+//! #         return;
+//! #     }
+//! #     let dir = tempfile::tempdir().unwrap();
+//! #     std::fs::write(dir.path().join("sales.csv"), "region,units\nEast,2\nWest,3\nEast,4\n").unwrap();
+//! #     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+//! #     again.env("METIER_DOC_TEST", "1").env("HOME", dir.path()).env("USERPROFILE", dir.path());
+//! #     let status = again.current_dir(&dir).status().unwrap();
+//! #     drop(dir);
+//! #     std::process::exit(status.code().unwrap_or(1));
+//! # }
+//! ```
+//!
+//! The model `router` is built in and needs no key; `openai:MODEL` and `anthropic:MODEL` are the others.
+//! Without [`Session::approve`] a run stops at its first question, and [`Session::resume`] continues it
+//! with [`Session::approve_request`]. More programs are in the folder `examples`.
+//!
+//! # What can be replaced
+//!
+//! | you bring | by | or |
+//! |---|---|---|
+//! | a tool | [`Tool`], given to [`Session::tool`] | |
+//! | a model | [`Model`], given to [`Session::own_model`] | its name, given to [`Session::model`] |
+//! | an approver | [`Approver`], given to [`Session::approver`] | a function: [`Session::approve`] |
+//! | a listener | [`Observer`], given to [`Session::observer`] | a function: [`Session::on_event`] |
+//! | skills | [`SkillSource`], given to [`Builder::source`] | a folder: [`Builder::root`] |
+//! | the environment | [`Environment`], given to [`Builder::environment`] | [`Builder::without_user_folders`] |
+//!
+//! # The map
+//!
+//! | file | owns |
+//! |---|---|
+//! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
+//! | `config_files`, `targets` | configuration files: where they are, what they come to, where is written |
+//! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
+//! | `guard`, `trust`, `explain` | the policy of this directory, trust in it, and what it would decide |
+//! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
+//! | `approvals`, `ask` | the one way in which a question is answered |
+//! | `model_choice`, `key` | the model that is named, and its key |
+//! | `executor`, `init` | what scripts and tools get of the machine; the sandbox's helper |
+//! | `run`, `runs` | a run that ended; the records of all runs: resume, replay, audit |
+//! | `error` | the one [`Error`], with a kind, a stable code and advice |
+//! | `parts` | what is public of the crates below, by module |
+//!
+//! Files on disk, each through `metier-fs`:
+//!
+//! | where | what |
+//! |---|---|
+//! | `.agent/config.json`, `~/.agent/config.json`, `/etc/metier/config.json` | settings and rules: project, user, administrator |
+//! | `.agent/runs/RUN/` in the workspace | the record of a run: events, outputs, deleted files |
+//! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
+//! | `exec/`, `data/`, `backups/` there | folders of running scripts, what skills keep, deleted skills |
+//!
+//! Parsing skills is `metier-skill`'s, finding them `metier-registry`'s, reading `metier-loader`'s,
+//! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', talking to models
+//! `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
 mod approvals;
 mod ask;

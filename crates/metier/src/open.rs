@@ -77,6 +77,18 @@ impl Builder {
 
     /// Reads and writes nothing of the user's: no configuration, skills, trust or remembered answers.
     /// State that scripts need lives in a temporary folder, as long as the runtime does.
+    ///
+    /// ```
+    /// use metier::{Environment, Metier};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir)
+    ///     .without_user_folders()
+    ///     .environment(Environment::empty().with("PATH", "/usr/bin:/bin"))
+    ///     .open()?;
+    /// assert!(metier.user_folders().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn without_user_folders(mut self) -> Self {
         self.user_folders = UserFolderChoice::None;
@@ -298,6 +310,22 @@ impl Metier {
     }
 
     /// The skills: found at the first call, then as they were found. Holders of a scan keep it.
+    ///
+    /// ```
+    /// # use metier::Metier;
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let scan = metier.skills();
+    /// for entry in scan.index.entries() {
+    ///     println!("{} ({}): {}", entry.name(), entry.source, entry.skill.description);
+    /// }
+    /// // What did not make it is never silent.
+    /// for ignored in &scan.report.ignored {
+    ///     println!("{} [{}]: {}", ignored.path.display(), ignored.code, ignored.message);
+    /// }
+    /// # assert!(scan.index.find("csv-summary").is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn skills(&self) -> Arc<Scan> {
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let scan =

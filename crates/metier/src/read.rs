@@ -14,6 +14,16 @@ use crate::open::Metier;
 
 impl Metier {
     /// The body of a skill, as a model would get it.
+    ///
+    /// ```
+    /// # use metier::Metier;
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let body = metier.load("write-skill")?;
+    /// println!("{}", body.text);
+    /// assert!(!body.report.truncated);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load(&self, name: &str) -> Result<Loaded> {
         let entry = self.skill(name)?;
         Ok(load_body(&*files(&entry)?, &self.settings().body_limits)?)
@@ -28,6 +38,18 @@ impl Metier {
     }
 
     /// A part of a file of a skill: a section, some lines, or the beginning.
+    ///
+    /// ```
+    /// use metier::Metier;
+    /// use metier::loader::ResourceQuery;
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let query = ResourceQuery { section: Some("How to test it"), ..ResourceQuery::default() };
+    /// let part = metier.read("write-skill", "references/descriptions.md", &query)?;
+    /// assert!(part.text.starts_with("## How to test it"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(&self, name: &str, path: &str, query: &ResourceQuery<'_>) -> Result<Loaded> {
         let entry = self.skill(name)?;
         Ok(load_resource(&*files(&entry)?, path, query, &ResourceLimits::default())?)

@@ -33,6 +33,15 @@ impl Metier {
 
     /// Skills for these words, best first. Words may be misspelt, in English or Chinese; a whole
     /// request works too.
+    ///
+    /// ```
+    /// # use metier::Metier;
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let hits = metier.search("totals of a spreadsheet, csv", 3);
+    /// assert_eq!(hits[0].entry.name().as_str(), "csv-summary");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn search(&self, words: &str, limit: usize) -> Vec<SearchHit> {
         let scan = self.skills();
         let entries: Vec<_> = scan.index.entries().iter().filter(|entry| entry.enabled).collect();

@@ -9,11 +9,11 @@ use crate::run_support::holds_scripts;
 use crate::support::METIER;
 
 /// A source with these skills, or a failure.
-struct Shelf(Result<Vec<MemorySkill>, String>);
+struct TestSource(Result<Vec<MemorySkill>, String>);
 
-impl SkillSource for Shelf {
+impl SkillSource for TestSource {
     fn name(&self) -> &'static str {
-        "shelf"
+        "memory"
     }
 
     fn skills(&self) -> Result<Vec<MemorySkill>, String> {
@@ -26,7 +26,7 @@ fn skill(name: &str, description: &str, script: &str) -> MemorySkill {
     MemorySkill::new(name, [("SKILL.md", text.as_str()), ("scripts/run.sh", script)])
 }
 
-fn open(home: &TestHome, sources: impl IntoIterator<Item = Shelf>) -> Metier {
+fn open(home: &TestHome, sources: impl IntoIterator<Item = TestSource>) -> Metier {
     let builder = Metier::builder(home.project()).environment(environment(home));
     let builder = sources.into_iter().fold(builder, metier::Builder::source);
     builder.sandbox_helper(METIER).open().expect("it opens")
@@ -46,10 +46,10 @@ fn exec(metier: &Metier, skill: &str, args: &[&str]) -> String {
 #[test]
 fn a_skill_of_a_source_is_listed_found_loaded_and_run() {
     let home = TestHome::new();
-    let shelf = Shelf(Ok(vec![skill("greet", "Greets people.", "echo \"hello $1\"\n")]));
-    let metier = open(&home, [shelf]);
+    let source = TestSource(Ok(vec![skill("greet", "Greets people.", "echo \"hello $1\"\n")]));
+    let metier = open(&home, [source]);
     let entry = metier.skill("greet").expect("it is listed");
-    assert_eq!(entry.path.to_string_lossy(), "shelf:greet");
+    assert_eq!(entry.path.to_string_lossy(), "memory:greet");
     assert_eq!(metier.search("greets people", 1)[0].entry.name().as_str(), "greet");
     assert!(metier.load("greet").expect("a body").text.contains("greet"));
     assert_eq!(metier.read_raw("greet", "scripts/run.sh").expect("a file"), b"echo \"hello $1\"\n");
@@ -62,8 +62,8 @@ fn a_skill_of_a_source_is_listed_found_loaded_and_run() {
 fn sources_come_before_folders_and_in_their_order() {
     let home = TestHome::new();
     home.skill("home/.agents/skills/greet", "greet", "From the user's folder.");
-    let first = Shelf(Ok(vec![skill("greet", "From the first source.", "")]));
-    let second = Shelf(Ok(vec![
+    let first = TestSource(Ok(vec![skill("greet", "From the first source.", "")]));
+    let second = TestSource(Ok(vec![
         skill("greet", "From the second source.", ""),
         skill("csv-summary", "Instead of the built-in skill.", ""),
     ]));
@@ -81,10 +81,10 @@ fn sources_come_before_folders_and_in_their_order() {
 #[test]
 fn a_source_that_fails_is_a_line_in_the_report() {
     let home = TestHome::new();
-    let good = Shelf(Ok(vec![skill("greet", "Greets people.", "")]));
-    let metier = open(&home, [Shelf(Err("the database is away".to_owned())), good]);
+    let good = TestSource(Ok(vec![skill("greet", "Greets people.", "")]));
+    let metier = open(&home, [TestSource(Err("the database is away".to_owned())), good]);
     let scan = metier.skills();
-    let line = scan.report.notes.iter().find(|line| line.path.to_string_lossy() == "shelf:");
+    let line = scan.report.notes.iter().find(|line| line.path.to_string_lossy() == "memory:");
     assert_eq!(&*line.expect("a line").message, "the database is away");
     assert!(scan.index.find("greet").is_some(), "the others are there");
 }
@@ -108,7 +108,7 @@ fn hostile_paths_of_files_and_folders_lead_nowhere() {
         ("a/./evil.txt", "x"),
         ("a//evil.txt", "x"),
     ];
-    let metier = open(&home, [Shelf(Ok(vec![MemorySkill::new("sly", files)]))]);
+    let metier = open(&home, [TestSource(Ok(vec![MemorySkill::new("sly", files)]))]);
     let entry = metier.skill("sly").expect("it is listed");
     let kept: Vec<&str> =
         entry.memory.as_ref().expect("files").iter().map(|(path, _)| path).collect();
@@ -123,7 +123,7 @@ fn hostile_paths_of_files_and_folders_lead_nowhere() {
     // The folder's name is no way out either.
     for folder in ["../sly", "/sly", "a/sly", "..", ""] {
         let files = [("SKILL.md", text.as_str()), ("scripts/run.sh", "echo ran\n")];
-        let metier = open(&home, [Shelf(Ok(vec![MemorySkill::new(folder, files)]))]);
+        let metier = open(&home, [TestSource(Ok(vec![MemorySkill::new(folder, files)]))]);
         if metier.skill("sly").is_ok() && holds_scripts(&home) {
             assert_eq!(exec(&metier, "sly", &[]), "ran\n", "{folder}");
         }

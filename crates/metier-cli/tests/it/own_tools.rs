@@ -217,7 +217,7 @@ fn what_it_gives_is_masked_capped_and_counted() {
 }
 
 #[test]
-fn a_panic_and_a_failure_are_told_to_the_model() {
+fn a_panic_and_a_failure_reach_the_model() {
     let acts: [Act; 2] = [
         |_, _| std::panic::resume_unwind(Box::new("on purpose")),
         |_, _| Err(ToolFailure::new(FailureCode::NotFound, "there is no such note")),
@@ -271,7 +271,7 @@ fn a_run_that_waits_for_it_is_resumed_with_it() {
         .expect("it resumes");
     assert_eq!(resumed.answer(), "done");
 
-    // A program without the tool, such as the binary, tells the model that it is gone.
+    // A program without the tool, such as the binary, answers the model that there is no such tool.
     let waits = session(&home).tool(TestTool::new(Risk::Medium)).run("do it").expect("it runs");
     let resumed = run(&home, &["resume", &waits.id().to_string(), "--yes"]);
     assert_eq!((resumed.code, resumed.stdout.trim()), (0, "done"), "{resumed:?}");
