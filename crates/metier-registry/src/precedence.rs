@@ -14,7 +14,7 @@
 //! with its reason. Links are merged before names are compared: one folder reached twice is no rival of
 //! itself. Copies are merged only where every byte is the same (`same_tree`), because a skill that
 //! equals another in its frontmatter alone is how one would smuggle other scripts in under a known
-//! name. The disk is asked last and rarely: of real collections a tenth of the skills share a name, so
+//! name. The disk is asked last and rarely: in a real collection one skill in eight shares its name, so
 //! only files with the same number are checked for links, only candidates with the same digest are
 //! compared, with the best eight at most, and within a budget of bytes for the whole scan; when that is
 //! spent, a copy is called a rival, which loses nothing.
