@@ -3,9 +3,12 @@
 
 use metier::{ExecCall, MemorySkill, Metier, SkillSource};
 use metier_testkit::{TestHome, skill_text};
+use serde_json::json;
 
 use crate::library::environment;
-use crate::run_support::holds_scripts;
+use crate::run_support::{
+    answer, codes, events_in, holds_scripts, of_type, script, scripted, select,
+};
 use crate::support::METIER;
 
 /// A source with these skills, or a failure.
@@ -33,12 +36,7 @@ fn open(home: &TestHome, sources: impl IntoIterator<Item = TestSource>) -> Metie
 }
 
 fn exec(metier: &Metier, skill: &str, args: &[&str]) -> String {
-    let call = ExecCall {
-        skill: skill.to_owned(),
-        script: "scripts/run.sh".to_owned(),
-        args: args.iter().map(|&arg| arg.to_owned()).collect(),
-        timeout: None,
-    };
+    let call = ExecCall::new(skill, "scripts/run.sh").args(args.iter().copied());
     let ran = metier.session().approve(|ask| ask.once()).exec(&call).expect("it ran");
     ran.outcome.report.stdout.text.clone()
 }
@@ -55,6 +53,48 @@ fn a_skill_of_a_source_is_listed_found_loaded_and_run() {
     assert_eq!(metier.read_raw("greet", "scripts/run.sh").expect("a file"), b"echo \"hello $1\"\n");
     if holds_scripts(&home) {
         assert_eq!(exec(&metier, "greet", &["world"]), "hello world\n");
+    }
+}
+
+#[test]
+fn a_model_finds_loads_and_runs_a_skill_of_a_source() {
+    let home = TestHome::new();
+    if !holds_scripts(&home) {
+        return;
+    }
+    let greet = skill("greet", "Greets people.", "echo \"hello $1\"\n");
+    let metier = open(&home, [TestSource(Ok(vec![greet]))]);
+    let replies =
+        json!([select(&["greet"]), script("greet", "scripts/run.sh", &["world"]), answer("done")]);
+    let session = metier.session().model(scripted(&home, &replies)).approve(|ask| ask.once());
+    let run = session.run("greet the world").expect("it runs");
+    assert_eq!(run.answer(), "done");
+    let events = events_in(run.folder().path());
+    assert_eq!(codes(&events), ["ok", "ok"]);
+    let printed = of_type(&events, "action.finished")[1]["text"].to_string();
+    assert!(printed.contains("hello world"), "{printed}");
+}
+
+#[test]
+fn of_files_that_cannot_lie_in_one_folder_only_what_was_judged_runs() {
+    let home = TestHome::new();
+    if !holds_scripts(&home) {
+        return;
+    }
+    let text = skill_text("odd", "Has files that no disk could hold.");
+    let twice =
+        [("SKILL.md", &*text), ("scripts/run.sh", "echo a\n"), ("scripts/run.sh", "echo b\n")];
+    let inside = [("SKILL.md", &*text), ("scripts", "a file\n"), ("scripts/run.sh", "echo a\n")];
+    for files in [twice, inside] {
+        let metier = open(&home, [TestSource(Ok(vec![MemorySkill::new("odd", files)]))]);
+        let call = ExecCall::new("odd", "scripts/run.sh");
+        let ran = metier.session().approve(|ask| ask.once()).exec(&call);
+        // Whichever file counts, it is the one that was judged: never a mixture.
+        if let Ok(ran) = ran {
+            let judged = metier.read_raw("odd", "scripts/run.sh").expect("a file");
+            let printed = format!("echo {}", ran.outcome.report.stdout.text);
+            assert_eq!(printed.as_bytes(), judged);
+        }
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use metier::agent::Status;
+use metier::skill::WorkPath;
+use metier::tools::Touch;
 use metier::tools::schemars::{self, JsonSchema};
 use metier::{
     CallContext, CancelToken, ErrorKind, FailureCode, Metier, Risk, Run, Session, Tool,
@@ -294,4 +296,52 @@ fn a_chat_has_it_in_every_request() {
         assert_eq!(chat.send("do it").expect("it runs").answer(), "done");
     }
     assert_eq!(calls.load(Ordering::Relaxed), 2);
+}
+
+/// Reads any file: a low risk, but what it touches is judged.
+struct Peek(std::path::PathBuf);
+
+#[derive(Deserialize, JsonSchema)]
+struct NoArgs {}
+
+impl Tool for Peek {
+    type Args = NoArgs;
+
+    fn name(&self) -> &'static str {
+        "peek"
+    }
+
+    fn description(&self) -> &'static str {
+        "Read a file."
+    }
+
+    fn risk(&self) -> Risk {
+        Risk::Low
+    }
+
+    fn touches(&self, _: &NoArgs) -> Result<Vec<Touch>, ToolFailure> {
+        let absolute = self.0.to_string_lossy().into_owned();
+        let relative = WorkPath::new("peeked").expect("a path");
+        Ok(vec![Touch::Path { absolute, relative }])
+    }
+
+    fn call(&self, _: NoArgs, _: &CallContext) -> Result<ToolResult, ToolFailure> {
+        Ok(ToolResult::text("read"))
+    }
+}
+
+#[test]
+fn what_it_touches_is_judged_too() {
+    let places =
+        [("project/notes.md", "allow"), ("elsewhere.md", "ask"), ("home/.ssh/id_rsa", "deny")];
+    for (place, expected) in places {
+        let home = TestHome::new();
+        let peek = Peek(home.path().canonicalize().expect("a path").join(place));
+        let model = scripted(&home, &json!([call("peek", &json!({})), answer("done")]));
+        let session = library(&home, "project").session().model(model);
+        let run = session.tool(peek).run("do it").expect("it runs");
+        let events = record(&run);
+        let decided = of_type(&events, "policy.decided");
+        assert_eq!(decided[0]["effect"], expected, "{place}");
+    }
 }
