@@ -23,7 +23,8 @@ use metier_registry::{Entry, Index};
 use metier_sandbox::Secrets;
 use metier_skill::Digest;
 use metier_tools::{
-    FailureCode, FolderStore, Kept, OutputCap, ResultFilter, ScriptHost, ToolFailure, Toolbox,
+    FailureCode, FolderOutputStore, OutputCap, PolicyStore, ResultFilter, ScriptHost, ToolFailure,
+    Toolbox,
 };
 
 use crate::event::Answer;
@@ -55,7 +56,7 @@ pub struct LocalExecutor {
     /// The longest time for which an answer is remembered.
     pub always: Lifetime,
     /// Where an answer is kept; nothing where there is no such place.
-    pub kept: Option<Kept>,
+    pub policy_store: Option<PolicyStore>,
     /// Where work happens.
     pub workspace: PathBuf,
     /// Where an argument that names a file is looked for.
@@ -147,7 +148,7 @@ impl LocalExecutor {
     /// What every result goes through.
     fn results(&self) -> ResultFilter {
         let prefix = format!("{}/", self.shown_observations());
-        let store = FolderStore::new(self.observations.clone(), &prefix);
+        let store = FolderOutputStore::new(self.observations.clone(), &prefix);
         ResultFilter { secrets: Arc::clone(&self.secrets), cap: self.cap, store: Arc::new(store) }
     }
 
@@ -177,7 +178,7 @@ impl LocalExecutor {
             _ => return,
         };
         let kept = Remembered::of(request, Scope::Everywhere, now(), lifetime);
-        if let Some(store) = &self.kept {
+        if let Some(store) = &self.policy_store {
             let _ = store.change_answers(|answers| answers.remember(kept.clone()));
         }
         self.answers().remember(kept);

@@ -1,4 +1,4 @@
-//! `delete_file`: a file of the workspace goes to the run's trash, from which it can come back.
+//! `delete_file`: moves a file of the workspace to the run's trash, from which it can be restored.
 //!
 //! Only regular files are deleted, one at a time, and never through a link.
 
@@ -12,24 +12,24 @@ use serde_json::json;
 use crate::failure::ToolFailure;
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
+use crate::tool_workspace::{ToolWorkspace, decided_path};
 use crate::trash::Trash;
-use crate::workplace::{Workplace, decided_path};
 use crate::write_file::touch_for_change;
 
 /// The tool `delete_file`.
 #[derive(Debug)]
 pub struct DeleteFile {
-    workplace: Arc<Workplace>,
+    workspace: Arc<ToolWorkspace>,
     trash: Arc<Trash>,
 }
 
 impl DeleteFile {
-    /// What it is called by.
+    /// The tool's name.
     pub const NAME: &'static str = "delete_file";
 
-    /// Moves files of the workspace of `workplace` to `trash`.
-    pub const fn new(workplace: Arc<Workplace>, trash: Arc<Trash>) -> Self {
-        Self { workplace, trash }
+    /// A tool that moves files of `workspace` to `trash`.
+    pub const fn new(workspace: Arc<ToolWorkspace>, trash: Arc<Trash>) -> Self {
+        Self { workspace, trash }
     }
 }
 
@@ -56,12 +56,12 @@ impl Tool for DeleteFile {
     }
 
     fn touches(&self, args: &DeleteFileArgs) -> Result<Vec<Touch>, ToolFailure> {
-        Ok(vec![touch_for_change(&self.workplace, &args.path)?])
+        Ok(vec![touch_for_change(&self.workspace, &args.path)?])
     }
 
     fn call(&self, _: DeleteFileArgs, context: &CallContext) -> CallResult {
         let path = decided_path(context.touches())?;
-        let trashed = self.trash.take(self.workplace.workspace(), path)?;
+        let trashed = self.trash.take(self.workspace.root(), path)?;
         let text = format!(
             "Deleted {path} ({} bytes). It can be restored as {}.\n",
             trashed.bytes, trashed.reference

@@ -1,7 +1,7 @@
-//! Why a call gave nothing. It becomes an observation for the model and never ends a run.
+//! Why a call failed. A failure becomes an observation for the model and never ends a run.
 //!
-//! Codes are stable: they stand in records, JSON and other people's programs. The message is a
-//! sentence about the caller's thing, the help says what to do next.
+//! Codes are stable: they appear in records and JSON, and other programs match on them. The message
+//! says what happened, the help what to do next.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use metier_fs::{RootError, WorkError};
 use metier_skill::PathFault;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// What kind of failure.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FailureCode {
-    /// The arguments are not what the tool takes.
+    /// The arguments do not fit the tool's schema.
     InvalidArguments,
     /// There is no such tool.
     UnknownTool,
-    /// There is no such skill among those that are loaded.
+    /// No loaded skill has this name.
     SkillNotFound,
     /// The path leaves the workspace or skill, or could on some system.
     PathTraversalBlocked,
-    /// A rule, or what the thing is, forbids it.
+    /// A rule forbids it, or the kind of file does (a device, a hard link).
     NotAllowed,
-    /// Somebody must approve it first.
+    /// The user has to approve it first.
     NeedsApproval,
     /// It is not there.
     NotFound,
@@ -32,7 +32,7 @@ pub enum FailureCode {
     RequirementMissing,
     /// It is there already.
     AlreadyExists,
-    /// It is not what the caller expected it to be, or became another meanwhile.
+    /// It is not what the caller expected, or it changed in the meantime.
     Changed,
     /// It is not text.
     NotText,
@@ -40,15 +40,15 @@ pub enum FailureCode {
     FileTooLarge,
     /// The host is not on the list.
     HostNotAllowed,
-    /// The host's address is private, local or otherwise not of the public network.
+    /// The host's address is private, local or otherwise not public.
     AddressNotAllowed,
-    /// The URL is not one that is fetched.
+    /// The URL's scheme or form is not supported.
     UrlNotAllowed,
-    /// It leads to another host, which was not decided on.
+    /// It redirects to another host, which the policy was not asked about.
     RedirectElsewhere,
     /// One redirect too many.
     TooManyRedirects,
-    /// The host could not be found or reached, or broke off.
+    /// The host could not be resolved or reached, or the connection broke.
     NetworkError,
     /// It took too long.
     TimedOut,
@@ -56,7 +56,7 @@ pub enum FailureCode {
     Cancelled,
     /// The system refused.
     IoError,
-    /// The tool itself is at fault.
+    /// A bug in the tool.
     Failed,
 }
 
@@ -89,7 +89,7 @@ impl FailureCode {
         }
     }
 
-    /// What to do next, where nothing better is known.
+    /// What to do next, unless the caller has better advice.
     const fn help(self) -> &'static str {
         match self {
             Self::InvalidArguments => "call the tool again with arguments that fit its schema",
@@ -98,34 +98,34 @@ impl FailureCode {
             Self::PathTraversalBlocked => {
                 "name a path below the workspace, such as src/main.rs, without `..` and links out"
             }
-            Self::NotAllowed => "do it another way; asking again gives the same answer",
+            Self::NotAllowed => "do it another way; trying again gives the same answer",
             Self::NeedsApproval => "wait for the answer, or do it another way",
-            Self::NotFound => "list the directory and name something in it exactly",
+            Self::NotFound => "list the directory and use a name from it exactly",
             Self::RequirementMissing => {
                 "install the program; pass a variable by `execution.env` in the configuration; \
                  `metier search` finds skills"
             }
             Self::AlreadyExists => "choose another path",
             Self::Changed => "read it again, then decide again",
-            Self::NotText => "only text can be shown; a script may read other files",
+            Self::NotText => "only text can be shown; use a script to read other files",
             Self::FileTooLarge => "search in it with grep, or ask for a smaller file",
             Self::HostNotAllowed => {
                 "use an allowed host; the user can add one in the configuration"
             }
-            Self::AddressNotAllowed => "only hosts of the public network are reached",
+            Self::AddressNotAllowed => "only public addresses can be reached",
             Self::UrlNotAllowed => "use an https URL without a user name and password",
-            Self::RedirectElsewhere => "request the new address itself",
-            Self::TooManyRedirects => "request the last address itself",
+            Self::RedirectElsewhere => "request the new address directly",
+            Self::TooManyRedirects => "request the last address directly",
             Self::NetworkError => "check the address, or try again later",
             Self::TimedOut => "ask for less, or try again later",
             Self::Cancelled => "nothing to do: it was cancelled",
-            Self::IoError => "see what the system says, and try another way",
-            Self::Failed => "this is a fault in the tool; please report it",
+            Self::IoError => "see the system's message, and try another way",
+            Self::Failed => "this is a bug in the tool; please report it",
         }
     }
 }
 
-/// Why a call gave nothing.
+/// Why a call failed, for the model and for programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFailure {
     /// The stable code.
@@ -142,22 +142,22 @@ impl ToolFailure {
         Self { code, message: message.into(), help: code.help().to_owned() }
     }
 
-    /// The same with better advice.
+    /// Replaces the usual advice.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
     }
 
-    /// A failure once the call was cancelled: what a tool asks between two pieces of work.
+    /// Fails once the call was cancelled: a tool calls this between two pieces of work.
     pub fn if_cancelled(cancel: &CancelToken) -> Result<(), Self> {
         if cancel.is_cancelled() {
-            return Err(Self::new(FailureCode::Cancelled, "the call was stopped"));
+            return Err(Self::new(FailureCode::Cancelled, "the call was cancelled"));
         }
         Ok(())
     }
 
-    /// About a path that is none.
+    /// About an argument that is not a usable path.
     pub(crate) fn path(path: &str, fault: PathFault) -> Self {
         let code = match fault {
             PathFault::Dotfile | PathFault::Guarded => FailureCode::NotAllowed,

@@ -1,7 +1,7 @@
-//! The policy as the skill tool and the catalog ask it: may this skill be loaded?
+//! Asks the policy for the skill tool and the catalog: may this skill be loaded?
 //!
-//! One request for every way in. A model's load, a person's call and the catalog ask the same
-//! question, so that they get the same answer.
+//! A model's load, a user's command and the catalog build the same request, so that they get the
+//! same answer.
 
 use metier_loader::tool::{LoadPolicy, OfferedSkill};
 use metier_policy::{
@@ -10,9 +10,9 @@ use metier_policy::{
 };
 use metier_registry::{Entry, Index};
 
-use crate::ground::acting_skill;
+use crate::policy_facts::acting_skill;
 
-/// The policy, and what it has to know of now.
+/// The policy, with the state that it decides by.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadGate<'a> {
     /// The rules.
@@ -30,7 +30,7 @@ pub struct LoadGate<'a> {
 }
 
 impl LoadGate<'_> {
-    /// The request to load a skill. Nothing when its content cannot be told: then it can be neither
+    /// The request to load a skill. `None` when its content cannot be read: then it can be neither
     /// trusted nor approved.
     pub fn request(&self, entry: &Entry) -> Option<Request> {
         let skill = acting_skill(entry, self.trusted).ok()?;
@@ -38,14 +38,14 @@ impl LoadGate<'_> {
         Some(request.by(self.invoker).acting_for(skill))
     }
 
-    /// What is decided about loading a skill.
+    /// The decision about loading a skill; `None` as for [`Self::request`].
     pub fn decision(&self, entry: &Entry) -> Option<Decision> {
         let situation = Situation { loaded: &[], memory: self.answers, now: self.now };
         Some(self.policy.decide(&self.request(entry)?, &situation))
     }
 
-    /// The words of the rule that keeps a skill from a model, if one does. Asks by name and content
-    /// of the frontmatter alone, which is all that a catalog may look at.
+    /// Why a rule keeps this skill from the model, if one does. Asks by name alone: a catalog must not
+    /// read the files of a skill.
     pub fn denied(&self, entry: &Entry) -> Option<String> {
         let request = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
         let situation = Situation { loaded: &[], memory: self.answers, now: self.now };
@@ -57,7 +57,7 @@ impl LoadGate<'_> {
 impl LoadPolicy for LoadGate<'_> {
     fn decide(&self, skill: &OfferedSkill) -> (Effect, String) {
         let Some(entry) = self.index.find(&skill.id()) else {
-            return (Effect::Deny, "it is not in the index any more".to_owned());
+            return (Effect::Deny, "it is no longer in the index".to_owned());
         };
         let Some(decision) = self.decision(entry) else {
             return (Effect::Deny, "its content cannot be read".to_owned());

@@ -1,8 +1,8 @@
 //! `grep`: lines that match a pattern, in a file or below a directory.
 //!
 //! The search is ripgrep's; the walk is ours, beneath the workspace and through no link. Both are
-//! bounded in files, bytes, matches and time, and what a bound cut is told. Below the start, hidden
-//! names are passed over, and what the policy's screen does not pass is never opened.
+//! bounded in files, bytes, matches and time, and the result says which bound ended it. Below the
+//! start, hidden files are skipped, and what the policy's filter rejects is never opened.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,21 +18,21 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::grep_lines::{Bounds, FileEnd, Finds, search_file};
+use crate::grep_lines::{Bounds, FileEnd, LineMatches, search_file};
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
-use crate::workplace::{Place, Workplace, decided_path};
+use crate::tool_workspace::{Place, ToolWorkspace, decided_path};
 
-/// Entries of one directory that are looked at.
-const ENTRIES: usize = 20_000;
+/// Entries of one directory that are searched.
+const MAX_ENTRIES: usize = 20_000;
 /// Bytes of a pattern.
-const PATTERN_BYTES: usize = 4096;
+const MAX_PATTERN_BYTES: usize = 4096;
 /// Bytes that a compiled pattern may take.
-const COMPILED_BYTES: usize = 4 << 20;
+const MAX_COMPILED_BYTES: usize = 4 << 20;
 /// Lines around a match at most.
-const CONTEXT: usize = 5;
-/// Folders of foreign code and caches, which are searched only when they are named.
-const PASSED_OVER: &[&str] = &["node_modules", "__pycache__"];
+const MAX_CONTEXT_LINES: usize = 5;
+/// Folders of third-party code and caches, which are searched only when named.
+const SKIPPED_DIRS: &[&str] = &["node_modules", "__pycache__"];
 
 /// How far a search goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,17 +56,17 @@ impl Default for GrepLimits {
 /// The tool `grep`.
 #[derive(Debug)]
 pub struct Grep {
-    workplace: Arc<Workplace>,
+    workspace: Arc<ToolWorkspace>,
     limits: GrepLimits,
 }
 
 impl Grep {
-    /// What it is called by.
+    /// The tool's name.
     pub const NAME: &'static str = "grep";
 
-    /// Searches in `workplace`.
-    pub fn new(workplace: Arc<Workplace>) -> Self {
-        Self { workplace, limits: GrepLimits::default() }
+    /// A tool that searches `workspace`.
+    pub fn new(workspace: Arc<ToolWorkspace>) -> Self {
+        Self { workspace, limits: GrepLimits::default() }
     }
 
     /// Sets how far a search goes.
@@ -88,9 +88,9 @@ pub struct GrepArgs {
     skill: Option<String>,
     /// Only files like this: *.rs, src/**/*.py; null: all.
     glob: Option<String>,
-    /// Whether case does not count; null: it does.
+    /// Whether to ignore case; null: no.
     ignore_case: Option<bool>,
-    /// Whether the pattern is plain text; null: it is not.
+    /// Whether the pattern is plain text; null: no.
     literal: Option<bool>,
     /// Lines to show around a match, 0 to 5; null: 0.
     context: Option<usize>,
@@ -98,22 +98,22 @@ pub struct GrepArgs {
 
 impl GrepArgs {
     fn matcher(&self) -> Result<RegexMatcher, ToolFailure> {
-        let invalid = |told: String| ToolFailure::new(FailureCode::InvalidArguments, told);
-        if self.pattern.is_empty() || self.pattern.len() > PATTERN_BYTES {
-            return Err(invalid(format!("a pattern has 1 to {PATTERN_BYTES} bytes")));
+        let invalid = |message: String| ToolFailure::new(FailureCode::InvalidArguments, message);
+        if self.pattern.is_empty() || self.pattern.len() > MAX_PATTERN_BYTES {
+            return Err(invalid(format!("a pattern must have 1 to {MAX_PATTERN_BYTES} bytes")));
         }
         let built = RegexMatcherBuilder::new()
             .case_insensitive(self.ignore_case.unwrap_or(false))
             .fixed_strings(self.literal.unwrap_or(false))
             .line_terminator(Some(b'\n'))
-            .size_limit(COMPILED_BYTES)
-            .dfa_size_limit(COMPILED_BYTES)
+            .size_limit(MAX_COMPILED_BYTES)
+            .dfa_size_limit(MAX_COMPILED_BYTES)
             .build(&self.pattern);
         built.map_err(|error| {
             let error = error.to_string();
-            let told = clip(&error, 400);
-            invalid(format!("the pattern cannot be used: {told}"))
-                .with_help("mend the regular expression, or set `literal`")
+            let message = clip(&error, 400);
+            invalid(format!("the pattern cannot be used: {message}"))
+                .with_help("fix the regular expression, or set `literal`")
         })
     }
 
@@ -123,8 +123,8 @@ impl GrepArgs {
         let whole = if glob.contains('/') { glob.clone() } else { format!("**/{glob}") };
         let built = globset::GlobBuilder::new(&whole).literal_separator(true).build();
         built.map(|glob| Some(glob.compile_matcher())).map_err(|error| {
-            let told = format!("{} is no glob: {}", shown(glob), error.kind());
-            ToolFailure::new(FailureCode::InvalidArguments, told)
+            let message = format!("{} is not a valid glob: {}", shown(glob), error.kind());
+            ToolFailure::new(FailureCode::InvalidArguments, message)
         })
     }
 }
@@ -138,7 +138,7 @@ impl Tool for Grep {
 
     fn description(&self) -> &'static str {
         "Find lines that match a regular expression, in a file or below a directory of the \
-         workspace or of a loaded skill. Hidden and binary files are passed over."
+         workspace or of a loaded skill. Hidden and binary files are skipped."
     }
 
     fn risk(&self) -> Risk {
@@ -148,29 +148,29 @@ impl Tool for Grep {
     fn touches(&self, args: &GrepArgs) -> Result<Vec<Touch>, ToolFailure> {
         args.matcher()?;
         args.glob()?;
-        let place = self.workplace.place(args.skill.as_deref())?;
+        let place = self.workspace.place(args.skill.as_deref())?;
         Ok(vec![place.touch(&place.directory(args.path.as_deref())?)?])
     }
 
     fn call(&self, args: GrepArgs, context: &CallContext) -> CallResult {
-        search(&self.workplace, self.limits, &args, context)
+        search(&self.workspace, self.limits, &args, context)
     }
 }
 
 fn search(
-    workplace: &Workplace,
+    workspace: &ToolWorkspace,
     limits: GrepLimits,
     wanted: &GrepArgs,
     call: &CallContext,
 ) -> CallResult {
     let start = decided_path(call.touches())?;
-    let place = workplace.place(wanted.skill.as_deref())?;
+    let place = workspace.place(wanted.skill.as_deref())?;
     let mut walk = Walk {
         place,
         call,
         glob: wanted.glob()?,
         matcher: wanted.matcher()?,
-        context: wanted.context.unwrap_or(0).min(CONTEXT),
+        context: wanted.context.unwrap_or(0).min(MAX_CONTEXT_LINES),
         bounds: Bounds {
             cancel: call.cancel(),
             bytes: limits.bytes,
@@ -178,8 +178,8 @@ fn search(
             end: Instant::now() + limits.time,
         },
         files_left: limits.files,
-        finds: Finds::default(),
-        tally: Tally::default(),
+        finds: LineMatches::default(),
+        totals: SearchTotals::default(),
     };
     // A file that was named is searched whatever its name; anything else must be a directory.
     let opened = if start.is_root() { None } else { Some(place.open(start)) };
@@ -189,12 +189,13 @@ fn search(
         Some(Err(failure)) if failure.code == FailureCode::NotAllowed => walk.below(start)?,
         Some(Err(failure)) => return Err(failure),
     }
-    let Walk { finds, tally, .. } = walk;
+    let Walk { finds, totals, .. } = walk;
     let mut text = finds.text;
     if finds.matches == 0 {
-        text.push_str(&format!("No match in {} files.\n", tally.searched));
+        let noun = if totals.searched == 1 { "file" } else { "files" };
+        text.push_str(&format!("No match in {} {noun}.\n", totals.searched));
     }
-    if let Some(cut) = tally.cut {
+    if let Some(cut) = totals.cut {
         text.push_str(&format!("[the search ended early: {cut}]\n"));
     }
     let data = json!({
@@ -202,17 +203,17 @@ fn search(
         "matches": finds.matches,
         "hits": finds.hits,
         "files_matched": finds.files,
-        "files_searched": tally.searched,
-        "files_binary": tally.binary,
-        "files_unreadable": tally.unreadable,
-        "ended_early": tally.cut,
+        "files_searched": totals.searched,
+        "files_binary": totals.binary,
+        "files_unreadable": totals.unreadable,
+        "ended_early": totals.cut,
     });
-    Ok(ToolResult::text(text).with_data(data).truncated_if(tally.cut.is_some()))
+    Ok(ToolResult::text(text).with_data(data).truncated_if(totals.cut.is_some()))
 }
 
-/// What a search came by.
+/// Counts of a search.
 #[derive(Default)]
-struct Tally {
+struct SearchTotals {
     searched: usize,
     binary: usize,
     unreadable: usize,
@@ -228,8 +229,8 @@ struct Walk<'w> {
     context: usize,
     bounds: Bounds<'w>,
     files_left: usize,
-    finds: Finds,
-    tally: Tally,
+    finds: LineMatches,
+    totals: SearchTotals,
 }
 
 impl Walk<'_> {
@@ -238,30 +239,30 @@ impl Walk<'_> {
         let mut open = vec![(start.clone(), EntryKind::Directory)];
         while let Some((path, kind)) = open.pop() {
             ToolFailure::if_cancelled(self.bounds.cancel)?;
-            if self.tally.cut.is_some() {
+            if self.totals.cut.is_some() {
                 break;
             }
             if kind == EntryKind::File {
                 self.file(&path)?;
                 continue;
             }
-            let list = match self.place.list(&path, ENTRIES) {
+            let list = match self.place.list(&path, MAX_ENTRIES) {
                 Ok(list) => list,
                 Err(failure) if path == *start => return Err(failure),
-                // It went away, or is closed to us.
+                // It was deleted meanwhile, or we have no permission.
                 Err(_) => {
-                    self.tally.unreadable += 1;
+                    self.totals.unreadable += 1;
                     continue;
                 }
             };
             if list.truncated {
-                self.tally.cut = Some("a directory has too many entries");
+                self.totals.cut = Some("a directory has too many entries");
             }
             let wanted = list.entries.iter().rev().filter_map(|entry| {
                 let known = matches!(entry.kind, EntryKind::Directory | EntryKind::File);
-                let passed_over =
-                    entry.name.starts_with('.') || PASSED_OVER.contains(&entry.name.as_str());
-                let below = path.join(&entry.name).ok().filter(|_| known && !passed_over)?;
+                let skipped =
+                    entry.name.starts_with('.') || SKIPPED_DIRS.contains(&entry.name.as_str());
+                let below = path.join(&entry.name).ok().filter(|_| known && !skipped)?;
                 let may = self.call.passes(&self.place.touch_of(below.clone()).ok()?);
                 may.then_some((below, entry.kind))
             });
@@ -275,22 +276,22 @@ impl Walk<'_> {
             return Ok(());
         }
         if self.files_left == 0 {
-            self.tally.cut = Some("too many files");
+            self.totals.cut = Some("too many files");
             return Ok(());
         }
         self.files_left -= 1;
         let Ok(file) = self.place.open(path) else {
-            self.tally.unreadable += 1;
+            self.totals.unreadable += 1;
             return Ok(());
         };
         let (bounds, finds) = (&mut self.bounds, &mut self.finds);
         match search_file(&self.matcher, file, path, self.context, bounds, finds) {
-            FileEnd::Whole => self.tally.searched += 1,
-            FileEnd::Binary => self.tally.binary += 1,
-            FileEnd::Unreadable => self.tally.unreadable += 1,
+            FileEnd::Whole => self.totals.searched += 1,
+            FileEnd::Binary => self.totals.binary += 1,
+            FileEnd::Unreadable => self.totals.unreadable += 1,
             FileEnd::Cut(why) => {
-                self.tally.searched += 1;
-                self.tally.cut = Some(why);
+                self.totals.searched += 1;
+                self.totals.cut = Some(why);
             }
         }
         ToolFailure::if_cancelled(self.bounds.cancel)

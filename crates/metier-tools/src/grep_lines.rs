@@ -1,6 +1,6 @@
 //! The lines of one file that match: ripgrep's searcher, fed piece by piece within bounds.
 //!
-//! A piece is read only after a look at the bounds, so that a search in one endless file ends as
+//! The bounds are checked before each piece is read, so that a search in one endless file ends as
 //! soon as a search in many.
 
 use std::cell::Cell;
@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use metier_cancel::CancelToken;
 
 /// Characters of a line that are shown.
-const LINE_CHARS: usize = 300;
+const MAX_LINE_CHARS: usize = 300;
 /// Bytes of a line at most; a file with a longer one is not searched further.
-const LINE_BYTES: usize = 8 << 20;
+const MAX_LINE_BYTES: usize = 8 << 20;
 
 /// How far a search may still go.
 pub(crate) struct Bounds<'c> {
@@ -34,7 +34,7 @@ impl Bounds<'_> {
     /// The bound that is reached, if one is.
     fn reached(&self) -> Option<&'static str> {
         if self.cancel.is_cancelled() {
-            Some("it was stopped")
+            Some("it was cancelled")
         } else if self.bytes == 0 {
             Some("too many bytes")
         } else if self.matches == 0 {
@@ -49,7 +49,7 @@ impl Bounds<'_> {
 
 /// What was found.
 #[derive(Default)]
-pub(crate) struct Finds {
+pub(crate) struct LineMatches {
     pub(crate) text: String,
     pub(crate) hits: Vec<Value>,
     pub(crate) matches: usize,
@@ -71,17 +71,18 @@ pub(crate) fn search_file(
     path: &WorkPath,
     context: usize,
     bounds: &mut Bounds<'_>,
-    finds: &mut Finds,
+    finds: &mut LineMatches,
 ) -> FileEnd {
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .before_context(context)
         .after_context(context)
         .binary_detection(BinaryDetection::quit(0))
-        .heap_limit(Some(LINE_BYTES))
+        .heap_limit(Some(MAX_LINE_BYTES))
         .build();
     let left = Cell::new(bounds.bytes);
-    let mut lines = Lines { path, left: bounds.matches, found: Finds::default(), binary: false };
+    let mut lines =
+        Lines { path, left: bounds.matches, found: LineMatches::default(), binary: false };
     let done = searcher.search_reader(matcher, Pieces { file, bounds, left: &left }, &mut lines);
     bounds.bytes = left.get();
     if lines.binary {
@@ -125,7 +126,7 @@ struct Lines<'p> {
     path: &'p WorkPath,
     /// Matches that may still come.
     left: usize,
-    found: Finds,
+    found: LineMatches,
     binary: bool,
 }
 
@@ -133,7 +134,7 @@ impl Lines<'_> {
     fn add(&mut self, number: Option<u64>, bytes: &[u8], mark: char) -> String {
         let line = String::from_utf8_lossy(bytes);
         let line = for_model(line.trim_end_matches(['\n', '\r']));
-        let shown = clip(&line, LINE_CHARS).into_owned();
+        let shown = clip(&line, MAX_LINE_CHARS).into_owned();
         let number = number.unwrap_or(0);
         self.found.text.push_str(&format!("{}{mark}{number}{mark} {shown}\n", self.path));
         shown

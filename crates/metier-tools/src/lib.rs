@@ -1,43 +1,42 @@
-//! Doing it: the tools an agent works with, and what it does with skills, joined from the crates that
-//! find, read and guard them.
+//! The tools an agent calls and the scripts that skills bring, joined with the crates that find, read
+//! and guard skills.
 //!
 //! | module | owns |
 //! |---|---|
 //! | [`tool`] | what a tool is ([`Tool`], [`CallContext`]) |
-//! | `toolbox`, `run_on_thread` | the one way to call one: plan, decide, call ([`Toolbox`], [`Planned`], [`Permit`]) |
-//! | `workplace` | where tools work: the workspace and loaded skills ([`Workplace`]) |
-//! | `read_file`, `list_dir`, `grep`, `grep_lines` | tools that look |
-//! | `write_file`, `delete_file`, `trash` | tools that change, and what was deleted ([`Trash`]) |
+//! | `toolbox`, `run_on_thread` | the one way to call one: plan, decide, call ([`Toolbox`], [`PlannedCall`], [`CallPermit`]) |
+//! | `tool_workspace` | where tools work: the workspace and loaded skills ([`ToolWorkspace`]) |
+//! | `read_file`, `list_dir`, `grep`, `grep_lines` | the tools that only read |
+//! | `write_file`, `delete_file`, `trash` | the tools that change files, and the trash ([`Trash`]) |
 //! | `run_command` | the tool that runs an installed program in the sandbox |
-//! | `network` | the tool that reaches the network, and its guards (feature `network`) |
-//! | `output` | what every result goes through: masking, the cap, storing ([`ToolResult`], [`ResultFilter`]) |
+//! | `network` | the tool that sends HTTP requests, and its guards (feature `network`) |
+//! | `output` | what happens to every result: masking, the cap, storing ([`ToolResult`], [`ResultFilter`]) |
 //! | `failure` | stable codes with advice ([`ToolFailure`]) |
 //! | `schema` | the JSON Schemas of arguments, derived from their types, and reading them |
-//! | [`shelf`] | the files behind an index: on disk or compiled in; and the skill tool over them |
-//! | [`gate`], `tool_gate` | the policy as the skill tool, the catalog and planned calls ask it ([`ToolGate`]) |
-//! | [`ground`] | what the policy has to know of the disk: places, contents, trust |
-//! | `hidden` | what a script does not see of a workspace |
-//! | [`script`], `script_host` | one script of a skill, from a call that was judged to a report ([`ScriptHost`]) |
+//! | [`skill_contents`] | the files behind an index: on disk or compiled in; and the skill tool over them |
+//! | [`gate`], `tool_gate` | asks the policy about loading a skill and about planned calls ([`ToolGate`]) |
+//! | [`policy_facts`] | what the policy needs to know about the disk: paths, contents, trust |
+//! | `workspace_view` | which files of a workspace are hidden from scripts |
+//! | [`script`], `script_host` | running one script of a skill, from the decided call to the report ([`ScriptHost`]) |
 //! | `script_decision` | whether a script may run, and whether with the network ([`ScriptDecision`]) |
-//! | [`requirements`] | what a skill says it needs, checked before anything of it runs |
-//! | [`kept`] | trusted folders and remembered answers, in the user's state |
+//! | [`requirements`] | what a skill says it needs, checked before any of its scripts runs |
+//! | [`policy_store`] | trusted folders and remembered answers, in the user's state folder |
 //!
 //! Files on disk: those of the workspace and of skills, through `metier-fs` and the loader, and
-//! `trust.json` and `answers.json` in the state folder. Who may do what is decided by the caller's
-//! policy before anything is opened.
+//! `trust.json` and `answers.json` in the state folder. The caller's policy decides before anything is
+//! opened.
 
 mod delete_file;
 mod failure;
 pub mod gate;
 mod grep;
 mod grep_lines;
-pub mod ground;
-mod hidden;
-pub mod kept;
 mod list_dir;
 #[cfg(feature = "network")]
 mod network;
 mod output;
+pub mod policy_facts;
+pub mod policy_store;
 mod read_file;
 pub mod requirements;
 mod run_command;
@@ -46,32 +45,35 @@ mod schema;
 pub mod script;
 mod script_decision;
 mod script_host;
-pub mod shelf;
+pub mod skill_contents;
 pub mod tool;
 mod tool_gate;
+mod tool_workspace;
 mod toolbox;
 mod trash;
-mod workplace;
+mod workspace_view;
 mod write_file;
 
 pub use delete_file::DeleteFile;
 pub use failure::{FailureCode, ToolFailure};
 pub use gate::LoadGate;
 pub use grep::{Grep, GrepLimits};
-pub use kept::{Kept, KeptError};
 pub use list_dir::ListDir;
 pub use metier_policy::Risk;
 #[cfg(feature = "network")]
 pub use network::{HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, SystemResolver};
-pub use output::{CallResult, FolderStore, NoStore, OutputCap, ResultFilter, Store, ToolResult};
+pub use output::{
+    CallResult, FolderOutputStore, NoOutputStore, OutputCap, OutputStore, ResultFilter, ToolResult,
+};
+pub use policy_store::{PolicyStore, PolicyStoreError};
 pub use read_file::ReadFile;
 pub use run_command::RunCommand;
 pub use script_decision::ScriptDecision;
-pub use script_host::{OutputSink, ScriptHost, data_key, shown_workspace};
-pub use shelf::{SkillShelf, open_files, skill_tool};
-pub use tool::{CallContext, Screen, Tool, Touch};
+pub use script_host::{OutputSink, ScriptHost, data_key, script_workspace};
+pub use skill_contents::{IndexContents, open_files, skill_tool};
+pub use tool::{CallContext, Tool, Touch, TouchFilter};
 pub use tool_gate::ToolGate;
-pub use toolbox::{BoxedTool, Permit, Planned, Toolbox};
-pub use trash::{Trash, Trashed};
-pub use workplace::Workplace;
+pub use tool_workspace::ToolWorkspace;
+pub use toolbox::{BoxedTool, CallPermit, PlannedCall, Toolbox};
+pub use trash::{Trash, TrashedFile};
 pub use write_file::WriteFile;

@@ -1,6 +1,6 @@
 //! `list_dir`: the names in a directory, with their kind and size.
 //!
-//! Nothing is opened but the directory; links are told as links and not followed.
+//! Only the directory is opened; links are listed as links and not followed.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use serde_json::json;
 use crate::failure::ToolFailure;
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
-use crate::workplace::{Workplace, decided_path};
+use crate::tool_workspace::{ToolWorkspace, decided_path};
 
-/// Entries that are told.
-const ENTRIES: usize = 2000;
+/// Entries in a listing.
+const MAX_ENTRIES: usize = 2000;
 
 /// The tool `list_dir`.
 #[derive(Debug)]
-pub struct ListDir(Arc<Workplace>);
+pub struct ListDir(Arc<ToolWorkspace>);
 
 impl ListDir {
-    /// What it is called by.
+    /// The tool's name.
     pub const NAME: &'static str = "list_dir";
 
-    /// Lists directories of `workplace`.
-    pub const fn new(workplace: Arc<Workplace>) -> Self {
-        Self(workplace)
+    /// A tool that lists directories of `workspace`.
+    pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {
+        Self(workspace)
     }
 }
 
@@ -65,12 +65,12 @@ impl Tool for ListDir {
 
     fn call(&self, args: ListDirArgs, context: &CallContext) -> CallResult {
         let path = decided_path(context.touches())?;
-        let list = self.0.place(args.skill.as_deref())?.list(path, ENTRIES)?;
-        Ok(told(path, &list))
+        let list = self.0.place(args.skill.as_deref())?.list(path, MAX_ENTRIES)?;
+        Ok(list_result(path, &list))
     }
 }
 
-fn told(path: &WorkPath, list: &WorkList) -> ToolResult {
+fn list_result(path: &WorkPath, list: &WorkList) -> ToolResult {
     let mut text = String::new();
     let mut entries = Vec::new();
     for entry in &list.entries {
@@ -81,7 +81,7 @@ fn told(path: &WorkPath, list: &WorkList) -> ToolResult {
             _ => ("special", " (special)".to_owned()),
         };
         let usable = WorkPath::root().join(&entry.name).is_ok();
-        // Names come from strangers: what would move a cursor or hide is shown escaped.
+        // Names are untrusted: control and invisible characters are escaped.
         text.push_str(&if usable {
             entry.name.clone()
         } else {
@@ -95,7 +95,7 @@ fn told(path: &WorkPath, list: &WorkList) -> ToolResult {
         text.push_str("(empty)\n");
     }
     if list.truncated {
-        text.push_str(&format!("[more than {ENTRIES} entries; the first by name are shown]\n"));
+        text.push_str(&format!("[more than {MAX_ENTRIES} entries; the first by name are shown]\n"));
     }
     let data = json!({"path": path, "entries": entries, "truncated": list.truncated});
     ToolResult::text(text).with_data(data).truncated_if(list.truncated)

@@ -1,9 +1,9 @@
-//! What a call gives: a text within a cap, head and tail of it, and the whole stored by reference.
+//! The result of a call: a text within a cap (its head and tail), and a reference to the whole.
 //!
-//! Nothing that enters a model's context is unbounded. What is cut is kept where a [`Store`] puts
-//! it, so that nothing is lost and the model can be told where it is. Secrets are masked before anything
-//! is cut or stored: a cut through the middle of one would leave a half that no mask knows. All of it
-//! happens in [`ResultFilter::filter`], once for every call, whoever wrote the tool.
+//! Nothing that enters a model's context is unbounded. What is cut is kept where a [`OutputStore`] puts
+//! it, so that nothing is lost and the model learns where it is. Secrets are masked before anything
+//! is cut or stored: a cut through the middle of one would leave a half that no mask matches. All of
+//! it happens in [`ResultFilter::filter`], once for every call, built-in tool or not.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use serde_json::Value;
 
 use crate::failure::ToolFailure;
 
-/// What a call gives.
+/// The result of a call.
 pub type CallResult = Result<ToolResult, ToolFailure>;
 
-/// What a call gave.
+/// What a successful call returns.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToolResult {
     /// The text for the model.
     pub text: String,
-    /// Whether something was left out of it.
+    /// Whether the text leaves something out.
     pub truncated: bool,
-    /// Where the whole is stored, if it is.
+    /// Where the whole output is stored, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage_ref: Option<String>,
     /// The same as data, for programs; each tool documents its keys.
@@ -39,20 +39,20 @@ impl ToolResult {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The same with data for programs.
+    /// Adds data for programs.
     #[must_use]
     pub fn with_data(self, data: Value) -> Self {
         Self { data, ..self }
     }
 
-    /// Says that the tool itself left something out.
+    /// Records that the tool itself left something out.
     #[must_use]
     pub fn truncated_if(self, truncated: bool) -> Self {
         Self { truncated: self.truncated || truncated, ..self }
     }
 }
 
-/// How much text a model is given.
+/// How much text of a result a model gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputCap {
     /// Characters in all.
@@ -66,28 +66,28 @@ impl Default for OutputCap {
 }
 
 /// Where whole outputs are kept.
-pub trait Store: Send + Sync {
-    /// Keeps `bytes`; `hint` says what they are, in a word. Gives the reference that finds them.
+pub trait OutputStore: Send + Sync {
+    /// Stores `bytes` and returns a reference to them; `hint` is a word for the file's name.
     fn put(&self, bytes: &[u8], hint: &str) -> io::Result<String>;
 }
 
 /// Files in a folder, such as the `observations` of a run.
 #[derive(Debug)]
-pub struct FolderStore {
+pub struct FolderOutputStore {
     folder: PathBuf,
     /// What a reference starts with.
     prefix: String,
     next: AtomicU64,
 }
 
-impl FolderStore {
+impl FolderOutputStore {
     /// Keeps files in `folder`; references are `prefix` and the file's name.
     pub fn new(folder: PathBuf, prefix: &str) -> Self {
         Self { folder, prefix: prefix.to_owned(), next: AtomicU64::new(1) }
     }
 }
 
-impl Store for FolderStore {
+impl OutputStore for FolderOutputStore {
     fn put(&self, bytes: &[u8], hint: &str) -> io::Result<String> {
         let hint: String =
             hint.chars().filter(|ch| ch.is_ascii_alphanumeric() || *ch == '_').take(40).collect();
@@ -95,7 +95,7 @@ impl Store for FolderStore {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let name = format!("{number:04}-{hint}.txt");
             let path = self.folder.join(&name);
-            // A resumed run goes on after what is there.
+            // A resumed run continues the numbers of the run before it.
             if metier_fs::entry_kind(&path).is_none() {
                 metier_fs::write_atomic(&path, bytes)?;
                 return Ok(format!("{}{name}", self.prefix));
@@ -104,30 +104,30 @@ impl Store for FolderStore {
     }
 }
 
-/// Keeps nothing: what is cut is gone.
+/// Stores nothing: what is cut is lost.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoStore;
+pub struct NoOutputStore;
 
-impl Store for NoStore {
+impl OutputStore for NoOutputStore {
     fn put(&self, _: &[u8], _: &str) -> io::Result<String> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
 
-/// What every result goes through on its way to a model: secrets are masked, then it is cut.
+/// Applied to every result on its way to a model: masks secrets, then cuts the text.
 pub struct ResultFilter {
-    /// Values that are never shown. Tokens of known shapes are masked without it.
+    /// Values that are never shown. Tokens of known shapes are masked in any case.
     pub secrets: Arc<Secrets>,
-    /// How much text a model is given.
+    /// How much text of a result a model gets.
     pub cap: OutputCap,
     /// Where whole outputs are kept.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn OutputStore>,
 }
 
 impl Default for ResultFilter {
-    /// No secrets are known, and nothing is stored.
+    /// Without known secrets, and without a store.
     fn default() -> Self {
-        Self { secrets: Arc::default(), cap: OutputCap::default(), store: Arc::new(NoStore) }
+        Self { secrets: Arc::default(), cap: OutputCap::default(), store: Arc::new(NoOutputStore) }
     }
 }
 
@@ -138,15 +138,15 @@ impl std::fmt::Debug for ResultFilter {
 }
 
 impl ResultFilter {
-    /// The answer of the tool `tool` as it may be shown. `masked` in the data tells how many secrets
-    /// there were in the text: it is not what stands in the file. When the text is longer than the cap,
-    /// its head and tail stay, a line between them tells what is missing, and the whole is stored,
-    /// unless the tool has stored it already.
+    /// The result of the tool `tool` as it may be shown. `masked` in the data is the number of secrets
+    /// that were masked in the text. When the text is longer than the cap, its head and tail stay, a
+    /// line between them says what is missing, and the whole is stored, unless the tool has stored it
+    /// already.
     pub fn filter(&self, tool: &str, answer: CallResult) -> CallResult {
         let mut result = match answer {
             Ok(result) => result,
             Err(mut failure) => {
-                // A failure tells of the same things as a result.
+                // A failure may quote the same things as a result.
                 failure.message = self.mask(failure.message).0;
                 failure.help = self.mask(failure.help).0;
                 return Err(failure);
@@ -177,7 +177,7 @@ impl ResultFilter {
         }
     }
 
-    /// Masks all texts in the data and keeps each of them within the cap.
+    /// Masks all texts in the data and cuts each of them to the cap.
     fn bound(&self, data: &mut Value) {
         match data {
             Value::String(text) => {
@@ -193,7 +193,7 @@ impl ResultFilter {
     }
 }
 
-/// Head and tail of a text, with a line between them that tells what is missing.
+/// Head and tail of a text, with a line between them that says what is missing.
 fn joined(text: &str, head: &str, tail: &str, whole: Option<&str>) -> String {
     let left_out = &text[head.len()..text.len() - tail.len()];
     let (chars, lines) = (left_out.chars().count(), left_out.matches('\n').count());
@@ -201,7 +201,7 @@ fn joined(text: &str, head: &str, tail: &str, whole: Option<&str>) -> String {
     format!("{head}\n[{chars} characters, {lines} line ends left out{whole}]\n{tail}")
 }
 
-/// Two thirds of `limit` characters from the start and a third from the end; `None` when all fits.
+/// Two thirds of `limit` characters from the start and a third from the end; `None` if all of it fits.
 fn head_and_tail(text: &str, limit: usize) -> Option<(&str, &str)> {
     // No text has more characters than bytes.
     if text.len() <= limit || text.chars().count() <= limit {
@@ -222,14 +222,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn filter(chars: usize, store: Arc<dyn Store>) -> ResultFilter {
+    fn filter(chars: usize, store: Arc<dyn OutputStore>) -> ResultFilter {
         ResultFilter { cap: OutputCap { chars }, store, ..ResultFilter::default() }
     }
 
     #[test]
     fn a_long_text_keeps_head_and_tail_and_its_whole_is_stored() {
         let dir = tempfile::tempdir().expect("dir");
-        let store = Arc::new(FolderStore::new(dir.path().to_owned(), "observations/"));
+        let store = Arc::new(FolderOutputStore::new(dir.path().to_owned(), "observations/"));
         let long = format!("start\n{}\nend", "x\n".repeat(100));
         let answer = || Ok(ToolResult::text(long.clone()));
         let result = filter(12, store).filter("a/../b", answer()).expect("a result");
@@ -238,19 +238,19 @@ mod tests {
         assert!(result.truncated);
         let kept = metier_fs::read_bounded(&dir.path().join("0001-ab.txt"), 1000).expect("kept");
         assert_eq!(kept, long.as_bytes());
-        let again = FolderStore::new(dir.path().to_owned(), "");
+        let again = FolderOutputStore::new(dir.path().to_owned(), "");
         assert_eq!(again.put(b"more", "ab").expect("kept"), "0002-ab.txt");
-        let lost = filter(12, Arc::new(NoStore)).filter("x", answer()).expect("a result");
+        let lost = filter(12, Arc::new(NoOutputStore)).filter("x", answer()).expect("a result");
         assert!(lost.truncated && lost.storage_ref.is_none());
         let own = ToolResult { storage_ref: Some("runs/1".to_owned()), ..ToolResult::text(long) };
-        let own = filter(12, Arc::new(NoStore)).filter("x", Ok(own)).expect("a result");
+        let own = filter(12, Arc::new(NoOutputStore)).filter("x", Ok(own)).expect("a result");
         assert!(own.text.contains("all of it: runs/1]"), "{}", own.text);
     }
 
     #[test]
     fn secrets_are_masked_in_text_data_and_failures_before_anything_is_cut() {
         let secrets = Arc::new(Secrets::new(["hunter2hunter2"]));
-        let filter = ResultFilter { secrets, ..filter(40, Arc::new(NoStore)) };
+        let filter = ResultFilter { secrets, ..filter(40, Arc::new(NoOutputStore)) };
         let text = format!("{} hunter2hunter2", "x".repeat(30));
         let data = serde_json::json!({"deep": [{"key": "hunter2hunter2"}], "long": "y".repeat(99)});
         let result = filter.filter("t", Ok(ToolResult::text(text).with_data(data)));

@@ -1,7 +1,7 @@
 //! `read_file`: the text of a file, or some of its lines.
 //!
-//! Links that stay beneath the workspace are followed when the call is planned, so that the policy
-//! judges the file that is read and not the name that leads to it.
+//! Links that stay within the workspace are resolved when the call is planned, so that the policy
+//! decides about the file that is read and not about a name that leads to it.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use serde_json::json;
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
-use crate::workplace::{Workplace, decided_path};
+use crate::tool_workspace::{ToolWorkspace, decided_path};
 
-/// Bytes of a file that is read.
-const FILE_BYTES: u64 = 8 << 20;
+/// Bytes of a file that can be read.
+const MAX_FILE_BYTES: u64 = 8 << 20;
 
 /// The tool `read_file`.
 #[derive(Debug)]
-pub struct ReadFile(Arc<Workplace>);
+pub struct ReadFile(Arc<ToolWorkspace>);
 
 impl ReadFile {
-    /// What it is called by.
+    /// The tool's name.
     pub const NAME: &'static str = "read_file";
 
-    /// Reads files of `workplace`.
-    pub const fn new(workplace: Arc<Workplace>) -> Self {
-        Self(workplace)
+    /// A tool that reads files of `workspace`.
+    pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {
+        Self(workspace)
     }
 }
 
@@ -65,8 +65,8 @@ impl Tool for ReadFile {
     fn touches(&self, args: &ReadFileArgs) -> Result<Vec<Touch>, ToolFailure> {
         let first = args.first_line.unwrap_or(1);
         if first == 0 || args.last_line.is_some_and(|last| last < first) {
-            let told = "lines are counted from 1, and the last is not before the first";
-            return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
+            let message = "invalid line range: lines are counted from 1, and the last must not be before the first";
+            return Err(ToolFailure::new(FailureCode::InvalidArguments, message));
         }
         let place = self.0.place(args.skill.as_deref())?;
         Ok(vec![place.touch(&place.path(&args.path)?)?])
@@ -74,7 +74,7 @@ impl Tool for ReadFile {
 
     fn call(&self, args: ReadFileArgs, context: &CallContext) -> CallResult {
         let path = decided_path(context.touches())?;
-        let bytes = self.0.place(args.skill.as_deref())?.read(path, FILE_BYTES)?;
+        let bytes = self.0.place(args.skill.as_deref())?.read(path, MAX_FILE_BYTES)?;
         let text = text_of(path.as_str(), &bytes)?;
         let normal = for_model(text);
         let total = normal.lines().count();
@@ -84,8 +84,8 @@ impl Tool for ReadFile {
             normal.to_string()
         } else if first > total {
             let path = shown(path.as_str());
-            let told = format!("{path} has {total} lines, and line {first} was asked for");
-            return Err(ToolFailure::new(FailureCode::InvalidArguments, told));
+            let message = format!("{path} has only {total} lines; line {first} was requested");
+            return Err(ToolFailure::new(FailureCode::InvalidArguments, message));
         } else {
             let lines = normal.split_inclusive('\n').skip(first - 1).take(last + 1 - first);
             lines.collect()
@@ -96,17 +96,17 @@ impl Tool for ReadFile {
             "bytes": bytes.len(),
             "lines": [if total == 0 { 0 } else { first }, last],
             "total_lines": total,
-            // What is shown is not what is there, byte for byte: line ends, or characters that hide.
+            // The text differs from the file: line ends, or invisible characters.
             "normalized": normal != text,
         })))
     }
 }
 
-/// The text in `bytes`; a file with a NUL in it is binary, whatever else it is.
+/// The text in `bytes`; a file with a NUL byte counts as binary.
 pub(crate) fn text_of<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, ToolFailure> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
     text.ok_or_else(|| {
-        let told = format!("{} is not text (UTF-8)", shown(path));
-        ToolFailure::new(FailureCode::NotText, told)
+        let message = format!("{} is not text (UTF-8)", shown(path));
+        ToolFailure::new(FailureCode::NotText, message)
     })
 }

@@ -1,4 +1,4 @@
-//! What a skill says it needs, checked before anything of it runs: programs, variables, other skills.
+//! What a skill says it needs (programs, variables, other skills), checked before any of it runs.
 //!
 //! Read from `metadata.requires` (`bins`, `env`, `skills`: lists or texts with commas), also below one
 //! more key, as other agents nest it; and from words of `compatibility` that can mean nothing else.
@@ -56,10 +56,10 @@ pub struct Requirements {
     pub perhaps: BTreeSet<String>,
 }
 
-/// What of it is not there.
+/// Requirements that are not met.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Missing {
-    /// What is missing for certain, in words.
+pub struct MissingRequirements {
+    /// What is certainly missing, described.
     pub certain: Vec<String>,
     /// What may be missing.
     pub perhaps: Vec<String>,
@@ -111,7 +111,7 @@ impl Requirements {
         search: &SearchPath,
         has_variable: impl Fn(&str) -> bool,
         has_skill: impl Fn(&str) -> bool,
-    ) -> Missing {
+    ) -> MissingRequirements {
         let has_program = |name: &str| {
             let runtime = Runtime { program: name.to_owned(), args: Vec::new() };
             let wanted = Interpreter {
@@ -124,14 +124,14 @@ impl Requirements {
         self.missing(has_program, has_variable, has_skill)
     }
 
-    /// What is not there, as the caller's eyes see it.
+    /// What is missing, by the caller's own checks.
     pub fn missing(
         &self,
         has_program: impl Fn(&str) -> bool,
         has_variable: impl Fn(&str) -> bool,
         has_skill: impl Fn(&str) -> bool,
-    ) -> Missing {
-        let mut missing = Missing::default();
+    ) -> MissingRequirements {
+        let mut missing = MissingRequirements::default();
         let mut lack = |names: &BTreeSet<String>, there: &dyn Fn(&str) -> bool, what: &str| {
             let absent = names.iter().filter(|name| !there(name));
             missing.certain.extend(absent.map(|name| format!("{what} `{name}`")));
@@ -185,6 +185,9 @@ mod tests {
         let found = of("compatibility: Needs Docker and Python 3.11+, works with any shell\n");
         assert_eq!(found.perhaps, set(&["docker", "python3"]));
         let missing = found.missing(|name| name == "python3", |_| false, |_| false);
-        assert_eq!(missing, Missing { certain: Vec::new(), perhaps: vec!["docker".to_owned()] });
+        assert_eq!(
+            missing,
+            MissingRequirements { certain: Vec::new(), perhaps: vec!["docker".to_owned()] }
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! `run_command`: a program of the system, in the sandbox, with the workspace readable.
+//! `run_command`: an installed program, in the sandbox, with the workspace readable.
 //!
-//! Words, not a line: no shell looks at them. The program is one that is installed; what stands in
-//! the workspace came with a clone and is not taken for it.
+//! The command is a list of words; no shell interprets it. Programs in the workspace are never
+//! picked up: they may have come with a clone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::failure::{FailureCode, ToolFailure};
-use crate::hidden::sight;
 use crate::output::CallResult;
 use crate::script::WORKSPACE_VARIABLE;
-use crate::script_host::{ScriptHost, is_long, told};
+use crate::script_host::{ScriptHost, describe_run, is_long};
 use crate::tool::{CallContext, Tool, Touch};
+use crate::workspace_view::visible_workspace;
 
 /// The tool `run_command`.
 #[derive(Debug)]
 pub struct RunCommand(Arc<ScriptHost>);
 
 impl RunCommand {
-    /// What it is called by.
+    /// The tool's name.
     pub const NAME: &'static str = "run_command";
 
-    /// Runs programs on `machine`.
-    pub const fn new(machine: Arc<ScriptHost>) -> Self {
-        Self(machine)
+    /// A tool that runs programs on `host`.
+    pub const fn new(host: Arc<ScriptHost>) -> Self {
+        Self(host)
     }
 }
 
@@ -66,7 +66,7 @@ impl Tool for RunCommand {
             }
             _ => Err(ToolFailure::new(
                 FailureCode::InvalidArguments,
-                "`command` begins with the name of an installed program, without a path",
+                "`command` must start with the name of an installed program, without a path",
             )),
         }
     }
@@ -74,19 +74,14 @@ impl Tool for RunCommand {
     fn call(&self, args: RunCommandArgs, context: &CallContext) -> CallResult {
         let run_dir = self.0.next_run();
         let answer = within(&self.0, &run_dir, &args.command, context.cancel());
-        // What it wrote besides its output is nobody's.
+        // Files that it wrote beside its output are not kept.
         let keeps = answer.as_ref().is_ok_and(|result| result.storage_ref.is_some());
         let _ = remove_tree(&if keeps { run_dir.join("work") } else { run_dir });
         answer
     }
 }
 
-fn within(
-    machine: &ScriptHost,
-    run_dir: &Path,
-    words: &[String],
-    cancel: &CancelToken,
-) -> CallResult {
+fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelToken) -> CallResult {
     let failed =
         |error: &dyn std::fmt::Display| ToolFailure::new(FailureCode::Failed, error.to_string());
     let work_dir = run_dir.join("work");
@@ -100,7 +95,7 @@ fn within(
         candidates: vec![Runtime { program: name.clone(), args: Vec::new() }],
         needs_packages: false,
     };
-    let located = Located::find(&wanted, &machine.search).map_err(|error| failed(&error))?;
+    let located = Located::find(&wanted, &host.search).map_err(|error| failed(&error))?;
     let data_dir = work_dir.join("data");
     let places = Places {
         skill_dir: &work_dir,
@@ -108,9 +103,9 @@ fn within(
         work_dir: &work_dir,
         interpreter_dir: located.dir(),
     };
-    let workspace = machine.workspace.as_deref().and_then(|path| canonical(path).ok());
-    let (workspace, hidden) = sight(workspace, machine.search.home.as_deref());
-    let mut variables = machine.variables.clone();
+    let workspace = host.workspace.as_deref().and_then(|path| canonical(path).ok());
+    let (workspace, hidden) = visible_workspace(workspace, host.search.home.as_deref());
+    let mut variables = host.variables.clone();
     if let Some(workspace) = &workspace {
         variables.insert(WORKSPACE_VARIABLE.to_owned(), workspace.to_string_lossy().into_owned());
     }
@@ -120,19 +115,19 @@ fn within(
     plan.read_only.clone_from(&located.roots);
     plan.hidden = hidden;
     plan.read_only.extend(workspace);
-    plan.limits = Limits { wall: machine.timeout, ..plan.limits };
+    plan.limits = Limits { wall: host.timeout, ..plan.limits };
     let options = RunOptions {
-        secrets: Arc::clone(&machine.secrets),
+        secrets: Arc::clone(&host.secrets),
         stdout_file: Some(run_dir.join("stdout")),
         stderr_file: Some(run_dir.join("stderr")),
         cancel: cancel.clone(),
     };
-    let tell = |event| machine.tell(&event);
-    let report = Runner::new(&machine.helper, machine.tier).run(&plan, &options, &tell);
+    let on_event = |event| host.forward(&event);
+    let report = Runner::new(&host.helper, host.tier).run(&plan, &options, &on_event);
     ToolFailure::if_cancelled(cancel)?;
     let report = report.map_err(|error| {
         ToolFailure::new(FailureCode::Failed, error.to_string()).with_help(error.hint())
     })?;
     let kept = is_long(&report).then(|| run_dir.to_owned());
-    Ok(told(&report, kept.as_ref(), &[]))
+    Ok(describe_run(&report, kept.as_ref(), &[]))
 }

@@ -1,8 +1,8 @@
-//! A call on a thread of its own, so that a tool that does not listen cannot hold up whoever cancels.
+//! Runs a call on its own thread, so that a tool that ignores its token cannot block cancellation.
 //!
-//! Our own tools look at their token, or block in something that it ends. A tool of another author may
-//! do neither: then the call is given up a moment after the cancellation. Its thread lives on until
-//! the tool returns, and what it returns is dropped. A thread cannot be ended from outside.
+//! The built-in tools check their token, or block in something that it ends. Another author's tool
+//! may do neither: then the call is abandoned shortly after the cancellation. Its thread lives until
+//! the tool returns, and the result is dropped. A thread cannot be ended from outside.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
@@ -13,44 +13,44 @@ use metier_cancel::CancelToken;
 use crate::failure::{FailureCode, ToolFailure};
 use crate::output::CallResult;
 
-/// How long a cancelled call is waited for: longer than a program in the sandbox is given between
-/// SIGTERM and SIGKILL, so that its end is seen in the usual case.
+/// How long to wait for a cancelled call: longer than the grace between SIGTERM and SIGKILL in the
+/// sandbox, so that the end of a script is normally seen.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(4);
 
-enum Heard {
+enum Signal {
     Done(CallResult),
     Cancelled,
 }
 
-/// Does `work` and waits for it, or for `cancel` and a moment more.
+/// Runs `work` and waits for it, or for `cancel` and then [`GIVE_UP_AFTER`].
 pub(crate) fn run_on_thread(
     cancel: &CancelToken,
     work: impl FnOnce() -> CallResult + Send + 'static,
 ) -> CallResult {
     ToolFailure::if_cancelled(cancel)?;
     let (sender, receiver) = channel();
-    let tell = sender.clone();
+    let result_sender = sender.clone();
     let started = std::thread::Builder::new().name("metier-tool".to_owned()).spawn(move || {
-        // A panic is a fault of the tool; it must not leave the caller waiting.
+        // A panic is a bug in the tool; it must not leave the caller waiting.
         let answer = catch_unwind(AssertUnwindSafe(work));
         let answer = answer.unwrap_or_else(|_| Err(failed("the tool panicked")));
-        // Nobody listens to a call that was given up.
-        let _ = tell.send(Heard::Done(answer));
+        // The receiver is gone if the call was abandoned.
+        let _ = result_sender.send(Signal::Done(answer));
     });
     if let Err(error) = started {
         return Err(failed(&format!("no thread could be started: {error}")));
     }
     let _guard = cancel.on_cancel(move || {
-        let _ = sender.send(Heard::Cancelled);
+        let _ = sender.send(Signal::Cancelled);
     });
-    if let Ok(Heard::Done(answer)) = receiver.recv() {
+    if let Ok(Signal::Done(answer)) = receiver.recv() {
         return answer;
     }
     match receiver.recv_timeout(GIVE_UP_AFTER) {
-        Ok(Heard::Done(answer)) => answer,
+        Ok(Signal::Done(answer)) => answer,
         _ => Err(ToolFailure::new(
             FailureCode::Cancelled,
-            "the call was stopped, but the tool went on; it was left behind",
+            "the call was cancelled, but the tool did not stop; it was abandoned",
         )),
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     use crate::output::ToolResult;
 
     #[test]
-    fn a_panic_is_an_answer() {
+    fn a_panic_is_a_failure() {
         let answer = run_on_thread(&CancelToken::new(), || {
             std::panic::resume_unwind(Box::new("on purpose"))
         });
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_listens_ends_by_itself_and_one_that_does_not_is_left_behind() {
+    fn a_call_that_checks_its_token_ends_by_itself_and_one_that_does_not_is_abandoned() {
         let cancel = CancelToken::new();
         let (own, begun) = (cancel.clone(), channel());
         let cancels = std::thread::spawn({

@@ -94,18 +94,18 @@ fn within(derived: &Value) -> Value {
 /// The arguments as a tool's own type. A field that the type does not have is refused, whatever the
 /// type says about unknown fields: a model that invents one means something by it.
 pub(crate) fn read<T: DeserializeOwned + JsonSchema>(arguments: &Value) -> Result<T, ToolFailure> {
-    let invalid = |told: String| ToolFailure::new(FailureCode::InvalidArguments, told);
+    let invalid = |message: String| ToolFailure::new(FailureCode::InvalidArguments, message);
     let Value::Object(given) = arguments else {
         return Err(invalid("the arguments are not an object".to_owned()));
     };
     let schema = schema_of::<T>();
     if let Some(unknown) = given.keys().find(|name| schema["properties"].get(*name).is_none()) {
-        let told = format!("the arguments do not fit: there is no field {}", shown(unknown));
-        return Err(invalid(told));
+        let message = format!("the arguments do not fit: there is no field {}", shown(unknown));
+        return Err(invalid(message));
     }
     T::deserialize(arguments).map_err(|error| {
-        let told = error.to_string();
-        invalid(format!("the arguments do not fit: {}", short_line(&told, 300)))
+        let message = error.to_string();
+        invalid(format!("the arguments do not fit: {}", short_line(&message, 300)))
     })
 }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn no_arguments_are_an_empty_object_and_an_unknown_field_is_told() {
+    fn no_arguments_are_an_empty_object_and_an_unknown_field_is_refused() {
         let empty = json!({"type": "object", "properties": {}, "required": [],
             "additionalProperties": false});
         assert_eq!(schema_of::<Nothing>(), empty);

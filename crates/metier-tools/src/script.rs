@@ -1,8 +1,8 @@
 //! Running one script of a skill: from an allowed request to a report.
 //!
 //! The caller has asked the policy. What runs is what was decided about: the skill is copied, the
-//! copy is compared with the content that the decision named, and only then does anything start.
-//! What a script may see and use is in `metier-sandbox`.
+//! digest of the copy is compared with the one in the decision, and only then does anything start.
+//! `metier-sandbox` enforces what the script may see and use.
 
 mod sweep;
 
@@ -24,16 +24,16 @@ use metier_skill::{Digest, RelPath};
 use serde_json::json;
 use thiserror::Error;
 
-use crate::hidden::sight;
 use crate::output::ToolResult;
-use crate::script_host::{ScriptHost, is_long, told};
+use crate::script_host::{ScriptHost, describe_run, is_long};
+use crate::workspace_view::visible_workspace;
 
-pub use self::sweep::{KEPT_FOR, sweep};
+pub use self::sweep::{RETENTION, sweep};
 
-/// The variable that tells a script where the user works.
+/// The variable that holds the path of the workspace.
 pub const WORKSPACE_VARIABLE: &str = "WORKSPACE_DIR";
 
-/// One script that was judged, and what it may use.
+/// A script that was decided about, and what it may use.
 #[derive(Debug, Clone)]
 pub struct ScriptCall {
     /// The skill.
@@ -42,33 +42,33 @@ pub struct ScriptCall {
     pub content: Digest,
     /// The script's path in the skill.
     pub script: RelPath,
-    /// Its arguments. No shell looks at them.
+    /// Its arguments. No shell interprets them.
     pub args: Vec<String>,
-    /// Whether the policy lets it reach the network.
+    /// Whether the policy opens the network to it.
     pub network: Network,
-    /// Time on the clock, where it is to be less than the host's.
+    /// Wall-clock limit, where it is shorter than the host's.
     pub timeout: Option<Duration>,
 }
 
-/// What came of it.
+/// How a script ended, and what it left.
 #[derive(Debug)]
 pub struct ScriptOutcome {
     /// How it ended.
     pub report: Report,
     /// Files that it left in its `outputs` folder, below the run's folder.
     pub outputs: Vec<PathBuf>,
-    /// Where the whole output and the files are; nothing when there was nothing to keep.
+    /// Where the whole output and the files are; `None` when there was nothing to keep.
     pub kept: Option<PathBuf>,
     /// Files of the skill that the script does not see, with the reason.
     pub left_out: Vec<String>,
-    /// What may help, where it failed for a reason that we know of.
+    /// Advice, where it failed for a known reason.
     pub hint: Option<&'static str>,
 }
 
 impl ScriptOutcome {
-    /// What a model is told of it; `network` is what it ran with.
+    /// The result for the model; `network` is what the script ran with.
     pub fn to_result(&self, network: Network) -> ToolResult {
-        let mut result = told(&self.report, self.kept.as_ref(), &self.outputs);
+        let mut result = describe_run(&self.report, self.kept.as_ref(), &self.outputs);
         result.data["network"] = json!(network);
         if let Some(hint) = self.hint {
             result.text.push_str(&format!("[{hint}]\n"));
@@ -77,18 +77,18 @@ impl ScriptOutcome {
     }
 }
 
-/// Why a script whose packages are installed as it starts may fail.
-const NO_NETWORK: &str = "the packages of the script come from the network, which is closed to \
-                          scripts; a rule of the user that allows `script_network` opens it";
+/// Advice for a failed script whose packages are installed as it starts.
+const NO_NETWORK: &str = "the script installs packages from the network, which is closed to \
+                          scripts; the user can add a rule that allows `script_network`";
 
 /// Why a script was not run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// The skill is not what was decided about any more.
+    /// The skill is no longer what was decided about.
     #[error("the skill changed after it was approved")]
     Changed,
-    /// A file of the skill or a folder of the run could not be read or made.
+    /// A file of the skill or a folder of the run could not be read or created.
     #[error("{0}")]
     Files(String),
     /// The sandbox refused, or failed before anything ran.
@@ -110,13 +110,15 @@ impl ScriptError {
     pub fn help(&self) -> String {
         match self {
             Self::Changed => "look at what changed, then run it again".to_owned(),
-            Self::Files(_) => "list the skill's files and name one of them exactly".to_owned(),
+            Self::Files(_) => {
+                "list the skill's files and use one of these names exactly".to_owned()
+            }
             Self::Sandbox(error) => error.hint(),
         }
     }
 }
 
-/// An argument as the script gets it: the name of an existing file stands for that file.
+/// An argument as the script gets it: a relative path of an existing file becomes absolute.
 pub fn as_path(word: &str, working_dir: &Path) -> String {
     let is_relative = Path::new(word).is_relative() && !word.is_empty() && !word.starts_with('-');
     if !is_relative || !metier_fs::exists(&working_dir.join(word)) {
@@ -127,7 +129,7 @@ pub fn as_path(word: &str, working_dir: &Path) -> String {
 }
 
 impl ScriptHost {
-    /// Runs a script to its end; events tell what it prints.
+    /// Runs a script to its end; `events` receives its output as it is printed.
     pub fn run(
         &self,
         call: &ScriptCall,
@@ -144,7 +146,7 @@ impl ScriptHost {
             canonical(&run_dir).map_err(|error| files("the folder of the run", &error))?;
         let outcome = self.run_staged(call, &run_dir, cancel, events);
         if outcome.as_ref().map_or(true, |outcome| outcome.kept.is_none()) {
-            // Nobody will look for it.
+            // There is nothing in it for the user.
             let _ = remove_tree(&run_dir);
         } else {
             for folder in ["stage", "builtin"] {
@@ -183,11 +185,11 @@ impl ScriptHost {
             cancel: cancel.clone(),
         };
         let report = Runner::new(&self.helper, self.tier).run(&plan, &options, events)?;
-        // Out of the folder that goes with the run: what else the script wrote is not kept.
+        // Moved out of the stage, which is deleted: what else the script wrote is not kept.
         let kept = run_dir.join("outputs");
         let _ = move_whole(&stage.outputs, &kept);
         let (found, _) = list_files(&kept, TreeLimits::default()).unwrap_or_default();
-        // A link in there would be followed with the rights of whoever opens it.
+        // A link in there would be followed with the rights of the user who opens it.
         let regular = found.into_iter().filter(|file| !file.link && !file.special);
         let outputs: Vec<PathBuf> = regular.map(|file| kept.join(file.path)).collect();
         let worth_keeping = !outputs.is_empty() || is_long(&report);
@@ -219,7 +221,7 @@ impl ScriptHost {
         let mut variables = self.variables.clone();
         let workspace = self.workspace.as_deref().and_then(|path| canonical(path).ok());
         let workspace = workspace.filter(|path| is_dir(path));
-        let (workspace, hidden) = sight(workspace, self.search.home.as_deref());
+        let (workspace, hidden) = visible_workspace(workspace, self.search.home.as_deref());
         if let Some(workspace) = &workspace {
             let workspace = workspace.to_string_lossy().into_owned();
             variables.insert(WORKSPACE_VARIABLE.to_owned(), workspace);

@@ -1,27 +1,27 @@
-//! Whether a script may run, and whether with the network: two requests about one script.
+//! Whether a script may run, and whether it gets the network: two requests about one script.
 //!
-//! The network is open for a script only where a rule about `script_network` says so. Where that rule
-//! asks, one question is asked about both; where nothing is said, the script runs without.
+//! A script gets the network only where a rule about `script_network` allows or asks. Where that rule
+//! asks, one prompt covers both requests; without such a rule the script runs offline.
 
 use metier_policy::{Decision, Effect, Permission, Policy, Request, Situation};
 use metier_sandbox::Network;
 use metier_skill::Digest;
 
-/// What the policy says about running a script.
+/// The policy's decision about running a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptDecision {
     run: (Request, Decision),
-    /// Nothing where the network stays closed.
+    /// `None` where the network stays closed.
     network: Option<(Request, Decision)>,
 }
 
 impl ScriptDecision {
-    /// Judges a request of `run_script`, and what it would be with the network.
+    /// Decides about a request of `run_script`, and about the same with the network.
     pub fn judge(policy: &Policy, request: Request, situation: &Situation<'_>) -> Self {
         Self::judge_by(request, |request| policy.decide(request, situation))
     }
 
-    /// The same, with the rules that lost.
+    /// The same, with the rules that were overruled.
     pub fn explain(policy: &Policy, request: Request, situation: &Situation<'_>) -> Self {
         Self::judge_by(request, |request| policy.explain(request, situation))
     }
@@ -37,7 +37,7 @@ impl ScriptDecision {
         Self { run: (request, run), network }
     }
 
-    /// What the policy says about the network, where it is not closed.
+    /// The decision about the network, where it is not closed.
     pub fn network_decision(&self) -> Option<&Decision> {
         self.network.as_ref().map(|(_, decision)| decision)
     }
@@ -47,13 +47,13 @@ impl ScriptDecision {
         &self.run.0
     }
 
-    /// What may be done: the stricter of the two answers.
+    /// The stricter of the two effects.
     pub fn effect(&self) -> Effect {
         let network = self.network.as_ref().map(|(_, decision)| decision.effect);
         network.map_or(self.run.1.effect, |network| network.min(self.run.1.effect))
     }
 
-    /// What the policy says about running it at all.
+    /// The decision about running the script at all.
     pub const fn decision(&self) -> &Decision {
         &self.run.1
     }
@@ -63,7 +63,7 @@ impl ScriptDecision {
         if self.network.is_some() { Network::Open } else { Network::Closed }
     }
 
-    /// The requests that somebody has to answer; one answer counts for all of them.
+    /// The requests that need an answer; one answer applies to all of them.
     pub fn asked(&self) -> impl Iterator<Item = &(Request, Decision)> {
         let both = std::iter::once(&self.run).chain(&self.network);
         let may_be_asked = self.run.1.effect > Effect::Deny;
@@ -76,7 +76,7 @@ impl ScriptDecision {
         self.network.as_ref().map_or_else(|| self.run.0.digest(), |(request, _)| request.digest())
     }
 
-    /// Why, in sentences: of the answers that count. That the network is open is always said.
+    /// The reasons, from the decisions that have the final effect. An open network is always mentioned.
     pub fn sentences(&self) -> Vec<String> {
         let both = std::iter::once(&self.run).chain(&self.network);
         let counts = both.filter(|(_, decision)| decision.effect == self.effect());

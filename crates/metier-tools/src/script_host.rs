@@ -16,15 +16,15 @@ use serde_json::{Value, json};
 
 use crate::output::{OutputCap, ToolResult};
 
-/// Hears what a run prints as it comes: the stream (`stdout`, `stderr`) and the text, masked. Called
-/// from the run's own threads; no more of a stream comes than the sandbox tells as events.
+/// Receives what a run prints as it is printed: the stream (`stdout`, `stderr`) and the text, masked.
+/// Called from the run's own threads, and bounded as the sandbox bounds its events.
 pub type OutputSink = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// What runs of one session share. [`ScriptHost::run`] runs a script on it.
 pub struct ScriptHost {
-    /// A binary that is a helper of the sandbox.
+    /// The binary that is re-executed as the sandbox helper.
     pub helper: PathBuf,
-    /// How firmly everything is held.
+    /// The sandbox tier of every run.
     pub tier: Tier,
     /// Where interpreters and programs are.
     pub search: SearchPath,
@@ -32,36 +32,36 @@ pub struct ScriptHost {
     pub runs: PathBuf,
     /// Where skills keep data between runs.
     pub data: PathBuf,
-    /// Where the user works; readable.
+    /// The workspace, which runs may read.
     pub workspace: Option<PathBuf>,
-    /// Variables that may be seen, with their values.
+    /// Environment variables that runs get.
     pub variables: BTreeMap<String, String>,
     /// Values that are never shown.
     pub secrets: Arc<Secrets>,
-    /// Time on the clock for each run.
+    /// Wall-clock limit of each run.
     pub timeout: Duration,
-    /// How many runs there were.
+    /// The number of runs so far.
     pub count: AtomicU64,
-    /// Who hears output as it comes; the result has it all the same.
+    /// Receives output while a run goes on; the result has it as well.
     pub output: Option<OutputSink>,
 }
 
 impl ScriptHost {
-    /// A folder for the next run, which does not exist yet. The process stands last, where
-    /// [`crate::script::sweep`] looks for it.
+    /// A folder for the next run, which does not exist yet. Its name ends with the process id, by which
+    /// [`crate::script::sweep`] recognises the leftovers of a killed process.
     pub(crate) fn next_run(&self) -> PathBuf {
         loop {
             let count = self.count.fetch_add(1, Ordering::Relaxed);
             let folder = self.runs.join(format!("{count}-{}", std::process::id()));
-            // Another process of this number may have kept one.
+            // An earlier process with this id may have left one.
             if metier_fs::entry_kind(&folder).is_none() {
                 return folder;
             }
         }
     }
 
-    /// Passes output on to whoever wants to hear it.
-    pub(crate) fn tell(&self, event: &RunEvent) {
+    /// Passes output on to the sink, if there is one.
+    pub(crate) fn forward(&self, event: &RunEvent) {
         if let (Some(sink), RunEvent::Output { stream, text }) = (&self.output, event) {
             let name = match stream {
                 Stream::Stdout => "stdout",
@@ -79,7 +79,7 @@ impl ScriptHost {
 
 impl std::fmt::Debug for ScriptHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Values of variables are nobody's business.
+        // Without the values of variables, which may be secrets.
         f.debug_struct("ScriptHost")
             .field("helper", &self.helper)
             .field("tier", &self.tier)
@@ -90,8 +90,8 @@ impl std::fmt::Debug for ScriptHost {
     }
 }
 
-/// The name of the folder in which a skill keeps data. The user has one skill of a name; two
-/// projects may each bring one, which must not read each other's.
+/// The name of the folder in which a skill keeps data. Skills of the same name in two projects must
+/// not read each other's data, so the path is part of the key, except for the user's own skills.
 pub fn data_key(entry: &Entry) -> String {
     let place = match entry.source {
         Source::User | Source::Builtin => PathBuf::new(),
@@ -102,9 +102,9 @@ pub fn data_key(entry: &Entry) -> String {
     key[7..23].to_owned()
 }
 
-/// The workspace as a script may see it: not at all where that would show what no rule opens, such
-/// as the home directory, a hidden folder in it, or our own folders.
-pub fn shown_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) -> Option<PathBuf> {
+/// The workspace that a script may see: `None` where it would expose what no rule can open, such as
+/// the home directory, a hidden folder in it, or our own folders.
+pub fn script_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) -> Option<PathBuf> {
     let real = canonical(workspace).ok()?;
     let holds = |path: &&Path| canonical(path).is_ok_and(|path| path.starts_with(&real));
     if real.parent().is_none() || home.iter().any(holds) || own.iter().any(holds) {
@@ -119,18 +119,23 @@ pub fn shown_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) -> 
     (!inside_own && !hidden).then_some(real)
 }
 
-/// Whether a result cannot show all that was printed, so that the whole has to be kept.
+/// Whether a result cannot show all of the output, so that it has to be kept in a file.
 pub(crate) fn is_long(report: &Report) -> bool {
     let streams = [&report.stdout, &report.stderr];
     let shown: usize = streams.iter().map(|stream| stream.text.len()).sum();
-    shown + ROOM > OutputCap::default().chars || streams.iter().any(|stream| stream.truncated)
+    shown + RESULT_OVERHEAD_CHARS > OutputCap::default().chars
+        || streams.iter().any(|stream| stream.truncated)
 }
 
-/// Characters of a result beside the streams.
-const ROOM: usize = 200;
+/// Characters of a result besides the streams.
+const RESULT_OVERHEAD_CHARS: usize = 200;
 
-/// What a model is told of a run.
-pub(crate) fn told(report: &Report, kept: Option<&PathBuf>, outputs: &[PathBuf]) -> ToolResult {
+/// The result of a run, for the model.
+pub(crate) fn describe_run(
+    report: &Report,
+    kept: Option<&PathBuf>,
+    outputs: &[PathBuf],
+) -> ToolResult {
     let ending = match (report.stopped, report.exit_code, report.signal) {
         (Some(reason), ..) => format!("stopped: {reason}"),
         (None, Some(code), _) => format!("exit code {code}"),
@@ -145,7 +150,8 @@ pub(crate) fn told(report: &Report, kept: Option<&PathBuf>, outputs: &[PathBuf])
     }
     let files: Vec<Value> = outputs.iter().map(|path| json!(path.to_string_lossy())).collect();
     if !files.is_empty() {
-        text.push_str(&format!("[{} files kept]\n", files.len()));
+        let noun = if files.len() == 1 { "file" } else { "files" };
+        text.push_str(&format!("[{} {noun} kept]\n", files.len()));
     }
     ToolResult {
         truncated: report.stdout.truncated || report.stderr.truncated,
@@ -174,13 +180,13 @@ mod tests {
             std::fs::create_dir_all(base.join(folder)).expect("makes");
         }
         let (home, state) = (base.join("home"), base.join("home/.local/state/metier"));
-        let shown = |path: &str| shown_workspace(&base.join(path), Some(&home), &[&state]);
+        let shown = |path: &str| script_workspace(&base.join(path), Some(&home), &[&state]);
         assert_eq!(shown("home/work"), Some(base.join("home/work")));
         assert_eq!(shown("home/work/src"), Some(base.join("home/work/src")));
         assert_eq!(shown("other"), Some(base.join("other")));
         for hidden in ["", "home", "home/.ssh", "home/.local/state", "home/.local/state/metier"] {
             assert_eq!(shown(hidden), None, "{hidden}");
         }
-        assert_eq!(shown_workspace(Path::new("/"), None, &[]), None);
+        assert_eq!(script_workspace(Path::new("/"), None, &[]), None);
     }
 }

@@ -1,8 +1,8 @@
 //! What a tool is: a name, a risk, typed arguments, what a call touches, and the call.
 //!
-//! A tool says what it would touch and does it; whether it may is decided between the two by the
-//! caller's policy ([`crate::Toolbox::plan`]). The arguments are read once, when the call is planned:
-//! the value that was judged is the value that is called with.
+//! A tool declares what a call would touch, the caller's policy decides, and only then is the tool
+//! called ([`crate::Toolbox::plan`]). The arguments are parsed once, when the call is planned: the
+//! value that was decided about is the value that is used.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use serde::de::DeserializeOwned;
 use crate::failure::ToolFailure;
 use crate::output::{CallResult, ResultFilter};
 
-/// A tool. Ours and those of other programs are written alike and go the same way: policy, ceiling,
-/// approval, cancellation, masking, cap, record.
+/// A tool. Built-in tools and those of other programs implement the same trait and are handled the
+/// same way: policy, ceiling, approval, cancellation, masking, cap, record.
 ///
 /// ```
 /// use metier_tools::{CallContext, Risk, Tool, ToolFailure, ToolResult};
@@ -62,34 +62,34 @@ use crate::output::{CallResult, ResultFilter};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Tool: Send + Sync + 'static {
-    /// The arguments. Their JSON Schema, which a model is shown, is derived; the doc comments of the
-    /// fields are its descriptions.
+    /// The arguments. The JSON Schema that the model sees is derived from this type, with the doc
+    /// comments of the fields as descriptions.
     type Args: DeserializeOwned + JsonSchema + Send + 'static;
 
-    /// What it is called by, in a model's action and in rules: `read_file`.
+    /// The name, in a model's action and in rules: `read_file`.
     fn name(&self) -> &str;
 
-    /// What a model is told about it.
+    /// The description for the model.
     fn description(&self) -> &str;
 
-    /// How much harm it can do. For a tool that is not ours the policy goes by this: low is allowed,
-    /// medium and high ask, and a rule about its name counts before either.
+    /// How much harm it can do. This is the policy's default for a tool that is not built in: low is
+    /// allowed, medium and high ask. A rule about the tool's name overrides it.
     fn risk(&self) -> Risk;
 
-    /// What a call with these arguments would touch: what the policy is asked about. Nothing by
-    /// default, so that the policy is asked about the tool as such. Changes nothing and sends nothing;
-    /// it may look where links lead.
+    /// What a call with these arguments would touch: the policy is asked about each of them. By default
+    /// nothing, so that the policy is asked about the tool itself. Must not change or send anything;
+    /// it may resolve links.
     fn touches(&self, args: &Self::Args) -> Result<Vec<Touch>, ToolFailure> {
         let _ = args;
         Ok(Vec::new())
     }
 
-    /// Does what was decided on, on a thread of its own. A call that takes long listens to
-    /// [`CallContext::cancel`]; one that does not is left behind when somebody cancels.
+    /// Makes the call, on its own thread. A long call should check [`CallContext::cancel`]; one that
+    /// does not is abandoned when the user cancels.
     fn call(&self, args: Self::Args, context: &CallContext) -> CallResult;
 }
 
-/// One thing that a call touches, as a policy compares it with its rules.
+/// One thing that a call touches, as the policy matches it against its rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -107,35 +107,36 @@ pub enum Touch {
     Command(Vec<String>),
 }
 
-/// Judges what a call comes upon below what was decided on: a search reads many files. What it does
-/// not pass is left out.
-pub type Screen = Arc<dyn Fn(&Touch) -> bool + Send + Sync>;
+/// Decides about what a call finds along the way: a search below a directory reads many files. What
+/// does not pass is left out.
+pub type TouchFilter = Arc<dyn Fn(&Touch) -> bool + Send + Sync>;
 
-/// What a call is given beside its arguments.
+/// What a call gets besides its arguments.
 pub struct CallContext {
     pub(crate) cancel: CancelToken,
     pub(crate) touches: Vec<Touch>,
-    pub(crate) screen: Screen,
+    pub(crate) filter: TouchFilter,
     pub(crate) results: Arc<ResultFilter>,
 }
 
 impl CallContext {
-    /// Ends the call.
+    /// The token that cancels the call.
     pub const fn cancel(&self) -> &CancelToken {
         &self.cancel
     }
 
-    /// What was decided on: as [`Tool::touches`] gave it when the call was planned, links resolved.
+    /// What the policy decided about: as [`Tool::touches`] returned it when the call was planned, with
+    /// links resolved.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
     }
 
-    /// Whether something that the call came upon may be touched too.
+    /// Whether something else that the call found may be touched.
     pub fn passes(&self, touch: &Touch) -> bool {
-        (self.screen)(touch)
+        (self.filter)(touch)
     }
 
-    /// Stores bytes that are not shown; gives the reference.
+    /// Stores bytes that are not shown, and returns the reference to them.
     pub fn keep(&self, bytes: &[u8], hint: &str) -> Option<String> {
         self.results.store.put(bytes, hint).ok()
     }

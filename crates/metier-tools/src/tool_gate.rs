@@ -1,7 +1,7 @@
-//! The policy as planned calls ask it: may this tool touch these things?
+//! Asks the policy about planned calls: may this tool touch these files, hosts or commands?
 //!
-//! One request for every way in, as for loading skills ([`crate::gate`]). The screen asks the same
-//! question about each file that a call comes upon, and lets nothing pass that would need an answer.
+//! Every caller builds the same request, as for loading skills ([`crate::gate`]). The touch filter
+//! asks the same question about each file that a search finds, and skips what would need approval.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use metier_registry::Entry;
 use metier_skill::RelPath;
 
 use crate::failure::{FailureCode, ToolFailure};
-use crate::ground::content_digest;
+use crate::policy_facts::content_digest;
 use crate::script::ScriptCall;
 use crate::script_decision::ScriptDecision;
-use crate::tool::{Screen, Touch};
-use crate::toolbox::{BoxedTool, Planned};
+use crate::tool::{Touch, TouchFilter};
+use crate::toolbox::{BoxedTool, PlannedCall};
 
-/// The policy, and what it has to know of now.
+/// The policy, with the state that it decides by.
 #[derive(Debug, Clone)]
 pub struct ToolGate {
     /// The rules.
@@ -39,21 +39,21 @@ pub struct ToolGate {
 
 impl ToolGate {
     /// The request that a planned call is.
-    pub fn request(&self, planned: &Planned) -> Result<Request, ToolFailure> {
+    pub fn request(&self, planned: &PlannedCall) -> Result<Request, ToolFailure> {
         self.request_about(planned.tool(), planned.touches()).map_err(|error| unnamed(&error))
     }
 
-    /// What is decided about a planned call.
-    pub fn judge(&self, planned: &Planned) -> Result<Decision, ToolFailure> {
+    /// The decision about a planned call.
+    pub fn judge(&self, planned: &PlannedCall) -> Result<Decision, ToolFailure> {
         Ok(self.decide(&self.request(planned)?))
     }
 
-    /// What is decided about running a script of a skill, and the call that was judged.
+    /// The decision about running a script of a skill, and the call that it is about.
     ///
-    /// It is judged by the content that would run: one that is not what the gate knows of its skill is
-    /// a failure, so that neither trust nor a remembered answer holds for it. One that is run for
-    /// nobody in particular is run for its own skill. A rule about the arguments holds as they were
-    /// written (`typed`) and as they are passed.
+    /// The decision is about the content that would run. If the skill has changed since it was loaded,
+    /// this fails, so that neither trust nor a remembered answer applies to the new content. Without an
+    /// acting skill the script runs for its own skill. A rule about arguments is matched against them
+    /// as typed (`typed`) and as passed to the script.
     pub fn judge_script(
         &self,
         entry: &Arc<Entry>,
@@ -74,8 +74,8 @@ impl ToolGate {
         }
         let acting = match &self.skill {
             Some(acting) if acting.id == entry.id() && acting.digest != content => {
-                let told = format!("the skill {} has changed since it was loaded", entry.id());
-                return Err(ToolFailure::new(FailureCode::Changed, told)
+                let message = format!("the skill {} has changed since it was loaded", entry.id());
+                return Err(ToolFailure::new(FailureCode::Changed, message)
                     .with_help("load the skill again, then decide again"));
             }
             Some(acting) => acting.clone(),
@@ -96,8 +96,8 @@ impl ToolGate {
         Ok((decision, call))
     }
 
-    /// Judges what a call of `tool` comes upon: only what is allowed without a question.
-    pub fn screen(&self, tool: &BoxedTool) -> Screen {
+    /// A filter for what a call of `tool` finds: only what is allowed without asking passes.
+    pub fn touch_filter(&self, tool: &BoxedTool) -> TouchFilter {
         let (gate, tool) = (self.clone(), tool.clone());
         Arc::new(move |touch| {
             let request = gate.request_about(&tool, std::slice::from_ref(touch));

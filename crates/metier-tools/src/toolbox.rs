@@ -1,10 +1,10 @@
 //! The tools of a run, and the one way to call one: plan, decide, call.
 //!
-//! A [`Toolbox`] turns a name and arguments into a [`Planned`] call, which tells what it would touch
-//! and has done nothing. The caller asks its policy, and [`Planned::decided`] turns an allowing answer
-//! into a [`Permit`]: the only way to get one, good for one call, with these arguments on these things.
-//! Only [`Permit::call`] reaches a tool, and every result goes through one [`ResultFilter`] on its way
-//! back, so that nothing is called that was not decided on, and nothing is shown that was not masked.
+//! A [`Toolbox`] turns a name and arguments into a [`PlannedCall`] call, which knows what it
+//! would touch and has done nothing yet. The caller asks its policy, and [`PlannedCall::decided`]
+//! turns `allow` into a [`CallPermit`]: the only way to get one, good for one call with these arguments.
+//! Only [`CallPermit::call`] reaches a tool, and every result goes through one [`ResultFilter`] on its
+//! way back, so that no tool is called without a decision and nothing is shown unmasked.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::output::{CallResult, ResultFilter};
 use crate::run_on_thread::run_on_thread;
 use crate::schema::{read, schema_of};
-use crate::tool::{CallContext, Screen, Tool, Touch};
+use crate::tool::{CallContext, Tool, Touch, TouchFilter};
 
-/// Calls a tool with arguments that were read when the call was planned.
+/// Calls a tool with the arguments that were parsed when the call was planned.
 type PreparedCall = Box<dyn FnOnce(&CallContext) -> CallResult + Send>;
 
-/// A tool whatever its arguments are; every [`Tool`] is one.
+/// A [`Tool`] without its argument type.
 trait ErasedTool: Send + Sync {
     fn name(&self) -> &str;
     fn description(&self) -> &str;
@@ -56,26 +56,26 @@ impl<T: Tool> ErasedTool for T {
     }
 }
 
-/// A tool in a box. A clone is the same tool.
+/// A shared handle to a tool; a clone refers to the same one.
 #[derive(Clone)]
 pub struct BoxedTool {
     tool: Arc<dyn ErasedTool>,
-    /// Whether the program that uses us brought it.
+    /// Whether it belongs to the program that uses this library.
     is_foreign: bool,
 }
 
 impl BoxedTool {
-    /// What it is called by.
+    /// See [`Tool::name`].
     pub fn name(&self) -> &str {
         self.tool.name()
     }
 
-    /// What a model is told about it.
+    /// See [`Tool::description`].
     pub fn description(&self) -> &str {
         self.tool.description()
     }
 
-    /// How much harm it can do.
+    /// See [`Tool::risk`].
     pub fn risk(&self) -> Risk {
         self.tool.risk()
     }
@@ -85,7 +85,7 @@ impl BoxedTool {
         self.tool.schema()
     }
 
-    /// The risk that the policy goes by, for a tool that is not ours. Ours have theirs there.
+    /// The declared risk, for a tool that is not built in. The policy knows the risk of the others.
     pub fn declared_risk(&self) -> Option<Risk> {
         self.is_foreign.then(|| self.risk())
     }
@@ -97,8 +97,8 @@ impl fmt::Debug for BoxedTool {
     }
 }
 
-/// A call that nothing has been done for yet.
-pub struct Planned {
+/// A call that was parsed and checked, but not decided about or made.
+pub struct PlannedCall {
     tool: BoxedTool,
     arguments: Value,
     touches: Vec<Touch>,
@@ -106,7 +106,7 @@ pub struct Planned {
     results: Arc<ResultFilter>,
 }
 
-impl Planned {
+impl PlannedCall {
     /// The tool.
     pub const fn tool(&self) -> &BoxedTool {
         &self.tool
@@ -122,32 +122,32 @@ impl Planned {
         &self.touches
     }
 
-    /// The permit for this call, if the policy's answer is to allow; `reason` stands in the failure
-    /// otherwise. `screen` judges what the call comes upon.
+    /// The permit for this call, if the policy allows it; otherwise `reason` is part of the failure.
+    /// `filter` decides about what the call finds along the way.
     pub fn decided(
         self,
         effect: Effect,
         reason: &str,
-        screen: Screen,
-    ) -> Result<Permit, ToolFailure> {
+        filter: TouchFilter,
+    ) -> Result<CallPermit, ToolFailure> {
         let name = self.tool.name();
         match effect {
-            Effect::Allow => Ok(Permit { planned: self, screen }),
+            Effect::Allow => Ok(CallPermit { planned: self, filter }),
             Effect::Deny => Err(ToolFailure::new(
                 FailureCode::NotAllowed,
                 format!("`{name}` is not allowed here: {reason}"),
             )),
             Effect::Ask => Err(ToolFailure::new(
                 FailureCode::NeedsApproval,
-                format!("`{name}` needs an approval first: {reason}"),
+                format!("`{name}` needs approval first: {reason}"),
             )),
         }
     }
 }
 
-impl fmt::Debug for Planned {
+impl fmt::Debug for PlannedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Planned")
+        f.debug_struct("PlannedCall")
             .field("tool", &self.tool.name())
             .field("arguments", &self.arguments)
             .field("touches", &self.touches)
@@ -155,20 +155,20 @@ impl fmt::Debug for Planned {
     }
 }
 
-/// The permission to make one call. Only [`Planned::decided`] gives it; it is used up by the call.
-pub struct Permit {
-    planned: Planned,
-    screen: Screen,
+/// The permission to make one call. Only [`PlannedCall::decided`] gives it; the call consumes it.
+pub struct CallPermit {
+    planned: PlannedCall,
+    filter: TouchFilter,
 }
 
-impl Permit {
-    /// Makes the call and waits for it. `cancel` ends it.
+impl CallPermit {
+    /// Makes the call and waits for the result, or for `cancel`.
     pub fn call(self, cancel: &CancelToken) -> CallResult {
-        let Planned { tool, touches, call, results, .. } = self.planned;
+        let PlannedCall { tool, touches, call, results, .. } = self.planned;
         let context = CallContext {
             cancel: cancel.clone(),
             touches,
-            screen: self.screen,
+            filter: self.filter,
             results: Arc::clone(&results),
         };
         let answer = run_on_thread(cancel, move || call(&context));
@@ -176,9 +176,9 @@ impl Permit {
     }
 }
 
-impl fmt::Debug for Permit {
+impl fmt::Debug for CallPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Permit").field(&self.planned).finish()
+        f.debug_tuple("CallPermit").field(&self.planned).finish()
     }
 }
 
@@ -190,19 +190,19 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// A box with nothing in it.
+    /// An empty toolbox.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets what every result goes through.
+    /// Sets the filter for every result.
     #[must_use]
     pub fn with_results(mut self, results: ResultFilter) -> Self {
         self.results = Arc::new(results);
         self
     }
 
-    /// Adds a tool of ours; it takes the place of one of the same name.
+    /// Adds a built-in tool, replacing one of the same name.
     #[must_use]
     pub fn with(mut self, tool: impl Tool) -> Self {
         self.tools.retain(|known| known.name() != tool.name());
@@ -210,22 +210,22 @@ impl Toolbox {
         self
     }
 
-    /// Adds a tool of the program that uses us. Its name must not be one of ours, nor one that rules
-    /// and `allowed-tools` take for one of ours, nor that of another tool: a rule is about a name.
+    /// Adds a tool of the program that uses this library. Its name must not be that of a built-in tool,
+    /// nor an alias of one in rules and `allowed-tools`, nor that of another tool: rules go by names.
     pub fn with_foreign(mut self, tool: impl Tool) -> Result<Self, ToolFailure> {
         let refused = |reason: String| ToolFailure::new(FailureCode::InvalidArguments, reason);
         let name = tool.name();
         Permission::foreign(name)
             .map_err(|error| refused(error.to_string()).with_help("give the tool another name"))?;
         if self.tools.iter().any(|known| known.name().eq_ignore_ascii_case(name)) {
-            let told = format!("there is a tool called {} already", shown(name));
-            return Err(refused(told).with_help("give the tool another name"));
+            let message = format!("a tool called {} already exists", shown(name));
+            return Err(refused(message).with_help("give the tool another name"));
         }
         self.tools.push(BoxedTool { tool: Arc::new(tool), is_foreign: true });
         Ok(self)
     }
 
-    /// Adds the tools of another box. One of the same name as one that is here is left out: ours are
+    /// Adds the tools of another toolbox. A tool whose name is taken is left out: built-in tools are
     /// never replaced.
     #[must_use]
     pub fn with_all(mut self, other: &Self) -> Self {
@@ -242,24 +242,24 @@ impl Toolbox {
         &self.tools
     }
 
-    /// The tool called `name`; the failure names the nearest one.
+    /// The tool called `name`; the failure suggests the nearest name.
     pub fn find(&self, name: &str) -> Result<&BoxedTool, ToolFailure> {
         if let Some(tool) = self.tools.iter().find(|tool| tool.name() == name) {
             return Ok(tool);
         }
-        let told = format!("there is no tool {}", shown(name));
-        let failure = ToolFailure::new(FailureCode::UnknownTool, told);
+        let message = format!("unknown tool {}", shown(name));
+        let failure = ToolFailure::new(FailureCode::UnknownTool, message);
         Err(match nearest(name, self.tools.iter().map(BoxedTool::name)) {
             Some(near) => failure.with_help(format!("did you mean `{near}`?")),
             None => failure,
         })
     }
 
-    /// The call of the tool `name` with `arguments`; nothing has been done when it is there.
-    pub fn plan(&self, name: &str, arguments: Value) -> Result<Planned, ToolFailure> {
+    /// Plans a call of the tool `name` with `arguments`, without making it.
+    pub fn plan(&self, name: &str, arguments: Value) -> Result<PlannedCall, ToolFailure> {
         let tool = self.find(name)?.clone();
         let (touches, call) = Arc::clone(&tool.tool).plan(&arguments)?;
-        Ok(Planned { tool, arguments, touches, call, results: Arc::clone(&self.results) })
+        Ok(PlannedCall { tool, arguments, touches, call, results: Arc::clone(&self.results) })
     }
 }
 

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{FailureCode, ToolFailure, shown};
 
-/// Bytes of a record.
-const RECORD_BYTES: u64 = 16 * 1024;
+/// Bytes of the record beside a deleted file.
+const MAX_RECORD_BYTES: u64 = 16 * 1024;
 
 /// A folder of deleted files.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Trash {
 
 /// A deleted file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trashed {
+pub struct TrashedFile {
     /// What [`Trash::restore`] finds it by.
     pub reference: String,
     /// Where it was, below the workspace.
@@ -33,48 +33,52 @@ pub struct Trashed {
     pub bytes: u64,
 }
 
-/// What stands beside a deleted file.
+/// The record beside a deleted file.
 #[derive(Serialize, Deserialize)]
 struct Record {
     #[serde(flatten)]
-    trashed: Trashed,
-    /// The real path of the workspace that it was deleted from: it goes back nowhere else.
+    trashed: TrashedFile,
+    /// The real path of the workspace that it was deleted from: it is not restored to another.
     #[serde(default)]
     workspace: Option<String>,
 }
 
 impl Trash {
-    /// Keeps deleted files in `folder`, which is made when the first one comes.
+    /// Keeps deleted files in `folder`, which is created with the first one.
     pub const fn new(folder: PathBuf) -> Self {
         Self { folder, next: AtomicU64::new(1) }
     }
 
     /// Moves a file of `root` here.
-    pub(crate) fn take(&self, root: &WorkRoot, path: &WorkPath) -> Result<Trashed, ToolFailure> {
-        let told = |error: &WorkError| ToolFailure::work(path.as_str(), error);
+    pub(crate) fn take(
+        &self,
+        root: &WorkRoot,
+        path: &WorkPath,
+    ) -> Result<TrashedFile, ToolFailure> {
+        let message = |error: &WorkError| ToolFailure::work(path.as_str(), error);
         let reference = self.free_reference();
-        // Written first: a file without a record could not be brought back.
-        let mut trashed = Trashed { reference, path: path.clone(), bytes: 0 };
+        // Written first: a file without a record could not be restored.
+        let mut trashed = TrashedFile { reference, path: path.clone(), bytes: 0 };
         self.write_record(root, &trashed)?;
         match root.move_out(path, &self.folder, &trashed.reference) {
             Ok(bytes) => trashed.bytes = bytes,
             Err(error) => {
                 let _ = metier_fs::remove_file(&self.record(&trashed.reference));
-                return Err(told(&error));
+                return Err(message(&error));
             }
         }
         self.write_record(root, &trashed)?;
         Ok(trashed)
     }
 
-    /// Brings a deleted file back to where it was, if nothing stands there.
-    pub fn restore(&self, root: &WorkRoot, reference: &str) -> Result<Trashed, ToolFailure> {
+    /// Moves a deleted file back to where it was, if nothing is there now.
+    pub fn restore(&self, root: &WorkRoot, reference: &str) -> Result<TrashedFile, ToolFailure> {
         let Record { trashed, workspace } = self.find(reference)?;
         // Reached through a link, this may be what a run in another workspace deleted.
         if workspace.is_none_or(|known| Some(known) != real_root(root)) {
-            let told = format!("{} was deleted from another workspace", shown(reference));
-            return Err(ToolFailure::new(FailureCode::NotAllowed, told)
-                .with_help("bring it back in the workspace that it was deleted from"));
+            let message = format!("{} was deleted from another workspace", shown(reference));
+            return Err(ToolFailure::new(FailureCode::NotAllowed, message)
+                .with_help("restore it in the workspace that it was deleted from"));
         }
         root.move_in(&trashed.path, &self.folder, &trashed.reference)
             .map_err(|error| ToolFailure::work(trashed.path.as_str(), &error))?;
@@ -83,7 +87,7 @@ impl Trash {
     }
 
     /// What can be restored, oldest first.
-    pub fn list(&self) -> Vec<Trashed> {
+    pub fn list(&self) -> Vec<TrashedFile> {
         let names = metier_fs::read_dir_names(&self.folder).unwrap_or_default();
         let references = names.iter().filter_map(|name| name.strip_suffix(".json"));
         references.filter_map(|reference| Some(self.find(reference).ok()?.trashed)).collect()
@@ -91,13 +95,13 @@ impl Trash {
 
     fn find(&self, reference: &str) -> Result<Record, ToolFailure> {
         let missing = || {
-            let told = format!("there is no deleted file {}", shown(reference));
-            ToolFailure::new(FailureCode::NotFound, told)
+            let message = format!("there is no deleted file {}", shown(reference));
+            ToolFailure::new(FailureCode::NotFound, message)
         };
         if !is_reference(reference) {
             return Err(missing());
         }
-        let bytes = metier_fs::read_bounded(&self.record(reference), RECORD_BYTES);
+        let bytes = metier_fs::read_bounded(&self.record(reference), MAX_RECORD_BYTES);
         let record: Record =
             bytes.ok().and_then(|b| serde_json::from_slice(&b).ok()).ok_or_else(missing)?;
         let there = metier_fs::entry_kind(&self.folder.join(reference)).is_some();
@@ -119,13 +123,13 @@ impl Trash {
         self.folder.join(format!("{reference}.json"))
     }
 
-    fn write_record(&self, root: &WorkRoot, trashed: &Trashed) -> Result<(), ToolFailure> {
+    fn write_record(&self, root: &WorkRoot, trashed: &TrashedFile) -> Result<(), ToolFailure> {
         let file = self.record(&trashed.reference);
         let record = Record { trashed: trashed.clone(), workspace: real_root(root) };
         let text = serde_json::to_vec(&record).unwrap_or_default();
         metier_fs::write_atomic(&file, &text).map_err(|error| {
-            let told = format!("the trash cannot be written: {error}");
-            ToolFailure::new(FailureCode::IoError, told)
+            let message = format!("the trash cannot be written: {error}");
+            ToolFailure::new(FailureCode::IoError, message)
         })
     }
 }

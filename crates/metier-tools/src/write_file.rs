@@ -1,7 +1,7 @@
 //! `write_file`: a file of the workspace, written whole or not at all.
 //!
-//! Nothing is written through a link, into version control's own files or ours, or to a file that
-//! has another name elsewhere. What changed is told as a diff. Skills are not written by tools.
+//! Nothing is written through a link, into version control's own files or ours, or to a file with
+//! several hard links. The result has a diff of the change. Tools never write to skills.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use similar::TextDiff;
 use crate::failure::{FailureCode, ToolFailure, shown};
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
-use crate::workplace::{Place, Workplace, decided_path};
+use crate::tool_workspace::{Place, ToolWorkspace, decided_path};
 
-/// Bytes of a text that is written.
-const CONTENT_BYTES: usize = 8 << 20;
-/// Bytes of a file whose change is told line by line; of a larger one only the sizes are.
-const DIFF_BYTES: u64 = 1 << 20;
+/// Bytes of a text that can be written.
+const MAX_CONTENT_BYTES: usize = 8 << 20;
+/// Bytes of a file that gets a diff; of a larger one only the sizes are reported.
+const MAX_DIFFED_BYTES: u64 = 1 << 20;
 /// Characters of a diff in the data.
-const DIFF_CHARS: usize = 8000;
+const MAX_DIFF_CHARS: usize = 8000;
 
 /// The tool `write_file`.
 #[derive(Debug)]
-pub struct WriteFile(Arc<Workplace>);
+pub struct WriteFile(Arc<ToolWorkspace>);
 
 impl WriteFile {
-    /// What it is called by.
+    /// The tool's name.
     pub const NAME: &'static str = "write_file";
 
-    /// Writes files of the workspace of `workplace`.
-    pub const fn new(workplace: Arc<Workplace>) -> Self {
-        Self(workplace)
+    /// A tool that writes files of `workspace`.
+    pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {
+        Self(workspace)
     }
 }
 
@@ -69,9 +69,9 @@ impl Tool for WriteFile {
     }
 
     fn touches(&self, args: &WriteFileArgs) -> Result<Vec<Touch>, ToolFailure> {
-        if args.content.len() > CONTENT_BYTES {
-            let told = format!("the content is larger than {CONTENT_BYTES} bytes");
-            return Err(ToolFailure::new(FailureCode::FileTooLarge, told));
+        if args.content.len() > MAX_CONTENT_BYTES {
+            let message = format!("the content is larger than {MAX_CONTENT_BYTES} bytes");
+            return Err(ToolFailure::new(FailureCode::FileTooLarge, message));
         }
         Ok(vec![touch_for_change(&self.0, &args.path)?])
     }
@@ -81,43 +81,47 @@ impl Tool for WriteFile {
     }
 }
 
-/// What changing the file at `path` touches; no part of it is a link.
-pub(crate) fn touch_for_change(workplace: &Workplace, path: &str) -> Result<Touch, ToolFailure> {
-    let root = workplace.workspace();
+/// What changing the file at `path` touches; fails if part of the path is a link.
+pub(crate) fn touch_for_change(
+    workspace: &ToolWorkspace,
+    path: &str,
+) -> Result<Touch, ToolFailure> {
+    let root = workspace.root();
     let checked = WorkPath::new(path).map_err(|fault| ToolFailure::path(path, fault))?;
     let real = root.resolve_for_change(&checked);
     let real = real.map_err(|error| ToolFailure::work(path, &error))?;
     Place::Workspace(root).touch_of(real)
 }
 
-fn put(workplace: &Workplace, wanted: &WriteFileArgs, context: &CallContext) -> CallResult {
+fn put(workspace: &ToolWorkspace, wanted: &WriteFileArgs, context: &CallContext) -> CallResult {
     let path = decided_path(context.touches())?;
-    let told = |error: &WorkError| ToolFailure::work(path.as_str(), error);
-    let root = workplace.workspace();
-    let limit = if wanted.expected_sha256.is_some() { CONTENT_BYTES as u64 } else { DIFF_BYTES };
+    let message = |error: &WorkError| ToolFailure::work(path.as_str(), error);
+    let root = workspace.root();
+    let limit =
+        if wanted.expected_sha256.is_some() { MAX_CONTENT_BYTES as u64 } else { MAX_DIFFED_BYTES };
     let before = match root.read(path, limit) {
         Ok(bytes) => Some(bytes),
         Err(WorkError::Missing | WorkError::NotADirectory) => None,
         Err(WorkError::TooLarge(_)) if wanted.expected_sha256.is_none() => None,
-        Err(error) => return Err(told(&error)),
+        Err(error) => return Err(message(&error)),
     };
     let found = before.as_deref().map(Digest::of);
     if wanted.expected_sha256.is_some() && wanted.expected_sha256 != found {
         let is = found.map_or("gone".to_owned(), |digest| digest.to_string());
-        let told = format!("{} is not what was expected: it is {is}", shown(path.as_str()));
-        return Err(ToolFailure::new(FailureCode::Changed, told));
+        let message = format!("{} is not what was expected: it is {is}", shown(path.as_str()));
+        return Err(ToolFailure::new(FailureCode::Changed, message));
     }
     ToolFailure::if_cancelled(context.cancel())?;
     let content = wanted.content.as_bytes();
-    let written = root.write(path, content).map_err(|error| told(&error))?;
-    let old = before.as_deref().filter(|bytes| bytes.len() as u64 <= DIFF_BYTES);
+    let written = root.write(path, content).map_err(|error| message(&error))?;
+    let old = before.as_deref().filter(|bytes| bytes.len() as u64 <= MAX_DIFFED_BYTES);
     let old = match old.map(str::from_utf8) {
         None if written.created => Some(""),
         Some(Ok(text)) => Some(text),
         _ => None,
     };
     let diff = old
-        .filter(|_| content.len() as u64 <= DIFF_BYTES)
+        .filter(|_| content.len() as u64 <= MAX_DIFFED_BYTES)
         .map(|old| diff(path.as_str(), old, &wanted.content));
     let verb = if written.created { "Created" } else { "Replaced" };
     let lines = wanted.content.lines().count();
@@ -141,8 +145,8 @@ fn diff(path: &str, old: &str, new: &str) -> String {
         .context_radius(3)
         .header(&format!("a/{path}"), &format!("b/{path}"))
         .to_string();
-    match whole.char_indices().nth(DIFF_CHARS) {
-        Some((end, _)) => format!("{}\n[the diff goes on]\n", &whole[..end]),
+    match whole.char_indices().nth(MAX_DIFF_CHARS) {
+        Some((end, _)) => format!("{}\n[the rest of the diff is left out]\n", &whole[..end]),
         None => whole,
     }
 }

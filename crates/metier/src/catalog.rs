@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use metier_policy::Invoker;
 use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Format};
 use metier_registry::roots::repository_top;
-use metier_tools::SkillShelf;
+use metier_tools::IndexContents;
 
 use crate::error::Result;
 use crate::open::Metier;
@@ -68,7 +68,7 @@ impl Metier {
             bases: &bases,
             turn: options.turn,
         };
-        Ok(cataloger.catalog(&wanted, &SkillShelf::new(&scan.index)))
+        Ok(cataloger.catalog(&wanted, &IndexContents::new(&scan.index)))
     }
 
     /// The tokens that a catalog may take; nothing where there is no limit.

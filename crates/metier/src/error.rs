@@ -11,7 +11,7 @@ use metier_config::ConfigError;
 use metier_model::ModelError;
 use metier_policy::{ExampleFault, PolicyError};
 use metier_registry::manage::ManageError;
-use metier_tools::{KeptError, ToolFailure};
+use metier_tools::{PolicyStoreError, ToolFailure};
 use serde::Serialize;
 
 use crate::approvals::OpenApproval;
@@ -163,8 +163,8 @@ impl From<PolicyError> for Error {
     }
 }
 
-impl From<KeptError> for Error {
-    fn from(error: KeptError) -> Self {
+impl From<PolicyStoreError> for Error {
+    fn from(error: PolicyStoreError) -> Self {
         Self::failed(error.code(), error.to_string()).with_help(error.help())
     }
 }

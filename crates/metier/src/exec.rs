@@ -13,7 +13,7 @@ use metier_registry::{Entry, Scan};
 use metier_sandbox::{Network, RunEvent, Stream};
 use metier_skill::{Digest, RelPath};
 use metier_tools::ScriptDecision;
-use metier_tools::ground::{acting_skill, loaded_skill};
+use metier_tools::policy_facts::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
 use metier_tools::script::{ScriptCall, ScriptOutcome, as_path};
 

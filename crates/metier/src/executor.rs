@@ -15,7 +15,7 @@ use metier_loader::ResourceLimits;
 use metier_registry::Scan;
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
 use metier_tools::script::sweep;
-use metier_tools::{FailureCode, Kept, ScriptHost, ToolFailure, Toolbox, shown_workspace};
+use metier_tools::{FailureCode, PolicyStore, ScriptHost, ToolFailure, Toolbox, script_workspace};
 
 use crate::error::Result;
 use crate::guard::Guard;
@@ -42,7 +42,7 @@ impl Metier {
             trusted: guard.trusted,
             answers: Mutex::new(guard.answers),
             always: settings.execution.always,
-            kept: self.user_folders().map(|user| Kept::in_state(&user.state)),
+            policy_store: self.user_folders().map(|user| PolicyStore::in_state(&user.state)),
             workspace: self.workspace(),
             working_dir: self.working_dir().to_owned(),
             hosts: hosts.collect(),
@@ -83,7 +83,7 @@ impl Metier {
     /// The workspace as scripts see it; nothing where showing it would open what no rule opens.
     pub fn visible_workspace(&self) -> Result<Option<PathBuf>> {
         let state = self.state_dir()?;
-        Ok(shown_workspace(&self.workspace(), self.home(), &[state.as_path()]))
+        Ok(script_workspace(&self.workspace(), self.home(), &[state.as_path()]))
     }
 
     /// What holds scripts on this machine.

@@ -9,7 +9,7 @@ use metier_policy::{
 use metier_registry::{Entry, Scan};
 use metier_skill::{Digest, RelPath, nearest};
 use metier_tools::ScriptDecision;
-use metier_tools::ground::{absolute, acting_skill, loaded_skill, real_path};
+use metier_tools::policy_facts::{absolute, acting_skill, loaded_skill, real_path};
 use serde::Serialize;
 
 use crate::error::{Error, Result};

@@ -11,8 +11,8 @@ use metier_policy::{
     RuleSource, TrustedFolders, UnixTime,
 };
 use metier_registry::{Index, Scan};
-use metier_tools::ground::{absolute, places_of, real_path};
-use metier_tools::{Kept, LoadGate};
+use metier_tools::policy_facts::{absolute, places_of, real_path};
+use metier_tools::{LoadGate, PolicyStore};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::open::Metier;
@@ -139,7 +139,7 @@ impl Metier {
             .with_longest_memory(settings.execution.always);
         let (answers, trusted) = match self.user_folders() {
             Some(user) => {
-                let store = Kept::in_state(&user.state);
+                let store = PolicyStore::in_state(&user.state);
                 (store.answers()?, store.trusted()?)
             }
             None => (Memory::default(), TrustedFolders::default()),
@@ -163,8 +163,8 @@ impl Metier {
     }
 
     /// Where the user's trust and remembered answers are kept.
-    pub(crate) fn policy_store(&self) -> Result<Kept> {
-        Ok(Kept::in_state(&self.require_user_folders()?.state))
+    pub(crate) fn policy_store(&self) -> Result<PolicyStore> {
+        Ok(PolicyStore::in_state(&self.require_user_folders()?.state))
     }
 
     /// Hosts that rules of the user or an administrator open.

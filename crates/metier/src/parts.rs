@@ -90,7 +90,7 @@ pub mod sandbox {
 /// Tools: writing one, what a run deleted, and what a script left.
 pub mod tools {
     pub use metier_tools::{
-        CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult, Touch, Trash, Trashed,
+        CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult, Touch, Trash, TrashedFile,
     };
     /// The version that [`Tool::Args`] derives its schema with.
     pub use schemars;

@@ -7,7 +7,7 @@ use metier_loader::{
 };
 use metier_policy::{Effect, Invoker};
 use metier_registry::Entry;
-use metier_tools::shelf::{file_names, open_files};
+use metier_tools::skill_contents::{file_names, open_files};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::open::Metier;

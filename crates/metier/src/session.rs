@@ -19,7 +19,7 @@ use metier_policy::Invoker;
 use metier_registry::Scan;
 use metier_registry::catalog::{CatalogRequest, Cataloger};
 use metier_skill::Digest;
-use metier_tools::SkillShelf;
+use metier_tools::IndexContents;
 
 use crate::approvals::{PendingApprovals, RunApprover};
 use crate::ask::{AnswerWith, Ask, EventListener, Reply};
@@ -217,7 +217,7 @@ impl Session {
             index: &scan.index,
             cataloger: &cataloger,
             catalog,
-            shelf: &SkillShelf::new(&scan.index),
+            shelf: &IndexContents::new(&scan.index),
             tools: executor.offers()?,
             chosen,
             limits: self.limits(info.window),

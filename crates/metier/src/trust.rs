@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use metier_policy::{Remembered, TrustedFolder, TrustedFolders};
 use metier_skill::{Digest, Source};
-use metier_tools::ground::{absolute, content_digest, path_below, real_path};
+use metier_tools::policy_facts::{absolute, content_digest, path_below, real_path};
 use serde::Serialize;
 
 use crate::error::{Error, Result};

@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use metier_tools::{CallResult, Permit};
+use metier_tools::{CallPermit, CallResult};
 
 use crate::executor::ActionContext;
 
@@ -30,7 +30,7 @@ impl Live {
 }
 
 /// Makes the call and waits for its end.
-pub(super) fn call(permit: Permit, live: &Live, context: &ActionContext<'_>) -> CallResult {
+pub(super) fn call(permit: CallPermit, live: &Live, context: &ActionContext<'_>) -> CallResult {
     let (sender, receiver) = channel::<Printed>();
     live.set(Some(sender));
     std::thread::scope(|scope| {

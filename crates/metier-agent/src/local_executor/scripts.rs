@@ -10,7 +10,7 @@ use std::time::Duration;
 use metier_policy::{Effect, Invoker, LoadedSkill, Request};
 use metier_sandbox::{RunEvent, Stream};
 use metier_skill::RelPath;
-use metier_tools::ground::{acting_skill, loaded_skill};
+use metier_tools::policy_facts::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
 use metier_tools::script::{ScriptCall, ScriptError, ScriptOutcome, as_path};
 use metier_tools::{FailureCode, ScriptDecision, ScriptHost, ToolFailure, ToolGate, ToolResult};

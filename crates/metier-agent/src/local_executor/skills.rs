@@ -10,8 +10,8 @@ use metier_policy::{Effect, Memory, Permission, Request, Situation, Subject};
 use metier_registry::Entry;
 use metier_skill::text::{clip, fold_line};
 use metier_tools::LoadGate;
-use metier_tools::ground::{content_digest, named_skill};
-use metier_tools::shelf::{file_names, open_files};
+use metier_tools::policy_facts::{content_digest, named_skill};
+use metier_tools::skill_contents::{file_names, open_files};
 use serde_json::json;
 
 use super::{LocalExecutor, failed, invoker, judged, now};

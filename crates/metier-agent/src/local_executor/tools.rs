@@ -7,11 +7,11 @@ use metier_fs::WorkRoot;
 use metier_policy::{Effect, Invoker, LoadedSkill, Permission, Request, Risk, Situation, Subject};
 use metier_registry::Entry;
 use metier_skill::Digest;
-use metier_tools::ground::{absolute, acting_skill, loaded_skill};
+use metier_tools::policy_facts::{absolute, acting_skill, loaded_skill};
 use metier_tools::{
     BoxedTool, CallResult, DeleteFile, FailureCode, Grep, HostList, ListDir, NetworkRequest,
-    NetworkSettings, ReadFile, RunCommand, Screen, ToolFailure, ToolGate, Toolbox, Trash,
-    Workplace, WriteFile,
+    NetworkSettings, ReadFile, RunCommand, ToolFailure, ToolGate, ToolWorkspace, Toolbox,
+    TouchFilter, Trash, WriteFile,
 };
 use serde_json::{Map, Value};
 
@@ -74,10 +74,10 @@ fn judge(
     let executor = Arc::clone(executor);
     let prepared: PreparedAction = Box::new(move |context| {
         executor.remember(&request, context.answer);
-        let (screen, records) = (gate.screen(planned.tool()), Arc::clone(&executor));
-        let screen: Screen =
-            Arc::new(move |touch| !records.is_foreign_record(touch) && screen(touch));
-        let permit = planned.decided(Effect::Allow, "", screen);
+        let (filter, records) = (gate.touch_filter(planned.tool()), Arc::clone(&executor));
+        let filter: TouchFilter =
+            Arc::new(move |touch| !records.is_foreign_record(touch) && filter(touch));
+        let permit = planned.decided(Effect::Allow, "", filter);
         let answer = permit.and_then(|it| calling::call(it, &executor.made.live, context));
         outcome_of(&executor, answer)
     });
@@ -163,7 +163,7 @@ impl LocalExecutor {
         let root = WorkRoot::open(&self.workspace).map_err(|error| {
             ToolFailure::new(FailureCode::IoError, format!("the workspace: {error}"))
         })?;
-        let mut place = Workplace::new(root);
+        let mut place = ToolWorkspace::new(root);
         let known = entries(self, loaded)?;
         for entry in known {
             if entry.memory.is_none() {

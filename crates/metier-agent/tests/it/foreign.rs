@@ -17,7 +17,7 @@ use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{Lifetime, Memory, Policy, TrustedFolders};
 use metier_registry::{ScanOptions, scan};
 use metier_sandbox::Secrets;
-use metier_tools::ground::absolute;
+use metier_tools::policy_facts::absolute;
 use metier_tools::{
     CallContext, CallResult, FailureCode, OutputCap, Risk, Tool, ToolFailure, ToolResult, Toolbox,
 };
@@ -74,7 +74,7 @@ pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
         trusted: TrustedFolders::default(),
         answers: Mutex::new(Memory::default()),
         always: Lifetime::Unlimited,
-        kept: None,
+        policy_store: None,
         working_dir: workspace.clone(),
         hosts: Vec::new(),
         body_limits: BodyLimits::default(),

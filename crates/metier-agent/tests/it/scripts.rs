@@ -10,7 +10,7 @@ use metier_policy::{Effect, Invoker, Layer, PlacedRule, Places, Policy, Rule, Ru
 use metier_registry::{Root, ScanOptions, scan};
 use metier_sandbox::{SearchPath, Tier};
 use metier_skill::Source;
-use metier_tools::ground::absolute;
+use metier_tools::policy_facts::absolute;
 use metier_tools::{FailureCode, ScriptHost, ToolFailure, Toolbox};
 
 use crate::foreign::executor;

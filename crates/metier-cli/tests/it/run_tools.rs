@@ -13,7 +13,7 @@ use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_sandbox::{Probe, RunEvent, SearchPath, Secrets, Stream, Tier};
 use metier_skill::{RelPath, Source};
 use metier_testkit::TestHome;
-use metier_tools::ground::{acting_skill, loaded_skill, places_of};
+use metier_tools::policy_facts::{acting_skill, loaded_skill, places_of};
 use metier_tools::script::ScriptCall;
 use metier_tools::{
     CallResult, FailureCode, OutputSink, ResultFilter, RunCommand, ScriptDecision, ScriptHost,
@@ -111,7 +111,7 @@ impl Session {
     fn call(&self, tool: &'static str, arguments: Value, cancel: &CancelToken) -> CallResult {
         let planned = self.toolbox.plan(tool, arguments)?;
         let decision = self.gate.judge(&planned)?;
-        let screen = self.gate.screen(planned.tool());
+        let screen = self.gate.touch_filter(planned.tool());
         planned.decided(decision.effect, &decision.sentences().join("; "), screen)?.call(cancel)
     }
 

@@ -1,8 +1,9 @@
-//! One request after the other until there is an answer that is no redirect.
+//! Sends requests until a response is not a redirect.
 //!
-//! Each goes the same way: the URL is checked, its name resolved, every address looked at, and the
-//! connection made to one of these addresses and no other (a second lookup could answer otherwise).
-//! There are no cookies, no proxies, no compression to blow up, and no redirect that is not ours.
+//! For each of them the URL is checked, its host resolved, every address checked, and the connection
+//! made to one of these addresses and no other: a second lookup could give another address (DNS
+//! rebinding). There are no cookies, no proxies, no decompression (bombs), and the HTTP client follows
+//! no redirect by itself.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -53,7 +54,7 @@ pub(crate) struct Incoming {
     pub(crate) cut: bool,
 }
 
-/// Sends a request and follows where it is sent to, as long as that is the same host.
+/// Sends a request and follows redirects within the same host.
 pub(crate) async fn fetch(
     settings: &NetworkSettings,
     resolver: Arc<dyn Resolver>,
@@ -68,22 +69,26 @@ pub(crate) async fn fetch(
             return receive(settings, response, redirects).await;
         };
         let next = sent.target.url.join(&location).map_err(|error| {
-            let told = format!("it leads to {}, which is no URL: {error}", shown(&location));
-            ToolFailure::new(FailureCode::UrlNotAllowed, told)
+            let message =
+                format!("it redirects to {}, which is not a valid URL: {error}", shown(&location));
+            ToolFailure::new(FailureCode::UrlNotAllowed, message)
         })?;
         if redirects.len() >= settings.redirects {
-            let told =
-                format!("it was sent on {} times; next is {}", redirects.len(), short(&next));
-            return Err(ToolFailure::new(FailureCode::TooManyRedirects, told));
+            let message = format!(
+                "it was redirected {} times; the next address is {}",
+                redirects.len(),
+                short(&next)
+            );
+            return Err(ToolFailure::new(FailureCode::TooManyRedirects, message));
         }
         let next = check_redirect(settings, &sent.target, next, &decided)?;
         redirects.push(next.url.to_string());
-        // What every browser does: after these three the question is asked again without a body.
-        let asks_again = matches!(
+        // As every browser does: after these three statuses a POST becomes a GET without a body.
+        let becomes_get = matches!(
             status,
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER
         );
-        if asks_again && sent.method == Method::POST {
+        if becomes_get && sent.method == Method::POST {
             sent.method = Method::GET;
             sent.body = None;
             sent.headers.remove(CONTENT_TYPE);
@@ -92,7 +97,7 @@ pub(crate) async fn fetch(
     }
 }
 
-/// A redirect is as good as a new request, and goes to no host that was not decided on.
+/// Checks a redirect like a new request; it must stay on the host that was decided about.
 fn check_redirect(
     settings: &NetworkSettings,
     from: &Target,
@@ -101,19 +106,20 @@ fn check_redirect(
 ) -> Result<Target, ToolFailure> {
     let next = Target::check(next, settings.plain_http)?;
     if from.url.scheme() == "https" && next.url.scheme() != "https" {
-        let told = "it leads from https to plain http";
-        return Err(ToolFailure::new(FailureCode::UrlNotAllowed, told));
+        let message = "it redirects from https to plain http";
+        return Err(ToolFailure::new(FailureCode::UrlNotAllowed, message));
     }
     if let Some(address) = next.literal() {
         settings.check_address(address, next.port())?;
     }
     if !settings.hosts.contains(&next.host) {
-        let told = format!("it leads to {}, which is not an allowed host", shown(&next.host));
-        return Err(ToolFailure::new(FailureCode::HostNotAllowed, told));
+        let message =
+            format!("it redirects to {}, which is not an allowed host", shown(&next.host));
+        return Err(ToolFailure::new(FailureCode::HostNotAllowed, message));
     }
     if next.host != decided {
-        let told = format!("it leads to another host: {}", short(&next.url));
-        return Err(ToolFailure::new(FailureCode::RedirectElsewhere, told));
+        let message = format!("it redirects to another host: {}", short(&next.url));
+        return Err(ToolFailure::new(FailureCode::RedirectElsewhere, message));
     }
     Ok(next)
 }
@@ -134,7 +140,7 @@ async fn send(
         Some(address) => vec![address],
         None => resolve(resolver, target.name()).await?,
     };
-    // One bad address among good ones is a trick, or a fault: either way nothing is sent.
+    // One bad address among good ones is an attack or a mistake: either way nothing is sent.
     for address in &addresses {
         settings.check_address(*address, target.port())?;
     }
@@ -155,10 +161,10 @@ async fn send(
         request = request.body(body.clone());
     }
     let response = request.send().await.map_err(|error| failed(&error))?;
-    // The pin is what keeps the connection; this only makes sure that it did.
+    // The pinned addresses guarantee this; checked all the same.
     if response.remote_addr().is_some_and(|peer| !pinned.contains(&peer)) {
-        let told = "the connection went to an address that was not checked";
-        return Err(ToolFailure::new(FailureCode::AddressNotAllowed, told));
+        let message = "the connection went to an address that was not checked";
+        return Err(ToolFailure::new(FailureCode::AddressNotAllowed, message));
     }
     Ok(response)
 }
@@ -169,7 +175,7 @@ async fn resolve(resolver: Arc<dyn Resolver>, name: &str) -> Result<Vec<IpAddr>,
     let found = match lookup {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => return Err(unknown_host(name, &error.to_string())),
-        Err(_) => return Err(unknown_host(name, "the lookup broke off")),
+        Err(_) => return Err(unknown_host(name, "the lookup failed")),
     };
     if found.is_empty() { Err(unknown_host(name, "it has no address")) } else { Ok(found) }
 }
@@ -209,17 +215,17 @@ fn short(url: &reqwest::Url) -> String {
 }
 
 fn unknown_host(name: &str, why: &str) -> ToolFailure {
-    let told = format!("{} could not be found: {why}", shown(name));
-    ToolFailure::new(FailureCode::NetworkError, told)
+    let message = format!("{} could not be found: {why}", shown(name));
+    ToolFailure::new(FailureCode::NetworkError, message)
 }
 
-/// What went wrong on the way, from the outside to the cause.
+/// A failed request, with the chain of causes.
 fn failed(error: &reqwest::Error) -> ToolFailure {
-    let mut told = String::from("the request failed");
+    let mut message = String::from("the request failed");
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(error) = cause {
-        told.push_str(&format!(": {error}"));
+        message.push_str(&format!(": {error}"));
         cause = error.source();
     }
-    ToolFailure::new(FailureCode::NetworkError, short_line(&told, 400))
+    ToolFailure::new(FailureCode::NetworkError, short_line(&message, 400))
 }

@@ -1,7 +1,7 @@
-//! Which hosts may be reached, and which URLs are fetched at all. Pure.
+//! Which hosts may be reached, and which URLs are accepted at all. Pure.
 //!
-//! A URL is checked before anything is resolved or sent, and again for each redirect. The host it
-//! names is what a policy is asked about.
+//! A URL is checked before anything is resolved or sent, and again for each redirect. The policy is
+//! asked about its host.
 
 use std::net::IpAddr;
 
@@ -10,8 +10,8 @@ use reqwest::Url;
 use super::address::is_public;
 use crate::failure::{FailureCode, ToolFailure, shown};
 
-/// Characters of a URL.
-const LONGEST: usize = 4000;
+/// The longest URL.
+const MAX_URL_CHARS: usize = 4000;
 
 /// The hosts that may be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,7 +45,7 @@ impl HostList {
     }
 }
 
-/// Whether a connection may be open to everybody on its way.
+/// Whether a connection may be unencrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PlainHttp {
     /// Only `https`.
@@ -55,7 +55,7 @@ pub enum PlainHttp {
     Allow,
 }
 
-/// A URL that may be fetched, as far as its text tells.
+/// A URL whose text passed the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) url: Url,
@@ -66,11 +66,11 @@ pub(crate) struct Target {
 impl Target {
     /// Checks the URL in `text`.
     pub(crate) fn parse(text: &str, plain: PlainHttp) -> Result<Self, ToolFailure> {
-        if text.len() > LONGEST {
-            return Err(refused(format!("the URL is longer than {LONGEST} characters")));
+        if text.len() > MAX_URL_CHARS {
+            return Err(refused(format!("the URL is longer than {MAX_URL_CHARS} characters")));
         }
         let url = Url::parse(text)
-            .map_err(|error| refused(format!("{} is no URL: {error}", shown(text))))?;
+            .map_err(|error| refused(format!("{} is not a valid URL: {error}", shown(text))))?;
         Self::check(url, plain)
     }
 
@@ -81,16 +81,18 @@ impl Target {
             ("http", PlainHttp::Refuse) => {
                 return Err(refused("plain http is not allowed".to_owned()));
             }
-            (other, _) => return Err(refused(format!("{} is not fetched", shown(other)))),
+            (other, _) => {
+                return Err(refused(format!("the scheme {} is not supported", shown(other))));
+            }
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(refused("the URL has a user name or password in it".to_owned()));
         }
         url.set_fragment(None);
         let name = url.host_str().unwrap_or_default().to_owned();
-        // A last dot makes another name of the same host: to rules, not to resolvers.
+        // With a trailing dot it is another name to rules, but the same host to resolvers.
         if name.is_empty() || name.ends_with('.') {
-            return Err(refused("the URL names no host, or one with a dot at its end".to_owned()));
+            return Err(refused("the URL has no host, or one that ends with a dot".to_owned()));
         }
         let host = url.port().map_or_else(|| name.clone(), |port| format!("{name}:{port}"));
         Ok(Self { url, host })
@@ -114,17 +116,17 @@ impl Target {
     }
 }
 
-/// Refuses what does not belong to the public network.
+/// Refuses an address that is not public.
 pub(crate) fn check_address(address: IpAddr) -> Result<(), ToolFailure> {
     if is_public(address) {
         return Ok(());
     }
-    let told = format!("{address} is not an address of the public network");
-    Err(ToolFailure::new(FailureCode::AddressNotAllowed, told))
+    let message = format!("{address} is not a public address");
+    Err(ToolFailure::new(FailureCode::AddressNotAllowed, message))
 }
 
-fn refused(told: String) -> ToolFailure {
-    ToolFailure::new(FailureCode::UrlNotAllowed, told)
+fn refused(message: String) -> ToolFailure {
+    ToolFailure::new(FailureCode::UrlNotAllowed, message)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `network_request`: one request to an allowed host of the public network.
 //!
-//! What it may reach is the smaller of the host list and what the policy says about the host; the
-//! rest of the guard is in `fetch`. A call has a small runtime of its own.
+//! A host must be both on the host list and allowed by the policy; `fetch` has the rest of the guard.
+//! Each call has its own small async runtime.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -26,10 +26,10 @@ use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 
 /// Headers that a caller may set. None of them carries a credential.
-const HEADERS: &[&str] =
+const ALLOWED_HEADERS: &[&str] =
     &["accept", "accept-language", "content-type", "if-modified-since", "if-none-match"];
-/// Bytes of a body that is sent.
-const SENT_BYTES: usize = 1 << 20;
+/// Bytes of a request body.
+const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// What may be reached, and how much comes back.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub struct NetworkSettings {
     pub hosts: HostList,
     /// Whether `http` is allowed.
     pub plain_http: PlainHttp,
-    /// Bytes of an answer; the rest is left out.
+    /// Bytes of a response; the rest is left out.
     pub response_bytes: usize,
     /// How long all of it takes, redirects included.
     pub time: Duration,
@@ -63,9 +63,9 @@ impl NetworkSettings {
         }
     }
 
-    /// Lets one address pass that is not of the public network, so that a test can run a server on
-    /// its own machine. Only our own tests are built with it: in a program that is shipped there is no
-    /// such list, and so nothing that a fault could put an address on.
+    /// Lets one non-public address pass, so that a test can run a server on its own machine. Only our
+    /// own tests are built with it: a shipped program has no such list that a bug could put an
+    /// address on.
     #[cfg(feature = "test-loopback")]
     #[doc(hidden)]
     #[must_use]
@@ -74,7 +74,7 @@ impl NetworkSettings {
         self
     }
 
-    /// Refuses an address that is not of the public network.
+    /// Refuses an address that is not public.
     pub(crate) fn check_address(&self, address: IpAddr, port: u16) -> Result<(), ToolFailure> {
         #[cfg(feature = "test-loopback")]
         if self.exceptions.contains(&(address, port).into()) {
@@ -93,19 +93,19 @@ pub struct NetworkRequest {
 }
 
 impl NetworkRequest {
-    /// What it is called by.
+    /// The tool's name.
     pub const NAME: &'static str = "network_request";
 
-    /// Reaches what `settings` allow.
+    /// A tool that may reach what `settings` allow.
     pub fn new(settings: NetworkSettings) -> Self {
-        // The HTTP client takes its cryptography from here; who was first has chosen.
+        // The HTTP client needs a process-wide provider; an earlier choice is respected.
         if rustls::crypto::CryptoProvider::get_default().is_none() {
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
         Self { settings, resolver: Arc::new(SystemResolver) }
     }
 
-    /// Sets who finds the addresses of names.
+    /// Sets the resolver of host names.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
         self.resolver = resolver;
@@ -113,14 +113,14 @@ impl NetworkRequest {
     }
 
     fn outgoing(&self, wanted: &NetworkRequestArgs) -> Result<Outgoing, ToolFailure> {
-        let invalid = |told: String| ToolFailure::new(FailureCode::InvalidArguments, told);
+        let invalid = |message: String| ToolFailure::new(FailureCode::InvalidArguments, message);
         let target = Target::parse(&wanted.url, self.settings.plain_http)?;
         if let Some(address) = target.literal() {
             self.settings.check_address(address, target.port())?;
         }
         if !self.settings.hosts.contains(&target.host) {
-            let told = format!("{} is not an allowed host", shown(&target.host));
-            return Err(ToolFailure::new(FailureCode::HostNotAllowed, told));
+            let message = format!("{} is not an allowed host", shown(&target.host));
+            return Err(ToolFailure::new(FailureCode::HostNotAllowed, message));
         }
         let method = match wanted.method {
             None | Some(Verb::Get) => Method::GET,
@@ -130,16 +130,16 @@ impl NetworkRequest {
         if wanted.body.is_some() && method != Method::POST {
             return Err(invalid("only POST has a body".to_owned()));
         }
-        if wanted.body.as_ref().is_some_and(|body| body.len() > SENT_BYTES) {
-            return Err(invalid(format!("the body is larger than {SENT_BYTES} bytes")));
+        if wanted.body.as_ref().is_some_and(|body| body.len() > MAX_BODY_BYTES) {
+            return Err(invalid(format!("the body is larger than {MAX_BODY_BYTES} bytes")));
         }
         let mut headers = HeaderMap::new();
         for header in wanted.headers.iter().flatten() {
             let name = header.name.to_lowercase();
-            if !HEADERS.contains(&name.as_str()) {
-                let told = format!("the header {} may not be set", shown(&header.name));
-                let help = format!("these may be set: {}", HEADERS.join(", "));
-                return Err(ToolFailure::new(FailureCode::NotAllowed, told).with_help(help));
+            if !ALLOWED_HEADERS.contains(&name.as_str()) {
+                let message = format!("the header {} may not be set", shown(&header.name));
+                let help = format!("these may be set: {}", ALLOWED_HEADERS.join(", "));
+                return Err(ToolFailure::new(FailureCode::NotAllowed, message).with_help(help));
             }
             let name = HeaderName::try_from(name).map_err(|error| invalid(error.to_string()))?;
             let value = HeaderValue::from_str(&header.value)
@@ -194,7 +194,7 @@ impl Tool for NetworkRequest {
     }
 
     fn description(&self) -> &'static str {
-        "Send a request to an allowed host of the public network and get the answer's text."
+        "Send a request to an allowed host of the public network and get the text of the response."
     }
 
     fn risk(&self) -> Risk {
@@ -209,7 +209,7 @@ impl Tool for NetworkRequest {
         let sent = self.outgoing(&args)?;
         let fetched = fetch(&self.settings, Arc::clone(&self.resolver), sent);
         let incoming = on_runtime(self.settings.time, context.cancel(), fetched)?;
-        Ok(told(&incoming, context))
+        Ok(response_result(&incoming, context))
     }
 }
 
@@ -226,19 +226,19 @@ fn on_runtime<T>(
     // The timer is made inside: it belongs to the runtime.
     let done = runtime
         .block_on(async { tokio::time::timeout(time, cancel.run_until_cancelled(work)).await });
-    // A lookup that hangs in the system must not hold up the answer.
+    // A lookup that hangs in the system must not delay the result.
     runtime.shutdown_background();
     match done {
         Ok(Some(done)) => done,
         Ok(None) => Err(ToolFailure::new(FailureCode::Cancelled, "the call was stopped")),
         Err(_) => {
-            let told = format!("there was no whole answer after {} seconds", time.as_secs_f32());
-            Err(ToolFailure::new(FailureCode::TimedOut, told))
+            let message = format!("no complete response after {} seconds", time.as_secs_f32());
+            Err(ToolFailure::new(FailureCode::TimedOut, message))
         }
     }
 }
 
-fn told(incoming: &Incoming, context: &CallContext) -> ToolResult {
+fn response_result(incoming: &Incoming, context: &CallContext) -> ToolResult {
     let kind = incoming.content_type.as_deref().unwrap_or("no content type");
     let status = incoming.status.as_u16();
     let bytes = incoming.body.len();
@@ -247,7 +247,7 @@ fn told(incoming: &Incoming, context: &CallContext) -> ToolResult {
     let shown = text_of(&incoming.body, incoming.cut);
     match shown {
         Some(body) => text.push_str(&for_model(body)),
-        None => text.push_str("(the answer is not text)\n"),
+        None => text.push_str("(the response is not text)\n"),
     }
     let data = json!({
         "status": status,

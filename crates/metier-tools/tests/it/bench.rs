@@ -9,8 +9,8 @@ use metier_cancel::CancelToken;
 use metier_fs::WorkRoot;
 use metier_policy::Effect;
 use metier_tools::{
-    CallResult, DeleteFile, Grep, ListDir, OutputCap, ReadFile, ResultFilter, Store, Toolbox,
-    Touch, Trash, Workplace, WriteFile,
+    CallResult, DeleteFile, Grep, ListDir, OutputCap, OutputStore, ReadFile, ResultFilter,
+    ToolWorkspace, Toolbox, Touch, Trash, WriteFile,
 };
 use serde_json::Value;
 
@@ -22,13 +22,13 @@ pub(crate) struct Bench {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) trash: Arc<Trash>,
     pub(crate) tools: Toolbox,
-    pub(crate) workplace: Arc<Workplace>,
+    pub(crate) tool_workspace: Arc<ToolWorkspace>,
 }
 
 #[derive(Default)]
 pub(crate) struct MemoryStore(pub(crate) Mutex<Vec<Vec<u8>>>);
 
-impl Store for MemoryStore {
+impl OutputStore for MemoryStore {
     fn put(&self, bytes: &[u8], hint: &str) -> std::io::Result<String> {
         let mut kept = self.0.lock().unwrap();
         kept.push(bytes.to_vec());
@@ -54,11 +54,12 @@ impl Bench {
         put(&skill.join("SKILL.md"), "---\nname: pdf\ndescription: d\n---\n# pdf\nneedle\n");
         put(&skill.join(".env"), "KEY=needle");
         let store = Arc::new(MemoryStore::default());
-        let workplace =
-            Workplace::new(WorkRoot::open(&workspace).unwrap()).with_skill("pdf", &skill).unwrap();
-        let at = Arc::new(workplace);
+        let tool_workspace = ToolWorkspace::new(WorkRoot::open(&workspace).unwrap())
+            .with_skill("pdf", &skill)
+            .unwrap();
+        let at = Arc::new(tool_workspace);
         let trash = Arc::new(Trash::new(top.join("run/trash")));
-        let kept = Arc::clone(&store) as Arc<dyn Store>;
+        let kept = Arc::clone(&store) as Arc<dyn OutputStore>;
         let results =
             ResultFilter { cap: OutputCap { chars: 2000 }, store: kept, ..ResultFilter::default() };
         let tools = Toolbox::new()
@@ -72,7 +73,7 @@ impl Bench {
         let tools = tools.with(metier_tools::NetworkRequest::new(
             metier_tools::NetworkSettings::new(metier_tools::HostList::default()),
         ));
-        Self { _dir: dir, workspace, outside, store, trash, tools, workplace: at }
+        Self { _dir: dir, workspace, outside, store, trash, tools, tool_workspace: at }
     }
 
     /// Plans, allows and makes a call.
@@ -96,7 +97,7 @@ pub(crate) fn put(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// A pipe that nobody writes to: opening it the usual way would wait for ever.
+/// A pipe without a writer: opening it the usual way would block for ever.
 #[cfg(unix)]
 pub(crate) fn pipe(path: &Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status();

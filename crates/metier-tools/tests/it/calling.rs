@@ -108,11 +108,8 @@ fn what_is_derived_is_the_schema_that_a_person_would_write() {
                 ("path", nullable("string", "The file or directory to search; null: everything.")),
                 ("skill", nullable("string", "The loaded skill to search; null: the workspace.")),
                 ("glob", nullable("string", "Only files like this: *.rs, src/**/*.py; null: all.")),
-                ("ignore_case", nullable("boolean", "Whether case does not count; null: it does.")),
-                (
-                    "literal",
-                    nullable("boolean", "Whether the pattern is plain text; null: it is not."),
-                ),
+                ("ignore_case", nullable("boolean", "Whether to ignore case; null: no.")),
+                ("literal", nullable("boolean", "Whether the pattern is plain text; null: no.")),
                 ("context", nullable("integer", "Lines to show around a match, 0 to 5; null: 0.")),
             ]),
         ),
@@ -172,7 +169,7 @@ fn what_is_derived_is_the_schema_that_a_person_would_write() {
 }
 
 #[test]
-fn wrong_arguments_are_told_before_anything_is_decided() {
+fn wrong_arguments_are_refused_before_anything_is_decided() {
     let bench = Bench::new(&[("a", "1\n")]);
     for bad in [
         json!(null),
@@ -204,12 +201,12 @@ fn without_an_allowing_verdict_there_is_no_permit() {
     assert!(denied.message.contains("rule 3"));
     let asked = plan().decided(Effect::Ask, "metier trust", screen()).expect_err("asked");
     assert_eq!(asked.code, FailureCode::NeedsApproval);
-    let told = json!({
+    let expected = json!({
         "code": "NeedsApproval",
-        "message": "`read_file` needs an approval first: metier trust",
+        "message": "`read_file` needs approval first: metier trust",
         "help": "wait for the answer, or do it another way"
     });
-    assert_eq!(serde_json::to_value(&asked).unwrap(), told);
+    assert_eq!(serde_json::to_value(&asked).unwrap(), expected);
 }
 
 #[test]

@@ -81,9 +81,9 @@ fn gate(rules: &[(&str, Effect)]) -> ToolGate {
 fn call(tools: &Toolbox, gate: &ToolGate, arguments: Value) -> CallResult {
     let planned = tools.plan("echo", arguments)?;
     let decision = gate.judge(&planned)?;
-    let screen = gate.screen(planned.tool());
+    let filter = gate.touch_filter(planned.tool());
     planned
-        .decided(decision.effect, &decision.sentences().join("; "), screen)?
+        .decided(decision.effect, &decision.sentences().join("; "), filter)?
         .call(&CancelToken::new())
 }
 
@@ -111,7 +111,7 @@ fn a_registered_tool_is_judged_by_its_risk_and_a_rule_about_its_name_counts_firs
 
 #[test]
 fn a_tool_that_is_only_named_like_a_foreign_one_stays_off() {
-    // As ours, without the declaration: what nobody registered.
+    // Like a built-in tool, without a declared risk: it was never registered.
     let (tool, _) = echo("echo", Risk::Low);
     let tools = Toolbox::new().with(tool);
     let failure = call(&tools, &gate(&[]), json!({"text": "a"})).expect_err("off");

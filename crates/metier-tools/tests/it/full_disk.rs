@@ -72,7 +72,7 @@ fn a_file_is_deleted_to_another_file_system_and_comes_back_and_stays_when_that_i
     let mut bench = Bench::new(&[("a", "text"), ("large", &large)]);
     let root = WorkRoot::open(&bench.workspace).unwrap();
     let trash = std::sync::Arc::new(Trash::new(small.at.join("trash")));
-    let at = std::sync::Arc::new(metier_tools::Workplace::new(
+    let at = std::sync::Arc::new(metier_tools::ToolWorkspace::new(
         WorkRoot::open(&bench.workspace).unwrap(),
     ));
     let tools = metier_tools::Toolbox::new()

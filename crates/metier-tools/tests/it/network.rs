@@ -194,8 +194,8 @@ fn schemes_credentials_headers_and_bodies_that_are_not_sent() {
     let https = json!({"url": format!("https://api.test:{port}/")});
     let failure = ask(secure, here(), https).expect_err("no TLS");
     assert_eq!(failure.code, FailureCode::NetworkError);
-    let told = &failure.message;
-    assert!(told.contains("tls handshake"), "{told}");
+    let message = &failure.message;
+    assert!(message.contains("tls handshake"), "{message}");
 }
 
 #[test]
@@ -214,8 +214,8 @@ fn names_that_lead_to_private_addresses_are_refused_even_among_public_ones() {
         let answer = ask(settings(&server), Names::new(&[answer]), get(&server, "/"));
         assert_eq!(code(answer), "AddressNotAllowed");
     }
-    let nobody = Arc::new(Names { answers: Vec::new(), asked: 0.into() });
-    assert_eq!(code(ask(settings(&server), nobody, get(&server, "/"))), "NetworkError");
+    let no_address = Arc::new(Names { answers: Vec::new(), asked: 0.into() });
+    assert_eq!(code(ask(settings(&server), no_address, get(&server, "/"))), "NetworkError");
     assert!(server.asked().is_empty());
 }
 
@@ -326,12 +326,12 @@ fn a_lookup_that_hangs_does_not_hold_up_the_answer() {
 fn what_is_not_text_is_stored_and_not_shown() {
     let server = Server::start(|_| page("200 OK", "content-type: image/x\r\n", "a\0b"));
     let result = ask(settings(&server), here(), get(&server, "/")).expect("asks");
-    assert!(result.text.ends_with("(the answer is not text)\n"), "{}", result.text);
+    assert!(result.text.ends_with("(the response is not text)\n"), "{}", result.text);
     assert_eq!(result.storage_ref.as_deref(), Some("network_request-1"));
 }
 
 #[test]
-fn a_server_whose_certificate_nobody_vouches_for_is_not_trusted() {
+fn a_server_with_a_self_signed_certificate_is_not_trusted() {
     use std::process::{Command, Stdio};
     let dir = tempfile::tempdir().unwrap();
     let (key, certificate) = (dir.path().join("key"), dir.path().join("certificate"));

@@ -13,7 +13,7 @@ use metier_policy::{
 };
 use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_skill::{RelPath, Source};
-use metier_tools::ground::{acting_skill, loaded_skill};
+use metier_tools::policy_facts::{acting_skill, loaded_skill};
 use metier_tools::{CallResult, Risk, ScriptDecision, ToolFailure, ToolGate};
 use serde_json::{Value, json};
 
@@ -43,8 +43,8 @@ fn gate(bench: &Bench, rules: &[(&str, &str, Effect)]) -> ToolGate {
 fn call(bench: &Bench, gate: &ToolGate, tool: &str, arguments: Value) -> CallResult {
     let planned = bench.tools.plan(tool, arguments)?;
     let decision = gate.judge(&planned)?;
-    let screen = gate.screen(planned.tool());
-    let permit = planned.decided(decision.effect, &decision.sentences().join("; "), screen)?;
+    let filter = gate.touch_filter(planned.tool());
+    let permit = planned.decided(decision.effect, &decision.sentences().join("; "), filter)?;
     permit.call(&CancelToken::new())
 }
 
@@ -144,7 +144,7 @@ fn a_changed_script_loses_its_always_though_the_gate_knows_the_old_content() {
 }
 
 #[test]
-fn a_script_acts_for_its_own_skill_when_nobody_says_for_whom() {
+fn a_script_acts_for_its_own_skill_by_default() {
     for (source, expected) in [(Source::User, Effect::Allow), (Source::Project, Effect::Deny)] {
         let dir = tempfile::tempdir().unwrap();
         let entry = skill_with_script(dir.path(), source);

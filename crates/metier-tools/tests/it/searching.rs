@@ -54,7 +54,7 @@ fn a_search_is_narrowed_by_path_glob_case_and_form() {
         text(json!({"pattern": "needle", "glob": "src/*.rs"})),
         "src/a.rs:2: let needle = 1;\n"
     );
-    assert_eq!(text(json!({"pattern": "needle", "path": "z.txt"})), "No match in 1 files.\n");
+    assert_eq!(text(json!({"pattern": "needle", "path": "z.txt"})), "No match in 1 file.\n");
     // What is named is searched, hidden or not: the policy was asked about it.
     assert_eq!(text(json!({"pattern": "KEY", "path": ".env"})), ".env:1: KEY=needle\n");
     assert_eq!(
@@ -69,7 +69,7 @@ fn a_search_is_narrowed_by_path_glob_case_and_form() {
 }
 
 #[test]
-fn patterns_and_places_that_cannot_be_used_are_told() {
+fn patterns_and_paths_that_cannot_be_used_are_refused() {
     let bench = bench();
     for bad in [json!({"pattern": "("}), json!({"pattern": ""}), json!({"pattern": "a{9999999}"})] {
         assert_eq!(bench.code("grep", bad.clone()), "InvalidArguments", "{bad}");
@@ -106,7 +106,7 @@ fn what_the_screen_does_not_pass_is_not_opened() {
 }
 
 #[test]
-fn each_bound_ends_the_search_and_is_told() {
+fn each_bound_ends_the_search_and_is_reported() {
     let bench = Bench::new(&[("a", &"x\n".repeat(100_000)), ("b", "x\n"), ("c", "x\n")]);
     let limits = GrepLimits::default();
     for (limits, why) in [
@@ -115,7 +115,7 @@ fn each_bound_ends_the_search_and_is_told() {
         (GrepLimits { bytes: 1000, ..limits }, "too many bytes"),
         (GrepLimits { time: Duration::ZERO, ..limits }, "it took too long"),
     ] {
-        let grep = Grep::new(Arc::clone(&bench.workplace)).with_limits(limits);
+        let grep = Grep::new(Arc::clone(&bench.tool_workspace)).with_limits(limits);
         let tools = Toolbox::new().with(grep);
         let pattern = if why == "too many files" { "none" } else { "x" };
         let planned = tools.plan("grep", json!({"pattern": pattern})).expect("a plan");
@@ -128,7 +128,7 @@ fn each_bound_ends_the_search_and_is_told() {
 }
 
 #[test]
-fn a_long_search_stops_soon_after_it_is_told_to() {
+fn a_long_search_stops_soon_after_it_is_cancelled() {
     let files: Vec<(String, String)> =
         (0..3000).map(|n| (format!("d{}/f{n}", n % 50), "abc def ghi\n".repeat(2000))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();

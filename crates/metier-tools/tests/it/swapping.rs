@@ -1,5 +1,5 @@
 //! A directory is swapped with a link to the outside, over and over, while files are written, read
-//! and deleted below it: nothing outside may change or be told.
+//! and deleted below it: nothing outside may change or be leaked.
 //!
 //! The control does what a careless program does (look, then act) under the same swapping, and must
 //! be caught out: otherwise the swapping was no attack and the test proves nothing.
@@ -50,14 +50,14 @@ fn a_swapped_link_leads_no_write_read_or_delete_outside() {
     assert!(escaped, "the control was never caught out: the swapping is no attack");
     std::fs::write(&outside, "outside").unwrap();
 
-    let told = while_swapped(&dir, &link, Duration::from_secs(3), || {
+    let leaked = while_swapped(&dir, &link, Duration::from_secs(3), || {
         let _ = bench.call("write_file", json!({"path": "d/f", "content": "mine"}));
         let _ = bench.call("write_file", json!({"path": "d/new/deep", "content": "mine"}));
         let read = bench.call("read_file", json!({"path": "d/f"}));
         let _ = bench.call("delete_file", json!({"path": "d/new/deep"}));
         read.is_ok_and(|read| read.text == "outside")
     });
-    assert!(!told, "a file outside was read");
+    assert!(!leaked, "a file outside was read");
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "outside");
     assert_eq!(metier_fs::read_dir_names(&bench.outside).unwrap(), ["f", "secret"]);
     // And the attack did not simply make everything fail.

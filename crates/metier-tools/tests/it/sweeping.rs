@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use metier_tools::script::{KEPT_FOR, sweep};
+use metier_tools::script::{RETENTION, sweep};
 
 const HOUR: Duration = Duration::from_hours(1);
 
@@ -42,16 +42,16 @@ fn set_age_of_link(link: &Path, age: Duration) {
 fn what_was_kept_goes_when_its_time_is_over() {
     let dir = tempfile::tempdir().expect("dir");
     let runs = dir.path();
-    let old = KEPT_FOR + HOUR;
+    let old = RETENTION + HOUR;
     folder(runs, "1-10", &["stdout", "stderr", "outputs/deep/file"], old);
     folder(runs, "2-10", &["stdout", "stderr"], old);
-    folder(runs, "3-10", &["stdout", "stderr", "outputs/file"], KEPT_FOR.saturating_sub(HOUR));
+    folder(runs, "3-10", &["stdout", "stderr", "outputs/file"], RETENTION.saturating_sub(HOUR));
     sweep(runs);
     assert!(!runs.join("1-10").exists());
     assert!(!runs.join("2-10").exists());
     assert!(runs.join("3-10/outputs/file").exists());
     sweep(&runs.join("none"));
-    // What somebody put there yesterday is as young as that, however old its folder is.
+    // A file from yesterday keeps the run, however old the folder is.
     folder(runs, "4-10", &["stdout", "outputs/theirs"], old);
     folder(runs, "5-10", &["stdout", "outputs/deep/theirs"], old);
     folder(runs, "6-10", &["stdout", "outputs/node_modules/x/theirs"], old);
@@ -71,7 +71,7 @@ fn what_was_kept_goes_when_its_time_is_over() {
 fn what_may_be_something_else_stays_for_ever() {
     let dir = tempfile::tempdir().expect("dir");
     let runs = dir.path().join("runs");
-    let old = KEPT_FOR * 10;
+    let old = RETENTION * 10;
     let others: [(&str, &[&str]); 9] = [
         ("notes", &["stdout"]),
         ("1-2-3", &["stdout"]),
@@ -88,7 +88,7 @@ fn what_may_be_something_else_stays_for_ever() {
     }
     folder(&runs, "5-1", &[], old);
     fs::write(runs.join("6-1"), "a file").expect("writes");
-    // A name that is no text is somebody's.
+    // A name that is not UTF-8 is not one of ours.
     folder(&runs, "7-1", &["stdout"], old);
     let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
     fs::write(runs.join("7-1").join(odd), "x").expect("writes");

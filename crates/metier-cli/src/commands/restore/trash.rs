@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use metier::agent::RunFolder;
 use metier::fs::{EntryKind, WorkRoot, entry_kind};
 use metier::skill::{WorkPath, nearest};
-use metier::tools::{FailureCode, ToolFailure, Trash, Trashed};
+use metier::tools::{FailureCode, ToolFailure, Trash, TrashedFile};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -38,28 +38,28 @@ struct Deleted {
     /// Where the run worked.
     workspace: PathBuf,
     trash: Trash,
-    files: Vec<Trashed>,
+    files: Vec<TrashedFile>,
 }
 
 #[derive(Serialize)]
 struct Listed {
     run_id: String,
     workspace: String,
-    files: Vec<Trashed>,
+    files: Vec<TrashedFile>,
 }
 
 #[derive(Serialize)]
 struct Back {
     run_id: String,
     workspace: String,
-    restored: Vec<Trashed>,
+    restored: Vec<TrashedFile>,
     failed: Vec<Failed>,
 }
 
 #[derive(Serialize)]
 struct Failed {
     #[serde(flatten)]
-    file: Trashed,
+    file: TrashedFile,
     code: &'static str,
     message: String,
 }
@@ -108,7 +108,7 @@ impl Deleted {
         })
     }
 
-    fn named(&self, name: &str) -> Vec<&Trashed> {
+    fn named(&self, name: &str) -> Vec<&TrashedFile> {
         let by_reference: Vec<_> = self.files.iter().filter(|it| it.reference == name).collect();
         if !by_reference.is_empty() {
             return by_reference;
@@ -117,7 +117,7 @@ impl Deleted {
         self.files.iter().filter(|file| file.path == path).collect()
     }
 
-    fn find(&self, name: &str) -> Result<&Trashed> {
+    fn find(&self, name: &str) -> Result<&TrashedFile> {
         match self.named(name).as_slice() {
             [one] => Ok(*one),
             [] => Err(self.unknown(name)),
@@ -143,17 +143,17 @@ impl Deleted {
     }
 
     /// An error where several files were deleted from the place of `file`: only one fits there.
-    fn alone(&self, file: &Trashed) -> Result<()> {
+    fn alone(&self, file: &TrashedFile) -> Result<()> {
         let same: Vec<_> = self.files.iter().filter(|other| other.path == file.path).collect();
         if same.len() > 1 { Err(ambiguous(&same)) } else { Ok(()) }
     }
 
-    fn restore(&self, root: &WorkRoot, file: &Trashed) -> Result<()> {
+    fn restore(&self, root: &WorkRoot, file: &TrashedFile) -> Result<()> {
         let restored = self.trash.restore(root, &file.reference);
         restored.map(|_| ()).map_err(|failure| self.refused(file, &failure))
     }
 
-    fn refused(&self, file: &Trashed, failure: &ToolFailure) -> CommandError {
+    fn refused(&self, file: &TrashedFile, failure: &ToolFailure) -> CommandError {
         let kept = format!("the deleted file stays in {}", self.place());
         let told = |code, message| CommandError::failed(code, message);
         match self.in_the_way(&file.path) {
@@ -201,13 +201,13 @@ impl Deleted {
         Listed { run_id: self.run.id().to_string(), workspace, files }
     }
 
-    fn back(&self, restored: Vec<Trashed>, failed: Vec<Failed>) -> Back {
+    fn back(&self, restored: Vec<TrashedFile>, failed: Vec<Failed>) -> Back {
         let workspace = self.workspace.to_string_lossy().into_owned();
         Back { run_id: self.run.id().to_string(), workspace, restored, failed }
     }
 }
 
-fn ambiguous(files: &[&Trashed]) -> CommandError {
+fn ambiguous(files: &[&TrashedFile]) -> CommandError {
     let path = files.first().map_or("", |file| file.path.as_str());
     let references: Vec<&str> = files.iter().map(|file| &*file.reference).collect();
     let message = format!(

@@ -1,8 +1,8 @@
-//! What is kept of the user's word: trusted folders and remembered answers, in the state folder.
+//! The user's decisions on disk: trusted folders and remembered answers, in the state folder.
 //!
-//! Two small files, each changed under a lock, so that two runs lose nothing of each other. A file
-//! that cannot be read is an error and never an empty one. What the records mean is
-//! `metier-policy`'s.
+//! Two small files, each changed under a lock, so that two runs cannot lose each other's changes. A
+//! file that cannot be read is an error, never an empty one. `metier-policy` defines what the records
+//! mean.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use metier_policy::{Memory, TrustedFolders};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The most that a file of records may have.
+/// Bytes of a file of records.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The records of one user.
+/// The trust records and remembered answers of one user.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct PolicyStore {
     folder: PathBuf,
 }
 
-/// Why records could not be read or changed. They are as they were.
+/// Why records could not be read or changed. The file on disk is unchanged.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum KeptError {
-    /// The file is there and cannot be read.
+pub enum PolicyStoreError {
+    /// The file exists and cannot be read.
     Unreadable(PathBuf, String),
     /// Another process holds its lock.
     Busy(PathBuf, PathBuf),
@@ -33,7 +33,7 @@ pub enum KeptError {
     Unwritten(PathBuf, String),
 }
 
-impl KeptError {
+impl PolicyStoreError {
     /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -47,17 +47,17 @@ impl KeptError {
     pub fn help(&self) -> String {
         match self {
             Self::Unreadable(..) => {
-                "move the file away; what it held is then asked again".to_owned()
+                "move the file away; you will be asked again about what it held".to_owned()
             }
-            Self::Busy(_, lock) => format!("try again; the process holds {}", lock.display()),
+            Self::Busy(_, lock) => format!("try again; the lock is {}", lock.display()),
             Self::Unwritten(..) => {
-                "it is as it was; check the permissions and the free space there".to_owned()
+                "the file is unchanged; check its permissions and the free space".to_owned()
             }
         }
     }
 }
 
-impl fmt::Display for KeptError {
+impl fmt::Display for PolicyStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(file, reason) => {
@@ -73,16 +73,16 @@ impl fmt::Display for KeptError {
     }
 }
 
-impl std::error::Error for KeptError {}
+impl std::error::Error for PolicyStoreError {}
 
-impl Kept {
+impl PolicyStore {
     /// The records in a state folder, which may not exist yet.
     pub fn in_state(state: &Path) -> Self {
         Self { folder: state.to_owned() }
     }
 
     /// The folders that the user trusts.
-    pub fn trusted(&self) -> Result<TrustedFolders, KeptError> {
+    pub fn trusted(&self) -> Result<TrustedFolders, PolicyStoreError> {
         read(&self.trust_file())
     }
 
@@ -90,17 +90,20 @@ impl Kept {
     pub fn change_trusted<T>(
         &self,
         edit: impl FnOnce(&mut TrustedFolders) -> T,
-    ) -> Result<T, KeptError> {
+    ) -> Result<T, PolicyStoreError> {
         change(&self.trust_file(), edit)
     }
 
     /// The answers that are remembered.
-    pub fn answers(&self) -> Result<Memory, KeptError> {
+    pub fn answers(&self) -> Result<Memory, PolicyStoreError> {
         read(&self.answers_file())
     }
 
     /// Changes the answers that are remembered.
-    pub fn change_answers<T>(&self, edit: impl FnOnce(&mut Memory) -> T) -> Result<T, KeptError> {
+    pub fn change_answers<T>(
+        &self,
+        edit: impl FnOnce(&mut Memory) -> T,
+    ) -> Result<T, PolicyStoreError> {
         change(&self.answers_file(), edit)
     }
 
@@ -113,46 +116,47 @@ impl Kept {
     }
 }
 
-fn read<R: DeserializeOwned + Default>(file: &Path) -> Result<R, KeptError> {
+fn read<R: DeserializeOwned + Default>(file: &Path) -> Result<R, PolicyStoreError> {
     match read_bounded(file, MAX_BYTES) {
         Ok(bytes) => parse(file, &bytes),
         Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
             Ok(R::default())
         }
-        Err(error) => Err(KeptError::Unreadable(file.to_owned(), error.to_string())),
+        Err(error) => Err(PolicyStoreError::Unreadable(file.to_owned(), error.to_string())),
     }
 }
 
-fn parse<R: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<R, KeptError> {
+fn parse<R: DeserializeOwned>(file: &Path, bytes: &[u8]) -> Result<R, PolicyStoreError> {
     serde_json::from_slice(bytes)
-        .map_err(|error| KeptError::Unreadable(file.to_owned(), error.to_string()))
+        .map_err(|error| PolicyStoreError::Unreadable(file.to_owned(), error.to_string()))
 }
 
 fn change<R: DeserializeOwned + Serialize + Default, T>(
     file: &Path,
     edit: impl FnOnce(&mut R) -> T,
-) -> Result<T, KeptError> {
+) -> Result<T, PolicyStoreError> {
     let mut given = None;
     let updated = update_file(file, MAX_BYTES, |before| {
         let mut records: R = before.map_or_else(|| Ok(R::default()), |text| parse(file, &text))?;
         given = Some(edit(&mut records));
         let mut text = serde_json::to_vec_pretty(&records)
-            .map_err(|error| KeptError::Unwritten(file.to_owned(), error.to_string()))?;
+            .map_err(|error| PolicyStoreError::Unwritten(file.to_owned(), error.to_string()))?;
         text.push(b'\n');
         Ok(text)
     });
     match updated {
-        Ok(_) => given
-            .ok_or_else(|| KeptError::Unwritten(file.to_owned(), "nothing was changed".to_owned())),
+        Ok(_) => given.ok_or_else(|| {
+            PolicyStoreError::Unwritten(file.to_owned(), "nothing was written".to_owned())
+        }),
         Err(UpdateError::Refused(error)) => Err(error),
         Err(UpdateError::Read(error)) => {
-            Err(KeptError::Unreadable(file.to_owned(), error.to_string()))
+            Err(PolicyStoreError::Unreadable(file.to_owned(), error.to_string()))
         }
-        Err(UpdateError::Busy(lock)) => Err(KeptError::Busy(file.to_owned(), lock)),
+        Err(UpdateError::Busy(lock)) => Err(PolicyStoreError::Busy(file.to_owned(), lock)),
         Err(UpdateError::Write(error)) => {
-            Err(KeptError::Unwritten(file.to_owned(), error.to_string()))
+            Err(PolicyStoreError::Unwritten(file.to_owned(), error.to_string()))
         }
-        Err(_) => Err(KeptError::Unwritten(file.to_owned(), "it was refused".to_owned())),
+        Err(_) => Err(PolicyStoreError::Unwritten(file.to_owned(), "it was refused".to_owned())),
     }
 }
 
@@ -173,34 +177,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_back_and_nothing_is_lost_between_writers() {
+    fn records_are_read_back_and_concurrent_writers_lose_nothing() {
         let state = tempfile::tempdir().expect("a directory");
-        let kept = Kept::in_state(&state.path().join("not/there/yet"));
-        assert_eq!(kept.trusted().expect("reads").iter().count(), 0);
+        let store = PolicyStore::in_state(&state.path().join("not/there/yet"));
+        assert_eq!(store.trusted().expect("reads").iter().count(), 0);
         let writers: Vec<_> = (0..8)
             .map(|number| {
-                let kept = kept.clone();
+                let store = store.clone();
                 let add =
                     move |all: &mut TrustedFolders| all.trust(folder(&format!("/p/{number}")));
-                std::thread::spawn(move || kept.change_trusted(add))
+                std::thread::spawn(move || store.change_trusted(add))
             })
             .collect();
         for writer in writers {
             writer.join().expect("ends").expect("writes");
         }
-        assert_eq!(kept.trusted().expect("reads").iter().count(), 8);
+        assert_eq!(store.trusted().expect("reads").iter().count(), 8);
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test makes files")]
-    fn a_file_that_cannot_be_read_is_never_an_empty_one() {
+    fn an_unreadable_file_is_an_error_and_never_an_empty_one() {
         let state = tempfile::tempdir().expect("a directory");
         std::fs::write(state.path().join("answers.json"), "[{").expect("writes");
-        let kept = Kept::in_state(state.path());
-        assert_eq!(kept.answers().expect_err("broken").code(), "state-unreadable");
-        let changed = kept.change_answers(|_| ());
+        let store = PolicyStore::in_state(state.path());
+        assert_eq!(store.answers().expect_err("broken").code(), "state-unreadable");
+        let changed = store.change_answers(|_| ());
         assert_eq!(changed.expect_err("broken").code(), "state-unreadable");
         let text = std::fs::read(state.path().join("answers.json")).expect("reads");
-        assert_eq!(text, b"[{", "it is as it was");
+        assert_eq!(text, b"[{", "the file is unchanged");
     }
 }

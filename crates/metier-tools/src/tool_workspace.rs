@@ -1,7 +1,7 @@
 //! Where tools work: the workspace and the directories of the skills that are loaded.
 //!
 //! Paths in arguments are relative: to the workspace, or, with `skill`, to that skill's directory.
-//! The workspace may be changed where policy lets it; a skill is only read, through
+//! The workspace may be changed where the policy allows it; a skill is only read, through
 //! [`metier_fs::SkillRoot`], as the loader does.
 
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use metier_fs::{SkillRoot, WorkList, WorkRoot};
 use metier_skill::{RelPath, WorkPath};
 
 use crate::failure::{FailureCode, ToolFailure, shown};
-use crate::ground::absolute;
+use crate::policy_facts::absolute;
 use crate::tool::Touch;
 
-/// Bytes of a file of a skill, as the loader has it.
-const SKILL_FILE_BYTES: u64 = 2_000_000;
+/// Bytes of a skill's file; the loader has the same limit.
+const MAX_SKILL_FILE_BYTES: u64 = 2_000_000;
 
-/// Where tools work.
-pub struct Workplace {
+/// The workspace and the loaded skills, as tools see them.
+pub struct ToolWorkspace {
     workspace: WorkRoot,
     skills: BTreeMap<String, SkillPlace>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct SkillPlace {
     names: WorkRoot,
 }
 
-impl Workplace {
+impl ToolWorkspace {
     /// A workspace, without skills.
     pub fn new(workspace: WorkRoot) -> Self {
         Self { workspace, skills: BTreeMap::new() }
@@ -44,24 +44,24 @@ impl Workplace {
         Ok(self)
     }
 
-    /// The workspace.
-    pub const fn workspace(&self) -> &WorkRoot {
+    /// The workspace's directory, without skills.
+    pub const fn root(&self) -> &WorkRoot {
         &self.workspace
     }
 
-    /// The place that an argument `skill` means.
+    /// The directory that the argument `skill` selects.
     pub(crate) fn place(&self, skill: Option<&str>) -> Result<Place<'_>, ToolFailure> {
         let Some(name) = skill else { return Ok(Place::Workspace(&self.workspace)) };
         self.skills.get(name).map(Place::Skill).ok_or_else(|| {
-            let told = format!("the skill {} is not loaded from a directory", shown(name));
-            ToolFailure::new(FailureCode::SkillNotFound, told)
+            let message = format!("the skill {} is not loaded from a directory", shown(name));
+            ToolFailure::new(FailureCode::SkillNotFound, message)
         })
     }
 }
 
-impl std::fmt::Debug for Workplace {
+impl std::fmt::Debug for ToolWorkspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Workplace")
+        f.debug_struct("ToolWorkspace")
             .field("workspace", &self.workspace.path())
             .field("skills", &self.skills.keys())
             .finish_non_exhaustive()
@@ -83,31 +83,31 @@ impl Place<'_> {
         }
     }
 
-    /// The path in an argument. A skill's files have no dots at the start of their names.
+    /// The path in an argument. Names that start with a dot are not part of a skill.
     pub(crate) fn path(&self, text: &str) -> Result<WorkPath, ToolFailure> {
-        let told = |fault| ToolFailure::path(text, fault);
-        let path = WorkPath::new(text).map_err(told)?;
+        let message = |fault| ToolFailure::path(text, fault);
+        let path = WorkPath::new(text).map_err(message)?;
         if matches!(self, Self::Skill(_)) && !path.is_root() {
-            RelPath::new(text).map_err(told)?;
+            RelPath::new(text).map_err(message)?;
         }
         Ok(path)
     }
 
-    /// The same for a directory, of which many write `src/`.
+    /// The same for a directory; a trailing slash (`src/`) is accepted.
     pub(crate) fn directory(&self, text: Option<&str>) -> Result<WorkPath, ToolFailure> {
         let text = text.unwrap_or(".");
         self.path(text.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(text))
     }
 
-    /// What reading `path` touches: the file that links lead to.
+    /// What reading `path` touches, with links resolved.
     pub(crate) fn touch(&self, path: &WorkPath) -> Result<Touch, ToolFailure> {
         let real = self.tree().resolve(path);
         let real = real.map_err(|error| ToolFailure::work(path.as_str(), &error))?;
         self.touch_of(real)
     }
 
-    /// What stands at a path that has no links in it. A directory that no rule can name has nothing
-    /// that could be judged.
+    /// The same for a path without links. Fails below a directory that no rule can name: the policy
+    /// could not decide about it.
     pub(crate) fn touch_of(&self, relative: WorkPath) -> Result<Touch, ToolFailure> {
         let top = absolute(self.tree().path()).map_err(|error| {
             ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
@@ -127,7 +127,7 @@ impl Place<'_> {
             Self::Skill(skill) => {
                 let own = RelPath::new(path.as_str())
                     .map_err(|fault| ToolFailure::path(path.as_str(), fault))?;
-                let read = skill.files.read(&own, limit.min(SKILL_FILE_BYTES));
+                let read = skill.files.read(&own, limit.min(MAX_SKILL_FILE_BYTES));
                 read.map_err(|error| ToolFailure::skill_file(path.as_str(), &error))
             }
         }
@@ -140,11 +140,11 @@ impl Place<'_> {
                 Ok((file, _)) => Ok(Box::new(file)),
                 Err(error) => Err(ToolFailure::work(path.as_str(), &error)),
             },
-            Self::Skill(_) => Ok(Box::new(Cursor::new(self.read(path, SKILL_FILE_BYTES)?))),
+            Self::Skill(_) => Ok(Box::new(Cursor::new(self.read(path, MAX_SKILL_FILE_BYTES)?))),
         }
     }
 
-    /// At most `limit` entries of the directory at `path`. Hidden ones of a skill are not told.
+    /// At most `limit` entries of the directory at `path`. Hidden entries of a skill are left out.
     pub(crate) fn list(&self, path: &WorkPath, limit: usize) -> Result<WorkList, ToolFailure> {
         let list = self.tree().list(path, limit);
         let mut list = list.map_err(|error| ToolFailure::work(path.as_str(), &error))?;
@@ -155,10 +155,10 @@ impl Place<'_> {
     }
 }
 
-/// The one path among what was decided on.
+/// The one path that the policy decided about.
 pub(crate) fn decided_path(touches: &[Touch]) -> Result<&WorkPath, ToolFailure> {
     match touches {
         [Touch::Path { relative, .. }] => Ok(relative),
-        _ => Err(ToolFailure::new(FailureCode::Failed, "the permit is about no path")),
+        _ => Err(ToolFailure::new(FailureCode::Failed, "the permit is not about a path")),
     }
 }

@@ -1,6 +1,7 @@
 //! The files behind an index: a skill's directory, or the program itself.
 //!
-//! The catalog and the skill tool see skills only through small traits; here they meet the disk.
+//! The catalog and the skill tool see skills only through small traits; this module implements them
+//! over the disk.
 
 use metier_fs::{SkillRoot, TreeFile, TreeLimits, list_files};
 use metier_loader::tool::{OfferedSkill, SkillLibrary, SkillTool};
@@ -12,15 +13,15 @@ use metier_skill::RelPath;
 /// Characters of a body that the `direct` format of a catalog shows.
 const OPENING_CHARS: usize = 1000;
 /// Files of a skill that the `awareness` format names.
-const FILES_NAMED: usize = 20;
+const MAX_NAMED_FILES: usize = 20;
 
 /// The skills of one index, with their files.
 #[derive(Debug, Clone, Copy)]
-pub struct SkillShelf<'i> {
+pub struct IndexContents<'i> {
     index: &'i Index,
 }
 
-impl<'i> SkillShelf<'i> {
+impl<'i> IndexContents<'i> {
     /// The skills of `index`.
     pub const fn new(index: &'i Index) -> Self {
         Self { index }
@@ -41,8 +42,8 @@ pub fn open_files(entry: &Entry) -> Result<Box<dyn SkillFiles>, LoadError> {
     Ok(Box::new(root))
 }
 
-/// The names of a skill's files that can be read, which hidden files, links and special ones cannot;
-/// opens none of them.
+/// The names of a skill's readable files: hidden files, links and special files are left out. Opens
+/// none of them.
 pub fn file_names(entry: &Entry) -> Vec<String> {
     if let Some(files) = &entry.memory {
         return files.iter().map(|(path, _)| path.to_owned()).collect();
@@ -53,7 +54,7 @@ pub fn file_names(entry: &Entry) -> Vec<String> {
     files.into_iter().filter(readable).map(|file| file.path).collect()
 }
 
-impl SkillLibrary for SkillShelf<'_> {
+impl SkillLibrary for IndexContents<'_> {
     fn open(&self, skill: &OfferedSkill) -> Result<Box<dyn SkillFiles>, LoadError> {
         open_files(self.entry(skill)?)
     }
@@ -64,11 +65,11 @@ impl SkillLibrary for SkillShelf<'_> {
     }
 }
 
-impl Shelf for SkillShelf<'_> {
+impl Shelf for IndexContents<'_> {
     fn files(&self, entry: &Entry) -> Vec<String> {
         let mut names = file_names(entry);
-        let more = names.len().saturating_sub(FILES_NAMED);
-        names.truncate(FILES_NAMED);
+        let more = names.len().saturating_sub(MAX_NAMED_FILES);
+        names.truncate(MAX_NAMED_FILES);
         if more > 0 {
             names.push(format!("and {more} more"));
         }
@@ -81,15 +82,15 @@ impl Shelf for SkillShelf<'_> {
     }
 }
 
-/// The skill tool for what a model may see, and the catalog that describes it; nothing when there
-/// is nothing to show.
+/// The skill tool for what a model may see, and the catalog that describes it; `None` when there are
+/// no skills to show.
 pub fn skill_tool(
     index: &Index,
     cataloger: &Cataloger,
     wanted: &CatalogRequest<'_>,
     limits: BodyLimits,
 ) -> Option<(SkillTool, Catalog)> {
-    let catalog = cataloger.catalog(wanted, &SkillShelf::new(index));
+    let catalog = cataloger.catalog(wanted, &IndexContents::new(index));
     let offered = cataloger.offered(wanted).map(|entry| OfferedSkill {
         name: entry.name().as_str().to_owned(),
         source: entry.source,
@@ -138,14 +139,14 @@ mod tests {
         assert_eq!(tool.schema()["properties"]["name"]["enum"], json!(shown));
         assert!(shown.contains(&"pdf") && shown.contains(&"write-skill"));
         assert!(!tool.description().contains("mine"));
-        let shelf = SkillShelf::new(&scan.index);
-        let loaded = tool.execute(&json!({"name": "pdf"}), &shelf, &AllowAll).expect("loads");
+        let contents = IndexContents::new(&scan.index);
+        let loaded = tool.execute(&json!({"name": "pdf"}), &contents, &AllowAll).expect("loads");
         assert!(loaded.output.contains("# pdf\n"), "{}", loaded.output);
         assert!(loaded.output.contains("[Skill Files: scripts/run.sh]"), "{}", loaded.output);
         let builtin =
-            tool.execute(&json!({"name": "write-skill"}), &shelf, &AllowAll).expect("loads");
+            tool.execute(&json!({"name": "write-skill"}), &contents, &AllowAll).expect("loads");
         assert!(builtin.metadata.tokens > 100);
-        let hidden = tool.execute(&json!({"name": "mine"}), &shelf, &AllowAll);
+        let hidden = tool.execute(&json!({"name": "mine"}), &contents, &AllowAll);
         assert_eq!(hidden.expect_err("hidden").code(), "SkillNotFound");
     }
 }

@@ -1,8 +1,8 @@
-//! What a script does not see of a workspace that it may read: the files that no rule opens.
+//! Which files of a readable workspace are hidden from scripts: those that no rule can open.
 //!
-//! The policy's floor refuses keys and passwords to every tool that names a file. A script names
-//! none, so they are taken out of its sight. The table is `metier-policy`'s, the taking
-//! `metier-sandbox`'s; here they are looked for, nearest to the top first.
+//! The policy's built-in refusals keep keys and passwords from every tool that names a file. A script
+//! opens files without asking, so these files are hidden from it. `metier-policy` has the list of
+//! names and `metier-sandbox` hides them; this module finds them, nearest to the top first.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -10,31 +10,32 @@ use std::path::{Path, PathBuf};
 use metier_fs::{EntryKind, entry_kind, read_dir_names};
 use metier_policy::Places;
 
-use crate::ground::absolute;
+use crate::policy_facts::absolute;
 
-/// Entries that are looked at; what lies beyond them is not found.
-const MOST: usize = 20_000;
+/// Entries that are checked. Keys beyond them are not found, so the walk is breadth-first: they are
+/// usually near the top.
+const MAX_ENTRIES: usize = 20_000;
 
-/// Folders of foreign or made files, which are large and hold nobody's keys.
-const PASSED: &[&str] = &[".git", "__pycache__", "node_modules"];
+/// Folders of downloaded or generated files: large, and not where keys are kept.
+const SKIPPED_DIRS: &[&str] = &[".git", "__pycache__", "node_modules"];
 
-/// What a compiler puts into its `target`. A folder of another name must not pass by it: whoever
-/// brings a project could put one beside the user's keys.
-const MADE: &str = "CACHEDIR.TAG";
+/// Marks a build directory. It is honoured only in a folder called `target`: otherwise a cloned
+/// project could expose the user's keys by putting this file beside them.
+const CACHE_TAG: &str = "CACHEDIR.TAG";
 
-/// More hidden things than this are no workspace that can be shown in part.
-const MOST_HIDDEN: usize = 1000;
+/// With more to hide than this, the workspace is not shown at all.
+const MAX_HIDDEN: usize = 1000;
 
-/// The workspace that a script may see, and what below it is hidden.
-pub(crate) fn sight(
+/// The workspace that a script may see, and the paths in it that are hidden.
+pub(crate) fn visible_workspace(
     workspace: Option<PathBuf>,
     home: Option<&Path>,
 ) -> (Option<PathBuf>, Vec<PathBuf>) {
     let hidden = workspace.as_deref().map(|top| hidden_below(top, home)).unwrap_or_default();
-    if hidden.len() > MOST_HIDDEN { (None, Vec::new()) } else { (workspace, hidden) }
+    if hidden.len() > MAX_HIDDEN { (None, Vec::new()) } else { (workspace, hidden) }
 }
 
-/// The files and folders below `workspace` that nobody reads.
+/// The files and folders below `workspace` that hold keys or passwords.
 fn hidden_below(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Ok(top) = absolute(workspace) else { return Vec::new() };
     let mut places = Places::new(top.clone());
@@ -42,22 +43,24 @@ fn hidden_below(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         places = places.with_home(home);
     }
     let mut hidden = Vec::new();
-    let mut looked = 0;
+    let mut seen = 0;
     let mut folders = VecDeque::from([PathBuf::from(top.as_str())]);
     while let Some(folder) = folders.pop_front() {
         let names = read_dir_names(&folder).unwrap_or_default();
-        if folder.ends_with("target") && names.iter().any(|name| name == MADE) {
+        if folder.ends_with("target") && names.iter().any(|name| name == CACHE_TAG) {
             continue;
         }
         for name in names {
-            looked += 1;
-            if looked > MOST {
+            seen += 1;
+            if seen > MAX_ENTRIES {
                 return hidden;
             }
             let path = folder.join(&name);
             if absolute(&path).is_ok_and(|path| places.holds_keys(&path)) {
                 hidden.push(path);
-            } else if !PASSED.contains(&&*name) && entry_kind(&path) == Some(EntryKind::Directory) {
+            } else if !SKIPPED_DIRS.contains(&&*name)
+                && entry_kind(&path) == Some(EntryKind::Directory)
+            {
                 folders.push_back(path);
             }
         }
@@ -84,11 +87,11 @@ mod tests {
         }
         std::os::unix::fs::symlink("..", top.join("a/up")).expect("links");
         let hidden = vec![top.join(".env"), top.join("a/b/c/.ENV.local")];
-        assert_eq!(sight(Some(top.clone()), None), (Some(top.clone()), hidden));
-        assert_eq!(sight(None, None), (None, Vec::new()));
-        for number in 0..=MOST_HIDDEN {
+        assert_eq!(visible_workspace(Some(top.clone()), None), (Some(top.clone()), hidden));
+        assert_eq!(visible_workspace(None, None), (None, Vec::new()));
+        for number in 0..=MAX_HIDDEN {
             std::fs::write(top.join(format!(".env.{number}")), "x").expect("writes");
         }
-        assert_eq!(sight(Some(top), None), (None, Vec::new()), "too much to hide");
+        assert_eq!(visible_workspace(Some(top), None), (None, Vec::new()), "too much to hide");
     }
 }

@@ -1,4 +1,5 @@
-//! What the policy has to know of the disk: where things are, what a skill contains, who is trusted.
+//! What the policy needs to know about the disk: where files are, what a skill contains, what is
+//! trusted.
 //!
 //! The policy is pure and compares texts; here paths are resolved and skills are hashed for it.
 
@@ -16,7 +17,7 @@ use metier_policy::{
 use metier_registry::{Entry, Index, Root};
 use metier_skill::Digest;
 
-/// A path as the policy takes it. What is no text cannot be named by a rule, and so is refused.
+/// A path as the policy takes it. A path that is not UTF-8 is refused: no rule could match it.
 pub fn absolute(path: &Path) -> Result<AbsolutePath, PolicyError> {
     let Some(text) = path.to_str() else {
         return Err(PolicyError::BadPath(path.to_string_lossy().into_owned()));
@@ -28,12 +29,12 @@ pub fn absolute(path: &Path) -> Result<AbsolutePath, PolicyError> {
     AbsolutePath::new(text)
 }
 
-/// Links that lead nowhere, one after the other, that are followed before giving up.
+/// Dangling links in a chain that are followed before giving up.
 const MAX_LINKS: usize = 40;
 
-/// The path without links, as far as it exists; the rest is what would be made. A link that leads
-/// nowhere yet is followed too, since writing to it would make its target. What cannot be resolved
-/// stays as it is, and the policy refuses a path with `..` in it.
+/// The path without links, as far as it exists; the rest is what would be created. A dangling link is
+/// followed too, since writing to it would create its target. What cannot be resolved stays as it is,
+/// and the policy refuses a path with `..` in it.
 pub fn real_path(path: &Path) -> PathBuf {
     resolve(path.to_owned(), MAX_LINKS)
 }
@@ -51,7 +52,7 @@ fn resolve(path: PathBuf, links: usize) -> PathBuf {
     }
 }
 
-/// Where things are, for the policy of a run in `workspace`.
+/// The folders that the policy protects or knows, for a run in `workspace`.
 pub fn places_of(
     index: &Index,
     roots: &[Root],
@@ -84,11 +85,11 @@ pub fn places_of(
     Ok(places)
 }
 
-/// As [`real_path`], for many paths that share their parents: each of these is looked at once. A
-/// policy asks about a hundred folders of agents, nearly all of which do not exist.
+/// [`real_path`] for many paths with common parents: each parent is looked up once. A policy asks
+/// about a hundred folders of other agents, nearly all of which do not exist.
 #[derive(Default)]
 struct Resolver {
-    /// What a path really is, and whether something is there.
+    /// The real path, and whether it exists.
     known: HashMap<PathBuf, (PathBuf, bool)>,
 }
 
@@ -119,14 +120,14 @@ impl Resolver {
     }
 }
 
-/// How much of a skill is looked at: as much as a run copies.
+/// How much of a skill is hashed: as much as a run copies.
 const LIMITS: CopyLimits = CopyLimits {
     files: metier_sandbox::StageLimits::DEFAULT.files,
     bytes: metier_sandbox::StageLimits::DEFAULT.bytes,
 };
 
 /// The digest of what a script or a loader can see of a skill: its files, by path and bytes. Links,
-/// hidden and special files are no part of it, for neither sees them.
+/// hidden and special files are left out, for neither sees them.
 pub fn content_digest(entry: &Entry) -> Result<Digest, CopyError> {
     if let Some(files) = &entry.memory {
         let mut files: Vec<_> =
@@ -148,7 +149,7 @@ pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSki
     Ok(ActingSkill::new(entry.id(), digest).with_standing(standing(entry, digest, trusted)))
 }
 
-/// The skill as its name alone tells, for a decision that does not look at its content.
+/// The skill by its name and frontmatter, for a decision that does not depend on its content.
 pub fn named_skill(entry: &Entry) -> LoadedSkill {
     let tools = entry.skill.controls.allowed_tools.as_ref();
     let on_disk = entry.memory.is_none();
@@ -160,8 +161,8 @@ pub fn named_skill(entry: &Entry) -> LoadedSkill {
     }
 }
 
-/// The skill as a run that has loaded it knows it. Its content is looked at only where trust in it
-/// can approve something.
+/// The skill as a run that has loaded it knows it. Its content is hashed only where trust in it can
+/// approve something.
 pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) -> LoadedSkill {
     let counts = policy.preapproval() == Preapproval::TrustedSkills;
     let is_trusted = |skill: ActingSkill| skill.standing == Standing::Trusted;
@@ -171,7 +172,7 @@ pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) ->
     }
 }
 
-/// The standing of a project's skill: the nearest trusted folder that knows it counts.
+/// Whether a project's skill is trusted, by the nearest trusted folder that has a record of it.
 fn standing(entry: &Entry, digest: Digest, trusted: &TrustedFolders) -> Standing {
     let real = real_path(&entry.path);
     let known = real.ancestors().find_map(|folder| {
