@@ -4,7 +4,7 @@
 //! page, a program. A run never hangs on a question that nobody hears any more.
 
 use metier_cancel::CancelToken;
-use metier_policy::{Asks, Outcome};
+use metier_policy::{AskOutcome, Asks};
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
@@ -43,8 +43,8 @@ impl Approver for Asking {
         let waiter = self.asks.open(asked.request.clone(), asked.decision.clone(), about);
         // A run that is cancelled withdraws its question everywhere.
         match waiter.wait(cancel) {
-            Outcome::Answered { answer, by } => (answer.into(), by),
-            Outcome::Withdrawn | Outcome::TimedOut | Outcome::NobodyListens => nobody(),
+            AskOutcome::Answered { answer, by } => (answer.into(), by),
+            AskOutcome::Withdrawn | AskOutcome::TimedOut | AskOutcome::NoListener => nobody(),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! network. The real one is [`crate::LocalExecutor`].
 
 use metier_cancel::CancelToken;
-use metier_policy::{Decision, Effect, Request};
+use metier_policy::{Effect, PolicyDecision, Request};
 use metier_skill::Digest;
 
 use crate::event::Answer;
@@ -48,7 +48,7 @@ pub struct Asked {
     /// What is wanted.
     pub request: Request,
     /// Why it is a question.
-    pub decision: Decision,
+    pub decision: PolicyDecision,
 }
 
 /// What does an operation that was judged.

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{
-    Decision, Effect, Invoker, Lifetime, Memory, Policy, Remembered, Request, Scope,
-    TrustedFolders, UnixTime,
+    AnswerMemory, AnswerScope, Effect, Invoker, Lifetime, Policy, PolicyDecision, RememberedAnswer,
+    Request, TrustedFolders, UnixTime,
 };
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
@@ -52,7 +52,7 @@ pub struct LocalExecutor {
     /// Folders that are trusted.
     pub trusted: TrustedFolders,
     /// Answers that are remembered.
-    pub answers: Mutex<Memory>,
+    pub answers: Mutex<AnswerMemory>,
     /// The longest time for which an answer is remembered.
     pub always: Lifetime,
     /// Where an answer is kept; nothing where there is no such place.
@@ -166,7 +166,7 @@ impl LocalExecutor {
         self.offered.iter().filter_map(|id| self.index.find(id))
     }
 
-    fn answers(&self) -> MutexGuard<'_, Memory> {
+    fn answers(&self) -> MutexGuard<'_, AnswerMemory> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -177,7 +177,7 @@ impl LocalExecutor {
             Some(Answer::AlwaysFor(seconds)) => self.always.at_most(Lifetime::Seconds(*seconds)),
             _ => return,
         };
-        let kept = Remembered::of(request, Scope::Everywhere, now(), lifetime);
+        let kept = RememberedAnswer::of(request, AnswerScope::Everywhere, now(), lifetime);
         if let Some(store) = &self.policy_store {
             let _ = store.change_answers(|answers| answers.remember(kept.clone()));
         }
@@ -199,7 +199,7 @@ fn invoker(by: By) -> Invoker {
 }
 
 /// The policy's decision as the loop takes it.
-fn judged(decision: &Decision, request: &Request, prepared: PreparedAction) -> Judgement {
+fn judged(decision: &PolicyDecision, request: &Request, prepared: PreparedAction) -> Judgement {
     let asked = (decision.effect == Effect::Ask)
         .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }));
     Judgement::Decided(DecidedAction {

@@ -4,8 +4,8 @@
 //! made it, and the policy joins the layers by the strictest answer.
 
 use metier_policy::{
-    Effect, ExampleFault, Layer, Permission, PlacedRule, Places, PolicyError, Rule, RuleSource,
-    check_examples,
+    Effect, ExampleFault, Permission, PlacedRule, PolicyError, PolicyPlaces, Rule, RuleLayer,
+    RuleSource, check_examples,
 };
 
 use crate::layer::Scope;
@@ -14,9 +14,9 @@ use crate::settings::{PermissionLayer, Settings};
 impl Settings {
     /// The layers of the policy: administrators' rules, the user's, the project's, and the tools
     /// that `execution.require_approval_for` makes ask.
-    pub fn policy_layers(&self) -> Result<Vec<Layer>, PolicyError> {
+    pub fn policy_layers(&self) -> Result<Vec<RuleLayer>, PolicyError> {
         let files = self.permissions.iter().map(PermissionLayer::policy_layer);
-        let mut layers = files.collect::<Result<Vec<Layer>, PolicyError>>()?;
+        let mut layers = files.collect::<Result<Vec<RuleLayer>, PolicyError>>()?;
         let asking = &self.execution.require_approval_for;
         if !asking.is_empty() {
             let ask = |permission: &Permission| PlacedRule {
@@ -28,7 +28,7 @@ impl Settings {
                 line: None,
             };
             let origin = "execution.require_approval_for";
-            layers.push(Layer::new(RuleSource::Approval, origin, asking.iter().map(ask))?);
+            layers.push(RuleLayer::new(RuleSource::Approval, origin, asking.iter().map(ask))?);
         }
         Ok(layers)
     }
@@ -36,7 +36,7 @@ impl Settings {
     /// The examples of all files that do not come out as their authors expect. `places` should not
     /// be those of this run: whether an example holds must not depend on where the program was
     /// started.
-    pub fn failed_examples(&self, places: &Places) -> Result<Vec<ExampleFault>, PolicyError> {
+    pub fn failed_examples(&self, places: &PolicyPlaces) -> Result<Vec<ExampleFault>, PolicyError> {
         let mut faults = Vec::new();
         for file in &self.permissions {
             let checked = check_examples(&file.policy_layer()?, &file.examples, places);
@@ -60,8 +60,8 @@ impl Settings {
 }
 
 impl PermissionLayer {
-    fn policy_layer(&self) -> Result<Layer, PolicyError> {
-        Layer::new(self.scope.into(), &*self.origin, self.rules.iter().cloned())
+    fn policy_layer(&self) -> Result<RuleLayer, PolicyError> {
+        RuleLayer::new(self.scope.into(), &*self.origin, self.rules.iter().cloned())
     }
 }
 

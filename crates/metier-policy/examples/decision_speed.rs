@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use metier_policy::{
-    AbsolutePath, Effect, Layer, Memory, Permission, PlacedRule, Places, Policy, PolicyError,
-    Request, Rule, RuleSource, Situation, Subject, UnixTime,
+    AbsolutePath, AnswerMemory, Effect, Permission, PlacedRule, Policy, PolicyError, PolicyPlaces,
+    Request, RequestContext, Rule, RuleLayer, RuleSource, Subject, UnixTime,
 };
 
 const RULES: usize = 1000;
@@ -17,7 +17,7 @@ const RULES: usize = 1000;
 type MakeRule = dyn Fn(usize) -> (&'static str, String);
 
 fn main() -> Result<(), PolicyError> {
-    let places = Places::new(AbsolutePath::new("/home/me/p")?)
+    let places = PolicyPlaces::new(AbsolutePath::new("/home/me/p")?)
         .with_home(AbsolutePath::new("/home/me")?)
         .with_own(AbsolutePath::new("/home/me/.local/state/metier")?);
     let mixed = |at: usize| match at % 4 {
@@ -32,8 +32,8 @@ fn main() -> Result<(), PolicyError> {
         (Permission::RunCommand, Subject::command(["git", "log"])?),
         (Permission::NetworkRequest, Subject::host("example.com")?),
     ];
-    let memory = Memory::default();
-    let situation = Situation { loaded: &[], memory: &memory, now: UnixTime(0) };
+    let memory = AnswerMemory::default();
+    let situation = RequestContext { loaded: &[], memory: &memory, now: UnixTime(0) };
     let paths = |at: usize| ("read_file", format!("~/area/{at}/*.md"));
     let kinds: [(&str, &MakeRule); 2] =
         [("four kinds of rules", &mixed), ("all rules about paths", &paths)];
@@ -44,7 +44,7 @@ fn main() -> Result<(), PolicyError> {
             let rule = Rule { permission: permission.into(), pattern, effect: effects[at % 3] };
             PlacedRule { rule, line: Some(at) }
         });
-        let layer = Layer::new(RuleSource::User, "config.json", rules)?;
+        let layer = RuleLayer::new(RuleSource::User, "config.json", rules)?;
         let policy = Policy::new(places.clone()).with_layer(layer);
         for (permission, subject) in &requests {
             let request = Request::new(permission.clone(), vec![subject.clone()]);

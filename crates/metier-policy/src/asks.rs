@@ -1,9 +1,9 @@
 //! Open questions between the thread that waits and whoever can answer: terminal, web page, server.
 //!
 //! Every listener hears of every ask, and the first answer wins. A run never hangs on a question
-//! that nobody can hear: when the last listener goes, what is open ends as [`Outcome::NobodyListens`],
+//! that nobody can hear: when the last listener goes, what is open ends as [`AskOutcome::NoListener`],
 //! and so does what is opened afterwards. Who wants to answer therefore listens, or at least holds a
-//! [`Listener`]. A [`Waiter`] waits as a thread does, or as a future on any runtime. That an ask is over
+//! [`AskListener`]. A [`AskWaiter`] waits as a thread does, or as a future on any runtime. That an ask is over
 //! is a token of its own ([`Asks::over`]): whoever waits for an answer, or for somebody to type one, is
 //! woken by it.
 
@@ -19,7 +19,7 @@ use std::time::Duration;
 use metier_cancel::{CancelToken, Cancelled};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::decision::Decision;
+use crate::decision::PolicyDecision;
 use crate::error::PolicyError;
 use crate::memory::Lifetime;
 use crate::request::Request;
@@ -30,13 +30,13 @@ pub struct AskId(u64);
 
 /// A question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Ask {
+pub struct PendingAsk {
     /// Its id.
     pub id: AskId,
     /// What is wanted.
     pub request: Request,
     /// Why it is a question.
-    pub decision: Decision,
+    pub decision: PolicyDecision,
     /// What else listeners should know, in words of whoever asks.
     pub about: String,
 }
@@ -62,7 +62,7 @@ pub enum AskEvent {
     /// Somebody waits for an answer. Who starts to listen hears of what is open already.
     Opened {
         /// The question.
-        ask: Arc<Ask>,
+        ask: Arc<PendingAsk>,
     },
     /// It was answered.
     Answered {
@@ -83,7 +83,7 @@ pub enum AskEvent {
 /// How waiting ended. Whatever is no yes is a no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum AskOutcome {
     /// Somebody answered.
     Answered {
         /// The answer.
@@ -96,7 +96,8 @@ pub enum Outcome {
     /// The time was up.
     TimedOut,
     /// There was nobody, or is nobody any more, who could answer.
-    NobodyListens,
+    #[serde(rename = "nobody_listens")]
+    NoListener,
 }
 
 impl From<Lifetime> for Answer {
@@ -124,7 +125,7 @@ impl Answer {
     }
 }
 
-impl Outcome {
+impl AskOutcome {
     /// Whether it may be done.
     pub const fn permits(&self) -> bool {
         matches!(self, Self::Answered { answer, .. } if answer.permits())
@@ -151,8 +152,8 @@ struct State {
 }
 
 struct Entry {
-    ask: Arc<Ask>,
-    outcome: Option<Outcome>,
+    ask: Arc<PendingAsk>,
+    outcome: Option<AskOutcome>,
     over: CancelToken,
 }
 
@@ -160,7 +161,7 @@ impl Entry {
     /// Ends it. The token is to be cancelled when the list is not locked any more: what it wakes may
     /// look at the list.
     #[must_use]
-    fn end(&mut self, outcome: Outcome) -> CancelToken {
+    fn end(&mut self, outcome: AskOutcome) -> CancelToken {
         self.outcome = Some(outcome);
         self.over.clone()
     }
@@ -193,15 +194,15 @@ impl Asks {
     }
 
     /// Asks about a request, and gives what to wait with.
-    pub fn open(&self, request: Request, decision: Decision, about: String) -> Waiter {
+    pub fn open(&self, request: Request, decision: PolicyDecision, about: String) -> AskWaiter {
         let mut state = self.shared.lock();
         state.made += 1;
         let id = AskId(state.made);
-        let ask = Arc::new(Ask { id, request, decision, about });
+        let ask = Arc::new(PendingAsk { id, request, decision, about });
         let outcome = if state.closed {
-            Some(Outcome::Withdrawn)
+            Some(AskOutcome::Withdrawn)
         } else if state.listeners.is_empty() {
-            Some(Outcome::NobodyListens)
+            Some(AskOutcome::NoListener)
         } else {
             state.tell(&AskEvent::Opened { ask: Arc::clone(&ask) });
             None
@@ -212,11 +213,11 @@ impl Asks {
         }
         let waiting = over.cancelled();
         state.asks.insert(id, Entry { ask, outcome, over: over.clone() });
-        Waiter { id, shared: Arc::clone(&self.shared), over, waiting }
+        AskWaiter { id, shared: Arc::clone(&self.shared), over, waiting }
     }
 
     /// Starts to listen. What is open is heard of at once.
-    pub fn subscribe(&self) -> Listener {
+    pub fn subscribe(&self) -> AskListener {
         let (sender, receiver) = channel();
         let mut state = self.shared.lock();
         for entry in state.open() {
@@ -227,7 +228,7 @@ impl Asks {
         if !state.closed {
             state.listeners.insert(key, sender);
         }
-        Listener { key, receiver, shared: Arc::clone(&self.shared) }
+        AskListener { key, receiver, shared: Arc::clone(&self.shared) }
     }
 
     /// Answers an ask. Of several answers the first counts; the others get an error.
@@ -237,7 +238,7 @@ impl Asks {
         let mut state = self.shared.lock();
         let open = state.asks.get(&id).filter(|entry| entry.outcome.is_none());
         let asked = Arc::clone(&open.ok_or_else(|| PolicyError::NotPending(id.to_string()))?.ask);
-        let covered = |other: &Ask| {
+        let covered = |other: &PendingAsk| {
             answer.lifetime().is_some()
                 && other.request.permission == asked.request.permission
                 && other.request.skill == asked.request.skill
@@ -253,7 +254,7 @@ impl Asks {
             let by = by.to_owned();
             let event =
                 AskEvent::Answered { id: entry.ask.id, answer: answer.clone(), by: by.clone() };
-            over.push(entry.end(Outcome::Answered { answer, by }));
+            over.push(entry.end(AskOutcome::Answered { answer, by }));
             events.push(event);
         }
         for event in &events {
@@ -300,7 +301,7 @@ impl Asks {
     }
 
     /// What is open, oldest first.
-    pub fn pending(&self) -> Vec<Arc<Ask>> {
+    pub fn pending(&self) -> Vec<Arc<PendingAsk>> {
         self.shared.lock().open().map(|entry| Arc::clone(&entry.ask)).collect()
     }
 }
@@ -308,20 +309,20 @@ impl Asks {
 fn withdraw(shared: &Shared, id: AskId) {
     let mut state = shared.lock();
     let open = state.asks.get_mut(&id).filter(|entry| entry.outcome.is_none());
-    let Some(over) = open.map(|entry| entry.end(Outcome::Withdrawn)) else { return };
+    let Some(over) = open.map(|entry| entry.end(AskOutcome::Withdrawn)) else { return };
     state.tell(&AskEvent::Withdrawn { id });
     drop(state);
     over.cancel();
 }
 
 /// Hears of asks. Dropping it is always safe.
-pub struct Listener {
+pub struct AskListener {
     key: u64,
     receiver: Receiver<AskEvent>,
     shared: Arc<Shared>,
 }
 
-impl Listener {
+impl AskListener {
     /// Waits for the next event; nothing when the list is closed and all was heard.
     pub fn wait(&self) -> Option<AskEvent> {
         self.receiver.recv().ok()
@@ -338,13 +339,13 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for AskListener {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.listeners.remove(&self.key);
         let mut over = Vec::new();
         if state.listeners.is_empty() {
-            over.extend(state.open().map(|entry| entry.end(Outcome::NobodyListens)));
+            over.extend(state.open().map(|entry| entry.end(AskOutcome::NoListener)));
         }
         drop(state);
         over.iter().for_each(CancelToken::cancel);
@@ -352,50 +353,50 @@ impl Drop for Listener {
 }
 
 /// Waits for the answer to one ask. Dropping it withdraws the ask.
-pub struct Waiter {
+pub struct AskWaiter {
     id: AskId,
     shared: Arc<Shared>,
     over: CancelToken,
     waiting: Cancelled,
 }
 
-impl Waiter {
+impl AskWaiter {
     /// The ask it waits for.
     pub const fn id(&self) -> AskId {
         self.id
     }
 
     /// How it ended, if it has.
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn outcome(&self) -> Option<AskOutcome> {
         self.shared.lock().asks.get(&self.id).and_then(|entry| entry.outcome.clone())
     }
 
     /// Waits until it ends. When `cancel` is cancelled before, the ask is withdrawn.
-    pub fn wait(self, cancel: &CancelToken) -> Outcome {
+    pub fn wait(self, cancel: &CancelToken) -> AskOutcome {
         let (shared, id) = (Arc::clone(&self.shared), self.id);
         let _withdraws = cancel.on_cancel(move || withdraw(&shared, id));
         self.over.wait();
-        self.outcome().unwrap_or(Outcome::Withdrawn)
+        self.outcome().unwrap_or(AskOutcome::Withdrawn)
     }
 
     /// Waits no longer than this; then the ask is withdrawn.
-    pub fn wait_within(self, time: Duration) -> Outcome {
+    pub fn wait_within(self, time: Duration) -> AskOutcome {
         self.over.wait_timeout(time);
-        self.outcome().unwrap_or(Outcome::TimedOut)
+        self.outcome().unwrap_or(AskOutcome::TimedOut)
     }
 }
 
-impl Future for Waiter {
-    type Output = Outcome;
+impl Future for AskWaiter {
+    type Output = AskOutcome;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<AskOutcome> {
         Pin::new(&mut self.waiting)
             .poll(context)
-            .map(|()| self.outcome().unwrap_or(Outcome::Withdrawn))
+            .map(|()| self.outcome().unwrap_or(AskOutcome::Withdrawn))
     }
 }
 
-impl Drop for Waiter {
+impl Drop for AskWaiter {
     fn drop(&mut self) {
         withdraw(&self.shared, self.id);
         self.shared.lock().asks.remove(&self.id);
@@ -408,13 +409,13 @@ impl fmt::Debug for Asks {
     }
 }
 
-impl fmt::Debug for Listener {
+impl fmt::Debug for AskListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listener").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Waiter {
+impl fmt::Debug for AskWaiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiter").field("id", &self.id).finish_non_exhaustive()
     }

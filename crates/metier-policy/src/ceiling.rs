@@ -7,10 +7,10 @@
 
 use crate::pattern::{Pattern, PermissionPattern};
 use crate::permission::Permission;
-use crate::subject::{Spelled, Subject};
+use crate::subject::{Subject, SubjectSpellings};
 use crate::tool_names::{Argument, INTERPRETERS, TOOL_NAMES, ToolName};
 use crate::wildcard::Wildcard;
-use crate::words::Lean;
+use crate::words::MatchMode;
 
 /// The most that may be done for a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -119,11 +119,15 @@ impl Ceiling {
     }
 
     /// The entry that lists this, if any does.
-    pub(crate) fn listing(&self, permission: &Permission, spelled: &Spelled<'_>) -> Option<&str> {
+    pub(crate) fn listing(
+        &self,
+        permission: &Permission,
+        spelled: &SubjectSpellings<'_>,
+    ) -> Option<&str> {
         let fits = |grant: &&Grant| {
             grant.permission.matches(permission)
                 && grant.pattern.as_ref().is_none_or(|pattern| {
-                    pattern.matches(spelled, Lean::Exact)
+                    pattern.matches(spelled, MatchMode::Exact)
                         || (grant.commands && starts_script(pattern, spelled.subject))
                 })
         };
@@ -159,13 +163,13 @@ fn host_of(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::places::Places;
+    use crate::places::PolicyPlaces;
     use crate::subject::AbsolutePath;
 
     fn lists(entries: &[&str], permission: &Permission, subject: &Subject) -> bool {
-        let places = Places::new(AbsolutePath::new("/w").expect("a path"));
+        let places = PolicyPlaces::new(AbsolutePath::new("/w").expect("a path"));
         let ceiling = Ceiling::from_allowed_tools(entries);
-        ceiling.listing(permission, &Spelled::new(subject, &places)).is_some()
+        ceiling.listing(permission, &SubjectSpellings::new(subject, &places)).is_some()
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl fmt::Display for LayerKind {
 
 /// What one layer said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct LayerDecision {
     /// Which layer.
     pub layer: LayerKind,
     /// What it said.
@@ -90,7 +90,7 @@ pub struct Verdict {
 /// Why an ask became an allow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lifted {
+pub enum AskWaiver {
     /// Somebody answered "always" before.
     Remembered {
         /// The id of the answer.
@@ -107,7 +107,7 @@ pub enum Lifted {
 
 /// What was decided about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Decision {
+pub struct PolicyDecision {
     /// What happens.
     pub effect: Effect,
     /// Why, in one sentence.
@@ -117,18 +117,18 @@ pub struct Decision {
     /// The subject that decided: of several, the one with the strictest answer.
     pub subject: Subject,
     /// What each layer said about that subject; a layer without an opinion is left out.
-    pub layers: Vec<Verdict>,
+    pub layers: Vec<LayerDecision>,
     /// Why an ask became an allow.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lifted: Option<Lifted>,
+    pub lifted: Option<AskWaiver>,
 }
 
-impl Decision {
+impl PolicyDecision {
     pub(crate) fn new(
         permission: &Permission,
         subject: Subject,
-        layers: Vec<Verdict>,
-        lifted: Option<Lifted>,
+        layers: Vec<LayerDecision>,
+        lifted: Option<AskWaiver>,
     ) -> Self {
         let strictest = layers.iter().map(|verdict| verdict.effect).min().unwrap_or(Effect::Deny);
         let effect = if lifted.is_some() { Effect::Allow } else { strictest };
@@ -145,7 +145,7 @@ impl Decision {
     }
 
     /// The layer that decided: of those with the strictest answer the one hardest to change.
-    pub fn deciding(&self) -> Option<&Verdict> {
+    pub fn deciding(&self) -> Option<&LayerDecision> {
         let strictest = self.layers.iter().map(|verdict| verdict.effect).min()?;
         self.layers.iter().rev().find(|verdict| verdict.effect == strictest)
     }
@@ -157,10 +157,10 @@ impl Decision {
             Effect::Allow => "is allowed",
         };
         let because = match (&self.lifted, self.deciding()) {
-            (Some(Lifted::Remembered { id, .. }), _) => {
+            (Some(AskWaiver::Remembered { id, .. }), _) => {
                 format!("you answered \"always\" before (answer {id})")
             }
-            (Some(Lifted::Preapproved { entry }), _) => {
+            (Some(AskWaiver::Preapproved { entry }), _) => {
                 format!("the skill lists {} and is trusted to", shown(entry))
             }
             (None, Some(verdict)) => verdict.because.clone(),

@@ -18,7 +18,7 @@ use crate::request::{Invoker, Request};
 use crate::subject::Subject;
 
 /// What the default depends on, apart from the request.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct DefaultContext<'a> {
     /// Whether a path is in the workspace or in the directory of a loaded skill.
     pub(crate) at_home: &'a dyn Fn(&Subject) -> bool,
     /// Whether a rule of the user's or an administrator's is about this tool.
@@ -29,7 +29,7 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) fn by_risk(
     request: &Request,
     subject: &Subject,
-    around: &Surroundings<'_>,
+    around: &DefaultContext<'_>,
 ) -> (Effect, String) {
     let permission = &request.permission;
     let (effect, why) = match (permission, request.declared_risk) {
@@ -45,7 +45,7 @@ pub(crate) fn by_risk(
 fn by_own_risk(
     permission: &Permission,
     subject: &Subject,
-    around: &Surroundings<'_>,
+    around: &DefaultContext<'_>,
 ) -> (Effect, String) {
     match permission.risk() {
         Risk::Low if *permission == Permission::LoadSkill => {
@@ -74,7 +74,7 @@ fn by_declared_risk(
     permission: &Permission,
     risk: Risk,
     subject: &Subject,
-    around: &Surroundings<'_>,
+    around: &DefaultContext<'_>,
 ) -> (Effect, String) {
     let is_path = matches!(subject, Subject::Path(_));
     match risk {

@@ -10,15 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::command_line::parse_command_line;
-use crate::decision::{Decision, LayerKind};
+use crate::decision::{LayerKind, PolicyDecision};
 use crate::effect::Effect;
 use crate::error::{PolicyError, shown};
-use crate::memory::{Memory, UnixTime};
+use crate::memory::{AnswerMemory, UnixTime};
 use crate::permission::Permission;
-use crate::places::Places;
-use crate::policy::{Policy, Situation};
+use crate::places::PolicyPlaces;
+use crate::policy::{Policy, RequestContext};
 use crate::request::{Invoker, Request};
-use crate::rule::{Layer, RuleSource};
+use crate::rule::{RuleLayer, RuleSource};
 use crate::subject::{AbsolutePath, Subject};
 
 /// A request and the answer that the rules of its file should give.
@@ -51,12 +51,12 @@ pub struct ExampleFault {
     /// The example.
     pub example: Example,
     /// What came out instead.
-    pub found: Found,
+    pub found: ExampleOutcome,
 }
 
 /// What came out of an example.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum ExampleOutcome {
     /// Another answer, for this reason.
     Other(Effect, String),
     /// The text is no request.
@@ -69,11 +69,13 @@ impl ExampleFault {
         let Example { request, expect } = &self.example;
         let request = shown(request);
         match &self.found {
-            Found::Other(effect, reason) => format!(
+            ExampleOutcome::Other(effect, reason) => format!(
                 "the example {request} should come out as {expect}, but comes out as {effect}: \
                  {reason}"
             ),
-            Found::NoRequest(error) => format!("the example {request} is no request: {error}"),
+            ExampleOutcome::NoRequest(error) => {
+                format!("the example {request} is no request: {error}")
+            }
         }
     }
 }
@@ -92,7 +94,7 @@ impl std::error::Error for ExampleFault {}
 pub fn subject_of(
     permission: &Permission,
     words: &[String],
-    places: &Places,
+    places: &PolicyPlaces,
 ) -> Result<Subject, PolicyError> {
     let joined = words.join(" ");
     match permission {
@@ -132,7 +134,7 @@ fn script_of(words: &[String]) -> Option<Subject> {
 }
 
 /// A path as a person writes it, made absolute as text: `..` takes the part before it away.
-fn resolve(path: &str, places: &Places) -> Result<AbsolutePath, PolicyError> {
+fn resolve(path: &str, places: &PolicyPlaces) -> Result<AbsolutePath, PolicyError> {
     let bad = || PolicyError::BadPath(path.to_owned());
     let from_home = if path == "~" { Some("") } else { path.strip_prefix("~/") };
     let whole = if let Some(rest) = from_home {
@@ -156,16 +158,16 @@ fn resolve(path: &str, places: &Places) -> Result<AbsolutePath, PolicyError> {
 
 /// Checks the examples of one file against its rules.
 pub fn check_examples(
-    layer: &Layer,
+    layer: &RuleLayer,
     examples: &[PlacedExample],
-    places: &Places,
+    places: &PolicyPlaces,
 ) -> Result<(), Vec<ExampleFault>> {
     let policy = Policy::new(places.clone()).with_layer(layer.clone());
     let check = |PlacedExample { example, line }: &PlacedExample| {
         let found = match answer(&policy, layer.source(), &example.request) {
             Ok((effect, _)) if effect == example.expect => return None,
-            Ok((effect, reason)) => Found::Other(effect, reason),
-            Err(error) => Found::NoRequest(error),
+            Ok((effect, reason)) => ExampleOutcome::Other(effect, reason),
+            Err(error) => ExampleOutcome::NoRequest(error),
         };
         let origin = layer.origin().to_owned();
         Some(ExampleFault { origin, line: *line, example: example.clone(), found })
@@ -187,10 +189,10 @@ fn answer(
     };
     let subject = subject_of(&permission, &words, policy.places())?;
     let request = Request::new(permission, vec![subject]).by(Invoker::Model);
-    let memory = Memory::default();
-    let situation = Situation { loaded: &[], memory: &memory, now: UnixTime(0) };
+    let memory = AnswerMemory::default();
+    let situation = RequestContext { loaded: &[], memory: &memory, now: UnixTime(0) };
     let decision = policy.decide(&request, &situation);
-    let own = |decision: &Decision| {
+    let own = |decision: &PolicyDecision| {
         let verdicts = decision.layers.iter().filter(|verdict| {
             verdict.rule.is_some() || (source.grants() && verdict.layer == LayerKind::Default)
         });

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use metier_skill::SkillId;
 
 use crate::permission::{Access, Permission};
-use crate::places::Places;
-use crate::protected::{Against, PROTECTED, Protected, TEMPLATES, Where};
+use crate::places::PolicyPlaces;
+use crate::protected::{PROTECTED, Protected, ProtectedAt, ProtectedFrom, TEMPLATES};
 use crate::request::ActingSkill;
 use crate::subject::{AbsolutePath, Subject};
 use crate::wildcard::Wildcard;
@@ -27,7 +27,7 @@ pub(crate) fn refusal(
     permission: &Permission,
     subject: &Subject,
     actor: Actor<'_>,
-    places: &Places,
+    places: &PolicyPlaces,
 ) -> Option<String> {
     match subject {
         Subject::Path(path) => {
@@ -44,7 +44,7 @@ pub(crate) fn refusal(
     }
 }
 
-impl Places {
+impl PolicyPlaces {
     /// Whether nobody reads this path, whatever the rules say: keys and passwords.
     pub fn holds_keys(&self, path: &AbsolutePath) -> bool {
         protected_place(path, Access::Read, self).is_some()
@@ -57,7 +57,7 @@ fn folded(path: &str) -> String {
     if path.is_ascii() { path.to_lowercase() } else { path.to_uppercase().to_lowercase() }
 }
 
-fn protected_place(path: &AbsolutePath, access: Access, places: &Places) -> Option<String> {
+fn protected_place(path: &AbsolutePath, access: Access, places: &PolicyPlaces) -> Option<String> {
     let whole = folded(path.as_str());
     let names: Vec<&str> = whole.split('/').collect();
     let name = names.last().copied().unwrap_or_default();
@@ -65,15 +65,15 @@ fn protected_place(path: &AbsolutePath, access: Access, places: &Places) -> Opti
     let home = places.home().map(|home| folded(home.as_str().trim_end_matches('/')));
     let in_home = home.as_deref().and_then(|home| whole.strip_prefix(home)?.strip_prefix('/'));
     let hit = COMPILED.iter().find(|(entry, runs)| {
-        (access != Access::Read || entry.against == Against::Everything)
+        (access != Access::Read || entry.against == ProtectedFrom::Everything)
             && match entry.place {
-                Where::Name => !template && runs.iter().all(|wanted| wanted.matches(name)),
-                Where::Home => in_home.is_some_and(|rest| {
+                ProtectedAt::Name => !template && runs.iter().all(|wanted| wanted.matches(name)),
+                ProtectedAt::Home => in_home.is_some_and(|rest| {
                     is_at_or_below(rest, entry.pattern)
                         || (access == Access::Delete && is_at_or_below(entry.pattern, rest))
                 }),
                 // The names of the entry stand one after the other in the path.
-                Where::Anywhere => names.windows(runs.len()).any(|window| {
+                ProtectedAt::Anywhere => names.windows(runs.len()).any(|window| {
                     window.iter().zip(runs).all(|(name, wanted)| wanted.matches(name))
                 }),
             }
@@ -100,7 +100,7 @@ fn is_at_or_below(path: &str, place: &str) -> bool {
     path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn own_place(path: &AbsolutePath, access: Access, places: &Places) -> Option<String> {
+fn own_place(path: &AbsolutePath, access: Access, places: &PolicyPlaces) -> Option<String> {
     let inside = |own: &AbsolutePath| path.below(own).is_some();
     let around = |own: &AbsolutePath| access == Access::Delete && own.below(path).is_some();
     let own = places.own().iter().find(|own| inside(own) || around(own))?;
@@ -111,7 +111,7 @@ fn skill_place(
     path: &AbsolutePath,
     access: Access,
     actor: Actor<'_>,
-    places: &Places,
+    places: &PolicyPlaces,
 ) -> Option<String> {
     let owner = places.skill_of(path);
     if access == Access::Read {
@@ -143,7 +143,7 @@ mod tests {
 
     fn refused(permission: &Permission, at: &str, acting: Option<&str>) -> bool {
         let id = |text: &str| text.parse::<SkillId>().expect("an id");
-        let places = Places::new(path("/home/me/p"))
+        let places = PolicyPlaces::new(path("/home/me/p"))
             .with_home(path("/home/me"))
             .with_own(path("/home/me/.local/state/metier"))
             .with_skill_root(path("/opt/team/library"))

@@ -1,19 +1,19 @@
 //! May it? Requests, rules, layers and decisions that explain themselves; asks as data.
 //!
 //! This crate is pure: no files, no clock, no runtime. Whoever acts makes a [`Request`], asks the
-//! [`Policy`], and does what the [`Decision`] says. The same request gets the same decision on every
+//! [`Policy`], and does what the [`PolicyDecision`] says. The same request gets the same decision on every
 //! way in: a model's action, a slash command, the command line, a server.
 //!
 //! ```text
 //! who wants what, on what, for which skill        Request
 //!         |
-//!         v   rules of managed, user, approval, project, run      Layer      last match wins
+//!         v   rules of managed, user, approval, project, run      RuleLayer      last match wins
 //!         |   what holds without a rule, by risk and place         defaults
 //!         |   a skill's allowed-tools                              Ceiling    only takes away
-//!         |   trust in a project's skills                          Standing   only takes away
+//!         |   trust in a project's skills                          TrustStatus   only takes away
 //!         |   keys, start-up files, our own files, other skills    floor      nothing lowers it
 //!         v   joined by the strictest: deny < ask < allow
-//!     Decision --ask--> remembered "always"?  Memory   else  Asks: once | always | reject
+//!     PolicyDecision --ask--> remembered "always"?  AnswerMemory   else  Asks: once | always | reject
 //! ```
 //!
 //! | module | owns |
@@ -22,11 +22,11 @@
 //! | `subject`, `command_line` | what it is about ([`Subject`]), checked as text |
 //! | `request` | [`Request`] and its digest, which an approval names |
 //! | `wildcard`, `words`, `pattern` | matching: text, commands word by word, both |
-//! | `rule` | [`Rule`]s in a [`Layer`] |
+//! | `rule` | [`Rule`]s in a [`RuleLayer`] |
 //! | `defaults`, `floor`, `protected` | what holds without rules, and whatever they say |
 //! | `ceiling`, `tool_names` | `allowed-tools`, and other agents' names for tools |
-//! | `policy`, `decision` | [`Policy`], [`Decision`] and its sentences |
-//! | `memory`, `trust` | answers and trust that last, as data ([`Memory`], [`TrustedFolders`]) |
+//! | `policy`, `decision` | [`Policy`], [`PolicyDecision`] and its sentences |
+//! | `memory`, `trust` | answers and trust that last, as data ([`AnswerMemory`], [`TrustedFolders`]) |
 //! | `asks` | open questions between threads ([`Asks`]) |
 //! | `examples` | expectations in policy files ([`check_examples`]) |
 //!
@@ -35,8 +35,8 @@
 //!
 //! ```
 //! use metier_policy::{
-//!     AbsolutePath, Effect, Layer, Memory, Permission, PlacedRule, Places, Policy, Request, Rule,
-//!     RuleSource, Situation, Subject, UnixTime,
+//!     AbsolutePath, Effect, RuleLayer, AnswerMemory, Permission, PlacedRule, PolicyPlaces, Policy, Request, Rule,
+//!     RuleSource, RequestContext, Subject, UnixTime,
 //! };
 //!
 //! # fn main() -> Result<(), metier_policy::PolicyError> {
@@ -45,11 +45,11 @@
 //!     line: None,
 //! };
 //! let rules = [rule("git *", Effect::Allow), rule("git push", Effect::Ask)];
-//! let policy = Policy::new(Places::new(AbsolutePath::new("/home/me/project")?))
-//!     .with_layer(Layer::new(RuleSource::User, "config.json", rules)?);
+//! let policy = Policy::new(PolicyPlaces::new(AbsolutePath::new("/home/me/project")?))
+//!     .with_layer(RuleLayer::new(RuleSource::User, "config.json", rules)?);
 //!
-//! let memory = Memory::default();
-//! let situation = Situation { loaded: &[], memory: &memory, now: UnixTime(0) };
+//! let memory = AnswerMemory::default();
+//! let situation = RequestContext { loaded: &[], memory: &memory, now: UnixTime(0) };
 //! let push = Subject::command(["git", "push", "--force"])?;
 //! let decision = policy.decide(&Request::new(Permission::RunCommand, vec![push]), &situation);
 //! assert_eq!(decision.effect, Effect::Ask);
@@ -85,18 +85,20 @@ mod trust;
 mod wildcard;
 mod words;
 
-pub use asks::{Answer, Ask, AskEvent, AskId, Asks, Listener, Outcome, Waiter};
+pub use asks::{Answer, AskEvent, AskId, AskListener, AskOutcome, AskWaiter, Asks, PendingAsk};
 pub use ceiling::Ceiling;
 pub use command_line::parse_command_line;
-pub use decision::{Decision, LayerKind, Lifted, Verdict};
+pub use decision::{AskWaiver, LayerDecision, LayerKind, PolicyDecision};
 pub use effect::Effect;
 pub use error::PolicyError;
-pub use examples::{Example, ExampleFault, Found, PlacedExample, check_examples, subject_of};
-pub use memory::{Lifetime, Memory, Remembered, Scope, UnixTime};
-pub use permission::{ForeignName, Permission, Risk};
-pub use places::Places;
-pub use policy::{LoadedSkill, Policy, Preapproval, Situation};
-pub use request::{ActingSkill, Cover, Invoker, Request};
-pub use rule::{Layer, PlacedRule, Rule, RuleAt, RuleSource};
+pub use examples::{
+    Example, ExampleFault, ExampleOutcome, PlacedExample, check_examples, subject_of,
+};
+pub use memory::{AnswerMemory, AnswerScope, Lifetime, RememberedAnswer, UnixTime};
+pub use permission::{ForeignToolName, Permission, Risk};
+pub use places::PolicyPlaces;
+pub use policy::{LoadedSkill, Policy, Preapproval, RequestContext};
+pub use request::{ActingSkill, AlwaysScope, Invoker, Request};
+pub use rule::{PlacedRule, Rule, RuleAt, RuleLayer, RuleSource};
 pub use subject::{AbsolutePath, Argv, Host, Subject};
-pub use trust::{Standing, TrustedFolder, TrustedFolders};
+pub use trust::{TrustStatus, TrustedFolder, TrustedFolders};

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::pattern::Pattern;
 use crate::permission::Permission;
-use crate::places::Places;
-use crate::request::{Cover, Request};
-use crate::subject::{AbsolutePath, Spelled, Subject};
-use crate::words::Lean;
+use crate::places::PolicyPlaces;
+use crate::request::{AlwaysScope, Request};
+use crate::subject::{AbsolutePath, Subject, SubjectSpellings};
+use crate::words::MatchMode;
 
 /// A time: seconds since the start of 1970. This crate has no clock; whoever calls it has.
 #[derive(
@@ -24,7 +24,7 @@ pub struct UnixTime(pub u64);
 /// Where a remembered answer holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum AnswerScope {
     /// In this workspace.
     Workspace(AbsolutePath),
     /// Wherever the user works.
@@ -33,19 +33,19 @@ pub enum Scope {
 
 /// One answer that is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
+pub struct RememberedAnswer {
     /// What `forget` takes: the same answer given twice has the same id.
     pub id: String,
     /// What may be done.
     pub permission: Permission,
     /// On what.
-    pub covers: Vec<Cover>,
+    pub covers: Vec<AlwaysScope>,
     /// For which skill; without one, only for what is done for no skill.
     pub skill: Option<SkillId>,
     /// The content of that skill.
     pub digest: Option<Digest>,
     /// Where it holds.
-    pub scope: Scope,
+    pub scope: AnswerScope,
     /// When it was given.
     pub granted_at: UnixTime,
     /// From when on it holds no more.
@@ -72,9 +72,9 @@ impl Lifetime {
     }
 }
 
-impl Remembered {
+impl RememberedAnswer {
     /// What remembering "always" for this request amounts to.
-    pub fn of(request: &Request, scope: Scope, now: UnixTime, lifetime: Lifetime) -> Self {
+    pub fn of(request: &Request, scope: AnswerScope, now: UnixTime, lifetime: Lifetime) -> Self {
         let (skill, digest) = match &request.skill {
             Some(skill) => (Some(skill.id.clone()), Some(skill.digest)),
             None => (None, None),
@@ -103,15 +103,15 @@ impl Remembered {
             .covers
             .iter()
             .map(|cover| match cover {
-                Cover::Exact(subject) => Digest::of_parts(subject.parts()),
-                Cover::Pattern(pattern) => Digest::of_parts([b"pattern", pattern.as_bytes()]),
+                AlwaysScope::Exact(subject) => Digest::of_parts(subject.parts()),
+                AlwaysScope::Pattern(pattern) => Digest::of_parts([b"pattern", pattern.as_bytes()]),
             })
             .collect();
         let skill = self.skill.as_ref().map(ToString::to_string).unwrap_or_default();
         let digest = self.digest.map(|digest| digest.to_string()).unwrap_or_default();
         let scope = match &self.scope {
-            Scope::Workspace(folder) => folder.as_str(),
-            Scope::Everywhere => "",
+            AnswerScope::Workspace(folder) => folder.as_str(),
+            AnswerScope::Everywhere => "",
         };
         let whole = Digest::of_parts([
             self.permission.as_str().as_bytes(),
@@ -138,24 +138,26 @@ impl Remembered {
     }
 
     /// Whether it answers this request.
-    pub fn matches(&self, request: &Request, places: &Places, now: UnixTime) -> bool {
+    pub fn matches(&self, request: &Request, places: &PolicyPlaces, now: UnixTime) -> bool {
         let skill = request.skill.as_ref();
         self.permission == request.permission
             && self.skill.as_ref() == skill.map(|skill| &skill.id)
             && self.digest == skill.map(|skill| skill.digest)
             && self.holds_at(now)
             && match &self.scope {
-                Scope::Workspace(folder) => folder == places.workspace(),
-                Scope::Everywhere => true,
+                AnswerScope::Workspace(folder) => folder == places.workspace(),
+                AnswerScope::Everywhere => true,
             }
             && request.judged().iter().all(|subject| self.covers_subject(subject, places))
     }
 
-    fn covers_subject(&self, subject: &Subject, places: &Places) -> bool {
-        let spelled = Spelled::new(subject, places);
+    fn covers_subject(&self, subject: &Subject, places: &PolicyPlaces) -> bool {
+        let spelled = SubjectSpellings::new(subject, places);
         self.covers.iter().any(|cover| match cover {
-            Cover::Exact(exact) => exact == subject,
-            Cover::Pattern(pattern) => Pattern::new(pattern).matches(&spelled, Lean::Exact),
+            AlwaysScope::Exact(exact) => exact == subject,
+            AlwaysScope::Pattern(pattern) => {
+                Pattern::new(pattern).matches(&spelled, MatchMode::Exact)
+            }
         })
     }
 }
@@ -163,24 +165,24 @@ impl Remembered {
 /// All answers that are remembered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Memory(Vec<Remembered>);
+pub struct AnswerMemory(Vec<RememberedAnswer>);
 
-impl Memory {
+impl AnswerMemory {
     /// Adds an answer, in place of the same one given earlier. What holds no more by then goes.
-    pub fn remember(&mut self, answer: Remembered) {
+    pub fn remember(&mut self, answer: RememberedAnswer) {
         self.expire(answer.granted_at);
         self.0.retain(|known| known.id != answer.id);
         self.0.push(answer);
     }
 
     /// Takes an answer out, and gives it.
-    pub fn forget(&mut self, id: &str) -> Option<Remembered> {
+    pub fn forget(&mut self, id: &str) -> Option<RememberedAnswer> {
         let at = self.0.iter().position(|known| known.id == id)?;
         Some(self.0.remove(at))
     }
 
     /// Takes out what holds no more, and gives it.
-    pub fn expire(&mut self, now: UnixTime) -> Vec<Remembered> {
+    pub fn expire(&mut self, now: UnixTime) -> Vec<RememberedAnswer> {
         self.0.extract_if(.., |known| !known.holds_at(now)).collect()
     }
 
@@ -188,16 +190,16 @@ impl Memory {
     pub fn answer_to(
         &self,
         request: &Request,
-        places: &Places,
+        places: &PolicyPlaces,
         now: UnixTime,
         longest: Lifetime,
-    ) -> Option<&Remembered> {
-        let counts = |known: &&Remembered| known.end(longest).is_none_or(|end| now < end);
+    ) -> Option<&RememberedAnswer> {
+        let counts = |known: &&RememberedAnswer| known.end(longest).is_none_or(|end| now < end);
         self.0.iter().filter(counts).find(|known| known.matches(request, places, now))
     }
 
     /// The answers, in the order in which they were given.
-    pub fn iter(&self) -> impl Iterator<Item = &Remembered> {
+    pub fn iter(&self) -> impl Iterator<Item = &RememberedAnswer> {
         self.0.iter()
     }
 }
@@ -207,8 +209,8 @@ mod tests {
     use super::*;
     use crate::request::ActingSkill;
 
-    fn places(workspace: &str) -> Places {
-        Places::new(AbsolutePath::new(workspace).expect("a path"))
+    fn places(workspace: &str) -> PolicyPlaces {
+        PolicyPlaces::new(AbsolutePath::new(workspace).expect("a path"))
     }
 
     fn request(content: &[u8], words: &[&str]) -> Request {
@@ -221,9 +223,9 @@ mod tests {
     fn an_answer_holds_for_this_content_place_and_time() {
         let here = places("/w");
         let asked = request(b"v1", &["git", "log"]);
-        let scope = Scope::Workspace(here.workspace().clone());
-        let answer = Remembered::of(&asked, scope, UnixTime(100), Lifetime::Seconds(10));
-        let matches = |request: &Request, places: &Places, now| {
+        let scope = AnswerScope::Workspace(here.workspace().clone());
+        let answer = RememberedAnswer::of(&asked, scope, UnixTime(100), Lifetime::Seconds(10));
+        let matches = |request: &Request, places: &PolicyPlaces, now| {
             answer.matches(request, places, UnixTime(now))
         };
         assert!(matches(&asked, &here, 109));
@@ -241,27 +243,32 @@ mod tests {
         let places = places("/w");
         let read =
             |path| Request::new(Permission::ReadFile, vec![Subject::path(path).expect("path")]);
-        let answer =
-            Remembered::of(&read("/x/*"), Scope::Everywhere, UnixTime(0), Lifetime::Unlimited);
+        let answer = RememberedAnswer::of(
+            &read("/x/*"),
+            AnswerScope::Everywhere,
+            UnixTime(0),
+            Lifetime::Unlimited,
+        );
         assert!(answer.matches(&read("/x/*"), &places, UnixTime(1)));
         assert!(!answer.matches(&read("/x/secret"), &places, UnixTime(1)));
-        let wide = read("/x/a").remembering(vec![Cover::Pattern("/x/*".into())]);
-        let answer = Remembered::of(&wide, Scope::Everywhere, UnixTime(0), Lifetime::Unlimited);
+        let wide = read("/x/a").remembering(vec![AlwaysScope::Pattern("/x/*".into())]);
+        let answer =
+            RememberedAnswer::of(&wide, AnswerScope::Everywhere, UnixTime(0), Lifetime::Unlimited);
         assert!(answer.matches(&read("/x/secret"), &places, UnixTime(1)));
     }
 
     #[test]
     fn a_memory_reads_back_forgets_and_expires() {
-        let mut memory = Memory::default();
-        let one = Remembered::of(
+        let mut memory = AnswerMemory::default();
+        let one = RememberedAnswer::of(
             &request(b"v1", &["git", "log"]),
-            Scope::Everywhere,
+            AnswerScope::Everywhere,
             UnixTime(1),
             Lifetime::Unlimited,
         );
-        let two = Remembered::of(
+        let two = RememberedAnswer::of(
             &request(b"v1", &["git", "show"]),
-            Scope::Everywhere,
+            AnswerScope::Everywhere,
             UnixTime(1),
             Lifetime::Seconds(5),
         );
@@ -270,9 +277,9 @@ mod tests {
         memory.remember(one.clone());
         assert_eq!(memory.iter().count(), 2);
         let text = serde_json::to_string(&memory).expect("writes");
-        assert_eq!(serde_json::from_str::<Memory>(&text).expect("reads"), memory);
+        assert_eq!(serde_json::from_str::<AnswerMemory>(&text).expect("reads"), memory);
         assert_eq!(memory.expire(UnixTime(6)), [two]);
         assert_eq!(memory.forget(&one.id), Some(one));
-        assert_eq!(memory, Memory::default());
+        assert_eq!(memory, AnswerMemory::default());
     }
 }

@@ -1,12 +1,12 @@
 //! One pattern of a rule, ready for whatever kind of subject it meets.
 //!
 //! A rule's author writes one text; whether it is read as a path, a host, an id or the words of a
-//! command depends on the request. What asks or refuses leans towards matching ([`Lean`]).
+//! command depends on the request. What asks or refuses leans towards matching ([`MatchMode`]).
 
 use crate::permission::Permission;
-use crate::subject::{Spelled, Subject};
+use crate::subject::{Subject, SubjectSpellings};
 use crate::wildcard::Wildcard;
-use crate::words::{Lean, Words};
+use crate::words::{MatchMode, Words};
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,13 +34,13 @@ impl Pattern {
         }
     }
 
-    pub(crate) fn matches(&self, spelled: &Spelled<'_>, lean: Lean) -> bool {
+    pub(crate) fn matches(&self, spelled: &SubjectSpellings<'_>, lean: MatchMode) -> bool {
         let any = |wildcard: &Wildcard| spelled.texts.iter().any(|text| wildcard.matches(text));
         match spelled.subject {
             Subject::Command(argv) => self.words.matches(argv.words(), lean),
             Subject::Script { args, .. } => self.words.matches_script(&spelled.texts, args, lean),
             Subject::Path(_) => {
-                any(&self.text) || (lean == Lean::Wide && self.below.as_ref().is_some_and(any))
+                any(&self.text) || (lean == MatchMode::Wide && self.below.as_ref().is_some_and(any))
             }
             Subject::Host(_) => any(self.host.as_ref().unwrap_or(&self.text)),
             Subject::Skill(_) | Subject::Text(_) => any(&self.text),
@@ -49,7 +49,7 @@ impl Pattern {
 
     /// Whether it matches one command, for a script that could be started by it.
     pub(crate) fn matches_words(&self, argv: &[String]) -> bool {
-        self.words.matches(argv, Lean::Exact)
+        self.words.matches(argv, MatchMode::Exact)
     }
 }
 
@@ -72,13 +72,13 @@ impl PermissionPattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::places::Places;
+    use crate::places::PolicyPlaces;
     use crate::subject::AbsolutePath;
 
-    fn matches(pattern: &str, subject: &Subject, lean: Lean) -> bool {
+    fn matches(pattern: &str, subject: &Subject, lean: MatchMode) -> bool {
         let path = |text| AbsolutePath::new(text).expect("a path");
-        let places = Places::new(path("/home/me/p")).with_home(path("/home/me"));
-        Pattern::new(pattern).matches(&Spelled::new(subject, &places), lean)
+        let places = PolicyPlaces::new(path("/home/me/p")).with_home(path("/home/me"));
+        Pattern::new(pattern).matches(&SubjectSpellings::new(subject, &places), lean)
     }
 
     #[test]
@@ -87,34 +87,37 @@ mod tests {
         for pattern in
             ["/home/me/p/src/a.rs", "~/p/src/*", "src/a.rs", "./src/*", "src/", "*.rs", "*"]
         {
-            assert!(matches(pattern, &subject, Lean::Exact), "{pattern}");
+            assert!(matches(pattern, &subject, MatchMode::Exact), "{pattern}");
         }
         for pattern in ["src", "a.rs", "p/src/*", "/src/*", "SRC/*"] {
-            assert!(!matches(pattern, &subject, Lean::Exact), "{pattern}");
+            assert!(!matches(pattern, &subject, MatchMode::Exact), "{pattern}");
         }
-        assert!(matches("src", &subject, Lean::Wide), "a refused folder is refused with its files");
-        assert!(!matches("sr", &subject, Lean::Wide));
+        assert!(
+            matches("src", &subject, MatchMode::Wide),
+            "a refused folder is refused with its files"
+        );
+        assert!(!matches("sr", &subject, MatchMode::Wide));
     }
 
     #[test]
     fn a_host_has_no_upper_case_and_any_port_unless_one_is_named() {
         let subject = Subject::host("api.example.com:8443").expect("a host");
         for pattern in ["API.example.com", "*.Example.com", "api.example.com:8443"] {
-            assert!(matches(pattern, &subject, Lean::Exact), "{pattern}");
+            assert!(matches(pattern, &subject, MatchMode::Exact), "{pattern}");
         }
-        assert!(!matches("api.example.com:80", &subject, Lean::Exact));
-        assert!(!matches("example.com", &subject, Lean::Exact));
+        assert!(!matches("api.example.com:80", &subject, MatchMode::Exact));
+        assert!(!matches("example.com", &subject, MatchMode::Exact));
     }
 
     #[test]
     fn a_skill_goes_by_its_id_or_its_name() {
         let pdf = Subject::Skill("user:pdf".parse().expect("an id"));
         for pattern in ["pdf", "user:pdf", "user:*", "p*"] {
-            assert!(matches(pattern, &pdf, Lean::Exact), "{pattern}");
+            assert!(matches(pattern, &pdf, MatchMode::Exact), "{pattern}");
         }
         // A plugin called `user` is not the user.
         let posing = Subject::Skill("plugin:user:pdf".parse().expect("an id"));
-        assert!(!matches("user:*", &posing, Lean::Exact));
-        assert!(matches("plugin:user:*", &posing, Lean::Exact));
+        assert!(!matches("user:*", &posing, MatchMode::Exact));
+        assert!(matches("plugin:user:*", &posing, MatchMode::Exact));
     }
 }

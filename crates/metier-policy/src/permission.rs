@@ -39,13 +39,13 @@ pub enum Permission {
     /// A script that runs with the network open. No host can be named: it reaches all or none.
     ScriptNetwork,
     /// A tool that is not ours.
-    Other(ForeignName),
+    Other(ForeignToolName),
 }
 
 /// The name of a tool that is not ours. Only [`Permission::named`] makes one, so it never spells
 /// one of ours.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ForeignName(Box<str>);
+pub struct ForeignToolName(Box<str>);
 
 /// How much harm a tool can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -103,7 +103,7 @@ impl Permission {
         if name.is_empty() || name.chars().count() > MAX_NAME || name.contains(odd) {
             return Err(PolicyError::BadPermission(name.to_owned()));
         }
-        Ok(Self::Other(ForeignName(name.into())))
+        Ok(Self::Other(ForeignToolName(name.into())))
     }
 
     /// The permission of a tool that is not ours. A name that is one of ours, or that rules and

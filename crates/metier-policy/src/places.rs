@@ -10,7 +10,7 @@ use crate::subject::AbsolutePath;
 
 /// Where things are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct PolicyPlaces {
     workspace: AbsolutePath,
     home: Option<AbsolutePath>,
     own: Vec<AbsolutePath>,
@@ -18,7 +18,7 @@ pub struct Places {
     skills: BTreeMap<Box<str>, SkillId>,
 }
 
-impl Places {
+impl PolicyPlaces {
     /// Work happens in `workspace`.
     pub const fn new(workspace: AbsolutePath) -> Self {
         Self {
@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn a_home_directory_is_no_workspace() {
-        let project = Places::new(path("/home/me/p")).with_home(path("/home/me"));
+        let project = PolicyPlaces::new(path("/home/me/p")).with_home(path("/home/me"));
         assert!(project.in_workspace(&path("/home/me/p/a")));
         assert!(!project.in_workspace(&path("/home/me/q")));
         for wide in ["/home/me", "/home", "/"] {
-            let places = Places::new(path(wide)).with_home(path("/home/me"));
+            let places = PolicyPlaces::new(path(wide)).with_home(path("/home/me"));
             assert!(!places.in_workspace(&path("/home/me/p/a")), "{wide}");
         }
     }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_skill_of_a_file_is_found_upwards() {
         let id: SkillId = "user:pdf".parse().expect("an id");
-        let places = Places::new(path("/w")).with_skill(&path("/s/pdf"), id.clone());
+        let places = PolicyPlaces::new(path("/w")).with_skill(&path("/s/pdf"), id.clone());
         assert_eq!(places.skill_of(&path("/s/pdf/scripts/a.py")), Some(&id));
         assert_eq!(places.skill_of(&path("/s/pdfx/a")), None);
         assert_eq!(places.skill_below(&path("/s")), Some(&id));

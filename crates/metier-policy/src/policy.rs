@@ -13,18 +13,18 @@
 use metier_skill::SkillId;
 
 use crate::ceiling::Ceiling;
-use crate::decision::{Decision, LayerKind, Lifted, Verdict};
-use crate::defaults::{Surroundings, by_risk};
+use crate::decision::{AskWaiver, LayerDecision, LayerKind, PolicyDecision};
+use crate::defaults::{DefaultContext, by_risk};
 use crate::effect::Effect;
 use crate::error::shown;
 use crate::floor::{Actor, refusal};
-use crate::memory::{Lifetime, Memory, UnixTime};
+use crate::memory::{AnswerMemory, Lifetime, UnixTime};
 use crate::permission::Permission;
-use crate::places::Places;
+use crate::places::PolicyPlaces;
 use crate::request::{ActingSkill, Request};
-use crate::rule::{Layer, Losers};
-use crate::subject::{AbsolutePath, Spelled, Subject};
-use crate::trust::Standing;
+use crate::rule::{OverruledRules, RuleLayer};
+use crate::subject::{AbsolutePath, Subject, SubjectSpellings};
+use crate::trust::TrustStatus;
 
 /// Whether a trusted skill's `allowed-tools` also answers asks, as the public format reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,11 +51,11 @@ pub struct LoadedSkill {
 
 /// What changes from one request to the next.
 #[derive(Debug, Clone, Copy)]
-pub struct Situation<'a> {
+pub struct RequestContext<'a> {
     /// The skills that the run has loaded.
     pub loaded: &'a [LoadedSkill],
     /// The answers that are remembered.
-    pub memory: &'a Memory,
+    pub memory: &'a AnswerMemory,
     /// The time now.
     pub now: UnixTime,
 }
@@ -63,15 +63,15 @@ pub struct Situation<'a> {
 /// All rules of a run, and where things are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    layers: Vec<Layer>,
-    places: Places,
+    layers: Vec<RuleLayer>,
+    places: PolicyPlaces,
     preapproval: Preapproval,
     longest_memory: Lifetime,
 }
 
 impl Policy {
     /// A policy without rules: defaults, ceilings, trust and the floor.
-    pub const fn new(places: Places) -> Self {
+    pub const fn new(places: PolicyPlaces) -> Self {
         Self {
             layers: Vec::new(),
             places,
@@ -82,7 +82,7 @@ impl Policy {
 
     /// Adds a layer. Their order does not matter.
     #[must_use]
-    pub fn with_layer(mut self, layer: Layer) -> Self {
+    pub fn with_layer(mut self, layer: RuleLayer) -> Self {
         self.layers.push(layer);
         self
     }
@@ -107,31 +107,36 @@ impl Policy {
     }
 
     /// Where things are.
-    pub const fn places(&self) -> &Places {
+    pub const fn places(&self) -> &PolicyPlaces {
         &self.places
     }
 
     /// The rules, a layer each.
-    pub fn layers(&self) -> &[Layer] {
+    pub fn layers(&self) -> &[RuleLayer] {
         &self.layers
     }
 
     /// Decides about a request.
-    pub fn decide(&self, request: &Request, situation: &Situation<'_>) -> Decision {
-        self.judge(request, situation, Losers::Skipped)
+    pub fn decide(&self, request: &Request, situation: &RequestContext<'_>) -> PolicyDecision {
+        self.judge(request, situation, OverruledRules::Skipped)
     }
 
     /// Decides as [`Self::decide`] does, and names the rules that matched and lost.
-    pub fn explain(&self, request: &Request, situation: &Situation<'_>) -> Decision {
-        self.judge(request, situation, Losers::Named)
+    pub fn explain(&self, request: &Request, situation: &RequestContext<'_>) -> PolicyDecision {
+        self.judge(request, situation, OverruledRules::Named)
     }
 
-    fn judge(&self, request: &Request, situation: &Situation<'_>, losers: Losers) -> Decision {
+    fn judge(
+        &self,
+        request: &Request,
+        situation: &RequestContext<'_>,
+        losers: OverruledRules,
+    ) -> PolicyDecision {
         let subjects = request.judged();
         let mut preapproved = Some(String::new());
-        let mut strictest: Option<(Effect, &Subject, Vec<Verdict>)> = None;
+        let mut strictest: Option<(Effect, &Subject, Vec<LayerDecision>)> = None;
         for subject in subjects.iter() {
-            let spelled = Spelled::new(subject, &self.places);
+            let spelled = SubjectSpellings::new(subject, &self.places);
             let verdicts = self.verdicts(request, &spelled, situation, losers);
             let effect = verdicts.iter().map(|verdict| verdict.effect).min();
             let effect = effect.unwrap_or(Effect::Deny);
@@ -146,38 +151,38 @@ impl Policy {
         // `judged` gives at least one subject, so there is an answer.
         let Some((effect, subject, verdicts)) = strictest else {
             let nothing = Subject::Text(String::new());
-            return Decision::new(&request.permission, nothing, Vec::new(), None);
+            return PolicyDecision::new(&request.permission, nothing, Vec::new(), None);
         };
         let lifted = if effect == Effect::Ask {
             let (memory, now) = (situation.memory, situation.now);
             let answer = memory.answer_to(request, &self.places, now, self.longest_memory);
-            let remembered = answer.map(|answer| Lifted::Remembered {
+            let remembered = answer.map(|answer| AskWaiver::Remembered {
                 id: answer.id.clone(),
                 granted_at: answer.granted_at,
             });
-            remembered.or_else(|| preapproved.map(|entry| Lifted::Preapproved { entry }))
+            remembered.or_else(|| preapproved.map(|entry| AskWaiver::Preapproved { entry }))
         } else {
             None
         };
-        Decision::new(&request.permission, subject.clone(), verdicts, lifted)
+        PolicyDecision::new(&request.permission, subject.clone(), verdicts, lifted)
     }
 
     /// What each layer says about one subject, in the order of [`LayerKind`].
     fn verdicts(
         &self,
         request: &Request,
-        spelled: &Spelled<'_>,
-        situation: &Situation<'_>,
-        losers: Losers,
-    ) -> Vec<Verdict> {
+        spelled: &SubjectSpellings<'_>,
+        situation: &RequestContext<'_>,
+        losers: OverruledRules,
+    ) -> Vec<LayerDecision> {
         let permission = &request.permission;
         let answers = self.layers.iter().filter_map(|l| l.judge(permission, spelled, losers));
         let mut granted = false;
-        let mut verdicts: Vec<Verdict> = answers
+        let mut verdicts: Vec<LayerDecision> = answers
             .map(|answer| {
                 granted |= answer.grants();
                 let rule = answer.winner();
-                Verdict {
+                LayerDecision {
                     layer: answer.source().into(),
                     effect: answer.effect(),
                     because: format!("by the rule {rule}"),
@@ -187,7 +192,7 @@ impl Policy {
             })
             .collect();
         if !granted {
-            let around = Surroundings {
+            let around = DefaultContext {
                 at_home: &|subject| self.at_home(subject, situation.loaded),
                 switched_on: &|| self.layers.iter().any(|layer| layer.switches_on(permission)),
             };
@@ -215,18 +220,18 @@ impl Policy {
     fn preapproving_entry<'a>(
         &self,
         request: &Request,
-        spelled: &Spelled<'_>,
-        verdicts: &[Verdict],
-        situation: &Situation<'a>,
+        spelled: &SubjectSpellings<'_>,
+        verdicts: &[LayerDecision],
+        situation: &RequestContext<'a>,
     ) -> Option<&'a str> {
         let acting = request.skill.as_ref()?;
-        let only_default = |verdict: &Verdict| {
+        let only_default = |verdict: &LayerDecision| {
             verdict.effect == Effect::Allow || verdict.layer == LayerKind::Default
         };
         // For whom something is done is what a model says: one skill that is not trusted could have it
         // done in the name of another.
         let may = self.preapproval == Preapproval::TrustedSkills
-            && acting.standing == Standing::Trusted
+            && acting.standing == TrustStatus::Trusted
             && situation.loaded.iter().all(|skill| skill.trusted)
             && verdicts.iter().all(only_default);
         let skill = situation.loaded.iter().find(|skill| may && skill.id == acting.id)?;
@@ -234,13 +239,17 @@ impl Policy {
     }
 }
 
-fn plain(layer: LayerKind, effect: Effect, because: String) -> Verdict {
-    Verdict { layer, effect, because, rule: None, losers: Vec::new() }
+fn plain(layer: LayerKind, effect: Effect, because: String) -> LayerDecision {
+    LayerDecision { layer, effect, because, rule: None, losers: Vec::new() }
 }
 
 /// The ceilings that refuse. Acting for a skill, its own counts; for none, those of all loaded.
 /// Loading a skill is reading, not acting: otherwise no skill could follow one with a ceiling.
-fn ceilings(request: &Request, spelled: &Spelled<'_>, loaded: &[LoadedSkill]) -> Vec<Verdict> {
+fn ceilings(
+    request: &Request,
+    spelled: &SubjectSpellings<'_>,
+    loaded: &[LoadedSkill],
+) -> Vec<LayerDecision> {
     let deny = |because| plain(LayerKind::Skill, Effect::Deny, because);
     if request.permission == Permission::LoadSkill {
         return Vec::new();
@@ -263,11 +272,11 @@ fn ceilings(request: &Request, spelled: &Spelled<'_>, loaded: &[LoadedSkill]) ->
 }
 
 /// What trust says. A skill that is used for nobody in particular is as little trusted as its source.
-fn trust(request: &Request, subject: &Subject) -> Option<Verdict> {
+fn trust(request: &Request, subject: &Subject) -> Option<LayerDecision> {
     let (id, standing) = match (&request.skill, subject) {
         (Some(ActingSkill { id, standing, .. }), _) => (id, *standing),
         (None, Subject::Script { skill, .. } | Subject::Skill(skill)) => {
-            (skill, Standing::by_source(skill.source))
+            (skill, TrustStatus::by_source(skill.source))
         }
         (None, _) => return None,
     };

@@ -5,7 +5,7 @@
 
 /// Where an entry counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Where {
+pub(crate) enum ProtectedAt {
     /// This path below the home directory, and everything below it.
     Home,
     /// These names one after the other in any path, and everything below them.
@@ -16,7 +16,7 @@ pub(crate) enum Where {
 
 /// What is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Against {
+pub(crate) enum ProtectedFrom {
     /// Reading as well.
     Everything,
     /// Writing and deleting.
@@ -26,23 +26,23 @@ pub(crate) enum Against {
 /// One protected place.
 #[derive(Debug)]
 pub(crate) struct Protected {
-    pub(crate) place: Where,
+    pub(crate) place: ProtectedAt,
     /// In lower case; `*` and `?` are wildcards for names.
     pub(crate) pattern: &'static str,
-    pub(crate) against: Against,
+    pub(crate) against: ProtectedFrom,
     pub(crate) what: &'static str,
 }
 
-const fn home(pattern: &'static str, against: Against, what: &'static str) -> Protected {
-    Protected { place: Where::Home, pattern, against, what }
+const fn home(pattern: &'static str, against: ProtectedFrom, what: &'static str) -> Protected {
+    Protected { place: ProtectedAt::Home, pattern, against, what }
 }
 
-const fn anywhere(pattern: &'static str, against: Against, what: &'static str) -> Protected {
-    Protected { place: Where::Anywhere, pattern, against, what }
+const fn anywhere(pattern: &'static str, against: ProtectedFrom, what: &'static str) -> Protected {
+    Protected { place: ProtectedAt::Anywhere, pattern, against, what }
 }
 
-const fn name(pattern: &'static str, against: Against, what: &'static str) -> Protected {
-    Protected { place: Where::Name, pattern, against, what }
+const fn name(pattern: &'static str, against: ProtectedFrom, what: &'static str) -> Protected {
+    Protected { place: ProtectedAt::Name, pattern, against, what }
 }
 
 const KEY: &str = "a place of keys and passwords";
@@ -51,7 +51,7 @@ const TOOL: &str = "read by a program that runs what it says";
 const OWN: &str = "Metier's own: configuration, trust, locks and records";
 const SKILLS: &str = "a folder of skills, which only their owner changes";
 
-use Against::{Changes, Everything};
+use ProtectedFrom::{Changes, Everything};
 
 /// All protected places.
 pub(crate) const PROTECTED: &[Protected] = &[

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::permission::{Permission, Risk};
 use crate::subject::Subject;
-use crate::trust::Standing;
+use crate::trust::TrustStatus;
 
 /// Who wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,19 +32,19 @@ pub struct ActingSkill {
     /// The digest of the files that can be seen of it: an answer that is remembered holds for this content only.
     pub digest: Digest,
     /// Whether its folder is trusted.
-    pub standing: Standing,
+    pub standing: TrustStatus,
 }
 
 impl ActingSkill {
     /// A skill; a project's is not trusted until the caller says so ([`Self::standing`]).
     pub fn new(id: SkillId, digest: Digest) -> Self {
-        let standing = Standing::by_source(id.source);
+        let standing = TrustStatus::by_source(id.source);
         Self { id, digest, standing }
     }
 
     /// Sets what is known about the trust in its folder. Only a project's skill needs trust.
     #[must_use]
-    pub fn with_standing(mut self, standing: Standing) -> Self {
+    pub fn with_standing(mut self, standing: TrustStatus) -> Self {
         if self.id.source == Source::Project {
             self.standing = standing;
         }
@@ -55,7 +55,7 @@ impl ActingSkill {
 /// What "always" would cover.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cover {
+pub enum AlwaysScope {
     /// This very thing. A name with a `*` in it is no pattern here.
     Exact(Subject),
     /// All that a pattern matches, in the language of rules.
@@ -70,7 +70,7 @@ pub struct Request {
     /// On what. With several, all of them must be allowed.
     pub subjects: Vec<Subject>,
     /// What "always" would remember.
-    pub remember: Vec<Cover>,
+    pub remember: Vec<AlwaysScope>,
     /// Who wants it.
     pub invoker: Invoker,
     /// The skill it acts for.
@@ -88,7 +88,7 @@ impl Request {
         if subjects.is_empty() {
             subjects.push(Subject::Text(String::new()));
         }
-        let remember = subjects.iter().cloned().map(Cover::Exact).collect();
+        let remember = subjects.iter().cloned().map(AlwaysScope::Exact).collect();
         Self {
             permission,
             subjects,
@@ -115,7 +115,7 @@ impl Request {
 
     /// Sets what "always" remembers.
     #[must_use]
-    pub fn remembering(mut self, covers: Vec<Cover>) -> Self {
+    pub fn remembering(mut self, covers: Vec<AlwaysScope>) -> Self {
         self.remember = covers;
         self
     }
@@ -184,7 +184,8 @@ mod tests {
                 assert_eq!(one.digest() == other.digest(), i == j, "{i} {j}");
             }
         }
-        let wider = request(&["git", "log"]).remembering(vec![Cover::Pattern("git *".into())]);
+        let wider =
+            request(&["git", "log"]).remembering(vec![AlwaysScope::Pattern("git *".into())]);
         assert_eq!(wider.digest(), all[0].digest());
     }
 

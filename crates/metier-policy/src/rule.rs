@@ -10,9 +10,9 @@ use crate::effect::Effect;
 use crate::error::PolicyError;
 use crate::pattern::{Pattern, PermissionPattern};
 use crate::permission::Permission;
-use crate::subject::Spelled;
+use crate::subject::SubjectSpellings;
 use crate::wildcard::Wildcard;
-use crate::words::Lean;
+use crate::words::MatchMode;
 
 /// Bytes that a pattern may have.
 const MAX_PATTERN: usize = 4096;
@@ -77,7 +77,7 @@ impl RuleSource {
 
 /// The rules of one origin, compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layer {
+pub struct RuleLayer {
     source: RuleSource,
     origin: String,
     rules: Vec<CompiledRule>,
@@ -88,12 +88,12 @@ struct CompiledRule {
     placed: PlacedRule,
     permission: PermissionPattern,
     pattern: Pattern,
-    lean: Lean,
+    lean: MatchMode,
 }
 
 /// The answer of a layer.
-pub(crate) struct Answer<'a> {
-    layer: &'a Layer,
+pub(crate) struct RuleMatch<'a> {
+    layer: &'a RuleLayer,
     winner: usize,
     losers: Vec<usize>,
     /// Whether it stands in place of the built-in default.
@@ -102,12 +102,12 @@ pub(crate) struct Answer<'a> {
 
 /// Whether the rules that matched and lost are wanted too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Losers {
+pub(crate) enum OverruledRules {
     Named,
     Skipped,
 }
 
-impl Layer {
+impl RuleLayer {
     /// Compiles the rules of one origin, in their order.
     pub fn new(
         source: RuleSource,
@@ -154,9 +154,9 @@ impl Layer {
     pub(crate) fn judge(
         &self,
         permission: &Permission,
-        spelled: &Spelled<'_>,
-        losers: Losers,
-    ) -> Option<Answer<'_>> {
+        spelled: &SubjectSpellings<'_>,
+        losers: OverruledRules,
+    ) -> Option<RuleMatch<'_>> {
         let matching = |rule: &CompiledRule| {
             rule.permission.matches(permission) && rule.pattern.matches(spelled, rule.lean)
         };
@@ -169,7 +169,7 @@ impl Layer {
             .map(|(at, _)| at);
         let mut winner = found.next()?;
         let mut others: Vec<usize> =
-            if losers == Losers::Named { found.collect() } else { Vec::new() };
+            if losers == OverruledRules::Named { found.collect() } else { Vec::new() };
         let mut grants = self.source.grants();
         if grants && *permission == Permission::ScriptNetwork {
             match self.naming(permission, spelled, winner) {
@@ -184,8 +184,8 @@ impl Layer {
                 None => grants = false,
             }
         }
-        let losers = if losers == Losers::Named { others } else { Vec::new() };
-        Some(Answer { layer: self, winner, losers, grants })
+        let losers = if losers == OverruledRules::Named { others } else { Vec::new() };
+        Some(RuleMatch { layer: self, winner, losers, grants })
     }
 
     /// Of a rule for all tools and one that names this tool, the stricter: `*` can refuse and can ask
@@ -193,7 +193,7 @@ impl Layer {
     fn naming(
         &self,
         permission: &Permission,
-        spelled: &Spelled<'_>,
+        spelled: &SubjectSpellings<'_>,
         winner: usize,
     ) -> Option<usize> {
         let effect = |at: usize| self.rules[at].placed.rule.effect;
@@ -233,12 +233,12 @@ impl CompiledRule {
             // Requests name hosts as the network does (`xn--...`): it would match nothing, ever.
             return Err(PolicyError::BadHost(pattern.clone()));
         }
-        let lean = if *effect == Effect::Allow { Lean::Exact } else { Lean::Wide };
+        let lean = if *effect == Effect::Allow { MatchMode::Exact } else { MatchMode::Wide };
         Ok(Self { pattern: Pattern::new(pattern), permission, lean, placed })
     }
 }
 
-impl Answer<'_> {
+impl RuleMatch<'_> {
     pub(crate) fn effect(&self) -> Effect {
         self.layer.rules[self.winner].placed.rule.effect
     }

@@ -1,7 +1,7 @@
 //! What a request is about: a path, a command, a script, a host, a skill.
 //!
 //! Each kind has one checked constructor, and reading it back from JSON goes through it. What a rule
-//! is compared with are the subject's spellings ([`Spelled`]), made once for each decision.
+//! is compared with are the subject's spellings ([`SubjectSpellings`]), made once for each decision.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use metier_skill::{RelPath, SkillId};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{PolicyError, shown};
-use crate::places::Places;
+use crate::places::PolicyPlaces;
 
 /// Bytes of one subject; longer ones are refused, so that matching stays cheap.
 const MAX_BYTES: usize = 128 * 1024;
@@ -230,14 +230,14 @@ fn quoted(words: &[String]) -> String {
 }
 
 /// A subject with the texts that patterns are compared with.
-pub(crate) struct Spelled<'a> {
+pub(crate) struct SubjectSpellings<'a> {
     pub(crate) subject: &'a Subject,
     /// The ways to write it; none for a command, which is matched word by word.
     pub(crate) texts: Vec<String>,
 }
 
-impl<'a> Spelled<'a> {
-    pub(crate) fn new(subject: &'a Subject, places: &Places) -> Self {
+impl<'a> SubjectSpellings<'a> {
+    pub(crate) fn new(subject: &'a Subject, places: &PolicyPlaces) -> Self {
         let texts = match subject {
             Subject::Path(path) => path_spellings(path, places),
             Subject::Command(_) => Vec::new(),
@@ -265,7 +265,7 @@ fn skill_spellings(skill: &SkillId) -> Vec<String> {
 }
 
 /// The absolute path, from the home directory (`~/a`), and from the workspace (`a`, `.`).
-fn path_spellings(path: &AbsolutePath, places: &Places) -> Vec<String> {
+fn path_spellings(path: &AbsolutePath, places: &PolicyPlaces) -> Vec<String> {
     let in_home = places.home().and_then(|home| path.below(home));
     let in_home =
         in_home.map(|rest| if rest.is_empty() { "~".into() } else { format!("~/{rest}") });

@@ -17,7 +17,7 @@ use crate::subject::AbsolutePath;
 /// What is known about the trust in a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum TrustStatus {
     /// It is the user's own, or its folder is trusted and it is as it was then.
     Trusted,
     /// It is a project's, and nobody has trusted it.
@@ -26,7 +26,7 @@ pub enum Standing {
     Changed,
 }
 
-impl Standing {
+impl TrustStatus {
     /// The standing of a skill of this source that nobody said anything about.
     pub const fn by_source(source: Source) -> Self {
         match source {
@@ -102,11 +102,11 @@ impl TrustedFolders {
     }
 
     /// The standing of the skill at `path` below `folder` with this content.
-    pub fn standing(&self, folder: &AbsolutePath, path: &str, digest: Digest) -> Standing {
+    pub fn standing(&self, folder: &AbsolutePath, path: &str, digest: Digest) -> TrustStatus {
         match self.get(folder).and_then(|known| known.skills.get(path)) {
-            None => Standing::Untrusted,
-            Some(known) if *known == digest => Standing::Trusted,
-            Some(_) => Standing::Changed,
+            None => TrustStatus::Untrusted,
+            Some(known) if *known == digest => TrustStatus::Trusted,
+            Some(_) => TrustStatus::Changed,
         }
     }
 
@@ -131,13 +131,13 @@ mod tests {
             granted_at: UnixTime(1),
         };
         trusted.trust(folder(old));
-        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", old), Standing::Trusted);
-        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", new), Standing::Changed);
-        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/b", new), Standing::Untrusted);
-        assert_eq!(trusted.standing(&path("/p/q"), ".agent/skills/a", old), Standing::Untrusted);
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", old), TrustStatus::Trusted);
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", new), TrustStatus::Changed);
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/b", new), TrustStatus::Untrusted);
+        assert_eq!(trusted.standing(&path("/p/q"), ".agent/skills/a", old), TrustStatus::Untrusted);
         trusted.trust(folder(new));
         assert_eq!(trusted.iter().count(), 1);
-        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", new), Standing::Trusted);
+        assert_eq!(trusted.standing(&path("/p"), ".agent/skills/a", new), TrustStatus::Trusted);
         assert_ne!(folder(old).digest(), folder(new).digest());
         assert!(trusted.untrust(&path("/p")).is_some());
         assert!(trusted.untrust(&path("/p")).is_none());

@@ -10,7 +10,7 @@
 //! | `*` | every command |
 //!
 //! `gitx`, `/tmp/git` and the one word `git log; rm -rf` are other programs than `git`. A rule that
-//! asks or refuses leans the other way ([`Lean::Wide`]): `rm` then means `/bin/rm` as well, and
+//! asks or refuses leans the other way ([`MatchMode::Wide`]): `rm` then means `/bin/rm` as well, and
 //! `git push` means it with more arguments. A list of refused commands is still no boundary, since
 //! any program may start another; the sandbox is.
 
@@ -18,7 +18,7 @@ use crate::wildcard::Wildcard;
 
 /// Which way a doubt about a match falls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lean {
+pub(crate) enum MatchMode {
     /// For what allows: exactly what was written.
     Exact,
     /// For what asks or refuses: also the same program by its path, and more arguments.
@@ -68,18 +68,23 @@ impl Words {
     }
 
     /// Whether it matches the program and its arguments.
-    pub(crate) fn matches(&self, argv: &[String], lean: Lean) -> bool {
+    pub(crate) fn matches(&self, argv: &[String], lean: MatchMode) -> bool {
         let Some((program, arguments)) = argv.split_first() else { return false };
         let Some((first, rest)) = self.words.split_first() else { return self.open };
         first.matches_program(program, lean)
-            && match_arguments(rest, self.open || lean == Lean::Wide, arguments)
+            && match_arguments(rest, self.open || lean == MatchMode::Wide, arguments)
     }
 
     /// Whether it matches a script that can be spelled in several ways. A pattern of one word means
     /// the script with any arguments.
-    pub(crate) fn matches_script(&self, spellings: &[String], args: &[String], lean: Lean) -> bool {
+    pub(crate) fn matches_script(
+        &self,
+        spellings: &[String],
+        args: &[String],
+        lean: MatchMode,
+    ) -> bool {
         let Some((first, rest)) = self.words.split_first() else { return self.open };
-        let open = self.open || rest.is_empty() || lean == Lean::Wide;
+        let open = self.open || rest.is_empty() || lean == MatchMode::Wide;
         spellings.iter().any(|spelling| first.whole.matches(spelling))
             && match_arguments(rest, open, args)
     }
@@ -94,8 +99,8 @@ fn match_arguments(words: &[Word], open: bool, arguments: &[String]) -> bool {
 }
 
 impl Word {
-    fn matches_program(&self, program: &str, lean: Lean) -> bool {
-        if lean == Lean::Wide {
+    fn matches_program(&self, program: &str, lean: MatchMode) -> bool {
+        if lean == MatchMode::Wide {
             let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
             return self.whole.matches(program) || self.whole.matches(name);
         }
@@ -140,14 +145,14 @@ mod tests {
             ("", "git", false),
         ] {
             assert_eq!(
-                Words::new(pattern).matches(&argv(line), Lean::Exact),
+                Words::new(pattern).matches(&argv(line), MatchMode::Exact),
                 expected,
                 "{pattern} on {line}"
             );
         }
         let one_word = ["git log; rm -rf".to_owned()];
-        assert!(!Words::new("git:*").matches(&one_word, Lean::Exact));
-        assert!(!Words::new("*").matches(&[], Lean::Exact));
+        assert!(!Words::new("git:*").matches(&one_word, MatchMode::Exact));
+        assert!(!Words::new("*").matches(&[], MatchMode::Exact));
     }
 
     #[test]
@@ -160,7 +165,7 @@ mod tests {
             ("git push", "git pull", false),
         ] {
             assert_eq!(
-                Words::new(pattern).matches(&argv(line), Lean::Wide),
+                Words::new(pattern).matches(&argv(line), MatchMode::Wide),
                 expected,
                 "{pattern} on {line}"
             );
@@ -181,7 +186,11 @@ mod tests {
             ("scripts/fill.py", false),
         ] {
             let words = Words::new(pattern);
-            assert_eq!(words.matches_script(&spellings, &args, Lean::Exact), expected, "{pattern}");
+            assert_eq!(
+                words.matches_script(&spellings, &args, MatchMode::Exact),
+                expected,
+                "{pattern}"
+            );
         }
     }
 
@@ -192,10 +201,10 @@ mod tests {
             argv in proptest::collection::vec("[a-z/;:* ]{1,4}", 1..4),
         ) {
             let program = pattern.split([' ', ':']).next().unwrap_or_default();
-            if Words::new(&pattern).matches(&argv, Lean::Exact) {
+            if Words::new(&pattern).matches(&argv, MatchMode::Exact) {
                 proptest::prop_assert_eq!(&argv[0], program);
             }
-            if Words::new(&pattern).matches(&argv, Lean::Wide) {
+            if Words::new(&pattern).matches(&argv, MatchMode::Wide) {
                 proptest::prop_assert_eq!(argv[0].rsplit('/').next(), Some(program));
             }
         }
@@ -206,8 +215,8 @@ mod tests {
             argv in proptest::collection::vec("[a-z/]{0,3}", 0..4),
         ) {
             let words = Words::new(&pattern);
-            let exact = words.matches(&argv, Lean::Exact);
-            proptest::prop_assert!(!exact || words.matches(&argv, Lean::Wide));
+            let exact = words.matches(&argv, MatchMode::Exact);
+            proptest::prop_assert!(!exact || words.matches(&argv, MatchMode::Wide));
         }
     }
 }

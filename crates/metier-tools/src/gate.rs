@@ -5,8 +5,8 @@
 
 use metier_loader::tool::{LoadPolicy, OfferedSkill};
 use metier_policy::{
-    Decision, Effect, Invoker, Memory, Permission, Policy, Request, Situation, Subject,
-    TrustedFolders, UnixTime,
+    AnswerMemory, Effect, Invoker, Permission, Policy, PolicyDecision, Request, RequestContext,
+    Subject, TrustedFolders, UnixTime,
 };
 use metier_registry::{Entry, Index};
 
@@ -18,7 +18,7 @@ pub struct LoadGate<'a> {
     /// The rules.
     pub policy: &'a Policy,
     /// Answers that are remembered.
-    pub answers: &'a Memory,
+    pub answers: &'a AnswerMemory,
     /// Folders that are trusted.
     pub trusted: &'a TrustedFolders,
     /// The time.
@@ -39,8 +39,8 @@ impl LoadGate<'_> {
     }
 
     /// The decision about loading a skill; `None` as for [`Self::request`].
-    pub fn decision(&self, entry: &Entry) -> Option<Decision> {
-        let situation = Situation { loaded: &[], memory: self.answers, now: self.now };
+    pub fn decision(&self, entry: &Entry) -> Option<PolicyDecision> {
+        let situation = RequestContext { loaded: &[], memory: self.answers, now: self.now };
         Some(self.policy.decide(&self.request(entry)?, &situation))
     }
 
@@ -48,7 +48,7 @@ impl LoadGate<'_> {
     /// read the files of a skill.
     pub fn denied(&self, entry: &Entry) -> Option<String> {
         let request = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
-        let situation = Situation { loaded: &[], memory: self.answers, now: self.now };
+        let situation = RequestContext { loaded: &[], memory: self.answers, now: self.now };
         let decision = self.policy.decide(&request.by(self.invoker), &situation);
         (decision.effect == Effect::Deny).then(|| decision.sentences().join("; "))
     }

@@ -11,8 +11,8 @@ use metier_fs::{
     exists, hash_skill, link_target,
 };
 use metier_policy::{
-    AbsolutePath, ActingSkill, Ceiling, LoadedSkill, Places, Policy, PolicyError, Preapproval,
-    Standing, TrustedFolders,
+    AbsolutePath, ActingSkill, Ceiling, LoadedSkill, Policy, PolicyError, PolicyPlaces,
+    Preapproval, TrustStatus, TrustedFolders,
 };
 use metier_registry::{Entry, Index, Root};
 use metier_skill::Digest;
@@ -58,10 +58,10 @@ pub fn places_of(
     roots: &[Root],
     workspace: &Path,
     user: Option<&UserFolders>,
-) -> Result<Places, PolicyError> {
+) -> Result<PolicyPlaces, PolicyError> {
     let mut resolver = Resolver::default();
     let mut real = |path: &Path| absolute(&resolver.real_path(path));
-    let mut places = Places::new(real(workspace)?);
+    let mut places = PolicyPlaces::new(real(workspace)?);
     if let Some(user) = user {
         places = places
             .with_home(real(&user.home)?)
@@ -165,7 +165,7 @@ pub fn named_skill(entry: &Entry) -> LoadedSkill {
 /// approve something.
 pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) -> LoadedSkill {
     let counts = policy.preapproval() == Preapproval::TrustedSkills;
-    let is_trusted = |skill: ActingSkill| skill.standing == Standing::Trusted;
+    let is_trusted = |skill: ActingSkill| skill.standing == TrustStatus::Trusted;
     LoadedSkill {
         trusted: counts && acting_skill(entry, trusted).is_ok_and(is_trusted),
         ..named_skill(entry)
@@ -173,15 +173,15 @@ pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) ->
 }
 
 /// Whether a project's skill is trusted, by the nearest trusted folder that has a record of it.
-fn standing(entry: &Entry, digest: Digest, trusted: &TrustedFolders) -> Standing {
+fn standing(entry: &Entry, digest: Digest, trusted: &TrustedFolders) -> TrustStatus {
     let real = real_path(&entry.path);
     let known = real.ancestors().find_map(|folder| {
         let path = path_below(folder, &entry.path)?;
         let folder = absolute(folder).ok()?;
         let standing = trusted.standing(&folder, &path, digest);
-        (standing != Standing::Untrusted).then_some(standing)
+        (standing != TrustStatus::Untrusted).then_some(standing)
     });
-    known.unwrap_or(Standing::Untrusted)
+    known.unwrap_or(TrustStatus::Untrusted)
 }
 
 /// The path of a skill below a folder, both without links: the key of a trust record.

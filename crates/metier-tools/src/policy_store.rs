@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{ReadError, UpdateError, read_bounded, update_file};
-use metier_policy::{Memory, TrustedFolders};
+use metier_policy::{AnswerMemory, TrustedFolders};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -95,14 +95,14 @@ impl PolicyStore {
     }
 
     /// The answers that are remembered.
-    pub fn answers(&self) -> Result<Memory, PolicyStoreError> {
+    pub fn answers(&self) -> Result<AnswerMemory, PolicyStoreError> {
         read(&self.answers_file())
     }
 
     /// Changes the answers that are remembered.
     pub fn change_answers<T>(
         &self,
-        edit: impl FnOnce(&mut Memory) -> T,
+        edit: impl FnOnce(&mut AnswerMemory) -> T,
     ) -> Result<T, PolicyStoreError> {
         change(&self.answers_file(), edit)
     }

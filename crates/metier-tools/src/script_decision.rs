@@ -3,30 +3,30 @@
 //! A script gets the network only where a rule about `script_network` allows or asks. Where that rule
 //! asks, one prompt covers both requests; without such a rule the script runs offline.
 
-use metier_policy::{Decision, Effect, Permission, Policy, Request, Situation};
+use metier_policy::{Effect, Permission, Policy, PolicyDecision, Request, RequestContext};
 use metier_sandbox::Network;
 use metier_skill::Digest;
 
 /// The policy's decision about running a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptDecision {
-    run: (Request, Decision),
+    run: (Request, PolicyDecision),
     /// `None` where the network stays closed.
-    network: Option<(Request, Decision)>,
+    network: Option<(Request, PolicyDecision)>,
 }
 
 impl ScriptDecision {
     /// Decides about a request of `run_script`, and about the same with the network.
-    pub fn judge(policy: &Policy, request: Request, situation: &Situation<'_>) -> Self {
+    pub fn judge(policy: &Policy, request: Request, situation: &RequestContext<'_>) -> Self {
         Self::judge_by(request, |request| policy.decide(request, situation))
     }
 
     /// The same, with the rules that were overruled.
-    pub fn explain(policy: &Policy, request: Request, situation: &Situation<'_>) -> Self {
+    pub fn explain(policy: &Policy, request: Request, situation: &RequestContext<'_>) -> Self {
         Self::judge_by(request, |request| policy.explain(request, situation))
     }
 
-    fn judge_by(request: Request, decide: impl Fn(&Request) -> Decision) -> Self {
+    fn judge_by(request: Request, decide: impl Fn(&Request) -> PolicyDecision) -> Self {
         let run = decide(&request);
         let network = (request.permission == Permission::RunScript).then(|| {
             let wider = Request { permission: Permission::ScriptNetwork, ..request.clone() };
@@ -38,7 +38,7 @@ impl ScriptDecision {
     }
 
     /// The decision about the network, where it is not closed.
-    pub fn network_decision(&self) -> Option<&Decision> {
+    pub fn network_decision(&self) -> Option<&PolicyDecision> {
         self.network.as_ref().map(|(_, decision)| decision)
     }
 
@@ -54,7 +54,7 @@ impl ScriptDecision {
     }
 
     /// The decision about running the script at all.
-    pub const fn decision(&self) -> &Decision {
+    pub const fn decision(&self) -> &PolicyDecision {
         &self.run.1
     }
 
@@ -64,7 +64,7 @@ impl ScriptDecision {
     }
 
     /// The requests that need an answer; one answer applies to all of them.
-    pub fn asked(&self) -> impl Iterator<Item = &(Request, Decision)> {
+    pub fn asked(&self) -> impl Iterator<Item = &(Request, PolicyDecision)> {
         let both = std::iter::once(&self.run).chain(&self.network);
         let may_be_asked = self.run.1.effect > Effect::Deny;
         both.filter(move |(_, decision)| may_be_asked && decision.effect == Effect::Ask)

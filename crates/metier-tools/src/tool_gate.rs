@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use metier_policy::{
-    ActingSkill, Decision, Effect, Invoker, LoadedSkill, Memory, Permission, Policy, PolicyError,
-    Request, Situation, Subject, UnixTime,
+    ActingSkill, AnswerMemory, Effect, Invoker, LoadedSkill, Permission, Policy, PolicyDecision,
+    PolicyError, Request, RequestContext, Subject, UnixTime,
 };
 
 use metier_registry::Entry;
@@ -26,7 +26,7 @@ pub struct ToolGate {
     /// The rules.
     pub policy: Arc<Policy>,
     /// Answers that are remembered.
-    pub answers: Arc<Memory>,
+    pub answers: Arc<AnswerMemory>,
     /// The skills that the run has loaded.
     pub loaded: Arc<[LoadedSkill]>,
     /// The time.
@@ -44,7 +44,7 @@ impl ToolGate {
     }
 
     /// The decision about a planned call.
-    pub fn judge(&self, planned: &PlannedCall) -> Result<Decision, ToolFailure> {
+    pub fn judge(&self, planned: &PlannedCall) -> Result<PolicyDecision, ToolFailure> {
         Ok(self.decide(&self.request(planned)?))
     }
 
@@ -83,7 +83,8 @@ impl ToolGate {
         };
         let request =
             Request::new(Permission::RunScript, subjects).by(self.invoker).acting_for(acting);
-        let situation = Situation { loaded: &self.loaded, memory: &self.answers, now: self.now };
+        let situation =
+            RequestContext { loaded: &self.loaded, memory: &self.answers, now: self.now };
         let decision = ScriptDecision::judge(&self.policy, request, &situation);
         let call = ScriptCall {
             entry: Arc::clone(entry),
@@ -115,8 +116,9 @@ impl ToolGate {
         })
     }
 
-    fn decide(&self, request: &Request) -> Decision {
-        let situation = Situation { loaded: &self.loaded, memory: &self.answers, now: self.now };
+    fn decide(&self, request: &Request) -> PolicyDecision {
+        let situation =
+            RequestContext { loaded: &self.loaded, memory: &self.answers, now: self.now };
         self.policy.decide(request, &situation)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{EntryKind, entry_kind, read_dir_names};
-use metier_policy::Places;
+use metier_policy::PolicyPlaces;
 
 use crate::policy_facts::absolute;
 
@@ -38,7 +38,7 @@ pub(crate) fn visible_workspace(
 /// The files and folders below `workspace` that hold keys or passwords.
 fn hidden_below(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Ok(top) = absolute(workspace) else { return Vec::new() };
-    let mut places = Places::new(top.clone());
+    let mut places = PolicyPlaces::new(top.clone());
     if let Some(Ok(home)) = home.map(absolute) {
         places = places.with_home(home);
     }

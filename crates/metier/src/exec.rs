@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use metier_agent::{Answer, Approver, Asked, Note, Op, Question};
 use metier_policy::{
-    Effect, Invoker, Lifetime, Permission, Remembered, Request, Scope, Situation, Subject,
+    AnswerScope, Effect, Invoker, Lifetime, Permission, RememberedAnswer, Request, RequestContext,
+    Subject,
 };
 use metier_registry::{Entry, Scan};
 use metier_sandbox::{Network, RunEvent, Stream};
@@ -111,7 +112,7 @@ impl Session {
         let guard = metier.guard(&scan)?.with_rules(self.rules())?;
         let (request, content) = request(entry, &script, [&call.args, &passed], &guard)?;
         let loaded = [loaded_skill(entry, &guard.policy, &guard.trusted)];
-        let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
+        let situation = RequestContext { loaded: &loaded, memory: &guard.answers, now: guard.now };
         let decision = ScriptDecision::judge(&guard.policy, request, &situation);
         if decision.effect() != Effect::Deny {
             // Nobody is asked about what cannot run.
@@ -237,9 +238,11 @@ impl Session {
     fn remember(&self, decision: &ScriptDecision, lifetime: Lifetime) -> Result<()> {
         let metier = self.metier();
         let lifetime = metier.settings().execution.always.at_most(lifetime);
-        let answers: Vec<Remembered> = decision
+        let answers: Vec<RememberedAnswer> = decision
             .asked()
-            .map(|(request, _)| Remembered::of(request, Scope::Everywhere, now(), lifetime))
+            .map(|(request, _)| {
+                RememberedAnswer::of(request, AnswerScope::Everywhere, now(), lifetime)
+            })
             .collect();
         metier.policy_store()?.change_answers(|known| {
             for answer in answers {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use metier_policy::{
-    Decision, Effect, Invoker, Permission, Request, Situation, Subject, subject_of,
+    Effect, Invoker, Permission, PolicyDecision, Request, RequestContext, Subject, subject_of,
 };
 use metier_registry::{Entry, Scan};
 use metier_skill::{Digest, RelPath, nearest};
@@ -23,10 +23,10 @@ use crate::skills::find;
 pub struct Explanation {
     /// The decision, with what each layer said.
     #[serde(flatten)]
-    pub decision: Decision,
+    pub decision: PolicyDecision,
     /// The decision about the network of a script, where it is not closed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub network: Option<Decision>,
+    pub network: Option<PolicyDecision>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<&'static str>,
@@ -95,7 +95,7 @@ impl Metier {
             request = request.acting_for(skill);
             loaded.push(loaded_skill(entry, &guard.policy, &guard.trusted));
         }
-        let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
+        let situation = RequestContext { loaded: &loaded, memory: &guard.answers, now: guard.now };
         let decided = ScriptDecision::explain(&guard.policy, request, &situation);
         let (request, mut decision) = (decided.request().clone(), decided.decision().clone());
         let network =
@@ -123,7 +123,7 @@ impl Metier {
         let entry = skill.map(|name| find(name, &scan)).transpose()?;
         let known = |entry| loaded_skill(entry, &guard.policy, &guard.trusted);
         let loaded: Vec<_> = entry.map(known).into_iter().collect();
-        let situation = Situation { loaded: &loaded, memory: &guard.answers, now: guard.now };
+        let situation = RequestContext { loaded: &loaded, memory: &guard.answers, now: guard.now };
         let workspace = absolute(&self.workspace())?;
         let mut rules = Vec::new();
         for permission in Permission::ours() {

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use metier_config::Scope;
 use metier_policy::{
-    AbsolutePath, Effect, Invoker, Layer, Memory, Permission, PlacedRule, Places, Policy, Rule,
-    RuleSource, TrustedFolders, UnixTime,
+    AbsolutePath, AnswerMemory, Effect, Invoker, Permission, PlacedRule, Policy, PolicyPlaces,
+    Rule, RuleLayer, RuleSource, TrustedFolders, UnixTime,
 };
 use metier_registry::{Index, Scan};
 use metier_tools::policy_facts::{absolute, places_of, real_path};
@@ -20,7 +20,7 @@ use crate::open::Metier;
 /// What a decision needs, apart from the request.
 pub(crate) struct Guard {
     pub(crate) policy: Policy,
-    pub(crate) answers: Memory,
+    pub(crate) answers: AnswerMemory,
     pub(crate) trusted: TrustedFolders,
     pub(crate) now: UnixTime,
     /// Hosts that rules of this run name.
@@ -88,7 +88,7 @@ impl Guard {
                 let (permission, pattern) = (permission.to_owned(), pattern.to_owned());
                 PlacedRule { rule: Rule { permission, pattern, effect }, line: None }
             });
-            let layer = Layer::new(source, origin, placed)
+            let layer = RuleLayer::new(source, origin, placed)
                 .map_err(|error| Error { kind: ErrorKind::Usage, ..error.into() })?;
             self.policy = self.policy.with_layer(layer);
         }
@@ -142,7 +142,7 @@ impl Metier {
                 let store = PolicyStore::in_state(&user.state);
                 (store.answers()?, store.trusted()?)
             }
-            None => (Memory::default(), TrustedFolders::default()),
+            None => (AnswerMemory::default(), TrustedFolders::default()),
         };
         Ok(Guard { policy, answers, trusted, now: now(), hosts: Vec::new() })
     }
@@ -154,9 +154,9 @@ impl Metier {
         let places = match home {
             Some(home) => {
                 let workspace = format!("{}/workspace", home.as_str().trim_end_matches('/'));
-                Places::new(AbsolutePath::new(&workspace)?).with_home(home)
+                PolicyPlaces::new(AbsolutePath::new(&workspace)?).with_home(home)
             }
-            None => Places::new(AbsolutePath::new("/workspace")?),
+            None => PolicyPlaces::new(AbsolutePath::new("/workspace")?),
         };
         let failed = self.settings().failed_examples(&places)?;
         Error::examples(&failed).map_or(Ok(()), Err)

@@ -53,8 +53,9 @@ pub mod loader {
 /// Who may do what: decisions, answers, questions.
 pub mod policy {
     pub use metier_policy::{
-        Answer, Ask, AskEvent, Asks, Cover, Decision, Effect, Lifetime, Listener, Permission,
-        Remembered, Request, Risk, Scope, TrustedFolder, TrustedFolders, UnixTime, Verdict,
+        AlwaysScope, Answer, AnswerScope, AskEvent, AskListener, Asks, Effect, LayerDecision,
+        Lifetime, PendingAsk, Permission, PolicyDecision, RememberedAnswer, Request, Risk,
+        TrustedFolder, TrustedFolders, UnixTime,
     };
 }
 

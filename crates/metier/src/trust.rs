@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use metier_policy::{Remembered, TrustedFolder, TrustedFolders};
+use metier_policy::{RememberedAnswer, TrustedFolder, TrustedFolders};
 use metier_skill::{Digest, Source};
 use metier_tools::policy_facts::{absolute, content_digest, path_below, real_path};
 use serde::Serialize;
@@ -121,11 +121,11 @@ impl Metier {
     }
 
     /// The answers that are remembered, oldest first, each with whether it still counts.
-    pub fn remembered_answers(&self) -> Result<Vec<(Remembered, bool)>> {
+    pub fn remembered_answers(&self) -> Result<Vec<(RememberedAnswer, bool)>> {
         let (now, longest) = (now(), self.settings().execution.always);
         let answers = self.policy_store()?.answers()?;
         let shown = answers.iter().map(|answer| {
-            let answer = Remembered { expires_at: answer.end(longest), ..answer.clone() };
+            let answer = RememberedAnswer { expires_at: answer.end(longest), ..answer.clone() };
             let counts = answer.holds_at(now);
             (answer, counts)
         });
@@ -133,7 +133,7 @@ impl Metier {
     }
 
     /// Forgets a remembered answer, so that it is asked again.
-    pub fn forget_answer(&self, id: &str) -> Result<Remembered> {
+    pub fn forget_answer(&self, id: &str) -> Result<RememberedAnswer> {
         let found = self.policy_store()?.change_answers(|answers| answers.forget(id))?;
         found.ok_or_else(|| {
             Error::failed("answer-not-found", format!("no answer `{id}` is remembered"))

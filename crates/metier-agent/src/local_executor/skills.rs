@@ -6,7 +6,7 @@ use std::sync::Arc;
 use metier_loader::{
     Lines, LoadError, Loaded, ResourceQuery, inject, invoke, load_body, load_resource,
 };
-use metier_policy::{Effect, Memory, Permission, Request, Situation, Subject};
+use metier_policy::{AnswerMemory, Effect, Permission, Request, RequestContext, Subject};
 use metier_registry::Entry;
 use metier_skill::text::{clip, fold_line};
 use metier_tools::LoadGate;
@@ -150,9 +150,10 @@ fn guarded(
     let own = [named_skill(&entry)];
     let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
     let by_name = by_name.by(invoker(by));
-    let nothing = Memory::default();
-    let decision =
-        executor.policy.decide(&by_name, &Situation { loaded: &own, memory: &nothing, now: now() });
+    let nothing = AnswerMemory::default();
+    let decision = executor
+        .policy
+        .decide(&by_name, &RequestContext { loaded: &own, memory: &nothing, now: now() });
     if decision.effect != Effect::Ask {
         let id = id.to_owned();
         let prepared: PreparedAction =
@@ -172,7 +173,7 @@ fn guarded(
         let text = "Its content cannot be told, so it can be neither trusted nor approved.";
         return Judgement::impossible(Outcome::failed("NotAllowed", text));
     };
-    let situation = Situation { loaded: &own, memory: &answers, now: now() };
+    let situation = RequestContext { loaded: &own, memory: &answers, now: now() };
     let decision = executor.policy.decide(&request, &situation);
     let (id, executor, asked) = (id.to_owned(), Arc::clone(executor), request.clone());
     let prepared: PreparedAction = Box::new(move |context| {

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use metier_fs::WorkRoot;
-use metier_policy::{Effect, Invoker, LoadedSkill, Permission, Request, Risk, Situation, Subject};
+use metier_policy::{
+    Effect, Invoker, LoadedSkill, Permission, Request, RequestContext, Risk, Subject,
+};
 use metier_registry::Entry;
 use metier_skill::Digest;
 use metier_tools::policy_facts::{absolute, acting_skill, loaded_skill};
@@ -61,7 +63,7 @@ fn judge(
         skill: acting,
     };
     let request = gate.request(&planned)?;
-    let situation = Situation { loaded: &gate.loaded, memory: &gate.answers, now: gate.now };
+    let situation = RequestContext { loaded: &gate.loaded, memory: &gate.answers, now: gate.now };
     let decision = gate.policy.decide(&request, &situation);
     // What is approved beforehand is this call: a rule is about a file, an approval about what is
     // written into it.
@@ -153,7 +155,7 @@ impl LocalExecutor {
         let mut request = Request::new(permission, subjects).by(Invoker::Model);
         request.declared_risk = declared_risk;
         let answers = self.answers().clone();
-        let situation = Situation { loaded: &[], memory: &answers, now: now() };
+        let situation = RequestContext { loaded: &[], memory: &answers, now: now() };
         self.policy.decide(&request, &situation).effect != Effect::Deny
     }
 

@@ -6,7 +6,7 @@ use std::thread::scope;
 
 use metier_agent::{About, Agent, Asking, RunId, Status, Unheard, recorder::MemoryRecorder};
 use metier_cancel::CancelToken;
-use metier_policy::{Answer, AskEvent, Listener};
+use metier_policy::{Answer, AskEvent, AskListener};
 use metier_skill::Digest;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn answered_by(ran: &Ran) -> Vec<(Value, String)> {
 }
 
 /// The next question, of those that come.
-fn question(listener: &Listener) -> Option<std::sync::Arc<metier_policy::Ask>> {
+fn question(listener: &AskListener) -> Option<std::sync::Arc<metier_policy::PendingAsk>> {
     loop {
         if let AskEvent::Opened { ask } = listener.wait()? {
             return Some(ask);

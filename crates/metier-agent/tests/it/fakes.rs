@@ -13,7 +13,8 @@ use metier_agent::{
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted, ToolOffer};
 use metier_policy::{
-    AbsolutePath, Effect, Memory, Permission, Places, Policy, Request, Situation, Subject, UnixTime,
+    AbsolutePath, AnswerMemory, Effect, Permission, Policy, PolicyPlaces, Request, RequestContext,
+    Subject, UnixTime,
 };
 use metier_skill::{Digest, RelPath, SkillId};
 use serde_json::{Value, json};
@@ -69,9 +70,9 @@ fn asked(told: &str) -> Asked {
     let path = RelPath::new("scripts/do.sh").expect("a path");
     let script = Subject::script(skill.clone(), path, vec![told.to_owned()]).expect("a script");
     let request = Request::new(Permission::RunScript, vec![script]);
-    let places = Places::new(AbsolutePath::new("/w").expect("a path"));
-    let (memory, loaded) = (Memory::default(), []);
-    let situation = Situation { loaded: &loaded, memory: &memory, now: UnixTime(0) };
+    let places = PolicyPlaces::new(AbsolutePath::new("/w").expect("a path"));
+    let (memory, loaded) = (AnswerMemory::default(), []);
+    let situation = RequestContext { loaded: &loaded, memory: &memory, now: UnixTime(0) };
     let decision = Policy::new(places).decide(&request, &situation);
     Asked { request, decision }
 }

@@ -14,7 +14,7 @@ use metier_agent::{
 };
 use metier_cancel::CancelToken;
 use metier_loader::{BodyLimits, ResourceLimits};
-use metier_policy::{Lifetime, Memory, Policy, TrustedFolders};
+use metier_policy::{AnswerMemory, Lifetime, Policy, TrustedFolders};
 use metier_registry::{ScanOptions, scan};
 use metier_sandbox::Secrets;
 use metier_tools::policy_facts::absolute;
@@ -65,14 +65,14 @@ impl Tool for Lookup {
 
 pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
     let workspace = dir.canonicalize().expect("real");
-    let places = metier_policy::Places::new(absolute(&workspace).expect("a path"));
+    let places = metier_policy::PolicyPlaces::new(absolute(&workspace).expect("a path"));
     LocalExecutor {
         index: Arc::new(scan(&[], &ScanOptions::default()).index),
         offered: Vec::new(),
         pinned: BTreeMap::new(),
         policy: Arc::new(Policy::new(places)),
         trusted: TrustedFolders::default(),
-        answers: Mutex::new(Memory::default()),
+        answers: Mutex::new(AnswerMemory::default()),
         always: Lifetime::Unlimited,
         policy_store: None,
         working_dir: workspace.clone(),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metier_agent::local_executor::{ScriptJudgement, ScriptRequest};
-use metier_policy::{Effect, Invoker, Layer, PlacedRule, Places, Policy, Rule, RuleSource};
+use metier_policy::{
+    Effect, Invoker, PlacedRule, Policy, PolicyPlaces, Rule, RuleLayer, RuleSource,
+};
 use metier_registry::{Root, ScanOptions, scan};
 use metier_sandbox::{SearchPath, Tier};
 use metier_skill::Source;
@@ -42,9 +44,9 @@ fn judge(
     let found = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
     let rule = Rule { permission: "run_script".to_owned(), pattern: "*".to_owned(), effect };
     let rules = [PlacedRule { rule, line: None }];
-    let layer = Layer::new(RuleSource::User, "config.json", rules).expect("rules");
+    let layer = RuleLayer::new(RuleSource::User, "config.json", rules).expect("rules");
     let mut executor = executor(&top, Toolbox::new());
-    let places = Places::new(absolute(&executor.workspace).expect("a path"));
+    let places = PolicyPlaces::new(absolute(&executor.workspace).expect("a path"));
     executor.policy = Arc::new(Policy::new(places).with_layer(layer));
     executor.index = Arc::new(found.index);
     if is_held {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use metier::agent::{About, Op};
-use metier::policy::{Answer, Ask, AskEvent, Asks, Listener};
+use metier::policy::{Answer, AskEvent, AskListener, Asks, PendingAsk};
 
 use super::diff;
 use super::typed::{Line, Typed};
@@ -27,7 +27,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Answers what is asked, until the list of questions is closed.
-    pub(super) fn serve(&self, listener: &Listener) {
+    pub(super) fn serve(&self, listener: &AskListener) {
         while let Some(event) = listener.wait() {
             let AskEvent::Opened { ask } = event else { continue };
             if !self.asks.is_open(ask.id) {
@@ -44,7 +44,7 @@ impl Terminal {
     }
 
     /// The person's answer to one question.
-    fn ask(&self, ask: &Ask) -> Asked {
+    fn ask(&self, ask: &PendingAsk) -> Asked {
         self.watcher.pause();
         self.typed.forget();
         let mut out = anstream::stderr();
@@ -90,7 +90,7 @@ impl Terminal {
     }
 
     /// A line that is typed, unless the question is over before.
-    fn line(&self, question: &str, ask: &Ask) -> Result<String, Asked> {
+    fn line(&self, question: &str, ask: &PendingAsk) -> Result<String, Asked> {
         let mut out = anstream::stderr();
         let _ = write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush());
         // A run that is cancelled takes its question back.

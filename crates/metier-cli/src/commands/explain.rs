@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use metier::Explanation;
-use metier::policy::{Decision, Effect, Verdict};
+use metier::policy::{Effect, LayerDecision, PolicyDecision};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
@@ -74,8 +74,8 @@ impl Output for Explained {
 }
 
 /// What each layer says, and the rules that lost.
-fn verdicts(decision: &Decision, out: &mut dyn Write) -> io::Result<()> {
-    for Verdict { layer, effect, because, losers, .. } in &decision.layers {
+fn verdicts(decision: &PolicyDecision, out: &mut dyn Write) -> io::Result<()> {
+    for LayerDecision { layer, effect, because, losers, .. } in &decision.layers {
         let gap = " ".repeat(10 - layer.as_str().len());
         let wide = " ".repeat(7 - effect.as_str().len());
         let told = safe(because);

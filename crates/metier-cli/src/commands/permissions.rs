@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier::policy::{Cover, Remembered, Scope};
+use metier::policy::{AlwaysScope, AnswerScope, RememberedAnswer};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -49,14 +49,14 @@ struct Listed {
 #[derive(Serialize)]
 struct Answer {
     #[serde(flatten)]
-    answer: Remembered,
+    answer: RememberedAnswer,
     /// Whether it has not expired.
     holds: bool,
 }
 
 #[derive(Serialize)]
 struct Forgotten {
-    forgotten: Remembered,
+    forgotten: RememberedAnswer,
 }
 
 pub(crate) fn run(args: &PermissionsArgs, context: &Context) -> Result<Box<dyn Output>> {
@@ -73,10 +73,10 @@ pub(crate) fn run(args: &PermissionsArgs, context: &Context) -> Result<Box<dyn O
 }
 
 /// What an answer is about, for people.
-fn about(answer: &Remembered) -> String {
+fn about(answer: &RememberedAnswer) -> String {
     let covers = answer.covers.iter().map(|cover| match cover {
-        Cover::Exact(subject) => subject.to_string(),
-        Cover::Pattern(pattern) => format!("all of `{pattern}`"),
+        AlwaysScope::Exact(subject) => subject.to_string(),
+        AlwaysScope::Pattern(pattern) => format!("all of `{pattern}`"),
     });
     safe(&covers.collect::<Vec<_>>().join(", ")).into_owned()
 }
@@ -105,8 +105,8 @@ impl Output for Listed {
                     None => "-".to_owned(),
                 };
                 let place = match &answer.scope {
-                    Scope::Workspace(folder) => safe(folder.as_str()).into_owned(),
-                    Scope::Everywhere => "everywhere".to_owned(),
+                    AnswerScope::Workspace(folder) => safe(folder.as_str()).into_owned(),
+                    AnswerScope::Everywhere => "everywhere".to_owned(),
                 };
                 let skill = answer.skill.as_ref().map(ToString::to_string);
                 table.row(vec![
@@ -139,7 +139,7 @@ impl Output for Forgotten {
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Remembered { id, permission, .. } = &self.forgotten;
+        let RememberedAnswer { id, permission, .. } = &self.forgotten;
         let (id, permission) = (paint(CYAN, safe(id)), safe(permission.as_str()));
         writeln!(
             out,

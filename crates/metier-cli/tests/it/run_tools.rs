@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use metier_cancel::CancelToken;
-use metier_policy::{Effect, Invoker, Memory, Policy, TrustedFolders, UnixTime};
+use metier_policy::{AnswerMemory, Effect, Invoker, Policy, TrustedFolders, UnixTime};
 use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_sandbox::{Probe, RunEvent, SearchPath, Secrets, Stream, Tier};
 use metier_skill::{RelPath, Source};
@@ -93,7 +93,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
     let loaded = loaded_skill(&entry, &policy, &TrustedFolders::default());
     let gate = ToolGate {
         policy: Arc::new(policy),
-        answers: Arc::new(Memory::default()),
+        answers: Arc::new(AnswerMemory::default()),
         loaded: [loaded].into(),
         now: UnixTime(0),
         invoker: Invoker::Model,

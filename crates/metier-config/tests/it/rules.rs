@@ -2,7 +2,7 @@
 //! the tools that were made to ask.
 
 use metier_config::{Settings, parse};
-use metier_policy::{AbsolutePath, Places, RuleSource};
+use metier_policy::{AbsolutePath, PolicyPlaces, RuleSource};
 
 use crate::support::{project, user};
 
@@ -45,7 +45,7 @@ fn an_example_that_fails_is_reported_with_its_line() {
     { "request": "read_file secret/b", "expect": "allow" },
   ],
 }"#;
-    let places = Places::new(AbsolutePath::new("/workspace").unwrap());
+    let places = PolicyPlaces::new(AbsolutePath::new("/workspace").unwrap());
     let settings = Settings::merge(Some(&user(text)), None);
     let failed = settings.failed_examples(&places).unwrap();
     let lines: Vec<_> = failed.iter().map(|fault| fault.line).collect();

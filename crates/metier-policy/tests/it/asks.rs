@@ -8,20 +8,20 @@ use std::thread;
 use std::time::Duration;
 
 use metier_cancel::CancelToken;
-use metier_policy::{Answer, AskEvent, Asks, Outcome, Waiter};
+use metier_policy::{Answer, AskEvent, AskOutcome, AskWaiter, Asks};
 
 use crate::support::{decide, policy, request};
 
 const SOON: Duration = Duration::from_secs(10);
 
-fn open(asks: &Asks, text: &str) -> Waiter {
+fn open(asks: &Asks, text: &str) -> AskWaiter {
     let request = request(text);
     let decision = decide(&policy(&[]), &request);
     asks.open(request, decision, "what is wanted".to_owned())
 }
 
-fn answered(answer: Answer) -> Outcome {
-    Outcome::Answered { answer, by: "terminal".to_owned() }
+fn answered(answer: Answer) -> AskOutcome {
+    AskOutcome::Answered { answer, by: "terminal".to_owned() }
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn every_listener_hears_and_the_first_answer_wins() {
 #[test]
 fn a_question_that_nobody_hears_is_not_waited_for() {
     let asks = Asks::new();
-    assert_eq!(open(&asks, "grep src").wait(&CancelToken::new()), Outcome::NobodyListens);
+    assert_eq!(open(&asks, "grep src").wait(&CancelToken::new()), AskOutcome::NoListener);
     let (first, second) = (asks.subscribe(), asks.subscribe());
     let waiter = open(&asks, "grep src");
     let waiting = thread::spawn(move || waiter.wait(&CancelToken::new()));
@@ -67,7 +67,7 @@ fn a_question_that_nobody_hears_is_not_waited_for() {
     thread::sleep(Duration::from_millis(20));
     assert!(!waiting.is_finished(), "one is still there");
     drop(second);
-    assert_eq!(waiting.join().unwrap(), Outcome::NobodyListens);
+    assert_eq!(waiting.join().unwrap(), AskOutcome::NoListener);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_listener_that_panics_does_not_hang_a_run() {
         let _held = listener;
         std::panic::resume_unwind(Box::new("a front end that fails"));
     });
-    assert_eq!(waiter.wait(&CancelToken::new()), Outcome::NobodyListens);
+    assert_eq!(waiter.wait(&CancelToken::new()), AskOutcome::NoListener);
     assert!(broken.join().is_err());
 }
 
@@ -101,7 +101,7 @@ fn time_and_withdrawal_end_a_question() {
     let listener = asks.subscribe();
     let waiter = open(&asks, "grep src");
     let id = waiter.id();
-    assert_eq!(waiter.wait_within(Duration::from_millis(10)), Outcome::TimedOut);
+    assert_eq!(waiter.wait_within(Duration::from_millis(10)), AskOutcome::TimedOut);
     let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).collect();
     assert!(
         matches!(events[..], [AskEvent::Opened { .. }, AskEvent::Withdrawn { id: told }] if told == id)
@@ -115,14 +115,14 @@ fn time_and_withdrawal_end_a_question() {
     let id = waiter.id();
     let waiting = thread::spawn(move || waiter.wait(&CancelToken::new()));
     asks.withdraw(id);
-    assert_eq!(waiting.join().unwrap(), Outcome::Withdrawn);
+    assert_eq!(waiting.join().unwrap(), AskOutcome::Withdrawn);
 
     let waiter = open(&asks, "grep src");
     asks.close();
-    assert_eq!(waiter.wait(&CancelToken::new()), Outcome::Withdrawn);
+    assert_eq!(waiter.wait(&CancelToken::new()), AskOutcome::Withdrawn);
     assert_eq!(
         open(&asks, "grep src").wait(&CancelToken::new()),
-        Outcome::Withdrawn,
+        AskOutcome::Withdrawn,
         "it is closed"
     );
 }
@@ -138,13 +138,13 @@ fn a_token_takes_a_question_back_and_whoever_types_an_answer_is_told() {
     let waiting = thread::spawn(move || waiter.wait(&own));
     let typing = thread::spawn(move || over.wait_timeout(SOON));
     cancel.cancel();
-    assert_eq!(waiting.join().unwrap(), Outcome::Withdrawn);
+    assert_eq!(waiting.join().unwrap(), AskOutcome::Withdrawn);
     assert!(typing.join().unwrap(), "it was told");
     let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).collect();
     assert!(matches!(events[..], [_, AskEvent::Withdrawn { id: told }] if told == id));
     assert!(asks.over(id).is_cancelled(), "also when it is long gone");
     let late = open(&asks, "grep src");
-    assert_eq!(late.wait(&cancel), Outcome::Withdrawn, "a token that was used before");
+    assert_eq!(late.wait(&cancel), AskOutcome::Withdrawn, "a token that was used before");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 
 use metier_policy::RuleSource::{Approval, Managed, Project, Run, User};
 use metier_policy::{
-    Effect, Invoker, Layer, LayerKind, Lifetime, Memory, Permission, PlacedRule, Preapproval,
-    Remembered, Request, Rule, Scope, Situation, Standing, Subject, UnixTime,
+    AnswerMemory, AnswerScope, Effect, Invoker, LayerKind, Lifetime, Permission, PlacedRule,
+    Preapproval, RememberedAnswer, Request, RequestContext, Rule, RuleLayer, Subject, TrustStatus,
+    UnixTime,
 };
 use metier_skill::Digest;
 
@@ -140,9 +141,9 @@ fn a_project_skill_that_is_not_trusted_asks_and_does_not_run() {
     let load = request("load_skill project:deploy");
     let run = request("run_script project:deploy/scripts/a.sh");
     for (standing, loading, running) in [
-        (Standing::Untrusted, Effect::Ask, Effect::Deny),
-        (Standing::Changed, Effect::Ask, Effect::Deny),
-        (Standing::Trusted, Effect::Allow, Effect::Allow),
+        (TrustStatus::Untrusted, Effect::Ask, Effect::Deny),
+        (TrustStatus::Changed, Effect::Ask, Effect::Deny),
+        (TrustStatus::Trusted, Effect::Allow, Effect::Allow),
     ] {
         let skill = acting("project:deploy").with_standing(standing);
         let decide = |request: &Request| {
@@ -151,8 +152,11 @@ fn a_project_skill_that_is_not_trusted_asks_and_does_not_run() {
         assert_eq!((decide(&load), decide(&run)), (loading, running), "{standing:?}");
     }
     // Only a project's skill can be untrusted, and it is so until somebody says otherwise.
-    assert_eq!(acting("user:pdf").with_standing(Standing::Changed).standing, Standing::Trusted);
-    assert_eq!(acting("project:deploy").standing, Standing::Untrusted);
+    assert_eq!(
+        acting("user:pdf").with_standing(TrustStatus::Changed).standing,
+        TrustStatus::Trusted
+    );
+    assert_eq!(acting("project:deploy").standing, TrustStatus::Untrusted);
 }
 
 #[test]
@@ -177,10 +181,15 @@ fn always_lifts_an_ask_of_the_same_content_and_nothing_else() {
     let policy = policy(&[(User, &["ask run_command", "deny run_command rm"])]);
     let skills = [loaded("user:pdf", None)];
     let asked = request("run_command git log").acting_for(acting("user:pdf"));
-    let mut memory = Memory::default();
-    memory.remember(Remembered::of(&asked, Scope::Everywhere, UnixTime(1), Lifetime::Seconds(100)));
+    let mut memory = AnswerMemory::default();
+    memory.remember(RememberedAnswer::of(
+        &asked,
+        AnswerScope::Everywhere,
+        UnixTime(1),
+        Lifetime::Seconds(100),
+    ));
     let effect = |request: &Request, now| {
-        let situation = Situation { loaded: &skills, memory: &memory, now: UnixTime(now) };
+        let situation = RequestContext { loaded: &skills, memory: &memory, now: UnixTime(now) };
         policy.decide(request, &situation).effect
     };
     assert_eq!(effect(&asked, 50), Effect::Allow);
@@ -284,7 +293,7 @@ fn a_rule_that_cannot_be_used_is_an_error_with_its_place() {
             pattern: pattern.to_owned(),
             effect: Effect::Allow,
         };
-        Layer::new(User, "config.json", [PlacedRule { rule, line: Some(7) }])
+        RuleLayer::new(User, "config.json", [PlacedRule { rule, line: Some(7) }])
     };
     let told = |permission, pattern| layer(permission, pattern).unwrap_err().to_string();
     assert_eq!(told("run command", "*"), "config.json:7: `run command` is no name of a permission");

@@ -2,8 +2,9 @@
 //! They hold for every policy that can be written, so nothing here is a special case.
 
 use metier_policy::{
-    Ceiling, Cover, Decision, Effect, Layer, Lifetime, LoadedSkill, Memory, Permission, PlacedRule,
-    Policy, Remembered, Request, Rule, RuleSource, Scope, Situation, Standing, Subject, UnixTime,
+    AlwaysScope, AnswerMemory, AnswerScope, Ceiling, Effect, Lifetime, LoadedSkill, Permission,
+    PlacedRule, Policy, PolicyDecision, RememberedAnswer, Request, RequestContext, Rule, RuleLayer,
+    RuleSource, Subject, TrustStatus, UnixTime,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -38,8 +39,8 @@ fn rules() -> impl Strategy<Value = Vec<PlacedRule>> {
     vec(rule, 0..5)
 }
 
-fn layers(sources: &'static [RuleSource]) -> impl Strategy<Value = Layer> {
-    let layer = |(source, rules)| Layer::new(source, "a file", rules).unwrap();
+fn layers(sources: &'static [RuleSource]) -> impl Strategy<Value = RuleLayer> {
+    let layer = |(source, rules)| RuleLayer::new(source, "a file", rules).unwrap();
     (select(sources), rules()).prop_map(layer)
 }
 
@@ -83,7 +84,8 @@ fn requests() -> impl Strategy<Value = Request> {
         "their_tool",
     ]);
     let skills = select(vec![None, Some("user:pdf"), Some("project:deploy")]);
-    let standings = select(vec![Standing::Trusted, Standing::Untrusted, Standing::Changed]);
+    let standings =
+        select(vec![TrustStatus::Trusted, TrustStatus::Untrusted, TrustStatus::Changed]);
     (permissions, vec(subjects(), 1..4), skills, standings).prop_map(
         |(permission, subjects, skill, standing)| {
             let mut request = Request::new(Permission::named(permission).unwrap(), subjects);
@@ -106,17 +108,17 @@ fn loaded() -> impl Strategy<Value = Vec<LoadedSkill>> {
     vec(skill, 0..3)
 }
 
-fn policy(layers: &[Layer]) -> Policy {
+fn policy(layers: &[RuleLayer]) -> Policy {
     layers.iter().cloned().fold(Policy::new(places()), Policy::with_layer)
 }
 
 fn decide(
-    layers: &[Layer],
+    layers: &[RuleLayer],
     request: &Request,
     loaded: &[LoadedSkill],
-    memory: &Memory,
-) -> Decision {
-    policy(layers).decide(request, &Situation { loaded, memory, now: UnixTime(5) })
+    memory: &AnswerMemory,
+) -> PolicyDecision {
+    policy(layers).decide(request, &RequestContext { loaded, memory, now: UnixTime(5) })
 }
 
 fn config() -> ProptestConfig {
@@ -131,9 +133,9 @@ proptest! {
         layers in vec(layers(ALL), 0..4), more in layers(TIGHTENING),
         request in requests(), loaded in loaded(),
     ) {
-        let before = decide(&layers, &request, &loaded, &Memory::default()).effect;
+        let before = decide(&layers, &request, &loaded, &AnswerMemory::default()).effect;
         let with = [layers, vec![more]].concat();
-        prop_assert!(decide(&with, &request, &loaded, &Memory::default()).effect <= before);
+        prop_assert!(decide(&with, &request, &loaded, &AnswerMemory::default()).effect <= before);
     }
 
     #[test]
@@ -142,11 +144,11 @@ proptest! {
         request in requests(), loaded in loaded(),
     ) {
         let rule = Rule { permission: "*".into(), pattern: "*".into(), effect: base };
-        let user = Layer::new(RuleSource::User, "u", [PlacedRule { rule, line: None }]).unwrap();
+        let user = RuleLayer::new(RuleSource::User, "u", [PlacedRule { rule, line: None }]).unwrap();
         layers.push(user);
-        let before = decide(&layers, &request, &loaded, &Memory::default()).effect;
+        let before = decide(&layers, &request, &loaded, &AnswerMemory::default()).effect;
         layers.push(more);
-        prop_assert!(decide(&layers, &request, &loaded, &Memory::default()).effect <= before);
+        prop_assert!(decide(&layers, &request, &loaded, &AnswerMemory::default()).effect <= before);
     }
 
     #[test]
@@ -155,8 +157,8 @@ proptest! {
             .prop_flat_map(|layers| (Just(layers.clone()), Just(layers).prop_shuffle())),
         request in requests(), loaded in loaded(),
     ) {
-        let one = decide(&layers, &request, &loaded, &Memory::default());
-        let other = decide(&shuffled, &request, &loaded, &Memory::default());
+        let one = decide(&layers, &request, &loaded, &AnswerMemory::default());
+        let other = decide(&shuffled, &request, &loaded, &AnswerMemory::default());
         prop_assert_eq!(one.effect, other.effect);
     }
 
@@ -165,8 +167,8 @@ proptest! {
         layers in vec(layers(ALL), 0..4), mut request in requests(), loaded in loaded(),
     ) {
         request.skill = None;
-        let before = decide(&layers, &request, &loaded[1.min(loaded.len())..], &Memory::default());
-        let after = decide(&layers, &request, &loaded, &Memory::default());
+        let before = decide(&layers, &request, &loaded[1.min(loaded.len())..], &AnswerMemory::default());
+        let after = decide(&layers, &request, &loaded, &AnswerMemory::default());
         prop_assert!(after.effect <= before.effect);
     }
 
@@ -175,13 +177,13 @@ proptest! {
         layers in vec(layers(ALL), 0..4), request in requests(), loaded in loaded(), wide in any::<bool>(),
     ) {
         let request = if wide {
-            request.remembering(vec![Cover::Pattern("*".into())])
+            request.remembering(vec![AlwaysScope::Pattern("*".into())])
         } else {
             request
         };
-        let mut memory = Memory::default();
-        memory.remember(Remembered::of(&request, Scope::Everywhere, UnixTime(0), Lifetime::Unlimited));
-        let before = decide(&layers, &request, &loaded, &Memory::default()).effect;
+        let mut memory = AnswerMemory::default();
+        memory.remember(RememberedAnswer::of(&request, AnswerScope::Everywhere, UnixTime(0), Lifetime::Unlimited));
+        let before = decide(&layers, &request, &loaded, &AnswerMemory::default()).effect;
         let after = decide(&layers, &request, &loaded, &memory).effect;
         let expected = if before == Effect::Ask { Effect::Allow } else { before };
         prop_assert_eq!(after, expected);
@@ -194,15 +196,15 @@ proptest! {
         let permission = Permission::named(&name).unwrap();
         prop_assume!(matches!(permission, Permission::Other(_)));
         let request = Request::new(permission, vec![subject]);
-        prop_assert!(decide(&[], &request, &loaded, &Memory::default()).effect < Effect::Allow);
+        prop_assert!(decide(&[], &request, &loaded, &AnswerMemory::default()).effect < Effect::Allow);
     }
 
     #[test]
     fn explaining_is_deciding(
         layers in vec(layers(ALL), 0..4), request in requests(), loaded in loaded(),
     ) {
-        let memory = Memory::default();
-        let situation = Situation { loaded: &loaded, memory: &memory, now: UnixTime(5) };
+        let memory = AnswerMemory::default();
+        let situation = RequestContext { loaded: &loaded, memory: &memory, now: UnixTime(5) };
         let explained = policy(&layers).explain(&request, &situation);
         let mut decided = policy(&layers).decide(&request, &situation);
         prop_assert_eq!(&explained.reason, &decided.reason);
@@ -218,9 +220,9 @@ proptest! {
     fn more_subjects_never_raise_an_effect(
         layers in vec(layers(ALL), 0..4), request in requests(), more in subjects(), loaded in loaded(),
     ) {
-        let before = decide(&layers, &request, &loaded, &Memory::default()).effect;
+        let before = decide(&layers, &request, &loaded, &AnswerMemory::default()).effect;
         let mut wider = request;
         wider.subjects.push(more);
-        prop_assert!(decide(&layers, &wider, &loaded, &Memory::default()).effect <= before);
+        prop_assert!(decide(&layers, &wider, &loaded, &AnswerMemory::default()).effect <= before);
     }
 }

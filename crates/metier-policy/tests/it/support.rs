@@ -2,9 +2,9 @@
 //! Rules are written `effect permission pattern`, requests `permission words`.
 
 use metier_policy::{
-    AbsolutePath, ActingSkill, Ceiling, Decision, Effect, Invoker, Layer, LoadedSkill, Memory,
-    Permission, PlacedRule, Places, Policy, Request, Rule, RuleSource, Situation, Subject,
-    UnixTime, subject_of,
+    AbsolutePath, ActingSkill, AnswerMemory, Ceiling, Effect, Invoker, LoadedSkill, Permission,
+    PlacedRule, Policy, PolicyDecision, PolicyPlaces, Request, RequestContext, Rule, RuleLayer,
+    RuleSource, Subject, UnixTime, subject_of,
 };
 use metier_skill::{Digest, SkillId};
 
@@ -16,8 +16,8 @@ pub(crate) fn id(text: &str) -> SkillId {
     text.parse().unwrap()
 }
 
-pub(crate) fn places() -> Places {
-    Places::new(path("/home/me/p"))
+pub(crate) fn places() -> PolicyPlaces {
+    PolicyPlaces::new(path("/home/me/p"))
         .with_home(path("/home/me"))
         .with_own(path("/home/me/.agent/config.json"))
         .with_own(path("/home/me/.local/state/metier"))
@@ -42,11 +42,11 @@ pub(crate) fn rule(text: &str) -> Rule {
 }
 
 /// A layer, of which each rule stands on its own line.
-pub(crate) fn layer(source: RuleSource, rules: &[&str]) -> Layer {
+pub(crate) fn layer(source: RuleSource, rules: &[&str]) -> RuleLayer {
     let origin = format!("{source:?}.json").to_lowercase();
     let placed =
         rules.iter().zip(1..).map(|(text, line)| PlacedRule { rule: rule(text), line: Some(line) });
-    Layer::new(source, origin, placed).unwrap()
+    RuleLayer::new(source, origin, placed).unwrap()
 }
 
 pub(crate) fn policy(layers: &[(RuleSource, &[&str])]) -> Policy {
@@ -81,11 +81,15 @@ pub(crate) fn loaded(name: &str, tools: Option<&[&str]>) -> LoadedSkill {
     }
 }
 
-pub(crate) fn decide_with(policy: &Policy, request: &Request, loaded: &[LoadedSkill]) -> Decision {
-    let memory = Memory::default();
-    policy.explain(request, &Situation { loaded, memory: &memory, now: UnixTime(1000) })
+pub(crate) fn decide_with(
+    policy: &Policy,
+    request: &Request,
+    loaded: &[LoadedSkill],
+) -> PolicyDecision {
+    let memory = AnswerMemory::default();
+    policy.explain(request, &RequestContext { loaded, memory: &memory, now: UnixTime(1000) })
 }
 
-pub(crate) fn decide(policy: &Policy, request: &Request) -> Decision {
+pub(crate) fn decide(policy: &Policy, request: &Request) -> PolicyDecision {
     decide_with(policy, request, &[])
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metier_cancel::CancelToken;
 use metier_policy::{
-    AbsolutePath, Effect, Invoker, Layer, Memory, PlacedRule, Places, Policy, Rule, RuleSource,
-    UnixTime,
+    AbsolutePath, AnswerMemory, Effect, Invoker, PlacedRule, Policy, PolicyPlaces, Rule, RuleLayer,
+    RuleSource, UnixTime,
 };
 use metier_sandbox::Secrets;
 use metier_tools::{
@@ -66,11 +66,11 @@ fn gate(rules: &[(&str, Effect)]) -> ToolGate {
         },
         line: None,
     });
-    let layer = Layer::new(RuleSource::User, "config.json", rules).expect("rules");
-    let places = Places::new(AbsolutePath::new("/work").expect("a path"));
+    let layer = RuleLayer::new(RuleSource::User, "config.json", rules).expect("rules");
+    let places = PolicyPlaces::new(AbsolutePath::new("/work").expect("a path"));
     ToolGate {
         policy: Arc::new(Policy::new(places).with_layer(layer)),
-        answers: Arc::new(Memory::default()),
+        answers: Arc::new(AnswerMemory::default()),
         loaded: Arc::new([]),
         now: UnixTime(0),
         invoker: Invoker::Model,

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use metier_cancel::CancelToken;
 use metier_policy::{
-    AbsolutePath, Effect, Invoker, Layer, Lifetime, Memory, Permission, PlacedRule, Places, Policy,
-    Remembered, Rule, RuleSource, Scope, TrustedFolders, UnixTime,
+    AbsolutePath, AnswerMemory, AnswerScope, Effect, Invoker, Lifetime, Permission, PlacedRule,
+    Policy, PolicyPlaces, RememberedAnswer, Rule, RuleLayer, RuleSource, TrustedFolders, UnixTime,
 };
 use metier_registry::{Entry, Root, ScanOptions, scan};
 use metier_skill::{RelPath, Source};
@@ -29,10 +29,10 @@ fn gate(bench: &Bench, rules: &[(&str, &str, Effect)]) -> ToolGate {
         },
         line: None,
     });
-    let layer = Layer::new(RuleSource::User, "config.json", rules).unwrap();
+    let layer = RuleLayer::new(RuleSource::User, "config.json", rules).unwrap();
     ToolGate {
-        policy: Arc::new(Policy::new(Places::new(workspace)).with_layer(layer)),
-        answers: Arc::new(Memory::default()),
+        policy: Arc::new(Policy::new(PolicyPlaces::new(workspace)).with_layer(layer)),
+        answers: Arc::new(AnswerMemory::default()),
         loaded: Arc::new([]),
         now: UnixTime(0),
         invoker: Invoker::Model,
@@ -131,8 +131,13 @@ fn a_changed_script_loses_its_always_though_the_gate_knows_the_old_content() {
     gate.skill = acting_skill(&entry, &TrustedFolders::default()).ok();
     let decision = judge_run(&gate, &entry).expect("decides");
     let request = decision.request().clone();
-    let mut answers = Memory::default();
-    answers.remember(Remembered::of(&request, Scope::Everywhere, UnixTime(0), Lifetime::Unlimited));
+    let mut answers = AnswerMemory::default();
+    answers.remember(RememberedAnswer::of(
+        &request,
+        AnswerScope::Everywhere,
+        UnixTime(0),
+        Lifetime::Unlimited,
+    ));
     gate.answers = Arc::new(answers);
     assert_eq!(judge_run(&gate, &entry).expect("decides").effect(), Effect::Allow);
     std::fs::write(dir.path().join("work/scripts/run.sh"), "echo evil\n").unwrap();
