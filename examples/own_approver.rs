@@ -9,8 +9,8 @@ use metier::agent::Op;
 use metier::model::{Action, Decision, Scripted};
 use metier::tools::schemars::{self, JsonSchema};
 use metier::{
-    Answer, Approver, CallContext, CancelToken, Metier, Question, Risk, Tool, ToolFailure,
-    ToolResult,
+    Answer, Approval, Approver, CallContext, CancelToken, Metier, Question, Risk, Tool,
+    ToolFailure, ToolResult,
 };
 use serde_json::json;
 
@@ -18,15 +18,15 @@ use serde_json::json;
 struct TeamOnly;
 
 impl Approver for TeamOnly {
-    fn answer(&self, question: &Question<'_>, _: &CancelToken) -> (Answer, String) {
+    fn answer(&self, question: &Question<'_>, _: &CancelToken) -> Option<Approval> {
         println!("asked: {} ({})", question.op.describe(), question.reason);
         let answer = match question.op {
             Op::Tool { tool, args, .. } if tool == "send" && args["to"] == "team" => Answer::Once,
             // The model reads this reason.
             _ => Answer::Reject("only messages to the team are sent".to_owned()),
         };
-        // Who answered, for the record.
-        (answer, "team-only".to_owned())
+        // With who answered, for the record. Without an answer (`None`) the run would wait.
+        Some(Approval::new(answer, "team-only"))
     }
 }
 

@@ -16,12 +16,12 @@ use std::time::Instant;
 use metier_agent::executor::Judgement;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, Executor, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup, SkillCard, Status,
-    Unheard, Yes,
+    Agent, AutoApprove, Executor, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup, SkillCard,
+    Status, Unheard,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted};
-use metier_skill::Digest;
+use metier_skill::{Digest, SkillId};
 use serde_json::{Value, json};
 
 /// Bytes of the stack of a run's thread.
@@ -31,7 +31,7 @@ const STACK: usize = 256 * 1024;
 struct Plain(Arc<str>);
 
 impl Executor for Plain {
-    fn judge(&self, op: &Op, _: &[String]) -> Judgement {
+    fn judge(&self, op: &Op, _: &[SkillId]) -> Judgement {
         let (op, body) = (op.clone(), Arc::clone(&self.0));
         Judgement::free(Box::new(move |_| match op {
             Op::Load { skill, .. } => {
@@ -67,7 +67,7 @@ fn replies() -> String {
 
 fn setup(model: &dyn Model) -> Setup {
     let card = |number: u32| SkillCard {
-        id: format!("user:skill-{number}"),
+        id: format!("user:skill-{number}").parse().expect("an id"),
         name: format!("skill-{number}"),
         source: "user".to_owned(),
         description: "What it is for. ".repeat(20),
@@ -122,7 +122,7 @@ fn main() {
                 let agent = Agent {
                     model: &model,
                     executor: &executor,
-                    approver: &Yes,
+                    approver: &AutoApprove,
                     observer: &Unheard,
                     cancel: &CancelToken::new(),
                 };

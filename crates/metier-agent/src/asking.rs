@@ -8,8 +8,7 @@ use metier_policy::{AskOutcome, Asks};
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::event::Answer;
-use crate::executor::{Approver, Question};
+use crate::executor::{Approval, Approver, Question};
 use crate::op::Op;
 
 /// Asks everybody who listens.
@@ -31,9 +30,8 @@ pub struct About {
 }
 
 impl Approver for Asking {
-    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> (Answer, String) {
-        let nobody = || (Answer::Nobody, "nobody".to_owned());
-        let Some(asked) = question.asked else { return nobody() };
+    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> Option<Approval> {
+        let asked = question.asked?;
         let about = About {
             operation: question.op.clone(),
             reason: question.reason.to_owned(),
@@ -43,19 +41,8 @@ impl Approver for Asking {
         let waiter = self.asks.open(asked.request.clone(), asked.decision.clone(), about);
         // A run that is cancelled withdraws its question everywhere.
         match waiter.wait(cancel) {
-            AskOutcome::Answered { answer, by } => (answer.into(), by),
-            AskOutcome::Withdrawn | AskOutcome::TimedOut | AskOutcome::NoListener => nobody(),
-        }
-    }
-}
-
-impl From<metier_policy::Answer> for Answer {
-    fn from(answer: metier_policy::Answer) -> Self {
-        match answer {
-            metier_policy::Answer::Once => Self::Once,
-            metier_policy::Answer::Always => Self::Always,
-            metier_policy::Answer::AlwaysFor(seconds) => Self::AlwaysFor(seconds),
-            metier_policy::Answer::Reject(words) => Self::Reject(words),
+            AskOutcome::Answered { answer, by } => Some(Approval { answer, by }),
+            AskOutcome::Withdrawn | AskOutcome::TimedOut | AskOutcome::NoListener => None,
         }
     }
 }

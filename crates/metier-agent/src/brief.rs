@@ -90,7 +90,7 @@ impl Brief<'_> {
         let mut skills: Vec<SkillCard> = offered.iter().map(|entry| card(entry, true)).collect();
         let all = self.index.entries().iter().chain(self.index.shadowed());
         for entry in all {
-            let id = entry.id().to_string();
+            let id = entry.id();
             let chosen = self.chosen.iter().any(|chosen| chosen.id == id);
             if chosen && !skills.iter().any(|card| card.id == id) {
                 skills.push(card(entry, false));
@@ -118,7 +118,7 @@ fn card(entry: &Entry, offered: bool) -> SkillCard {
     let metadata = &entry.skill.details().metadata;
     let role = metadata.iter().find(|(key, _)| &**key == "metier-role").map(|(_, value)| value);
     SkillCard {
-        id: entry.id().to_string(),
+        id: entry.id(),
         name: entry.name().as_str().to_owned(),
         source: entry.source.to_string(),
         description: entry.skill.description.to_string(),

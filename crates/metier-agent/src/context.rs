@@ -70,15 +70,12 @@ impl Fixed {
             observation: Arc::clone(item.shown()),
             past: Arc::clone(&item.past),
         });
-        let loaded = state.loaded.iter().map(|skill| {
-            let (source, name) = skill.text.id.split_once(':').unwrap_or(("", &skill.text.id));
-            LoadedText {
-                name: name.to_owned(),
-                source: source.to_owned(),
-                body: skill.text.body.shared(),
-                files: skill.text.files.clone(),
-                by_user: skill.by_user,
-            }
+        let loaded = state.loaded.iter().map(|skill| LoadedText {
+            name: skill.text.id.name.to_string(),
+            source: skill.text.id.source.to_string(),
+            body: skill.text.body.shared(),
+            files: skill.text.files.clone(),
+            by_user: skill.by_user,
         });
         let view = View {
             request: state.setup.request.clone(),

@@ -9,13 +9,15 @@ use std::sync::Arc;
 use metier_cancel::CancelToken;
 use metier_model::early::{Early, EarlyEvent};
 use metier_model::{Model, ModelErrorKind, StreamEvent};
+use metier_policy::Answer;
+use metier_skill::FailureCode;
 
 use crate::audit::must_hold;
 use crate::context::Fixed;
 use crate::error::AgentError;
-use crate::event::{Answer, Event};
+use crate::event::Event;
 use crate::executor::{
-    ActionContext, Approver, DecidedAction, Executor, Judgement, PreparedAction, Question,
+    ActionContext, Approval, Approver, DecidedAction, Executor, Judgement, PreparedAction, Question,
 };
 use crate::fold::fold;
 use crate::folder::RunFolder;
@@ -215,7 +217,7 @@ impl Agent<'_> {
                             let event = Event::PolicyDecided {
                                 op_id,
                                 op,
-                                effect: action.effect.as_str().to_owned(),
+                                effect: action.effect,
                                 reason: action.reason.clone(),
                                 request: action.request,
                             };
@@ -232,12 +234,12 @@ impl Agent<'_> {
                         .map_or(("", None), |(_, action)| (action.reason.as_str(), action.request));
                     let asked = known.and_then(|(_, action)| action.asked.as_deref());
                     let question = Question { op: &op, reason, request, asked };
-                    let (given, by) = self.approver.answer(&question, self.cancel);
-                    answer = Some(given.clone());
-                    if self.cancel.is_cancelled() {
-                        Event::CancelRequested {}
-                    } else {
-                        Event::AskAnswered { op_id, answer: given, by }
+                    let given = self.approver.answer(&question, self.cancel);
+                    answer = given.as_ref().map(|given| given.answer.clone());
+                    match given {
+                        _ if self.cancel.is_cancelled() => Event::CancelRequested {},
+                        Some(Approval { answer, by }) => Event::AskAnswered { op_id, answer, by },
+                        None => Event::AskUnanswered { op_id },
                     }
                 }
                 Effect::Perform(op_id, op) => {
@@ -268,7 +270,10 @@ impl Agent<'_> {
                 return inner::delegate(self, recorder, state, op_id, op, depth);
             }
             let text = "Nothing was judged; this is a fault of ours.";
-            return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("Failed", text) });
+            return Ok(Event::ActionFinished {
+                op_id,
+                outcome: Outcome::failed(FailureCode::Failed, text),
+            });
         };
         let observer = self.observer;
         let output = move |stream: &str, text: &str| {
@@ -281,7 +286,7 @@ impl Agent<'_> {
                 inner::delegate(self, recorder, state, op_id, op, depth)
             }
             // It had begun: whoever goes on is told that it was interrupted.
-            _ if outcome.code.as_deref() == Some("Cancelled") && self.cancel.is_cancelled() => {
+            _ if outcome.code == Some(FailureCode::Cancelled) && self.cancel.is_cancelled() => {
                 Ok(Event::CancelRequested {})
             }
             _ => Ok(Event::ActionFinished { op_id, outcome }),

@@ -4,12 +4,14 @@
 //! *Inputs* come from outside (a reply, a decision of the policy, an outcome) and drive the step.
 //! *Outputs* follow from them: replaying the inputs gives the same outputs, or something changed.
 
-use metier_model::{Decision, ModelError, ModelInfo, Plan, Reply, Usage};
-use metier_skill::Digest;
+use metier_model::{Decision, FaultCode, ModelError, ModelInfo, Plan, Reply, Usage};
+use metier_policy::{Answer, Effect};
+use metier_skill::{Digest, FailureCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::op::{Op, Outcome, Text};
+use crate::run_id::RunId;
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +22,9 @@ pub enum Event {
     #[serde(rename = "run.started")]
     RunStarted {
         /// The run.
-        run_id: String,
+        run_id: RunId,
+        /// The format of the record: [`crate::log::FORMAT`].
+        format: u32,
         /// The version of the program.
         version: String,
         /// The request.
@@ -103,7 +107,7 @@ pub enum Event {
         /// The turn.
         turn: u32,
         /// Why, as a stable code.
-        code: String,
+        code: FaultCode,
         /// Why.
         message: String,
     },
@@ -121,8 +125,8 @@ pub enum Event {
         /// What it is.
         #[serde(flatten)]
         op: Op,
-        /// `allow`, `ask` or `deny`.
-        effect: String,
+        /// What it says.
+        effect: Effect,
         /// Why.
         reason: String,
         /// The digest of the request, for `--approve`.
@@ -150,8 +154,14 @@ pub enum Event {
         op_id: u32,
         /// The answer.
         answer: Answer,
-        /// Who gave it: `user`, `yes`, `approve`, `nobody`, ...
+        /// How it was given: `user`, `yes`, `approve`, `program`, ...
         by: String,
+    },
+    /// Input: no one answered. The run waits.
+    #[serde(rename = "ask.unanswered")]
+    AskUnanswered {
+        /// The operation.
+        op_id: u32,
     },
     /// Output: an operation begins. Written before anything is done.
     #[serde(rename = "action.started")]
@@ -180,7 +190,7 @@ pub enum Event {
         ok: bool,
         /// Why not.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        code: Option<String>,
+        code: Option<FailureCode>,
         /// Bytes of it.
         bytes: u64,
         /// Its digest.
@@ -231,22 +241,6 @@ pub enum Event {
         /// What was spent.
         spent: Spent,
     },
-}
-
-/// An answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Yes, this time.
-    Once,
-    /// Yes, and it is remembered.
-    Always,
-    /// The same for so many seconds.
-    AlwaysFor(u64),
-    /// No, with words for the model.
-    Reject(String),
-    /// There is nobody to answer: the run waits.
-    Nobody,
 }
 
 /// How a run ended.
@@ -317,6 +311,7 @@ impl Event {
             Self::PolicyDecided { .. } => "policy.decided",
             Self::AskOpened { .. } => "ask.opened",
             Self::AskAnswered { .. } => "ask.answered",
+            Self::AskUnanswered { .. } => "ask.unanswered",
             Self::ActionStarted { .. } => "action.started",
             Self::ActionFinished { .. } => "action.finished",
             Self::ObservationMade { .. } => "observation.made",
@@ -338,6 +333,7 @@ impl Event {
                 | Self::ModelFailed { .. }
                 | Self::PolicyDecided { .. }
                 | Self::AskAnswered { .. }
+                | Self::AskUnanswered { .. }
                 | Self::ActionFinished { .. }
         )
     }

@@ -5,17 +5,16 @@
 //! network. The real one is [`crate::LocalExecutor`].
 
 use metier_cancel::CancelToken;
-use metier_policy::{Effect, PolicyDecision, Request};
-use metier_skill::Digest;
+use metier_policy::{Answer, Effect, PolicyDecision, Request};
+use metier_skill::{Digest, SkillId};
 
-use crate::event::Answer;
 use crate::op::{Op, Outcome};
 
 /// Judges operations and does them.
 pub trait Executor: Send + Sync {
     /// What the policy says about an operation, and what would do it. Nothing is done yet. `loaded`
     /// are the ids of the skills that the run has loaded.
-    fn judge(&self, op: &Op, loaded: &[String]) -> Judgement;
+    fn judge(&self, op: &Op, loaded: &[SkillId]) -> Judgement;
 }
 
 /// What is said about an operation.
@@ -105,29 +104,45 @@ pub struct Question<'q> {
     pub asked: Option<&'q Asked>,
 }
 
-/// Somebody who answers.
+/// Answers questions.
 pub trait Approver: Send + Sync {
-    /// The answer, and who gave it. Ends as [`Answer::Nobody`] when `cancel` is cancelled, or when
-    /// there is nobody.
-    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> (Answer, String);
+    /// The answer; nothing when there is none, or when `cancel` is cancelled first. Then the run
+    /// waits, and can be resumed.
+    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> Option<Approval>;
 }
 
-/// Nobody answers: a run stops at the first question.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+/// An answer, and how it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// The answer.
+    pub answer: Answer,
+    /// How it was given, as the record says: `user`, `yes`, `approve`, `program`, ...
+    pub by: String,
+}
 
-impl Approver for Nobody {
-    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> (Answer, String) {
-        (Answer::Nobody, "nobody".to_owned())
+impl Approval {
+    /// This answer, given in this way.
+    pub fn new(answer: Answer, by: impl Into<String>) -> Self {
+        Self { answer, by: by.into() }
+    }
+}
+
+/// No one answers: a run stops at the first question.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoApprover;
+
+impl Approver for NoApprover {
+    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> Option<Approval> {
+        None
     }
 }
 
 /// Yes to every question, this once; a denial stays a denial.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Yes;
+pub struct AutoApprove;
 
-impl Approver for Yes {
-    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> (Answer, String) {
-        (Answer::Once, "yes".to_owned())
+impl Approver for AutoApprove {
+    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> Option<Approval> {
+        Some(Approval::new(Answer::Once, "yes"))
     }
 }

@@ -12,6 +12,8 @@ pub use otel::otel;
 
 use metier_model::ModelInfo;
 
+use metier_skill::SkillId;
+
 use crate::event::Event;
 use crate::log::Record;
 use crate::op::Op;
@@ -76,13 +78,13 @@ fn tool_name(op: &Op) -> &str {
 }
 
 /// The skill that an operation is about.
-fn skill_of(op: &Op) -> Option<&str> {
+fn skill_of(op: &Op) -> Option<&SkillId> {
     match op {
         Op::Load { skill, .. }
         | Op::Delegate { skill, .. }
         | Op::Resource { skill, .. }
         | Op::Script { skill, .. } => Some(skill),
-        Op::Tool { skill, .. } => skill.as_deref(),
+        Op::Tool { skill, .. } => skill.as_ref(),
         Op::Search { .. } => None,
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use metier_fs::{AppendError, AppendFile, create_private_dir, read_bounded, write_atomic};
 use metier_model::ModelInfo;
-use metier_skill::Digest;
+use metier_skill::{Digest, SkillId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ pub struct Summary {
     /// Who decided.
     pub model: ModelInfo,
     /// The skills that were loaded.
-    pub skills: Vec<String>,
+    pub skills: Vec<SkillId>,
     /// When it began, in UTC.
     pub started: String,
     /// When it ended, in UTC.

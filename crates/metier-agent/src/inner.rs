@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use metier_policy::Effect;
+use metier_skill::{FailureCode, SkillId};
 use serde_json::json;
 
 use crate::drive::{Agent, Resumed};
 use crate::error::AgentError;
-use crate::event::{Answer, Event, Status};
+use crate::event::{Event, Status};
 use crate::executor::{DecidedAction, Executor, Judgement};
 use crate::op::{Op, Outcome};
 use crate::recorder::{Inner, Recorder};
@@ -30,11 +31,17 @@ pub(crate) fn delegate(
 ) -> Result<Event, AgentError> {
     if depth > 0 {
         let text = "A loop inside a loop cannot start another.";
-        return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("NotAllowed", text) });
+        return Ok(Event::ActionFinished {
+            op_id,
+            outcome: Outcome::failed(FailureCode::NotAllowed, text),
+        });
     }
     let Op::Delegate { skill, arguments, .. } = delegated else {
         let text = "Nothing was delegated; this is a fault of ours.";
-        return Ok(Event::ActionFinished { op_id, outcome: Outcome::failed("Failed", text) });
+        return Ok(Event::ActionFinished {
+            op_id,
+            outcome: Outcome::failed(FailureCode::Failed, text),
+        });
     };
     let setup = inner_setup(outer, skill, arguments.as_deref());
     let Inner { recorder: mut inner, setup, records } = recorder.inner(op_id, &setup)?;
@@ -44,9 +51,7 @@ pub(crate) fn delegate(
     let (Resumed::On(state) | Resumed::Ended(state)) = resumed;
     Ok(match state.finished().map(|end| end.status) {
         Some(Status::Cancelled) => Event::CancelRequested {},
-        Some(Status::NeedsApproval) => {
-            Event::AskAnswered { op_id, answer: Answer::Nobody, by: "nobody".to_owned() }
-        }
+        Some(Status::NeedsApproval) => Event::AskUnanswered { op_id },
         _ => Event::ActionFinished { op_id, outcome: summary(skill, &state) },
     })
 }
@@ -55,11 +60,11 @@ pub(crate) fn delegate(
 /// loaded. A denial stays one.
 struct Allowed<'a> {
     executor: &'a dyn Executor,
-    skill: &'a str,
+    skill: &'a SkillId,
 }
 
 impl Executor for Allowed<'_> {
-    fn judge(&self, op: &Op, loaded: &[String]) -> Judgement {
+    fn judge(&self, op: &Op, loaded: &[SkillId]) -> Judgement {
         let judgement = self.executor.judge(op, loaded);
         let is_its_own = matches!(op, Op::Load { skill, .. } if skill == self.skill);
         match judgement {
@@ -71,7 +76,7 @@ impl Executor for Allowed<'_> {
     }
 }
 
-fn inner_setup(outer: &State, skill: &str, arguments: Option<&str>) -> Setup {
+fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup {
     let setup = outer.setup();
     let (limits, spent) = (&setup.limits, outer.spent());
     let left = |limit: u32, spent: u32| (limit.saturating_sub(spent) / 2).max(1);
@@ -85,7 +90,7 @@ fn inner_setup(outer: &State, skill: &str, arguments: Option<&str>) -> Setup {
              somebody else goes on with it.]",
             setup.opening
         ),
-        chosen: vec![Chosen { id: skill.to_owned(), arguments: arguments.map(str::to_owned) }],
+        chosen: vec![Chosen { id: skill.clone(), arguments: arguments.map(str::to_owned) }],
         is_inner: true,
         limits: RunLimits {
             turns: left(limits.turns, spent.turns),
@@ -103,9 +108,9 @@ fn inner_setup(outer: &State, skill: &str, arguments: Option<&str>) -> Setup {
 }
 
 /// What the loop outside is told.
-fn summary(skill: &str, state: &State) -> Outcome {
+fn summary(skill: &SkillId, state: &State) -> Outcome {
     let Some(end) = state.finished() else {
-        return Outcome::failed("Failed", "The loop of the skill gave no end.");
+        return Outcome::failed(FailureCode::Failed, "The loop of the skill gave no end.");
     };
     let spent = state.spent();
     let data = json!({
@@ -118,13 +123,13 @@ fn summary(skill: &str, state: &State) -> Outcome {
     });
     match (&end.answer, end.status) {
         (Some(answer), Status::Completed) => Outcome::done(Arc::clone(answer), data),
-        (answer, status) => {
+        (answer, _) => {
             let why = end.message.clone().unwrap_or_default();
             let text = match answer {
                 Some(answer) => format!("{answer}\n(The loop of the skill ended early: {why}.)"),
                 None => format!("The loop of the skill ended without an answer: {why}."),
             };
-            Outcome { data, ..Outcome::failed(status.as_str(), text) }
+            Outcome { data, ..Outcome::failed(FailureCode::SubagentFailed, text) }
         }
     }
 }

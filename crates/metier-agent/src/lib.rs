@@ -54,15 +54,16 @@ pub mod step;
 pub use asking::{About, Asking};
 pub use drive::{Agent, Note, Observer, Unheard};
 pub use error::AgentError;
-pub use event::{Answer, Event, Spent, Status};
+pub use event::{Event, Spent, Status};
 pub use executor::{
-    ActionContext, Approver, Asked, DecidedAction, Executor, Judgement, Nobody, PreparedAction,
-    Question, Yes,
+    ActionContext, Approval, Approver, Asked, AutoApprove, DecidedAction, Executor, Judgement,
+    NoApprover, PreparedAction, Question,
 };
 pub use fold::{Difference, fold};
 pub use folder::{RunFolder, Summary, runs_in};
 pub use local_executor::LocalExecutor;
 pub use log::Record;
+pub use metier_policy::Answer;
 pub use op::{Op, Outcome};
 pub use run_id::{NotARunId, RunId};
 pub use setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};

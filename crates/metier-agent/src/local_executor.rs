@@ -15,19 +15,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{
-    AnswerMemory, AnswerScope, Effect, Invoker, Lifetime, Policy, PolicyDecision, RememberedAnswer,
-    Request, TrustedFolders, UnixTime,
+    Answer, AnswerMemory, AnswerScope, Effect, Invoker, Lifetime, Policy, PolicyDecision,
+    RememberedAnswer, Request, TrustedFolders, UnixTime,
 };
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
 use metier_sandbox::Secrets;
-use metier_skill::Digest;
+use metier_skill::{Digest, SkillId};
 use metier_tools::{
     FailureCode, FolderOutputStore, OutputCap, PolicyStore, ResultFilter, ScriptHost, ToolFailure,
     Toolbox,
 };
 
-use crate::event::Answer;
 use crate::executor::{Asked, DecidedAction, Executor, Judgement, PreparedAction};
 use crate::op::{By, Op, Outcome};
 
@@ -44,9 +43,9 @@ pub struct LocalExecutor {
     /// The skills.
     pub index: Arc<Index>,
     /// The ids of those that a model may see, in the order of the catalog.
-    pub offered: Vec<String>,
+    pub offered: Vec<SkillId>,
     /// The digest of the frontmatter that each skill had when the run began.
-    pub pinned: BTreeMap<String, Digest>,
+    pub pinned: BTreeMap<SkillId, Digest>,
     /// The rules.
     pub policy: Arc<Policy>,
     /// Folders that are trusted.
@@ -98,19 +97,17 @@ impl std::fmt::Debug for LocalExecutor {
 }
 
 impl Executor for Arc<LocalExecutor> {
-    fn judge(&self, op: &Op, loaded: &[String]) -> Judgement {
+    fn judge(&self, op: &Op, loaded: &[SkillId]) -> Judgement {
         match op {
             Op::Load { skill, by, arguments } => {
                 skills::load(self, skill, *by, arguments.as_deref())
             }
-            Op::Delegate { skill, by, .. } => skills::leave(self, skill, *by),
+            Op::Delegate { skill, by, .. } => skills::delegate(self, skill, *by),
             Op::Resource { skill, path, section } => {
                 skills::resource(self, skill, path, section.as_deref())
             }
             Op::Script { skill, path, args } => scripts::script(self, skill, path, args, loaded),
-            Op::Tool { tool, args, skill } => {
-                tools::call(self, tool, args, skill.as_deref(), loaded)
-            }
+            Op::Tool { tool, args, skill } => tools::call(self, tool, args, skill.as_ref(), loaded),
             Op::Search { query } => skills::search(self, query),
         }
     }
@@ -118,9 +115,9 @@ impl Executor for Arc<LocalExecutor> {
 
 impl LocalExecutor {
     /// The skill with this id, as it was when the run began.
-    fn entry(&self, id: &str) -> Result<Arc<Entry>, ToolFailure> {
+    fn entry(&self, id: &SkillId) -> Result<Arc<Entry>, ToolFailure> {
         let entries = self.index.entries().iter().chain(self.index.shadowed());
-        let entry = entries.into_iter().find(|entry| entry.id().to_string() == id);
+        let entry = entries.into_iter().find(|entry| entry.id() == *id);
         let Some(entry) = entry else {
             let told = format!("the skill `{id}` is not there any more");
             return Err(ToolFailure::new(FailureCode::SkillNotFound, told)
@@ -163,7 +160,7 @@ impl LocalExecutor {
 
     /// The offered skills that are still there, in the order of the catalog.
     fn found_skills(&self) -> impl Iterator<Item = &Entry> {
-        self.offered.iter().filter_map(|id| self.index.find(id))
+        self.offered.iter().filter_map(|id| self.index.find(&id.to_string()))
     }
 
     fn answers(&self) -> MutexGuard<'_, AnswerMemory> {
@@ -214,5 +211,5 @@ fn judged(decision: &PolicyDecision, request: &Request, prepared: PreparedAction
 /// A failure of a tool as an outcome.
 fn failed(failure: &ToolFailure) -> Outcome {
     let text = format!("{}. {}.", failure.message, failure.help);
-    Outcome::failed(failure.code.as_str(), text)
+    Outcome::failed(failure.code, text)
 }

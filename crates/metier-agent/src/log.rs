@@ -30,7 +30,8 @@ pub struct Record {
 pub struct LogFault {
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong, as a stable code: `not-an-event`, `hash-mismatch`, `gap`, `torn`.
+    /// What is wrong, as a stable code: `other-format`, `not-an-event`,
+    /// `hash-mismatch`, `gap`, `torn`.
     pub code: &'static str,
     /// What is wrong.
     pub message: String,
@@ -44,9 +45,21 @@ impl std::fmt::Display for LogFault {
 
 impl std::error::Error for LogFault {}
 
+/// The format of records that this version writes and reads. A record of another format is refused.
+pub const FORMAT: u32 = 2;
+
 /// What the first line is chained to.
 pub fn genesis(run_id: &str) -> Digest {
-    Digest::of_parts([b"metier events 1".as_slice(), run_id.as_bytes()])
+    Digest::of_parts([b"metier events".as_slice(), &FORMAT.to_le_bytes(), run_id.as_bytes()])
+}
+
+/// The format that the first line of a record says it has; records of format 1 did not say.
+fn format_of(line: &[u8]) -> Option<u32> {
+    let value: Value = serde_json::from_slice(line).ok()?;
+    if value["type"] != "run.started" {
+        return None;
+    }
+    Some(value["format"].as_u64().and_then(|format| u32::try_from(format).ok()).unwrap_or(1))
 }
 
 /// The line of an event, with its line end, and its hash.
@@ -99,6 +112,13 @@ pub fn read(run_id: &str, bytes: &[u8]) -> (Vec<Record>, Option<LogFault>) {
         else {
             return (records, fault("not-an-event", "the line is too short for an event"));
         };
+        if number == 1
+            && let Some(format) = format_of(line).filter(|format| *format != FORMAT)
+        {
+            let message =
+                format!("the record has format {format}; this version reads format {FORMAT} alone");
+            return (records, fault("other-format", &message));
+        }
         let hash = chained(&before, body);
         if told != format!("{HASH_KEY}{hash}\"}}").as_bytes() {
             let message = "the line, or one before it, is not what was written";
@@ -138,7 +158,7 @@ mod tests {
         for seq in 1..=count {
             let event = Event::DecisionInvalid {
                 turn: 1,
-                code: format!("c{seq}"),
+                code: metier_model::FaultCode::NotJson,
                 message: "\u{e9}\n\"quoted\"".to_owned(),
             };
             let (line, hash) =
@@ -153,7 +173,9 @@ mod tests {
     fn what_is_written_is_read_back() {
         let (records, fault) = read("r", &written(3));
         assert_eq!((records.len(), fault), (3, None));
-        assert!(matches!(&records[2].event, Event::DecisionInvalid { code, .. } if code == "c3"));
+        assert!(
+            matches!(&records[2].event, Event::DecisionInvalid { code, .. } if code.as_str() == "not_json")
+        );
         let (records, fault) = read("another run", &written(3));
         assert_eq!((records.len(), fault.expect("a fault").code), (0, "hash-mismatch"));
     }

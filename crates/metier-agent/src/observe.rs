@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use metier_loader::fenced;
-use metier_model::PastAction;
+use metier_model::{FaultCode, PastAction};
+use metier_skill::FailureCode;
 use metier_skill::text::label;
 use serde_json::{Value, json};
 
@@ -20,7 +21,9 @@ const LABEL_CHARS: usize = 200;
 #[derive(Debug)]
 pub(crate) struct Observed {
     ok: bool,
-    code: Option<String>,
+    code: Option<FailureCode>,
+    /// Whether it is about a reply that the limit of tokens cut off.
+    cut_off: bool,
     /// As it stands in the prompt.
     words: String,
     /// The same in one line.
@@ -47,6 +50,7 @@ impl Observed {
             shortened: false,
             protected: self.protected,
             tokens: 0,
+            cut_off: self.cut_off,
         }
     }
 }
@@ -57,10 +61,7 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
     let mut line = Vec::new();
     let mut protected = false;
     for (op, outcome) in &acting.done {
-        let state = match &outcome.code {
-            None => "ok".to_owned(),
-            Some(code) => code.clone(),
-        };
+        let state = outcome.code.map_or("ok", FailureCode::as_str);
         let described = op.describe();
         let what = label(&described, LABEL_CHARS);
         words.push_str(&format!("[Observation: {what} | {state}]\n"));
@@ -98,7 +99,8 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
     };
     Observed {
         ok: any_ok,
-        code: failed.filter(|_| !any_ok).and_then(|(_, outcome)| outcome.code.clone()),
+        code: failed.filter(|_| !any_ok).and_then(|(_, outcome)| outcome.code),
+        cut_off: false,
         words,
         line: line.join("\n"),
         protected,
@@ -110,14 +112,15 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
 /// An action that cannot be.
 pub(crate) fn impossible(acting: &Acting, outcome: &Outcome) -> Observed {
     let kind = acting.action.as_ref().map_or("reply", |action| action.kind());
-    let state = outcome.code.as_deref().unwrap_or("ok");
+    let state = outcome.code.map_or("ok", FailureCode::as_str);
     let mut words = format!("[Observation: {kind} | {state}]\n{}\n", outcome.text.as_str());
     for note in &acting.notes {
         words.push_str(&format!("[Note: {}]\n", label(note, LABEL_CHARS)));
     }
     Observed {
         ok: outcome.ok,
-        code: outcome.code.clone(),
+        code: outcome.code,
+        cut_off: false,
         line: format!("[Observation: {kind} | {state}]"),
         words,
         protected: false,
@@ -127,14 +130,16 @@ pub(crate) fn impossible(acting: &Acting, outcome: &Outcome) -> Observed {
 }
 
 /// A reply that is no decision.
-pub(crate) fn invalid(code: &str, message: &str) -> Observed {
+pub(crate) fn invalid(fault: FaultCode, message: &str) -> Observed {
+    let code = fault.as_str();
     let words = format!(
         "[Observation: your reply was not executed | {code}]\n{message}\nReply with one JSON object \
          that holds one action, and nothing else.\n"
     );
     Observed {
         ok: false,
-        code: Some(code.to_owned()),
+        code: Some(FailureCode::InvalidReply),
+        cut_off: fault == FaultCode::Truncated,
         line: format!("[Observation: a reply was not executed | {code}]"),
         words,
         protected: false,
@@ -150,12 +155,12 @@ pub(crate) fn interrupted(op: &Op) -> Outcome {
          or not at all. Look before you do it again.",
         label(&op.describe(), LABEL_CHARS)
     );
-    Outcome::failed("interrupted", text)
+    Outcome::failed(FailureCode::Interrupted, text)
 }
 
 /// Nothing is done in a dry run.
 pub(crate) fn dry(op: &Op, words: &str) -> Outcome {
     let text =
         format!("Dry run: nothing was done ({}); {words}.", label(&op.describe(), LABEL_CHARS));
-    Outcome { code: Some("dry_run".to_owned()), ..Outcome::done(text, json!({"dry_run": true})) }
+    Outcome::done(text, json!({"dry_run": true}))
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use metier_skill::Digest;
+use metier_skill::{Digest, FailureCode, SkillId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -26,7 +26,7 @@ pub enum Op {
     /// Load a body.
     Load {
         /// The skill.
-        skill: String,
+        skill: SkillId,
         /// Who wants it.
         by: By,
         /// What a person typed after `/name`.
@@ -36,7 +36,7 @@ pub enum Op {
     /// Let a skill work in a loop of its own.
     Delegate {
         /// The skill.
-        skill: String,
+        skill: SkillId,
         /// Who wants it.
         by: By,
         /// What a person typed after `/name`.
@@ -46,7 +46,7 @@ pub enum Op {
     /// Read a file of a loaded skill.
     Resource {
         /// The skill.
-        skill: String,
+        skill: SkillId,
         /// The file.
         path: String,
         /// The section.
@@ -56,7 +56,7 @@ pub enum Op {
     /// Run a script of a loaded skill.
     Script {
         /// The skill.
-        skill: String,
+        skill: SkillId,
         /// The script.
         path: String,
         /// Its arguments.
@@ -70,7 +70,7 @@ pub enum Op {
         args: Map<String, Value>,
         /// The skill that it is done for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        skill: Option<String>,
+        skill: Option<SkillId>,
     },
     /// Find skills.
     Search {
@@ -111,7 +111,7 @@ pub struct Outcome {
     pub ok: bool,
     /// Why not, as a stable code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
+    pub code: Option<FailureCode>,
     /// What the model is told.
     pub text: Text,
     /// Whether something was left out of it.
@@ -132,7 +132,7 @@ pub struct Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SkillText {
     /// Its id.
-    pub id: String,
+    pub id: SkillId,
     /// The digest of its `SKILL.md`.
     pub sha256: Digest,
     /// The block that the model sees.
@@ -158,8 +158,8 @@ impl Outcome {
     }
 
     /// It was not done, for this reason.
-    pub fn failed(code: &str, text: impl Into<Arc<str>>) -> Self {
-        Self { ok: false, code: Some(code.to_owned()), ..Self::done(text, Value::Null) }
+    pub fn failed(code: FailureCode, text: impl Into<Arc<str>>) -> Self {
+        Self { ok: false, code: Some(code), ..Self::done(text, Value::Null) }
     }
 }
 

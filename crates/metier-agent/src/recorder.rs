@@ -111,7 +111,8 @@ pub(crate) fn started(
     index_sha256: Digest,
 ) -> Event {
     Event::RunStarted {
-        run_id: id.to_string(),
+        run_id: id.clone(),
+        format: log::FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: setup.request.clone(),
         model: setup.model.clone(),

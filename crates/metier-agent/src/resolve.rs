@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use metier_model::{Action, SkillRef};
-use metier_skill::{suggestions, text};
+use metier_skill::{FailureCode, SkillId, suggestions, text};
 
 use crate::op::{By, Op, Outcome};
 use crate::setup::SkillCard;
@@ -46,7 +46,7 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
             Err(outcome) => Resolved::Impossible(outcome),
         },
         Action::SearchSkills { query } if query.trim().is_empty() => {
-            impossible(Outcome::failed("InvalidArguments", "`query` is empty."))
+            impossible(Outcome::failed(FailureCode::InvalidArguments, "`query` is empty."))
         }
         Action::SearchSkills { query } => one(Op::Search { query: query.clone() }),
         Action::CallTool { tool, args, skill } => {
@@ -70,7 +70,7 @@ fn impossible(outcome: Outcome) -> Resolved {
 fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     if wanted.is_empty() {
         let text = "`skills` is empty: name at least one skill of the list.";
-        return impossible(Outcome::failed("InvalidArguments", text));
+        return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
     }
     let (mut cards, mut notes): (Vec<&SkillCard>, Vec<String>) = Default::default();
     let mut known = false;
@@ -93,7 +93,7 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
         return impossible(if known {
             Outcome::done(text, serde_json::Value::Null)
         } else {
-            Outcome::failed("SkillNotFound", text)
+            Outcome::failed(FailureCode::SkillNotFound, text)
         });
     }
     cards.sort_by_key(|card| !card.coordinator);
@@ -126,8 +126,10 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
     }
     let shown = text::quoted(&skill.text(), 80);
     let offered = state.setup.skills.iter().filter(|card| card.offered);
-    let names = offered.map(|card| if skill.source.is_some() { &*card.id } else { &*card.name });
-    let near: Vec<String> = suggestions(&skill.text(), names, 3)
+    let names: Vec<String> = offered
+        .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
+        .collect();
+    let near: Vec<String> = suggestions(&skill.text(), names.iter().map(String::as_str), 3)
         .into_iter()
         .map(|name| text::quoted(name, 80))
         .collect();
@@ -139,11 +141,12 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
 }
 
 /// The id of a skill that is loaded.
-fn loaded_skill(state: &State, skill: &SkillRef) -> Result<String, Box<Outcome>> {
+fn loaded_skill(state: &State, skill: &SkillRef) -> Result<SkillId, Box<Outcome>> {
     let text = skill.text();
-    let by_id = state.loaded.iter().find(|loaded| loaded.text.id == text);
+    let id: Option<SkillId> = text.parse().ok();
+    let by_id = state.loaded.iter().find(|loaded| Some(&loaded.text.id) == id.as_ref());
     let found = by_id.or_else(|| {
-        let named = |id: &str| id.split_once(':').is_some_and(|(_, name)| name == skill.name);
+        let named = |id: &SkillId| id.name.as_str() == skill.name;
         state.loaded.iter().find(|loaded| skill.source.is_none() && named(&loaded.text.id))
     });
     if let Some(loaded) = found {
@@ -152,8 +155,8 @@ fn loaded_skill(state: &State, skill: &SkillRef) -> Result<String, Box<Outcome>>
     Err(Box::new(match find(state, skill) {
         Ok(card) => {
             let text = format!("The skill `{}` is not loaded. Select it first.", card.name);
-            Outcome::failed("SkillNotLoaded", text)
+            Outcome::failed(FailureCode::SkillNotLoaded, text)
         }
-        Err(words) => Outcome::failed("SkillNotFound", words),
+        Err(words) => Outcome::failed(FailureCode::SkillNotFound, words),
     }))
 }

@@ -3,7 +3,7 @@
 //! It is written to the run's folder, so that a resumed or replayed run starts from the same words.
 
 use metier_model::{ModelInfo, ToolOffer};
-use metier_skill::Digest;
+use metier_skill::{Digest, SkillId};
 use serde::{Deserialize, Serialize};
 
 /// What a run is given.
@@ -56,8 +56,8 @@ pub enum Mode {
 /// A skill of the pinned index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillCard {
-    /// `source:name`.
-    pub id: String,
+    /// Its id.
+    pub id: SkillId,
     /// Its name.
     pub name: String,
     /// Where it comes from.
@@ -88,7 +88,7 @@ pub struct ToolCard {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
     /// Its id.
-    pub id: String,
+    pub id: SkillId,
     /// What was typed after `/name`; nothing when it was chosen by a flag.
     pub arguments: Option<String>,
 }
@@ -136,10 +136,15 @@ impl Default for RunLimits {
 }
 
 impl Setup {
+    /// The skill with this id.
+    pub fn card(&self, id: &SkillId) -> Option<&SkillCard> {
+        self.skills.iter().find(|card| card.id == *id)
+    }
+
     /// The skill that a model or a person names: by id, or by name, where the one that counts
     /// stands first.
     pub fn skill(&self, text: &str) -> Option<&SkillCard> {
-        let by_id = self.skills.iter().find(|card| card.id == text);
+        let by_id = text.parse().ok().and_then(|id| self.card(&id));
         by_id.or_else(|| self.skills.iter().find(|card| card.name == text))
     }
 }

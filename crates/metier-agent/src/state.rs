@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use metier_model::{Action, FaultCode, PastAction, Plan, ToolOffer, schema};
-use metier_skill::{Digest, estimate_tokens};
+use metier_model::{Action, PastAction, Plan, ToolOffer, schema};
+use metier_skill::{Digest, SkillId, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::{Spent, Status};
@@ -74,7 +74,7 @@ pub(crate) struct Current {
 pub(crate) enum Stage {
     Judging,
     Asking,
-    ActionContext,
+    Performing,
 }
 
 /// Why only one turn is left.
@@ -121,13 +121,14 @@ pub(crate) struct TrailItem {
     /// Whether it holds a skill, which is never shortened.
     pub(crate) protected: bool,
     pub(crate) tokens: u64,
+    /// Whether it is about a reply that the limit of tokens cut off.
+    pub(crate) cut_off: bool,
 }
 
 impl TrailItem {
     /// Whether this was a reply that the limit of tokens cut off.
     pub(crate) fn was_cut_off(&self) -> bool {
-        self.past.action.is_none()
-            && self.past.code.as_deref() == Some(FaultCode::Truncated.as_str())
+        self.cut_off
     }
 
     pub(crate) fn shown(&self) -> &Arc<str> {
@@ -186,11 +187,11 @@ impl State {
     }
 
     /// The ids of the skills that are loaded, in the order of loading.
-    pub fn loaded(&self) -> Vec<String> {
+    pub fn loaded(&self) -> Vec<SkillId> {
         self.loaded.iter().map(|skill| skill.text.id.clone()).collect()
     }
 
-    pub(crate) fn is_loaded(&self, id: &str) -> bool {
-        self.loaded.iter().any(|skill| skill.text.id == id)
+    pub(crate) fn is_loaded(&self, id: &SkillId) -> bool {
+        self.loaded.iter().any(|skill| skill.text.id == *id)
     }
 }

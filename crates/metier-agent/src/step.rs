@@ -68,15 +68,14 @@ impl Step<'_> {
         match input {
             Event::RunStarted { .. } => self.start(),
             Event::RunResumed { not_begun, .. } => self.resume(*not_begun),
-            Event::CancelRequested {} => {
-                self.pause(Status::Cancelled, "somebody stopped it".to_owned())
-            }
+            Event::CancelRequested {} => self.pause(Status::Cancelled, "cancelled".to_owned()),
             Event::ModelReplied { reply, .. } => self.replied(reply),
             Event::ModelFailed { error, .. } => self.failed(error),
             Event::PolicyDecided { op_id, effect, reason, request, .. } => {
-                self.judged(*op_id, effect, reason, *request)
+                self.judged(*op_id, *effect, reason, *request)
             }
             Event::AskAnswered { op_id, answer, .. } => self.answered(*op_id, answer),
+            Event::AskUnanswered { op_id } => self.unanswered(*op_id),
             Event::ActionFinished { op_id, outcome } => self.performed(*op_id, outcome),
             // Outputs follow from inputs; fed back, they change nothing.
             _ => Effect::Stop,
@@ -89,8 +88,8 @@ impl Step<'_> {
             .into_iter()
             .map(|Chosen { id: skill, arguments }| {
                 // What runs as a subagent does so for people too; inside its loop it is loaded.
-                let apart = self.state.setup.skill(&skill).is_some_and(|card| card.subagent);
-                if apart && !self.state.setup.is_inner {
+                let is_subagent = self.state.setup.card(&skill).is_some_and(|card| card.subagent);
+                if is_subagent && !self.state.setup.is_inner {
                     Op::Delegate { skill, by: By::User, arguments }
                 } else {
                     Op::Load { skill, by: By::User, arguments }
@@ -115,7 +114,7 @@ impl Step<'_> {
             Phase::Over => Effect::Stop,
             Phase::Model => self.call_model(),
             Phase::Acting(acting) => match &mut acting.current {
-                Some(current) if current.stage == Stage::ActionContext => {
+                Some(current) if current.stage == Stage::Performing => {
                     let (id, op) = (current.id, current.op.clone());
                     if not_begun {
                         // It counts when it begins.
@@ -154,18 +153,14 @@ impl Step<'_> {
         let decision = match parse::parse_reply(reply) {
             Ok(decision) => decision,
             Err(fault) => {
-                let (code, message) = (fault.code.as_str().to_owned(), fault.to_string());
-                self.events.push(Event::DecisionInvalid {
-                    turn,
-                    code: code.clone(),
-                    message: message.clone(),
-                });
+                let (code, message) = (fault.code, fault.to_string());
+                self.events.push(Event::DecisionInvalid { turn, code, message: message.clone() });
                 let chars = match fault.code {
                     FaultCode::Truncated => context::CUT_OFF_CHARS,
                     _ => context::INVALID_CHARS,
                 };
                 let quoted = context::head(&words, chars);
-                return self.invalid(quoted, None, observe::invalid(&code, &message));
+                return self.invalid(quoted, None, observe::invalid(code, &message));
             }
         };
         self.state.invalid_in_row = 0;
@@ -252,7 +247,7 @@ impl Step<'_> {
             return Effect::Stop;
         }
         if error.kind == ModelErrorKind::Cancelled {
-            return self.pause(Status::Cancelled, "somebody stopped it".to_owned());
+            return self.pause(Status::Cancelled, "cancelled".to_owned());
         }
         if error.kind == ModelErrorKind::ContextOverflow && !self.state.squeezed {
             self.state.squeezed = true;
@@ -272,7 +267,7 @@ impl Step<'_> {
         self.events.push(Event::ObservationMade {
             turn: self.state.spent.turns,
             ok: item.past.ok,
-            code: item.past.code.clone(),
+            code: item.past.code,
             bytes: item.observation.len() as u64,
             sha256: Digest::of(item.observation.as_bytes()),
         });

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use metier_fs::RootError;
-use metier_skill::PathFault;
 use metier_skill::text;
+use metier_skill::{FailureCode, PathFault};
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
@@ -35,15 +35,15 @@ pub enum LoadError {
 
 impl LoadError {
     /// The stable code.
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> FailureCode {
         match self {
-            Self::SkillNotFound => "SkillNotFound",
-            Self::InvalidFrontmatter(_) => "InvalidFrontmatter",
-            Self::PathTraversalBlocked(_) => "PathTraversalBlocked",
-            Self::FileTooLarge(_) => "FileTooLarge",
-            Self::IoError(_) => "IoError",
-            Self::NotText(_) => "NotText",
-            Self::NotAllowed(_) | Self::NotInvocable(_) => "NotAllowed",
+            Self::SkillNotFound => FailureCode::SkillNotFound,
+            Self::InvalidFrontmatter(_) => FailureCode::InvalidFrontmatter,
+            Self::PathTraversalBlocked(_) => FailureCode::PathTraversalBlocked,
+            Self::FileTooLarge(_) => FailureCode::FileTooLarge,
+            Self::IoError(_) => FailureCode::IoError,
+            Self::NotText(_) => FailureCode::NotText,
+            Self::NotAllowed(_) | Self::NotInvocable(_) => FailureCode::NotAllowed,
         }
     }
 
@@ -110,7 +110,7 @@ impl std::error::Error for LoadError {}
 impl Serialize for LoadError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_struct("LoadError", 3)?;
-        out.serialize_field("code", self.code())?;
+        out.serialize_field("code", &self.code())?;
         out.serialize_field("message", &self.to_string())?;
         out.serialize_field("help", self.help())?;
         out.end()

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use metier_policy::Effect;
-use metier_skill::{Digest, SkillId, Source, estimate_tokens, suggestions, text};
+use metier_skill::{Digest, FailureCode, SkillId, Source, estimate_tokens, suggestions, text};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -139,12 +139,12 @@ pub enum ToolError {
 
 impl ToolError {
     /// The stable code.
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> FailureCode {
         match self {
-            Self::InvalidArguments(_) => "InvalidArguments",
-            Self::UnknownSkill { .. } => "SkillNotFound",
-            Self::Denied(_) => "NotAllowed",
-            Self::NeedsApproval(_) => "NeedsApproval",
+            Self::InvalidArguments(_) => FailureCode::InvalidArguments,
+            Self::UnknownSkill { .. } => FailureCode::SkillNotFound,
+            Self::Denied(_) => FailureCode::NotAllowed,
+            Self::NeedsApproval(_) => FailureCode::NeedsApproval,
             Self::Load(error) => error.code(),
         }
     }
@@ -340,7 +340,7 @@ mod tests {
         let (mut tool, shelf) = (tool(), Shelf::default());
         for (effect, code) in [(Effect::Deny, "NotAllowed"), (Effect::Ask, "NeedsApproval")] {
             let refused = tool.execute(&json!({"name": "pdf"}), &shelf, &Refuse(effect));
-            assert_eq!(refused.expect_err("refused").code(), code);
+            assert_eq!(refused.expect_err("refused").code().as_str(), code);
         }
         assert!(shelf.opened.borrow().is_empty());
     }
@@ -350,7 +350,7 @@ mod tests {
         let (mut tool, shelf) = (tool(), Shelf::default());
         let mut call = |arguments: Value| {
             let error = tool.execute(&arguments, &shelf, &AllowAll).expect_err("a mistake");
-            (error.code(), error.to_string())
+            (error.code().as_str(), error.to_string())
         };
         let (code, told) = call(json!({"skill": "pdf"}));
         assert_eq!(code, "InvalidArguments");

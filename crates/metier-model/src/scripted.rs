@@ -10,7 +10,7 @@ mod script;
 use std::time::{Duration, Instant};
 
 use metier_cancel::CancelToken;
-use metier_skill::estimate_tokens;
+use metier_skill::{FailureCode, estimate_tokens};
 
 use crate::action::Decision;
 use crate::model::{
@@ -72,11 +72,11 @@ impl Scripted {
         let past: Vec<&PastAction> = turn.past().collect();
         // The action was cut off and may be half done: it is decided on again, as it was.
         if let Some(PastAction { action: Some(action), code: Some(code), .. }) = past.last()
-            && code == INTERRUPTED
+            && *code == FailureCode::Interrupted
         {
             return Ok(Entry::of(&Decision::to(action.clone()).to_json()));
         }
-        let position = past.iter().filter(|it| it.code.as_deref() != Some(INTERRUPTED)).count();
+        let position = past.iter().filter(|it| it.code != Some(FailureCode::Interrupted)).count();
         self.replies.get(position).cloned().ok_or_else(|| {
             let message = format!(
                 "the script `{}` has {} replies, and turn {} needs one more",
@@ -88,9 +88,6 @@ impl Scripted {
         })
     }
 }
-
-/// The code of an action that a run was stopped in.
-const INTERRUPTED: &str = "interrupted";
 
 impl Entry {
     /// Whole words, streamed in small pieces.

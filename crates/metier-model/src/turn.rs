@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use metier_skill::FailureCode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -152,8 +153,8 @@ pub struct PastAction {
     pub action: Option<Action>,
     /// Whether it was done.
     pub ok: bool,
-    /// The code of the failure, where it was not: `NotAllowed`, `interrupted`, ...
-    pub code: Option<String>,
+    /// The code of the failure, where it was not.
+    pub code: Option<FailureCode>,
     /// What came of it, as the model is told, without fences.
     pub text: Arc<str>,
     /// The same for programs.

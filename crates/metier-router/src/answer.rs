@@ -13,6 +13,7 @@ use crate::reading::cut;
 use crate::script::{is_dry, lacks_trust};
 use metier_model::{LoadedText, OfferedSkill, PastAction, Turn};
 use metier_registry::search::Hit;
+use metier_skill::FailureCode;
 
 /// Characters of a file that an answer repeats.
 const FILE_CHARS: usize = 6000;
@@ -242,7 +243,7 @@ impl Voice {
     /// The answer, with a word on attempts that were cut off.
     pub(crate) fn with_note(self, turn: &Turn, text: String) -> String {
         let interrupted =
-            |past: &PastAction| !past.ok && past.code.as_deref() == Some("interrupted");
+            |past: &PastAction| !past.ok && past.code == Some(FailureCode::Interrupted);
         let cut_off = turn.past().filter(|past| interrupted(past)).count();
         match (self, cut_off) {
             (_, 0) => text,

@@ -11,7 +11,7 @@ use metier_model::{
     PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus, StreamEvent, Turn,
 };
 use metier_registry::search::{Document, Hit, SearchIndex};
-use metier_skill::text;
+use metier_skill::{FailureCode, text};
 
 use crate::answer::{Ending, Voice};
 use crate::commands::{self, Command};
@@ -233,7 +233,7 @@ fn is_about(past: &PastAction, skill: &LoadedText) -> bool {
 
 /// Whether all that was tried is one attempt, and that was cut off by something outside.
 fn may_try_again(tried: &[&PastAction]) -> bool {
-    matches!(tried, [only] if !only.ok && only.code.as_deref() == Some("interrupted"))
+    matches!(tried, [only] if !only.ok && only.code == Some(FailureCode::Interrupted))
 }
 
 /// What came of the one thing that was done for a skill.

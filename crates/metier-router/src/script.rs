@@ -10,6 +10,7 @@ use crate::answer::Voice::{self, Chinese, English};
 use crate::answer::told;
 use crate::reading::cut;
 use metier_model::{LoadedText, PastAction};
+use metier_skill::FailureCode;
 
 /// Characters of a script's output that an answer repeats.
 const OUTPUT_CHARS: usize = 16_000;
@@ -39,11 +40,11 @@ impl Why {
         if let Some(code) = past.data["exit_code"].as_i64().filter(|code| *code != 0) {
             return Self::Ended(code);
         }
-        match past.code.as_deref() {
-            Some("Cancelled" | "interrupted") => Self::CutOff,
-            Some("NotAllowed") if lacks_trust(past) => Self::Untrusted,
-            Some("NotAllowed") => Self::Forbidden,
-            Some("Rejected" | "NeedsApproval") => Self::SaidNo,
+        match past.code {
+            Some(FailureCode::Cancelled | FailureCode::Interrupted) => Self::CutOff,
+            Some(FailureCode::NotAllowed) if lacks_trust(past) => Self::Untrusted,
+            Some(FailureCode::NotAllowed) => Self::Forbidden,
+            Some(FailureCode::Rejected | FailureCode::NeedsApproval) => Self::SaidNo,
             _ => Self::Otherwise,
         }
     }
@@ -184,12 +185,12 @@ impl Voice {
 
 /// Whether nothing was done because nothing should be.
 pub(crate) fn is_dry(past: &PastAction) -> bool {
-    past.code.as_deref() == Some("dry_run") || past.data["dry_run"] == Value::Bool(true)
+    past.data["dry_run"] == Value::Bool(true)
 }
 
 /// Whether it was refused because a folder is not trusted; the words are the policy's.
 pub(crate) fn lacks_trust(past: &PastAction) -> bool {
-    past.code.as_deref() == Some("NotAllowed") && past.text.contains(" is not trusted")
+    past.code == Some(FailureCode::NotAllowed) && past.text.contains(" is not trusted")
 }
 
 fn stream(past: &PastAction, name: &str) -> Option<String> {

@@ -44,6 +44,7 @@
 pub mod codes;
 mod diagnostic;
 mod digest;
+mod failure_code;
 pub mod fence;
 mod fields;
 mod glob;
@@ -71,6 +72,7 @@ pub mod yaml;
 pub use codes::Code;
 pub use diagnostic::{Diagnostic, DiagnosticAt, Severity};
 pub use digest::Digest;
+pub use failure_code::FailureCode;
 pub use glob::{GlobFault, glob_fault};
 pub use ids::{SkillId, Source, UnknownSource};
 pub use limits::{Limits, MOST_FILE_BYTES, Profile};

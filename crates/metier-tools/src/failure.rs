@@ -7,121 +7,44 @@ use std::fmt;
 
 use metier_cancel::CancelToken;
 use metier_fs::{RootError, WorkError};
-use metier_skill::PathFault;
+use metier_skill::{FailureCode, PathFault};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// The kind of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FailureCode {
-    /// The arguments do not fit the tool's schema.
-    InvalidArguments,
-    /// There is no such tool.
-    UnknownTool,
-    /// No loaded skill has this name.
-    SkillNotFound,
-    /// The path leaves the workspace or skill, or could on some system.
-    PathTraversalBlocked,
-    /// A rule forbids it, or the kind of file does (a device, a hard link).
-    NotAllowed,
-    /// The user has to approve it first.
-    NeedsApproval,
-    /// It is not there.
-    NotFound,
-    /// A program, a variable or a skill that a skill needs is not there.
-    RequirementMissing,
-    /// It is there already.
-    AlreadyExists,
-    /// It is not what the caller expected, or it changed in the meantime.
-    Changed,
-    /// It is not text.
-    NotText,
-    /// It is larger than the limit.
-    FileTooLarge,
-    /// The host is not on the list.
-    HostNotAllowed,
-    /// The host's address is private, local or otherwise not public.
-    AddressNotAllowed,
-    /// The URL's scheme or form is not supported.
-    UrlNotAllowed,
-    /// It redirects to another host, which the policy was not asked about.
-    RedirectElsewhere,
-    /// One redirect too many.
-    TooManyRedirects,
-    /// The host could not be resolved or reached, or the connection broke.
-    NetworkError,
-    /// It took too long.
-    TimedOut,
-    /// The caller stopped it.
-    Cancelled,
-    /// The system refused.
-    IoError,
-    /// A bug in the tool.
-    Failed,
-}
-
-impl FailureCode {
-    /// The code as it is written.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidArguments => "InvalidArguments",
-            Self::UnknownTool => "UnknownTool",
-            Self::SkillNotFound => "SkillNotFound",
-            Self::PathTraversalBlocked => "PathTraversalBlocked",
-            Self::NotAllowed => "NotAllowed",
-            Self::NeedsApproval => "NeedsApproval",
-            Self::NotFound => "NotFound",
-            Self::RequirementMissing => "RequirementMissing",
-            Self::AlreadyExists => "AlreadyExists",
-            Self::Changed => "Changed",
-            Self::NotText => "NotText",
-            Self::FileTooLarge => "FileTooLarge",
-            Self::HostNotAllowed => "HostNotAllowed",
-            Self::AddressNotAllowed => "AddressNotAllowed",
-            Self::UrlNotAllowed => "UrlNotAllowed",
-            Self::RedirectElsewhere => "RedirectElsewhere",
-            Self::TooManyRedirects => "TooManyRedirects",
-            Self::NetworkError => "NetworkError",
-            Self::TimedOut => "TimedOut",
-            Self::Cancelled => "Cancelled",
-            Self::IoError => "IoError",
-            Self::Failed => "Failed",
+/// What to do next, unless the caller has better advice.
+const fn help(code: FailureCode) -> &'static str {
+    match code {
+        FailureCode::InvalidArguments => "call the tool again with arguments that fit its schema",
+        FailureCode::UnknownTool => "call one of the tools on the list",
+        FailureCode::SkillNotFound => {
+            "load the skill first, or leave `skill` out for the workspace"
         }
-    }
-
-    /// What to do next, unless the caller has better advice.
-    const fn help(self) -> &'static str {
-        match self {
-            Self::InvalidArguments => "call the tool again with arguments that fit its schema",
-            Self::UnknownTool => "call one of the tools on the list",
-            Self::SkillNotFound => "load the skill first, or leave `skill` out for the workspace",
-            Self::PathTraversalBlocked => {
-                "name a path below the workspace, such as src/main.rs, without `..` and links out"
-            }
-            Self::NotAllowed => "do it another way; trying again gives the same answer",
-            Self::NeedsApproval => "wait for the answer, or do it another way",
-            Self::NotFound => "list the directory and use a name from it exactly",
-            Self::RequirementMissing => {
-                "install the program; pass a variable by `execution.env` in the configuration; \
+        FailureCode::PathTraversalBlocked => {
+            "name a path below the workspace, such as src/main.rs, without `..` and links out"
+        }
+        FailureCode::NotAllowed => "do it another way; trying again gives the same answer",
+        FailureCode::NeedsApproval => "wait for the answer, or do it another way",
+        FailureCode::NotFound => "list the directory and use a name from it exactly",
+        FailureCode::RequirementMissing => {
+            "install the program; pass a variable by `execution.env` in the configuration; \
                  `metier search` finds skills"
-            }
-            Self::AlreadyExists => "choose another path",
-            Self::Changed => "read it again, then decide again",
-            Self::NotText => "only text can be shown; use a script to read other files",
-            Self::FileTooLarge => "search in it with grep, or ask for a smaller file",
-            Self::HostNotAllowed => {
-                "use an allowed host; the user can add one in the configuration"
-            }
-            Self::AddressNotAllowed => "only public addresses can be reached",
-            Self::UrlNotAllowed => "use an https URL without a user name and password",
-            Self::RedirectElsewhere => "request the new address directly",
-            Self::TooManyRedirects => "request the last address directly",
-            Self::NetworkError => "check the address, or try again later",
-            Self::TimedOut => "ask for less, or try again later",
-            Self::Cancelled => "nothing to do: it was cancelled",
-            Self::IoError => "see the system's message, and try another way",
-            Self::Failed => "this is a bug in the tool; please report it",
         }
+        FailureCode::AlreadyExists => "choose another path",
+        FailureCode::Changed => "read it again, then decide again",
+        FailureCode::NotText => "only text can be shown; use a script to read other files",
+        FailureCode::FileTooLarge => "search in it with grep, or ask for a smaller file",
+        FailureCode::HostNotAllowed => {
+            "use an allowed host; the user can add one in the configuration"
+        }
+        FailureCode::AddressNotAllowed => "only public addresses can be reached",
+        FailureCode::UrlNotAllowed => "use an https URL without a user name and password",
+        FailureCode::RedirectElsewhere => "request the new address directly",
+        FailureCode::TooManyRedirects => "request the last address directly",
+        FailureCode::NetworkError => "check the address, or try again later",
+        FailureCode::TimedOut => "ask for less, or try again later",
+        FailureCode::Cancelled => "nothing to do: it was cancelled",
+        FailureCode::IoError => "see the system's message, and try another way",
+        FailureCode::Failed => "this is a bug in the tool; please report it",
+        _ => "take another way, or say what is missing",
     }
 }
 
@@ -139,7 +62,7 @@ pub struct ToolFailure {
 impl ToolFailure {
     /// A failure with the usual advice.
     pub fn new(code: FailureCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: code.help().to_owned() }
+        Self { code, message: message.into(), help: help(code).to_owned() }
     }
 
     /// Replaces the usual advice.

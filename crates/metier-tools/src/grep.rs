@@ -11,13 +11,13 @@ use globset::GlobMatcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use metier_fs::EntryKind;
 use metier_policy::Risk;
-use metier_skill::WorkPath;
 use metier_skill::text::clip;
+use metier_skill::{FailureCode, WorkPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
 use crate::grep_lines::{Bounds, FileEnd, LineMatches, search_file};
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};

@@ -55,11 +55,12 @@ mod workspace_view;
 mod write_file;
 
 pub use delete_file::DeleteFile;
-pub use failure::{FailureCode, ToolFailure};
+pub use failure::ToolFailure;
 pub use gate::LoadGate;
 pub use grep::{Grep, GrepLimits};
 pub use list_dir::ListDir;
 pub use metier_policy::Risk;
+pub use metier_skill::FailureCode;
 #[cfg(feature = "network")]
 pub use network::{HostList, NetworkRequest, NetworkSettings, PlainHttp, Resolver, SystemResolver};
 pub use output::{

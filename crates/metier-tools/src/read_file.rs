@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use metier_policy::Risk;
-use metier_skill::Digest;
 use metier_skill::text::for_model;
+use metier_skill::{Digest, FailureCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 use crate::tool_workspace::{ToolWorkspace, decided_path};

@@ -12,10 +12,11 @@ use metier_policy::Risk;
 use metier_sandbox::{
     Interpreter, Limits, Located, Places, RunOptions, RunPlan, Runner, Runtime, environment,
 };
+use metier_skill::FailureCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::failure::{FailureCode, ToolFailure};
+use crate::failure::ToolFailure;
 use crate::output::CallResult;
 use crate::script::WORKSPACE_VARIABLE;
 use crate::script_host::{ScriptHost, describe_run, is_long};

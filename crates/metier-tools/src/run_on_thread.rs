@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use metier_cancel::CancelToken;
 
-use crate::failure::{FailureCode, ToolFailure};
+use crate::failure::ToolFailure;
 use crate::output::CallResult;
+use metier_skill::FailureCode;
 
 /// How long to wait for a cancelled call: longer than the grace between SIGTERM and SIGKILL in the
 /// sandbox, so that the end of a script is normally seen.

@@ -10,7 +10,8 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
+use metier_skill::FailureCode;
 
 /// The keywords that stay. Providers refuse, or silently ignore, a schema with others (`format`,
 /// `minimum`, `default`, `$schema`, `title`); a tool checks its ranges itself.

@@ -147,6 +147,6 @@ mod tests {
             tool.execute(&json!({"name": "write-skill"}), &contents, &AllowAll).expect("loads");
         assert!(builtin.metadata.tokens > 100);
         let hidden = tool.execute(&json!({"name": "mine"}), &contents, &AllowAll);
-        assert_eq!(hidden.expect_err("hidden").code(), "SkillNotFound");
+        assert_eq!(hidden.expect_err("hidden").code().as_str(), "SkillNotFound");
     }
 }

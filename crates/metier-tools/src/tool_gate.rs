@@ -11,9 +11,9 @@ use metier_policy::{
 };
 
 use metier_registry::Entry;
-use metier_skill::RelPath;
+use metier_skill::{FailureCode, RelPath};
 
-use crate::failure::{FailureCode, ToolFailure};
+use crate::failure::ToolFailure;
 use crate::policy_facts::content_digest;
 use crate::script::ScriptCall;
 use crate::script_decision::ScriptDecision;

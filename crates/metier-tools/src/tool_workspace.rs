@@ -9,9 +9,9 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use metier_fs::{SkillRoot, WorkList, WorkRoot};
-use metier_skill::{RelPath, WorkPath};
+use metier_skill::{FailureCode, RelPath, WorkPath};
 
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
 use crate::policy_facts::absolute;
 use crate::tool::Touch;
 

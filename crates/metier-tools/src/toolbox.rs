@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use metier_cancel::CancelToken;
 use metier_policy::{Effect, Permission, Risk};
-use metier_skill::nearest;
+use metier_skill::{FailureCode, nearest};
 use serde_json::Value;
 
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
 use crate::output::{CallResult, ResultFilter};
 use crate::run_on_thread::run_on_thread;
 use crate::schema::{read, schema_of};

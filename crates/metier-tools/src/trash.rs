@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_fs::{WorkError, WorkRoot};
-use metier_skill::WorkPath;
+use metier_skill::{FailureCode, WorkPath};
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
 
 /// Bytes of the record beside a deleted file.
 const MAX_RECORD_BYTES: u64 = 16 * 1024;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use metier_fs::WorkError;
 use metier_policy::Risk;
-use metier_skill::{Digest, WorkPath};
+use metier_skill::{Digest, FailureCode, WorkPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use similar::TextDiff;
 
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 use crate::tool_workspace::{Place, ToolWorkspace, decided_path};

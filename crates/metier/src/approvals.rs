@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use metier_agent::{Answer, Approver, Question};
+use metier_agent::{Answer, Approval, Approver, Question};
 use metier_cancel::CancelToken;
 use metier_skill::Digest;
 
@@ -103,12 +103,12 @@ pub struct OpenApproval {
 }
 
 impl Approver for RunApprover<'_> {
-    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> (Answer, String) {
+    fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> Option<Approval> {
         if question.request.is_some_and(|request| self.take_approval(request)) {
-            return (Answer::Once, "approve".to_owned());
+            return Some(Approval::new(Answer::Once, "approve"));
         }
         let given = self.approver.answer(question, cancel);
-        if given.0 != Answer::Nobody || cancel.is_cancelled() {
+        if given.is_some() || cancel.is_cancelled() {
             return given;
         }
         *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = question.request;
@@ -117,6 +117,6 @@ impl Approver for RunApprover<'_> {
         {
             pending.add(request);
         }
-        given
+        None
     }
 }

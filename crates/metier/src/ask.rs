@@ -1,7 +1,7 @@
 //! A question as a function answers it, and functions in the place of an approver or an observer.
 //! Whoever needs more implements the traits of `metier-agent`.
 
-use metier_agent::{Answer, Approver, Event, Observer, Question, Record};
+use metier_agent::{Answer, Approval, Approver, Event, Observer, Question, Record};
 use metier_cancel::CancelToken;
 
 /// A question, as a function answers it.
@@ -12,7 +12,7 @@ pub struct Ask<'q> {
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply(Answer);
+pub struct Reply(Option<Answer>);
 
 impl Ask<'_> {
     /// What would be done, in words.
@@ -27,22 +27,22 @@ impl Ask<'_> {
 
     /// Yes, this time.
     pub fn once(&self) -> Reply {
-        Reply(Answer::Once)
+        Reply(Some(Answer::Once))
     }
 
     /// Yes, and it is remembered for this content of the skill.
     pub fn always(&self) -> Reply {
-        Reply(Answer::Always)
+        Reply(Some(Answer::Always))
     }
 
     /// No, with words for the model.
     pub fn reject(&self, words: impl Into<String>) -> Reply {
-        Reply(Answer::Reject(words.into()))
+        Reply(Some(Answer::Reject(words.into())))
     }
 
     /// No answer: the run waits, and can be resumed with an approval.
     pub fn leave_open(&self) -> Reply {
-        Reply(Answer::Nobody)
+        Reply(None)
     }
 }
 
@@ -50,8 +50,9 @@ impl Ask<'_> {
 pub(crate) struct AnswerWith<F>(pub(crate) F);
 
 impl<F: Fn(&Ask<'_>) -> Reply + Send + Sync> Approver for AnswerWith<F> {
-    fn answer(&self, question: &Question<'_>, _: &CancelToken) -> (Answer, String) {
-        ((self.0)(&Ask { question }).0, "program".to_owned())
+    fn answer(&self, question: &Question<'_>, _: &CancelToken) -> Option<Approval> {
+        let Reply(answer) = (self.0)(&Ask { question });
+        answer.map(|answer| Approval::new(answer, "program"))
     }
 }
 

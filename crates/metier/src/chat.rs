@@ -66,7 +66,8 @@ impl Chat {
         self.exchanges.push(Exchange { request: request.to_owned(), answer });
         // The offline model follows what is loaded and chooses only where nothing is.
         if run.state().setup().model.provider != "router" {
-            self.loaded = Some(run.state().loaded());
+            let loaded = run.state().loaded();
+            self.loaded = Some(loaded.iter().map(ToString::to_string).collect());
         }
         Ok(run)
     }

@@ -5,24 +5,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use metier_agent::{Answer, Approver, Asked, Note, Op, Question};
-use metier_policy::{
-    AnswerScope, Effect, Invoker, Lifetime, Permission, RememberedAnswer, Request, RequestContext,
-    Subject,
+use metier_agent::local_executor::{PreparedScript, ScriptRequest};
+use metier_agent::{
+    ActionContext, Answer, Approval, Approver, Asked, Note, Op, Question, RunFolder,
 };
-use metier_registry::{Entry, Scan};
-use metier_sandbox::{Network, RunEvent, Stream};
-use metier_skill::{Digest, RelPath};
+use metier_policy::{Effect, Invoker};
+use metier_sandbox::Network;
+use metier_skill::{Digest, FailureCode};
 use metier_tools::ScriptDecision;
-use metier_tools::policy_facts::{acting_skill, loaded_skill};
-use metier_tools::requirements::Requirements;
-use metier_tools::script::{ScriptCall, ScriptOutcome, as_path};
+use metier_tools::script::ScriptOutcome;
 
 use crate::approvals::{PendingApprovals, RunApprover};
 use crate::error::{Error, ErrorKind, Result};
 use crate::explain::script_path;
-use crate::guard::{Guard, now};
-use crate::session::Session;
+use crate::session::{Session, new_id};
 use crate::skills::{enabled, find};
 
 /// A script to run.
@@ -81,10 +77,8 @@ pub struct Executed {
     pub effect: Effect,
     /// Whether it ran with the network open.
     pub network: Network,
-    /// How it was approved, where it had to be: `approve`, `yes`, `user`, ...
-    pub approved_by: Option<String>,
-    /// The answer, where one was needed.
-    pub answer: Option<Answer>,
+    /// The approval, where one was needed.
+    pub approval: Option<Approval>,
 }
 
 impl Session {
@@ -106,72 +100,67 @@ impl Session {
         let metier = self.metier();
         let scan = metier.refresh();
         let entry = enabled(find(&call.skill, &scan)?)?;
-        let script = script_path(&call.script)?;
-        let passed: Vec<String> =
-            call.args.iter().map(|word| as_path(word, metier.working_dir())).collect();
+        script_path(&call.script)?;
         let guard = metier.guard(&scan)?.with_rules(self.rules())?;
-        let (request, content) = request(entry, &script, [&call.args, &passed], &guard)?;
-        let loaded = [loaded_skill(entry, &guard.policy, &guard.trusted)];
-        let situation = RequestContext { loaded: &loaded, memory: &guard.answers, now: guard.now };
-        let decision = ScriptDecision::judge(&guard.policy, request, &situation);
-        if decision.effect() != Effect::Deny {
-            // Nobody is asked about what cannot run.
-            self.check_requirements(entry, &scan)?;
-        }
-        let op = Op::Script {
-            skill: entry.id().to_string(),
-            path: call.script.clone(),
-            args: call.args.clone(),
+        // Nothing is recorded there: the folder is only where a run would keep its outputs.
+        let folder = RunFolder::new(&metier.state_dir()?.join("exec"), new_id());
+        let executor = Arc::new(metier.executor(&scan, guard, Vec::new(), &folder));
+        let (id, timeout) = (entry.id(), call.timeout.map(|it| it.max(Duration::from_secs(1))));
+        let judged = executor.judge_script(&ScriptRequest {
+            skill: &id,
+            path: &call.script,
+            args: &call.args,
+            loaded: std::slice::from_ref(&id),
+            invoker: Invoker::User,
+            timeout,
+        })?;
+        let decision = judged.decision;
+        let Some(prepared) = judged.prepared.filter(|_| decision.effect() > Effect::Deny) else {
+            return Err(denied(&decision));
         };
-        let given = self.permitted(&op, &decision)?;
-        let script_call = ScriptCall {
-            entry: Arc::new(entry.clone()),
-            content,
-            script,
-            args: passed,
-            network: decision.network(),
-            timeout: call.timeout.map(|asked| asked.max(Duration::from_secs(1))),
+        self.warn_about(&prepared);
+        let op =
+            Op::Script { skill: id.clone(), path: call.script.clone(), args: call.args.clone() };
+        let approval = match decision.effect() {
+            Effect::Ask => Some(self.approved_answer(&op, &decision)?),
+            Effect::Allow | Effect::Deny => None,
         };
-        let outcome = self.start(&script_call)?;
-        let (answer, approved_by) = given.unzip();
+        let output = |stream: &str, text: &str| {
+            self.note(&Note::Output { stream: stream.to_owned(), text: text.to_owned() });
+        };
+        let outcome = prepared
+            .run(&ActionContext {
+                cancel: self.cancel(),
+                output: &output,
+                answer: approval.as_ref().map(|approval| &approval.answer),
+            })
+            .map_err(|error| {
+                Error::failed(error.code(), error.to_string()).with_help(error.help())
+            })?;
         Ok(Executed {
-            skill: entry.id().to_string(),
+            skill: id.to_string(),
             outcome,
             request: decision.digest(),
             effect: decision.effect(),
             network: decision.network(),
-            approved_by,
-            answer,
+            approval,
         })
     }
-}
 
-impl Session {
-    /// What the skill says it needs must be there.
-    fn check_requirements(&self, entry: &Entry, scan: &Scan) -> Result<()> {
-        let metier = self.metier();
-        let passed = &metier.settings().execution.env;
-        let has_variable = |name: &str| {
-            passed.iter().any(|known| known == name) && metier.environment().text(name).is_some()
-        };
-        let missing = Requirements::of(&entry.skill).missing_on(
-            &metier.search_path(),
-            has_variable,
-            |name| scan.index.find(name).is_some(),
-        );
-        for name in missing.perhaps {
+    /// What should be known before it runs.
+    fn warn_about(&self, prepared: &PreparedScript) {
+        for name in &prepared.perhaps_missing {
             self.warn(format!(
                 "the skill's `compatibility` mentions {name}, which is not installed"
             ));
         }
-        if missing.certain.is_empty() {
-            return Ok(());
+        if !prepared.sees_workspace() {
+            let hidden = self.metier().workspace();
+            self.warn(format!(
+                "the script does not see {}: it holds what no rule opens",
+                hidden.display()
+            ));
         }
-        let message = format!("the skill needs {}", missing.certain.join(", "));
-        Err(Error::failed("requirement-missing", message).with_help(
-            "install the program; pass a variable by `execution.env` in your configuration; \
-             `metier search` finds skills",
-        ))
     }
 
     fn warn(&self, text: String) {
@@ -184,20 +173,9 @@ impl Session {
         }
     }
 
-    /// Nothing where it is allowed; the answer and who gave it where it had to be asked; else why not.
-    fn permitted(&self, op: &Op, decision: &ScriptDecision) -> Result<Option<(Answer, String)>> {
+    /// The answer that lets it pass; else why it may not.
+    fn approved_answer(&self, op: &Op, decision: &ScriptDecision) -> Result<Approval> {
         let reason = decision.sentences().join("; ");
-        match decision.effect() {
-            Effect::Allow => return Ok(None),
-            Effect::Deny => {
-                let help = decision.decision().help().unwrap_or(
-                    "`metier explain run_script SCRIPT --skill NAME` names the rule and its file",
-                );
-                let message = format!("the script may not run: {reason}");
-                return Err(Error::denied("denied", message).with_help(help));
-            }
-            Effect::Ask => {}
-        }
         let asked = decision.asked().last().map(|(request, decision)| Asked {
             request: request.clone(),
             decision: decision.clone(),
@@ -208,96 +186,34 @@ impl Session {
             request: Some(decision.digest()),
             asked: asked.as_ref(),
         };
-        let state = self.metier().state_dir()?;
-        let pending = PendingApprovals::in_state(&state);
+        let pending = PendingApprovals::in_state(&self.metier().state_dir()?);
         let approver = RunApprover::new(self.inner_approver(), Some(pending), self.approved());
-        let (answer, by) = approver.answer(&question, self.cancel());
-        match &answer {
-            Answer::Nobody if self.cancel().is_cancelled() => Err(Error::new(
+        match approver.answer(&question, self.cancel()) {
+            _ if self.cancel().is_cancelled() => Err(Error::new(
                 ErrorKind::Cancelled,
-                "Cancelled",
+                FailureCode::Cancelled.as_str(),
                 "cancelled; the script did not run",
             )),
-            Answer::Nobody => {
+            None => {
                 let open = approver.into_open().map(Box::new);
                 let message = format!("the script needs approval: {reason}");
-                let error = Error::new(ErrorKind::NeedsApproval, "needs-approval", message);
-                Err(Error { approval: open, ..error })
+                let code = FailureCode::NeedsApproval.as_str();
+                Err(Error { approval: open, ..Error::new(ErrorKind::NeedsApproval, code, message) })
             }
-            Answer::Reject(_) => Err(Error::denied("rejected", "rejected; the script did not run")),
-            Answer::Once => Ok(Some((answer, by))),
-            Answer::Always => {
-                self.remember(decision, Lifetime::Unlimited).map(|()| Some((answer, by)))
-            }
-            Answer::AlwaysFor(seconds) => {
-                self.remember(decision, Lifetime::Seconds(*seconds)).map(|()| Some((answer, by)))
-            }
+            Some(Approval { answer: Answer::Reject(_), .. }) => Err(Error::denied(
+                FailureCode::Rejected.as_str(),
+                "rejected; the script did not run",
+            )),
+            Some(approval) => Ok(approval),
         }
-    }
-
-    fn remember(&self, decision: &ScriptDecision, lifetime: Lifetime) -> Result<()> {
-        let metier = self.metier();
-        let lifetime = metier.settings().execution.always.at_most(lifetime);
-        let answers: Vec<RememberedAnswer> = decision
-            .asked()
-            .map(|(request, _)| {
-                RememberedAnswer::of(request, AnswerScope::Everywhere, now(), lifetime)
-            })
-            .collect();
-        metier.policy_store()?.change_answers(|known| {
-            for answer in answers {
-                known.remember(answer);
-            }
-        })?;
-        Ok(())
-    }
-
-    fn start(&self, call: &ScriptCall) -> Result<ScriptOutcome> {
-        let metier = self.metier();
-        let (variables, secrets) = metier.script_variables();
-        let host = metier.script_host(variables, secrets, None)?;
-        if host.workspace.is_none() {
-            let hidden = metier.workspace();
-            self.warn(format!(
-                "the script does not see {}: it holds what no rule opens",
-                hidden.display()
-            ));
-        }
-        let print = |event: RunEvent| {
-            if let RunEvent::Output { stream, text } = event {
-                let stream = match stream {
-                    Stream::Stdout => "stdout",
-                    Stream::Stderr => "stderr",
-                };
-                self.note(&Note::Output { stream: stream.to_owned(), text });
-            }
-        };
-        host.run(call, self.cancel(), &print)
-            .map_err(|error| Error::failed(error.code(), error.to_string()).with_help(error.help()))
     }
 }
 
-/// The request about the arguments as they were typed and as the script gets them: a rule about
-/// either counts.
-fn request(
-    entry: &Entry,
-    script: &RelPath,
-    words: [&[String]; 2],
-    guard: &Guard,
-) -> Result<(Request, Digest)> {
-    let mut subjects = Vec::new();
-    for words in words {
-        let subject = Subject::script(entry.id(), script.clone(), words.to_vec())?;
-        if !subjects.contains(&subject) {
-            subjects.push(subject);
-        }
-    }
-    let skill = acting_skill(entry, &guard.trusted).map_err(|error| {
-        let message = format!("the content of {} cannot be read: {error}", entry.id());
-        Error::failed("no-digest", message)
-            .with_help("a skill whose content is not known can be neither trusted nor approved")
-    })?;
-    let content = skill.digest;
-    let request = Request::new(Permission::RunScript, subjects).by(Invoker::User).acting_for(skill);
-    Ok((request, content))
+fn denied(decision: &ScriptDecision) -> Error {
+    let reason = decision.sentences().join("; ");
+    let help = decision.decision().help();
+    Error::denied(FailureCode::NotAllowed.as_str(), format!("the script may not run: {reason}"))
+        .with_help(help.unwrap_or(
+            "`metier explain run_script SCRIPT --skill NAME` names the rule and its file",
+        ))
 }

@@ -14,6 +14,7 @@ use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
 use metier_registry::Scan;
 use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
+use metier_skill::SkillId;
 use metier_tools::script::sweep;
 use metier_tools::{FailureCode, PolicyStore, ScriptHost, ToolFailure, Toolbox, script_workspace};
 
@@ -28,7 +29,7 @@ impl Metier {
         &self,
         scan: &Scan,
         guard: Guard,
-        offered: Vec<String>,
+        offered: Vec<SkillId>,
         folder: &RunFolder,
     ) -> LocalExecutor {
         let settings = self.settings();

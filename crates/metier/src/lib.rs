@@ -146,7 +146,7 @@ pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
 pub use explain::{Explanation, ToolRule};
 pub use init::init;
-pub use metier_agent::{Answer, Approver, Event, Note, Observer, Question, Record};
+pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Question, Record};
 pub use metier_cancel::CancelToken;
 pub use metier_model::Model;
 pub use metier_registry::{MemorySkill, SkillSource};

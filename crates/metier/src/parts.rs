@@ -6,9 +6,9 @@
 /// What a skill is: parsing, diagnostics, checked names and paths.
 pub mod skill {
     pub use metier_skill::{
-        Code, Diagnostic, DiagnosticAt, Digest, FileNames, Limits, ParseOptions, Parsed, Profile,
-        RelPath, Severity, Skill, SkillId, SkillName, Source, TextEdit, WorkPath, apply_edits,
-        check, check_references, estimate_tokens, fence, nearest, parse, text,
+        Code, Diagnostic, DiagnosticAt, Digest, FailureCode, FileNames, Limits, ParseOptions,
+        Parsed, Profile, RelPath, Severity, Skill, SkillId, SkillName, Source, TextEdit, WorkPath,
+        apply_edits, check, check_references, estimate_tokens, fence, nearest, parse, text,
     };
 }
 
@@ -105,9 +105,9 @@ pub mod tools {
 /// The loop: events, records, resume, replay and export.
 pub mod agent {
     pub use metier_agent::{
-        About, Answer, Approver, Asking, Difference, Event, Mode, Nobody, Note, Observer, Op,
-        Outcome, Question, Record, RunFolder, RunId, RunLimits, Spent, State, Status, Summary,
-        Unheard, Yes, event, fold,
+        About, Approval, Approver, Asking, AutoApprove, Difference, Event, Mode, NoApprover, Note,
+        Observer, Op, Outcome, Question, Record, RunFolder, RunId, RunLimits, Spent, State, Status,
+        Summary, Unheard, event, fold,
     };
 
     /// Whether a record is what was written.

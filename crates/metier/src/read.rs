@@ -7,6 +7,7 @@ use metier_loader::{
 };
 use metier_policy::{Effect, Invoker};
 use metier_registry::Entry;
+use metier_skill::FailureCode;
 use metier_tools::skill_contents::{file_names, open_files};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -81,7 +82,7 @@ impl Metier {
         let denied = gate.decision(entry).filter(|found| found.effect == Effect::Deny);
         let Some(decision) = denied else { return Ok(()) };
         let message = format!("the skill may not be loaded: {}", decision.sentences().join("; "));
-        Err(Error::denied("denied", message)
+        Err(Error::denied(FailureCode::NotAllowed.as_str(), message)
             .with_help("`metier explain load_skill NAME` names the rule and its file"))
     }
 }
@@ -89,7 +90,7 @@ impl Metier {
 /// The files of a skill as the loader reads them.
 pub fn files(entry: &Entry) -> Result<Box<dyn SkillFiles>> {
     open_files(entry).map_err(|error| {
-        Error::failed(error.code(), format!("{} cannot be opened", entry.path.display()))
+        Error::failed(error.code().as_str(), format!("{} cannot be opened", entry.path.display()))
             .with_help("it was there a moment ago; run the command again")
     })
 }
@@ -100,6 +101,6 @@ impl From<LoadError> for Error {
             LoadError::NotInvocable(_) => ErrorKind::Denied,
             _ => ErrorKind::Failed,
         };
-        Self::new(kind, error.code(), error.to_string()).with_help(error.help())
+        Self::new(kind, error.code().as_str(), error.to_string()).with_help(error.help())
     }
 }

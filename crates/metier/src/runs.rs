@@ -76,7 +76,7 @@ impl OwnRuns {
     /// Notes the first event of a run, which vouches for what the run was given.
     pub(crate) fn note_first(&self, record: &Record) {
         let Event::RunStarted { run_id, .. } = &record.event else { return };
-        if let Some(file) = self.file(run_id) {
+        if let Some(file) = self.file(run_id.as_str()) {
             // Without it the name is known, and the record still has to hold.
             let _ = metier_fs::write_atomic(&file, record.hash.to_string().as_bytes());
         }

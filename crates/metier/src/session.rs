@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use metier_agent::brief::Brief;
 use metier_agent::{
-    Agent, AgentError, Approver, Chosen, Event, LocalExecutor, Mode, Nobody, Note, Observer,
+    Agent, AgentError, Approver, Chosen, Event, LocalExecutor, Mode, NoApprover, Note, Observer,
     Record, RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
@@ -18,7 +18,7 @@ use metier_model::Model;
 use metier_policy::Invoker;
 use metier_registry::Scan;
 use metier_registry::catalog::{CatalogRequest, Cataloger};
-use metier_skill::Digest;
+use metier_skill::{Digest, FailureCode, SkillId};
 use metier_tools::IndexContents;
 
 use crate::approvals::{PendingApprovals, RunApprover};
@@ -65,7 +65,7 @@ impl Metier {
         Session {
             metier: self.clone(),
             model: ModelChoice::Configured,
-            approver: Arc::new(Nobody),
+            approver: Arc::new(NoApprover),
             observers: Vec::new(),
             cancel: CancelToken::new(),
             rules: RunRules::default(),
@@ -204,8 +204,7 @@ impl Session {
             ..CatalogRequest::default()
         };
         let asked = CatalogRequest { request: Some(request), files: &files, ..catalog };
-        let offered: Vec<String> =
-            cataloger.offered(&asked).map(|entry| entry.id().to_string()).collect();
+        let offered: Vec<SkillId> = cataloger.offered(&asked).map(|entry| entry.id()).collect();
         let executor = self.metier.executor(&scan, guard, offered, &folder);
         let executor = Arc::new(LocalExecutor { tools, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
@@ -242,7 +241,9 @@ impl Session {
         let rules = self.rules.with_denied(&setup.denied);
         let guard = self.metier.guard(&scan)?.with_rules(&rules)?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
-        let is_denied = |id: &str| scan.index.find(id).is_none_or(|it| gate.denied(it).is_some());
+        let is_denied = |id: &SkillId| {
+            scan.index.find(&id.to_string()).is_none_or(|it| gate.denied(it).is_some())
+        };
         let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
         let offered = offered.map(|card| card.id.clone()).collect();
         let executor = self.metier.executor(&scan, guard, offered, &folder);
@@ -389,7 +390,7 @@ fn chosen_skills(
 ) -> Result<Vec<Chosen>> {
     let mut chosen: Vec<Chosen> = Vec::new();
     for name in skills {
-        let id = enabled(find(name, scan)?)?.id().to_string();
+        let id = enabled(find(name, scan)?)?.id();
         if chosen.iter().all(|known| known.id != id) {
             chosen.push(Chosen { id, arguments: None });
         }
@@ -400,24 +401,27 @@ fn chosen_skills(
         let entry = enabled(entry)?;
         if !entry.skill.controls.user_invocable {
             let message = format!("{} cannot be called by a person", entry.id());
-            return Err(Error::failed("NotAllowed", message)
+            return Err(Error::failed(FailureCode::NotAllowed.as_str(), message)
                 .with_help("it says `user-invocable: false`; ask for what it does instead"));
         }
-        let (id, arguments) = (entry.id().to_string(), Some(call.arguments.to_owned()));
+        let (id, arguments) = (entry.id(), Some(call.arguments.to_owned()));
         chosen.retain(|known| known.id != id);
         chosen.push(Chosen { id, arguments });
     }
     let gate = guard.load_gate(&scan.index, Invoker::User);
     for Chosen { id, .. } in &chosen {
-        if let Some(reason) = scan.index.find(id).and_then(|entry| gate.denied(entry)) {
-            return Err(Error::denied("denied", format!("{id} may not be loaded: {reason}"))
-                .with_help("`metier explain load_skill NAME` names the rule and its file"));
+        if let Some(reason) = scan.index.find(&id.to_string()).and_then(|it| gate.denied(it)) {
+            return Err(Error::denied(
+                FailureCode::NotAllowed.as_str(),
+                format!("{id} may not be loaded: {reason}"),
+            )
+            .with_help("`metier explain load_skill NAME` names the rule and its file"));
         }
     }
     Ok(chosen)
 }
 
-fn new_id() -> RunId {
+pub(crate) fn new_id() -> RunId {
     let now = SystemTime::now();
     let nanos = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().subsec_nanos();
     let process = std::process::id();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Scan};
-use metier_skill::{SkillId, nearest};
+use metier_skill::{FailureCode, SkillId, nearest};
 
 use crate::error::{Error, Result};
 use crate::open::Metier;
@@ -97,5 +97,6 @@ fn not_found(name: &str, scan: &Scan) -> Error {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`metier list --all` shows every skill, and why others were left out".to_owned(),
     };
-    Error::failed("skill-not-found", format!("there is no skill `{name}` here")).with_help(help)
+    Error::failed(FailureCode::SkillNotFound.as_str(), format!("there is no skill `{name}` here"))
+        .with_help(help)
 }

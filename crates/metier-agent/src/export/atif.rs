@@ -6,10 +6,12 @@
 //! took says so with `llm_call_count: 0`, and then must have no metrics.
 
 use metier_model::{Action, Decision, Usage};
+use metier_policy::{Answer, Effect};
+use metier_skill::FailureCode;
 use serde_json::{Map, Value, json};
 
 use super::{Recorded, is_language_model};
-use crate::event::{Answer, Event};
+use crate::event::Event;
 use crate::log::Record;
 use crate::op::{Op, Outcome};
 
@@ -141,12 +143,16 @@ impl<'r> Writer<'r> {
             }
             Event::PlanChanged { plan } => self.note("plan", json!(plan)),
             Event::PolicyDecided { op_id, op, effect, reason, .. } => {
-                self.judged(*op_id, op, effect, reason);
+                self.judged(*op_id, op, *effect, reason);
             }
             Event::AskAnswered { op_id, answer, by } => self.answered(*op_id, answer, by),
             Event::ActionFinished { op_id, outcome } => self.finished(*op_id, outcome),
             Event::ObservationMade { ok, code, bytes, sha256, .. } => {
-                self.observed(*ok, code.as_deref(), json!({"bytes": bytes, "sha256": sha256}));
+                self.observed(
+                    *ok,
+                    code.map(FailureCode::as_str),
+                    json!({"bytes": bytes, "sha256": sha256}),
+                );
             }
             Event::ContextCompacted { .. }
             | Event::BudgetSpent { .. }
@@ -157,6 +163,7 @@ impl<'r> Writer<'r> {
             }
             Event::ModelRequested { .. }
             | Event::AskOpened { .. }
+            | Event::AskUnanswered { .. }
             | Event::ActionStarted { .. } => {}
         }
     }
@@ -235,13 +242,13 @@ impl<'r> Writer<'r> {
         *call = Some(id);
     }
 
-    fn judged(&mut self, op_id: u32, op: &Op, effect: &str, reason: &str) {
+    fn judged(&mut self, op_id: u32, op: &Op, effect: Effect, reason: &str) {
         self.op = Map::new();
         self.op.insert("op_id".to_owned(), json!(op_id));
         self.op.insert("op".to_owned(), json!(op));
         self.op.insert("policy".to_owned(), json!({"effect": effect, "reason": reason}));
-        if effect == "deny" {
-            self.refused(&format!("Not allowed: {reason}"), "NotAllowed");
+        if effect == Effect::Deny {
+            self.refused(&format!("Not allowed: {reason}"), FailureCode::NotAllowed);
         }
     }
 
@@ -249,11 +256,11 @@ impl<'r> Writer<'r> {
         self.op.insert("op_id".to_owned(), json!(op_id));
         self.op.insert("answer".to_owned(), json!({"answer": answer, "by": by}));
         if let Answer::Reject(words) = answer {
-            self.refused(&format!("The user said no: {words}"), "Rejected");
+            self.refused(&format!("The user said no: {words}"), FailureCode::Rejected);
         }
     }
 
-    fn refused(&mut self, content: &str, code: &str) {
+    fn refused(&mut self, content: &str, code: FailureCode) {
         let mut extra = std::mem::take(&mut self.op);
         extra.insert("ok".to_owned(), json!(false));
         extra.insert("code".to_owned(), json!(code));

@@ -6,7 +6,9 @@
 //! the number of the event, so that exporting twice gives the same trace. What was said and read
 //! stays out unless it is asked for.
 
+use metier_policy::Effect;
 use metier_skill::Digest;
+use metier_skill::FailureCode;
 use serde_json::{Value, json};
 
 use super::{Content, Recorded, is_language_model, skill_of, tool_name};
@@ -156,7 +158,7 @@ impl Writer<'_> {
                         let result = outcome.text.as_str();
                         open.attributes.push(text("gen_ai.tool.call.result", result));
                     }
-                    let code = outcome.code.as_deref().unwrap_or("_OTHER");
+                    let code = outcome.code.map_or("_OTHER", FailureCode::as_str);
                     let error = (!outcome.ok).then_some((code, code));
                     spans.push(open.end(record, error));
                 }
@@ -164,7 +166,7 @@ impl Writer<'_> {
             // Another process goes on: what was on its way in the one before never ended.
             Event::RunResumed { .. } => self.cut_off(record, CUT_OFF, spans),
             Event::CancelRequested {} => {
-                self.cut_off(record, ("cancelled", "somebody stopped it"), spans);
+                self.cut_off(record, ("cancelled", "cancelled"), spans);
             }
             _ => {}
         }
@@ -173,11 +175,11 @@ impl Writer<'_> {
     /// What is told on the span of the run.
     fn tell(&mut self, record: &Record, root: &mut Open) {
         let event = match &record.event {
-            Event::PolicyDecided { op, effect, reason, .. } if effect != "allow" => {
-                self.judged(record, op, effect, reason)
+            Event::PolicyDecided { op, effect, reason, .. } if *effect != Effect::Allow => {
+                self.judged(record, op, *effect, reason)
             }
             Event::DecisionInvalid { code, .. } => {
-                happened(record, "metier.invalid_reply", &[text("error.type", code)])
+                happened(record, "metier.invalid_reply", &[text("error.type", code.as_str())])
             }
             Event::ContextCompacted { .. } => happened(record, "metier.context_compacted", &[]),
             Event::BudgetSpent { budget, .. } => {
@@ -220,13 +222,13 @@ impl Writer<'_> {
     fn root_span(&self, first: &Record, parent: Option<&str>) -> Open {
         let setup = &self.run.setup;
         // A loop inside a run works with one skill, and is known by it.
-        let skill = setup.chosen.first().map(|chosen| chosen.id.as_str());
-        let name = parent.and(skill).unwrap_or("metier");
+        let skill = setup.chosen.first().map(|chosen| chosen.id.to_string());
+        let name = parent.and(skill).unwrap_or_else(|| "metier".to_owned());
         let mut open = self.open(first, &format!("invoke_agent {name}"), INTERNAL, parent);
         open.attributes = vec![
             text("gen_ai.operation.name", "invoke_agent"),
             text("gen_ai.provider.name", &setup.model.provider),
-            text("gen_ai.agent.name", name),
+            text("gen_ai.agent.name", &name),
             text("gen_ai.agent.version", self.run.version()),
             text("gen_ai.conversation.id", self.run.id.as_str()),
             text("gen_ai.request.model", &setup.model.name),
@@ -284,17 +286,17 @@ impl Writer<'_> {
             text("gen_ai.tool.type", "function"),
             text("gen_ai.tool.call.id", &op_id.to_string()),
         ];
-        open.attributes.extend(skill_of(op).map(|skill| text("metier.skill", skill)));
+        open.attributes.extend(skill_of(op).map(|skill| text("metier.skill", &skill.to_string())));
         if self.content == Content::Included {
             open.attributes.push(text("gen_ai.tool.call.arguments", &json!(op).to_string()));
         }
         open
     }
 
-    fn judged(&self, record: &Record, op: &Op, effect: &str, reason: &str) -> Value {
+    fn judged(&self, record: &Record, op: &Op, effect: Effect, reason: &str) -> Value {
         let mut attributes =
-            vec![text("metier.effect", effect), text("gen_ai.tool.name", tool_name(op))];
-        attributes.extend(skill_of(op).map(|skill| text("metier.skill", skill)));
+            vec![text("metier.effect", effect.as_str()), text("gen_ai.tool.name", tool_name(op))];
+        attributes.extend(skill_of(op).map(|skill| text("metier.skill", &skill.to_string())));
         if self.content == Content::Included {
             attributes.push(text("metier.reason", reason));
         }

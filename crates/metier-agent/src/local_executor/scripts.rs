@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use metier_policy::{Effect, Invoker, LoadedSkill, Request};
 use metier_sandbox::{RunEvent, Stream};
-use metier_skill::RelPath;
+use metier_skill::{RelPath, SkillId};
 use metier_tools::policy_facts::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
 use metier_tools::script::{ScriptCall, ScriptError, ScriptOutcome, as_path};
@@ -24,13 +24,13 @@ use crate::op::Outcome;
 #[derive(Debug, Clone, Copy)]
 pub struct ScriptRequest<'r> {
     /// The skill, by its id.
-    pub skill: &'r str,
+    pub skill: &'r SkillId,
     /// The script's path in the skill.
     pub path: &'r str,
     /// Its arguments as they were typed. One that names an existing file stands for that file.
     pub args: &'r [String],
     /// The ids of the skills that are loaded, this one among them.
-    pub loaded: &'r [String],
+    pub loaded: &'r [SkillId],
     /// Who wants it.
     pub invoker: Invoker,
     /// Time on the clock, where it is to be less than the settings allow.
@@ -178,10 +178,10 @@ impl LocalExecutor {
 /// A script that a model wants.
 pub(super) fn script(
     executor: &Arc<LocalExecutor>,
-    id: &str,
+    id: &SkillId,
     path: &str,
     args: &[String],
-    loaded: &[String],
+    loaded: &[SkillId],
 ) -> Judgement {
     let invoker = Invoker::Model;
     let wanted = ScriptRequest { skill: id, path, args, loaded, invoker, timeout: None };
@@ -199,7 +199,7 @@ pub(super) fn script(
         asked,
         prepared: Box::new(move |context| match prepared {
             Some(prepared) => prepared.run_for_model(context),
-            None => Outcome::failed("NotAllowed", "The script is denied."),
+            None => Outcome::failed(FailureCode::NotAllowed, "The script is denied."),
         }),
     })
 }

@@ -9,6 +9,7 @@ use metier_loader::{
 use metier_policy::{AnswerMemory, Effect, Permission, Request, RequestContext, Subject};
 use metier_registry::Entry;
 use metier_skill::text::{clip, fold_line};
+use metier_skill::{FailureCode, SkillId};
 use metier_tools::LoadGate;
 use metier_tools::policy_facts::{content_digest, named_skill};
 use metier_tools::skill_contents::{file_names, open_files};
@@ -26,7 +27,7 @@ const DESCRIPTION_CHARS: usize = 400;
 /// The body of a skill.
 pub(super) fn load(
     executor: &Arc<LocalExecutor>,
-    id: &str,
+    id: &SkillId,
     by: By,
     arguments: Option<&str>,
 ) -> Judgement {
@@ -43,7 +44,7 @@ pub(super) fn load(
     })
 }
 
-fn body_outcome(entry: &Entry, id: &str, loaded: &Loaded) -> Outcome {
+fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
     let names: Vec<String> = file_names(entry)
         .into_iter()
         .filter(|name| !name.eq_ignore_ascii_case("SKILL.md"))
@@ -54,7 +55,7 @@ fn body_outcome(entry: &Entry, id: &str, loaded: &Loaded) -> Outcome {
     Outcome {
         truncated: loaded.report.truncated,
         skill: Some(SkillText {
-            id: id.to_owned(),
+            id: id.clone(),
             sha256: loaded.report.sha256,
             block: Text::Inline(block.into()),
             body: Text::Inline(loaded.text.as_str().into()),
@@ -65,7 +66,7 @@ fn body_outcome(entry: &Entry, id: &str, loaded: &Loaded) -> Outcome {
 }
 
 /// The leave to let a skill work in a loop of its own.
-pub(super) fn leave(executor: &Arc<LocalExecutor>, id: &str, by: By) -> Judgement {
+pub(super) fn delegate(executor: &Arc<LocalExecutor>, id: &SkillId, by: By) -> Judgement {
     guarded(executor, id, by, |_, id| {
         Ok(Outcome::done(format!("The skill `{id}` may work."), json!({"skill": id})))
     })
@@ -74,7 +75,7 @@ pub(super) fn leave(executor: &Arc<LocalExecutor>, id: &str, by: By) -> Judgemen
 /// A part of a file of a skill.
 pub(super) fn resource(
     executor: &Arc<LocalExecutor>,
-    id: &str,
+    id: &SkillId,
     path: &str,
     section: Option<&str>,
 ) -> Judgement {
@@ -139,9 +140,9 @@ pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str) -> Judgement {
 /// what is read is what was judged, and a skill that changes in between is refused.
 fn guarded(
     executor: &Arc<LocalExecutor>,
-    id: &str,
+    id: &SkillId,
     by: By,
-    read: impl FnOnce(&Entry, &str) -> Result<Outcome, Box<Outcome>> + Send + 'static,
+    read: impl FnOnce(&Entry, &SkillId) -> Result<Outcome, Box<Outcome>> + Send + 'static,
 ) -> Judgement {
     let entry = match executor.entry(id) {
         Ok(entry) => entry,
@@ -155,7 +156,7 @@ fn guarded(
         .policy
         .decide(&by_name, &RequestContext { loaded: &own, memory: &nothing, now: now() });
     if decision.effect != Effect::Ask {
-        let id = id.to_owned();
+        let id = id.clone();
         let prepared: PreparedAction =
             Box::new(move |_| read(&entry, &id).unwrap_or_else(|refused| *refused));
         return judged(&decision, &by_name, prepared);
@@ -171,18 +172,18 @@ fn guarded(
     };
     let Some(request) = gate.request(&entry) else {
         let text = "Its content cannot be told, so it can be neither trusted nor approved.";
-        return Judgement::impossible(Outcome::failed("NotAllowed", text));
+        return Judgement::impossible(Outcome::failed(FailureCode::NotAllowed, text));
     };
     let situation = RequestContext { loaded: &own, memory: &answers, now: now() };
     let decision = executor.policy.decide(&request, &situation);
-    let (id, executor, asked) = (id.to_owned(), Arc::clone(executor), request.clone());
+    let (id, executor, asked) = (id.clone(), Arc::clone(executor), request.clone());
     let prepared: PreparedAction = Box::new(move |context| {
         executor.remember(&asked, context.answer);
         let outcome = read(&entry, &id).unwrap_or_else(|refused| *refused);
         let judged = asked.skill.as_ref().map(|skill| skill.digest);
         if outcome.ok && content_digest(&entry).ok() != judged {
             return Outcome::failed(
-                "Changed",
+                FailureCode::Changed,
                 format!("The skill `{id}` changed while it was read."),
             );
         }

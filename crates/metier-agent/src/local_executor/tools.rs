@@ -8,7 +8,7 @@ use metier_policy::{
     Effect, Invoker, LoadedSkill, Permission, Request, RequestContext, Risk, Subject,
 };
 use metier_registry::Entry;
-use metier_skill::Digest;
+use metier_skill::{Digest, SkillId};
 use metier_tools::policy_facts::{absolute, acting_skill, loaded_skill};
 use metier_tools::{
     BoxedTool, CallResult, DeleteFile, FailureCode, Grep, HostList, ListDir, NetworkRequest,
@@ -27,8 +27,8 @@ pub(super) fn call(
     executor: &Arc<LocalExecutor>,
     tool: &str,
     args: &Map<String, Value>,
-    skill: Option<&str>,
-    loaded: &[String],
+    skill: Option<&SkillId>,
+    loaded: &[SkillId],
 ) -> Judgement {
     let judged = judge(executor, tool, args, skill, loaded);
     judged.unwrap_or_else(|failure| Judgement::impossible(failed(&failure)))
@@ -38,8 +38,8 @@ fn judge(
     executor: &Arc<LocalExecutor>,
     tool: &str,
     args: &Map<String, Value>,
-    skill: Option<&str>,
-    loaded: &[String],
+    skill: Option<&SkillId>,
+    loaded: &[SkillId],
 ) -> Result<Judgement, ToolFailure> {
     let not_allowed = |told: &str| ToolFailure::new(FailureCode::NotAllowed, told);
     let entry = skill.map(|id| executor.entry(id)).transpose()?;
@@ -103,7 +103,7 @@ pub(super) fn outcome_of(executor: &LocalExecutor, answer: CallResult) -> Outcom
     let ran_badly = result.data.get("exit_code").is_some() && code != Some(0);
     Outcome {
         ok: !ran_badly,
-        code: ran_badly.then(|| "ScriptFailed".to_owned()),
+        code: ran_badly.then_some(FailureCode::ScriptFailed),
         text: Text::Inline(result.text.into()),
         truncated: result.truncated,
         storage_ref: result.storage_ref,
@@ -116,7 +116,7 @@ pub(super) fn outcome_of(executor: &LocalExecutor, answer: CallResult) -> Outcom
 /// that nobody knows any more: then nothing is done.
 pub(super) fn entries(
     executor: &LocalExecutor,
-    loaded: &[String],
+    loaded: &[SkillId],
 ) -> Result<Vec<Arc<Entry>>, ToolFailure> {
     loaded.iter().map(|id| executor.entry(id)).collect()
 }
@@ -161,7 +161,7 @@ impl LocalExecutor {
 
     /// The tools over the workspace and the loaded skills; the host is made only for a tool that
     /// needs it.
-    fn toolbox(&self, loaded: &[String], tool: &str) -> Result<Toolbox, ToolFailure> {
+    fn toolbox(&self, loaded: &[SkillId], tool: &str) -> Result<Toolbox, ToolFailure> {
         let root = WorkRoot::open(&self.workspace).map_err(|error| {
             ToolFailure::new(FailureCode::IoError, format!("the workspace: {error}"))
         })?;

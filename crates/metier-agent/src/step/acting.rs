@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use metier_model::Action;
-use metier_skill::Digest;
+use metier_policy::{Answer, Effect as PolicyEffect};
+use metier_skill::{Digest, FailureCode};
 use serde::Deserialize;
 
 use super::spend::{add_usage, changes};
 use super::{Effect, Step};
-use crate::event::{Answer, Event, Spent, Status};
+use crate::event::{Event, Spent, Status};
 use crate::observe;
 use crate::op::{By, Op, Outcome};
 use crate::setup::Mode;
@@ -51,7 +52,7 @@ impl Step<'_> {
     pub(super) fn judged(
         &mut self,
         id: u32,
-        effect: &str,
+        effect: PolicyEffect,
         reason: &str,
         request: Option<Digest>,
     ) -> Effect {
@@ -60,54 +61,61 @@ impl Step<'_> {
         let Some(current) = self.current(id, Stage::Judging) else { return Effect::Stop };
         let op = current.op.clone();
         match effect {
-            "allow" if dry && changes(&setup, &op) => {
+            PolicyEffect::Allow if dry && changes(&setup, &op) => {
                 self.performed(id, &observe::dry(&op, "it would be done"))
             }
-            "ask" if dry => {
+            PolicyEffect::Ask if dry => {
                 self.performed(id, &observe::dry(&op, &format!("it would be asked: {reason}")))
             }
-            "allow" => self.perform(id, op),
-            "ask" => {
+            PolicyEffect::Allow => self.perform(id, op),
+            PolicyEffect::Ask => {
                 current.stage = Stage::Asking;
                 let reason = reason.to_owned();
                 self.events.push(Event::AskOpened { op_id: id, op: op.clone(), reason, request });
                 Effect::Ask(id, op)
             }
-            _ => {
+            PolicyEffect::Deny => {
                 let text = format!("Not allowed: {reason}");
-                self.performed(id, &Outcome::failed("NotAllowed", text))
+                self.performed(id, &Outcome::failed(FailureCode::NotAllowed, text))
             }
         }
     }
 
     pub(super) fn answered(&mut self, id: u32, answer: &Answer) -> Effect {
-        // A loop inside this one can come to a question, too, while it is done.
-        let waits = *answer == Answer::Nobody && self.current(id, Stage::ActionContext).is_some();
-        let stage = if waits { Stage::ActionContext } else { Stage::Asking };
-        let Some(current) = self.current(id, stage) else { return Effect::Stop };
+        let Some(current) = self.current(id, Stage::Asking) else { return Effect::Stop };
         let op = current.op.clone();
         match answer {
             Answer::Once | Answer::Always | Answer::AlwaysFor(_) => self.perform(id, op),
             Answer::Reject(words) if words.is_empty() => {
-                self.performed(id, &Outcome::failed("Rejected", "The user said no."))
+                self.performed(id, &Outcome::failed(FailureCode::Rejected, "The user said no."))
             }
             Answer::Reject(words) => {
                 let text = format!("The user said no: {words}");
-                self.performed(id, &Outcome::failed("Rejected", text))
-            }
-            Answer::Nobody => {
-                let what = if waits { "approve a step of" } else { "approve" };
-                let message = format!("somebody has to {what}: {}", op.describe());
-                self.pause(Status::NeedsApproval, message)
+                self.performed(id, &Outcome::failed(FailureCode::Rejected, text))
             }
         }
+    }
+
+    /// No one answered: the run waits.
+    pub(super) fn unanswered(&mut self, id: u32) -> Effect {
+        // A loop inside this one can come to a question, too, while it is done.
+        let is_inner = self.current(id, Stage::Performing).is_some();
+        let stage = if is_inner { Stage::Performing } else { Stage::Asking };
+        let Some(current) = self.current(id, stage) else { return Effect::Stop };
+        let what = current.op.describe();
+        let message = if is_inner {
+            format!("a step of `{what}` needs approval")
+        } else {
+            format!("`{what}` needs approval")
+        };
+        self.pause(Status::NeedsApproval, message)
     }
 
     fn perform(&mut self, id: u32, op: Op) -> Effect {
         if let Phase::Acting(acting) = &mut self.state.phase
             && let Some(current) = &mut acting.current
         {
-            current.stage = Stage::ActionContext;
+            current.stage = Stage::Performing;
         }
         match &op {
             Op::Script { .. } => {

@@ -1,7 +1,7 @@
 //! What a run does with a model's decisions, good and bad.
 //! Executor are fakes that write down what they did, so that nothing done in silence is missed.
 
-use metier_agent::{Answer, Approver, Event, Mode, Question, Status, Yes};
+use metier_agent::{Answer, Approval, Approver, AutoApprove, Event, Mode, Question, Status};
 use metier_cancel::CancelToken;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn a_skill_is_selected_loaded_followed_and_the_answer_given() {
     let ran = run_yes(json!([select(&["pdf"]), script("pdf", &["a.pdf"]), answer("done")]));
     assert_eq!(ran.answer(), "done");
     assert_eq!(ran.executor.log(), ["load user:pdf", "run user:pdf/scripts/do.sh a.pdf"]);
-    assert_eq!(ran.state.loaded(), ["user:pdf"]);
+    assert_eq!(ran.state.loaded()[0].to_string(), "user:pdf");
     assert_eq!(ran.state.spent().turns, 3);
     assert_eq!(ran.state.spent().script_runs, 1);
     let kinds = ran.kinds();
@@ -37,16 +37,22 @@ fn every_invalid_action_is_an_observation_and_costs_a_turn() {
             answer("still here"),
         ])),
         FakeExecutor::default(),
-        &Yes,
+        &AutoApprove,
         |_| {},
     );
     assert_eq!(ran.answer(), "still here");
     assert_eq!(ran.state.spent().turns, 7);
     assert_eq!(ran.executor.log(), Vec::<String>::new(), "nothing was executed");
+    let invalid = "InvalidReply";
     assert_eq!(
         ran.observations(),
-        ["SkillNotFound", "SkillNotLoaded", "not_json", "truncated", "two_actions", "empty_reply"]
+        ["SkillNotFound", "SkillNotLoaded", invalid, invalid, invalid, invalid]
     );
+    let faults = ran.records.iter().filter_map(|record| match &record.event {
+        Event::DecisionInvalid { code, .. } => Some(code.as_str()),
+        _ => None,
+    });
+    assert_eq!(faults.collect::<Vec<_>>(), ["not_json", "truncated", "two_actions", "empty_reply"]);
 }
 
 #[test]
@@ -98,7 +104,8 @@ fn a_source_that_is_given_counts() {
 #[test]
 fn a_skill_that_is_not_offered_cannot_be_selected_by_the_model() {
     let model = scripted(json!([select(&["pdf"]), answer("x")]));
-    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.skills[0].offered = false);
+    let ran =
+        run(&model, FakeExecutor::default(), &AutoApprove, |setup| setup.skills[0].offered = false);
     assert_eq!(ran.observations(), ["SkillNotFound"]);
 }
 
@@ -114,8 +121,8 @@ fn nobody_to_answer_pauses_the_run_before_anything_is_done() {
 struct Says(Answer);
 
 impl Approver for Says {
-    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> (Answer, String) {
-        (self.0.clone(), "test".to_owned())
+    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> Option<Approval> {
+        Some(Approval::new(self.0.clone(), "test"))
     }
 }
 
@@ -139,7 +146,7 @@ fn a_dry_run_decides_and_does_nothing() {
         call("write_file", json!({})),
         answer("x")
     ]));
-    let ran = run(&model, executor, &Yes, |setup| setup.mode = Mode::DryRun);
+    let ran = run(&model, executor, &AutoApprove, |setup| setup.mode = Mode::DryRun);
     assert_eq!(ran.executor.log(), ["load user:pdf"]);
     assert_eq!(ran.state.finished().expect("ended").status, Status::Completed);
     let decided = ran.kinds().iter().filter(|kind| *kind == "policy.decided").count();

@@ -1,7 +1,7 @@
 //! Budgets and circles: one last turn, then the end.
 //! Each limit alone, so that none hides behind another.
 
-use metier_agent::{Status, Yes};
+use metier_agent::{AutoApprove, Status};
 use serde_json::{Value, json};
 
 use crate::fakes::{FakeExecutor, answer, call, run, run_yes, script, scripted, select};
@@ -15,7 +15,7 @@ fn spent_turns_give_one_last_turn_to_answer() {
     let mut replies = reads(3);
     replies.push(answer("what I have"));
     let model = scripted(json!(replies));
-    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.turns = 3);
+    let ran = run(&model, FakeExecutor::default(), &AutoApprove, |setup| setup.limits.turns = 3);
     let end = ran.state.finished().expect("ended");
     assert_eq!(end.status, Status::BudgetExhausted);
     assert_eq!(ran.answer(), "what I have");
@@ -25,7 +25,7 @@ fn spent_turns_give_one_last_turn_to_answer() {
 #[test]
 fn a_last_turn_without_an_answer_ends_without_one() {
     let model = scripted(json!(reads(9)));
-    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.turns = 3);
+    let ran = run(&model, FakeExecutor::default(), &AutoApprove, |setup| setup.limits.turns = 3);
     let end = ran.state.finished().expect("ended");
     assert_eq!((end.status, end.answer.as_deref()), (Status::BudgetExhausted, None));
     assert_eq!(ran.executor.log().len(), 3, "the last turn does nothing but answer");
@@ -37,7 +37,7 @@ fn each_budget_is_kept() {
     replies.extend((0..9).map(|at| script("pdf", &[&format!("{at}")])));
     for (which, expected) in [("script_runs", 2), ("tool_calls", 2)] {
         let model = scripted(json!(replies));
-        let ran = run(&model, FakeExecutor::default(), &Yes, |setup| match which {
+        let ran = run(&model, FakeExecutor::default(), &AutoApprove, |setup| match which {
             "script_runs" => setup.limits.script_runs = 2,
             _ => setup.limits.tool_calls = 2,
         });
@@ -45,11 +45,13 @@ fn each_budget_is_kept() {
         assert_eq!(ran.state.spent().script_runs, expected, "{which}");
     }
     let model = scripted(json!(replies));
-    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.tokens = Some(1));
+    let ran =
+        run(&model, FakeExecutor::default(), &AutoApprove, |setup| setup.limits.tokens = Some(1));
     assert_eq!(ran.state.finished().expect("ended").status, Status::BudgetExhausted);
     assert_eq!(ran.state.spent().turns, 2);
     let model = scripted(json!(replies));
-    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.wall_ms = Some(0));
+    let ran =
+        run(&model, FakeExecutor::default(), &AutoApprove, |setup| setup.limits.wall_ms = Some(0));
     assert_eq!(ran.state.finished().expect("ended").status, Status::BudgetExhausted);
     assert_eq!(ran.state.spent().turns, 1);
 }

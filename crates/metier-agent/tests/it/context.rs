@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use metier_agent::{Event, Yes};
+use metier_agent::{AutoApprove, Event};
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{Message, Model, ModelError, ModelInfo, Reply, Role, Scripted, Turn};
@@ -47,7 +47,7 @@ fn the_prompt_of_a_turn_continues_that_of_the_turn_before_but_for_its_tail() {
     let model = watched(json!([
         select(&["pdf"]), resource("a.md"), script("pdf", &["x"]), {"raw": "oops"}, answer("x")
     ]));
-    run(&model, FakeExecutor::default(), &Yes, |_| {});
+    run(&model, FakeExecutor::default(), &AutoApprove, |_| {});
     let seen = model.seen.into_inner().expect("whole");
     assert_eq!(seen.len(), 5);
     let whole = |(system, messages, tail): &(String, Vec<Message>, String)| {
@@ -69,7 +69,7 @@ fn the_prompt_of_a_turn_continues_that_of_the_turn_before_but_for_its_tail() {
 #[test]
 fn skill_text_stands_only_inside_its_fence() {
     let model = watched(json!([select(&["pdf"]), answer("x")]));
-    run(&model, FakeExecutor::default(), &Yes, |_| {});
+    run(&model, FakeExecutor::default(), &AutoApprove, |_| {});
     let seen = model.seen.into_inner().expect("whole");
     let text = &seen[1].1.iter().map(|message| message.text.as_str()).collect::<String>();
     let open = text.find("[Skill Text ").expect("a fence");
@@ -88,7 +88,9 @@ fn a_long_context_shortens_old_observations_and_keeps_skills_and_the_latest() {
         resource("c.md"),
         answer("x")
     ]));
-    let ran = run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.prompt_tokens = 3000);
+    let ran = run(&model, FakeExecutor::default(), &AutoApprove, |setup| {
+        setup.limits.prompt_tokens = 3000
+    });
     let compacted: Vec<(u32, u64, u64)> = ran
         .records
         .iter()
@@ -118,7 +120,7 @@ fn a_reply_that_is_too_long_and_old_decisions_do_not_fill_the_context() {
         "args": {"path": "a", "content": "words ".repeat(2000)}}});
     let model =
         watched(json!([{"raw": "noise ".repeat(60_000)}, long, resource("a.md"), answer("x")]));
-    run(&model, FakeExecutor::default(), &Yes, |setup| setup.limits.prompt_tokens = 1500);
+    run(&model, FakeExecutor::default(), &AutoApprove, |setup| setup.limits.prompt_tokens = 1500);
     let seen = model.seen.into_inner().expect("whole");
     let sizes: Vec<usize> =
         seen.iter().map(|(_, messages, _)| messages.iter().map(|m| m.text.len()).sum()).collect();
@@ -133,7 +135,7 @@ fn an_overflow_shortens_the_context_once_and_tries_again() {
         select(&["pdf"]), resource("long.md"), resource("b.md"),
         {"fault": "context_overflow", "message": "too long"},
     ]));
-    let ran = run(&model, FakeExecutor::default(), &Yes, |_| {});
+    let ran = run(&model, FakeExecutor::default(), &AutoApprove, |_| {});
     let count = |kind: &str| ran.kinds().iter().filter(|known| *known == kind).count();
     assert_eq!(count("context.compacted"), 1);
     assert_eq!(count("model.failed"), 2, "once more after it was shortened, then no more");

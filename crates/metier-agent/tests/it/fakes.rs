@@ -7,8 +7,8 @@ use metier_agent::executor::{ActionContext, Asked, DecidedAction, Judgement};
 use metier_agent::op::{SkillText, Text};
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
-    Agent, Approver, Event, Executor, Mode, Nobody, Op, Outcome, Record, RunId, RunLimits, Setup,
-    SkillCard, State, ToolCard, Unheard, Yes,
+    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, Record, RunId,
+    RunLimits, Setup, SkillCard, State, ToolCard, Unheard,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted, ToolOffer};
@@ -16,7 +16,7 @@ use metier_policy::{
     AbsolutePath, AnswerMemory, Effect, Permission, Policy, PolicyPlaces, Request, RequestContext,
     Subject, UnixTime,
 };
-use metier_skill::{Digest, RelPath, SkillId};
+use metier_skill::{Digest, FailureCode, RelPath, SkillId};
 use serde_json::{Value, json};
 
 /// Executor that write down what they did.
@@ -37,7 +37,7 @@ impl FakeExecutor {
 }
 
 impl Executor for FakeExecutor {
-    fn judge(&self, op: &Op, _: &[String]) -> Judgement {
+    fn judge(&self, op: &Op, _: &[SkillId]) -> Judgement {
         let told = op.describe();
         let matches = |list: &[&str]| list.iter().any(|start| told.starts_with(start));
         let effect = if matches(&self.deny) {
@@ -51,7 +51,7 @@ impl Executor for FakeExecutor {
             && !["write_file", "read_file"].contains(&tool.as_str())
         {
             let text = format!("there is no tool `{tool}`");
-            return Judgement::impossible(Outcome::failed("UnknownTool", text));
+            return Judgement::impossible(Outcome::failed(FailureCode::UnknownTool, text));
         }
         let (op, done) = (op.clone(), Arc::clone(&self.done));
         Judgement::Decided(DecidedAction {
@@ -106,7 +106,7 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
 fn card(id: &str) -> SkillCard {
     let (source, name) = id.split_once(':').expect("an id");
     SkillCard {
-        id: id.to_owned(),
+        id: id.parse().expect("an id"),
         name: name.to_owned(),
         source: source.to_owned(),
         description: format!("About {name}."),
@@ -194,7 +194,7 @@ impl Ran {
     pub(crate) fn observations(&self) -> Vec<String> {
         let code = |record: &Record| match &record.event {
             Event::ObservationMade { code, .. } => {
-                Some(code.clone().unwrap_or_else(|| "ok".to_owned()))
+                Some(code.map_or("ok", FailureCode::as_str).to_owned())
             }
             _ => None,
         };
@@ -231,10 +231,10 @@ pub(crate) fn run(
 
 /// A run in which every question is answered with yes.
 pub(crate) fn run_yes(replies: Value) -> Ran {
-    run(&scripted(replies), FakeExecutor::default(), &Yes, |_| {})
+    run(&scripted(replies), FakeExecutor::default(), &AutoApprove, |_| {})
 }
 
 /// A run in which nobody answers.
 pub(crate) fn run_alone(replies: Value, executor: FakeExecutor) -> Ran {
-    run(&scripted(replies), executor, &Nobody, |_| {})
+    run(&scripted(replies), executor, &NoApprover, |_| {})
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use metier_agent::local_executor::Made;
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
-    Agent, Approver, Event, LocalExecutor, Nobody, Record, RunId, Status, Unheard, Yes,
+    Agent, Approver, AutoApprove, Event, LocalExecutor, NoApprover, Record, RunId, Status, Unheard,
 };
 use metier_cancel::CancelToken;
 use metier_loader::{BodyLimits, ResourceLimits};
@@ -118,7 +118,7 @@ fn run(
 
 fn effects(records: &[Record]) -> Vec<String> {
     let effect = |record: &Record| match &record.event {
-        Event::PolicyDecided { effect, .. } => Some(effect.clone()),
+        Event::PolicyDecided { effect, .. } => Some(effect.to_string()),
         _ => None,
     };
     records.iter().filter_map(effect).collect()
@@ -127,24 +127,24 @@ fn effects(records: &[Record]) -> Vec<String> {
 #[test]
 fn a_foreign_tool_is_judged_asked_about_called_masked_and_recorded() {
     let never = CancelToken::new();
-    let (status, records, calls) = run(Risk::Low, &Nobody, &never, None);
+    let (status, records, calls) = run(Risk::Low, &NoApprover, &never, None);
     assert_eq!((status, calls), (Status::Completed, 1));
     assert_eq!(effects(&records), ["allow"]);
     let events: Vec<&Event> = records.iter().map(|record| &record.event).collect();
     let told = serde_json::to_string(&events).expect("JSON");
     assert!(told.contains("the door is ") && !told.contains("hunter2"), "{told}");
 
-    let (status, records, calls) = run(Risk::High, &Nobody, &never, None);
+    let (status, records, calls) = run(Risk::High, &NoApprover, &never, None);
     assert_eq!((status, calls), (Status::NeedsApproval, 0));
     assert_eq!(effects(&records), ["ask"]);
-    let (status, _, calls) = run(Risk::Medium, &Yes, &never, None);
+    let (status, _, calls) = run(Risk::Medium, &AutoApprove, &never, None);
     assert_eq!((status, calls), (Status::Completed, 1));
 }
 
 #[test]
 fn a_foreign_tool_that_does_not_listen_does_not_hold_up_whoever_cancels() {
     let (cancel, started) = (CancelToken::new(), Instant::now());
-    let (status, _, calls) = run(Risk::Low, &Nobody, &cancel, Some(cancel.clone()));
+    let (status, _, calls) = run(Risk::Low, &NoApprover, &cancel, Some(cancel.clone()));
     assert_eq!((status, calls), (Status::Cancelled, 1));
     assert!(started.elapsed() < Duration::from_secs(40), "{:?}", started.elapsed());
 }

@@ -1,7 +1,9 @@
 //! A skill that runs as a subagent: a loop of its own, a record of its own, a summary.
 //! One scripted model decides outside, another inside.
 
-use metier_agent::{Agent, Event, RunFolder, RunId, Status, Unheard, Yes, runs_in};
+use metier_agent::{
+    Agent, Approval, AutoApprove, Event, RunFolder, RunId, Status, Unheard, runs_in,
+};
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{Model, ModelError, ModelInfo, Reply, Scripted, Turn};
@@ -46,7 +48,7 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
     let agent = Agent {
         model: &model,
         executor: &executor,
-        approver: &Yes,
+        approver: &AutoApprove,
         observer: &Unheard,
         cancel: &CancelToken::new(),
     };
@@ -68,7 +70,7 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
     assert!(records.len() > 10);
     let setup = inner[0].setup().expect("reads");
     assert!(setup.limits.turns < 12, "its budget is its own");
-    assert_eq!(setup.chosen[0].id, "user:sub-research");
+    assert_eq!(setup.chosen[0].id.to_string(), "user:sub-research");
 }
 
 #[test]
@@ -80,7 +82,7 @@ fn a_subagent_has_the_time_that_is_left() {
     let agent = Agent {
         model: &model,
         executor: &executor,
-        approver: &Yes,
+        approver: &AutoApprove,
         observer: &Unheard,
         cancel: &CancelToken::new(),
     };
@@ -128,13 +130,9 @@ fn two(inner: serde_json::Value) -> Two {
 struct Asked(std::sync::Mutex<Vec<String>>);
 
 impl metier_agent::Approver for Asked {
-    fn answer(
-        &self,
-        question: &metier_agent::Question<'_>,
-        _: &CancelToken,
-    ) -> (metier_agent::Answer, String) {
+    fn answer(&self, question: &metier_agent::Question<'_>, _: &CancelToken) -> Option<Approval> {
         self.0.lock().expect("whole").push(question.op.describe());
-        (metier_agent::Answer::Once, "test".to_owned())
+        Some(Approval::new(metier_agent::Answer::Once, "test"))
     }
 }
 
@@ -166,7 +164,7 @@ fn what_a_subagent_spends_is_spent_by_the_run() {
     let agent = Agent {
         model: &model,
         executor: &executor,
-        approver: &Yes,
+        approver: &AutoApprove,
         observer: &Unheard,
         cancel: &CancelToken::new(),
     };
@@ -204,18 +202,13 @@ fn a_question_inside_a_subagent_waits_and_goes_on() {
     );
 }
 
-/// Yes to the first question, nobody for the rest.
+/// Yes to the first question, no answer to the rest.
 struct OnlyOnce(std::sync::atomic::AtomicBool);
 
 impl metier_agent::Approver for OnlyOnce {
-    fn answer(
-        &self,
-        _: &metier_agent::Question<'_>,
-        _: &CancelToken,
-    ) -> (metier_agent::Answer, String) {
+    fn answer(&self, _: &metier_agent::Question<'_>, _: &CancelToken) -> Option<Approval> {
         let first = self.0.swap(false, std::sync::atomic::Ordering::Relaxed);
-        let answer = if first { metier_agent::Answer::Once } else { metier_agent::Answer::Nobody };
-        (answer, "test".to_owned())
+        first.then(|| Approval::new(metier_agent::Answer::Once, "test"))
     }
 }
 
@@ -230,14 +223,15 @@ fn a_person_who_calls_a_subagent_gets_one() {
     let agent = Agent {
         model: &model,
         executor: &executor,
-        approver: &Yes,
+        approver: &AutoApprove,
         observer: &Unheard,
         cancel: &CancelToken::new(),
     };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let mut setup = setup(&model.outer);
     let arguments = Some("the north".to_owned());
-    setup.chosen = vec![metier_agent::Chosen { id: "user:sub-research".to_owned(), arguments }];
+    setup.chosen =
+        vec![metier_agent::Chosen { id: "user:sub-research".parse().expect("an id"), arguments }];
     agent.run(&folder, setup).expect("runs");
     let inner = runs_in(&folder.path().join("inner"));
     assert_eq!(inner.len(), 1);

@@ -1,7 +1,7 @@
 //! Many runs at once in one process.
 //! Their memory is measured by `cargo xtask bench running`.
 
-use metier_agent::{Status, Yes};
+use metier_agent::{AutoApprove, Status};
 use serde_json::json;
 
 use crate::fakes::{FakeExecutor, answer, call, run, scripted, select};
@@ -16,8 +16,12 @@ fn a_thousand_runs_at_once_end_without_errors() {
                 std::thread::Builder::new()
                     .stack_size(256 * 1024)
                     .spawn_scoped(scope, move || {
-                        let ran =
-                            run(&scripted(replies.clone()), FakeExecutor::default(), &Yes, |_| {});
+                        let ran = run(
+                            &scripted(replies.clone()),
+                            FakeExecutor::default(),
+                            &AutoApprove,
+                            |_| {},
+                        );
                         ran.state.finished().is_some_and(|end| end.status == Status::Completed)
                     })
                     .expect("a thread")

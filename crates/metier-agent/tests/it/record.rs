@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metier_agent::audit::audit;
-use metier_agent::{Agent, Event, RunFolder, RunId, Status, Unheard, Yes, fold};
+use metier_agent::{Agent, AutoApprove, Event, RunFolder, RunId, Status, Unheard, fold};
 use metier_cancel::CancelToken;
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn recorded(runs: &Path) -> RunFolder {
     let agent = Agent {
         model: &model,
         executor: &executor,
-        approver: &Yes,
+        approver: &AutoApprove,
         observer: &Unheard,
         cancel: &CancelToken::new(),
     };
@@ -114,7 +114,7 @@ fn nothing_is_done_that_cannot_be_written_down() {
     let agent = Agent {
         model: &model,
         executor: &executor,
-        approver: &Yes,
+        approver: &AutoApprove,
         observer: &Unheard,
         cancel: &CancelToken::new(),
     };

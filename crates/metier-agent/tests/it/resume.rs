@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use metier_agent::{
-    Agent, AgentError, Event, Nobody, Observer, Record, RunFolder, RunId, State, Status, Unheard,
-    Yes,
+    Agent, AgentError, AutoApprove, Event, NoApprover, Observer, Record, RunFolder, RunId, State,
+    Status, Unheard,
 };
 use metier_cancel::CancelToken;
 use metier_model::Scripted;
@@ -38,7 +38,7 @@ fn model() -> Scripted {
 }
 
 fn agent<'a>(model: &'a Scripted, executor: &'a FakeExecutor) -> Agent<'a> {
-    Agent { model, executor, approver: &Yes, observer: &Unheard, cancel: &NEVER }
+    Agent { model, executor, approver: &AutoApprove, observer: &Unheard, cancel: &NEVER }
 }
 
 /// What must be the same however often a run was killed.
@@ -97,7 +97,7 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
         assert_eq!(fault, None);
         let told = after
             .iter()
-            .filter(|record| matches!(&record.event, Event::ObservationMade { code: Some(code), .. } if code == "interrupted"))
+            .filter(|record| matches!(&record.event, Event::ObservationMade { code: Some(code), .. } if code.as_str() == "Interrupted"))
             .count();
         let twice = begun.iter().filter(|done| again.log().contains(&(**done).to_owned())).count();
         assert_eq!(twice, told, "killed after event {cut}: nothing is done twice in silence");
@@ -126,7 +126,7 @@ fn a_run_that_waits_for_an_answer_goes_on_when_it_comes() {
     let (model, executor) =
         (model(), FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() });
     let whole = folder(runs.path(), "whole");
-    let alone = Agent { approver: &Nobody, ..agent(&model, &executor) };
+    let alone = Agent { approver: &NoApprover, ..agent(&model, &executor) };
     let waits = alone.run(&whole, setup(&model)).expect("runs");
     assert_eq!(waits.finished().expect("ended").status, Status::NeedsApproval);
     assert_eq!(
@@ -175,7 +175,7 @@ fn nobody_goes_on_from_a_record_that_was_tampered_with() {
     let (model, executor) =
         (model(), FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() });
     let whole = folder(runs.path(), "whole");
-    let alone = Agent { approver: &Nobody, ..agent(&model, &executor) };
+    let alone = Agent { approver: &NoApprover, ..agent(&model, &executor) };
     alone.run(&whole, setup(&model)).expect("runs");
     for file in ["setup.json", "index.json"] {
         let path = whole.path().join(file);

@@ -11,7 +11,7 @@ use metier_policy::{
 };
 use metier_registry::{Root, ScanOptions, scan};
 use metier_sandbox::{SearchPath, Tier};
-use metier_skill::Source;
+use metier_skill::{SkillId, Source};
 use metier_tools::policy_facts::absolute;
 use metier_tools::{FailureCode, ScriptHost, ToolFailure, Toolbox};
 
@@ -67,9 +67,9 @@ fn judge(
             })
         });
     }
-    let loaded: Vec<String> = loaded.iter().map(|&id| id.to_owned()).collect();
+    let loaded: Vec<SkillId> = loaded.iter().map(|id| id.parse().expect("an id")).collect();
     Arc::new(executor).judge_script(&ScriptRequest {
-        skill: ID,
+        skill: &ID.parse().expect("an id"),
         path: "scripts/run.sh",
         args: &[],
         loaded: &loaded,

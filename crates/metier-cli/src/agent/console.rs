@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use metier::Session;
-use metier::agent::{Asking, Note, Observer, Record, Yes};
+use metier::agent::{Asking, AutoApprove, Note, Observer, Record};
 
 use super::signal::Interrupt;
 use super::terminal::Terminal;
@@ -83,7 +83,7 @@ impl Console {
         let session =
             session.observer(Shared(Arc::clone(&self.watcher))).cancel_with(self.interrupt.token());
         match self.answerer {
-            Answerer::Yes => session.approver(Yes),
+            Answerer::Yes => session.approver(AutoApprove),
             Answerer::Person => session.approver(self.asking.clone()),
             Answerer::NoOne => session,
         }

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use metier::agent::{Answer, Note, Observer, Record};
+use metier::agent::{Note, Observer, Record};
+use metier::policy::Answer;
 use metier::sandbox::{Network, Report};
 use metier::skill::Digest;
 use metier::skill::text::escape_lines;
@@ -210,11 +211,12 @@ impl Ran {
 
     /// How it was approved, where it had to be.
     fn answered(&self) -> Option<&str> {
-        match (&self.0.answer, self.0.approved_by.as_deref()) {
-            (Some(Answer::Once), Some("user")) => Some("once"),
-            (Some(Answer::Always | Answer::AlwaysFor(_)), _) => Some("always"),
+        let approval = self.0.approval.as_ref()?;
+        Some(match (&approval.answer, approval.by.as_str()) {
+            (Answer::Always | Answer::AlwaysFor(_), _) => "always",
+            (_, "user") => "once",
             (_, by) => by,
-        }
+        })
     }
 
     fn ending(&self) -> Option<String> {

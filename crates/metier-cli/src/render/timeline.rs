@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use metier::agent::event::{Answer, Spent, Status};
+use metier::agent::event::{Spent, Status};
 use metier::agent::export::Recorded;
 use metier::agent::{Event, Mode, Op, Outcome, Record};
 use metier::model::{Action, Plan, Reply, StepStatus, Usage};
+use metier::policy::{Answer, Effect};
+use metier::skill::FailureCode;
 
 use crate::render::count;
 
@@ -166,18 +168,19 @@ impl Teller<'_> {
                 self.push(entry);
             }
             Event::DecisionInvalid { code, message, .. } => {
-                let mut entry = Entry::new("invalid", Mark::Bad, format!("no decision: {code}"))
-                    .because(&**message);
+                let mut entry =
+                    Entry::new("invalid", Mark::Bad, format!("no decision: {}", code.as_str()))
+                        .because(&**message);
                 entry.text = std::mem::take(&mut self.reply);
                 self.push(entry);
             }
             Event::PlanChanged { plan } => self.push(planned(plan)),
             Event::PolicyDecided { op_id, op, effect, reason, .. } => {
                 self.ops.insert(*op_id, op.clone());
-                let mark = match effect.as_str() {
-                    "allow" => Mark::Good,
-                    "ask" => Mark::Warn,
-                    _ => Mark::Bad,
+                let mark = match effect {
+                    Effect::Allow => Mark::Good,
+                    Effect::Ask => Mark::Warn,
+                    Effect::Deny => Mark::Bad,
                 };
                 let title = format!("{effect}: {}", op.describe());
                 self.push(Entry::new("policy", mark, title).because(&**reason));
@@ -187,11 +190,14 @@ impl Teller<'_> {
                 self.push(Entry::new("asks", Mark::Warn, op.describe()));
             }
             Event::AskAnswered { answer, by, .. } => self.push(answered(answer, by)),
+            Event::AskUnanswered { .. } => {
+                self.push(Entry::new("answer", Mark::Warn, "no answer; the run waits".to_owned()));
+            }
             Event::ActionStarted { op_id, op } => self.began(*op_id, op, record.elapsed_ms),
             Event::ActionFinished { op_id, outcome } => {
                 self.finished(*op_id, outcome, record.elapsed_ms);
             }
-            Event::ObservationMade { ok: false, code: Some(code), .. } => self.told(code),
+            Event::ObservationMade { ok: false, code: Some(code), .. } => self.told(*code),
             Event::ContextCompacted { shortened, tokens_before, tokens_after } => {
                 let what = count(*shortened as usize, "old observation");
                 let title = format!("{what} shortened, {tokens_before} to {tokens_after} tokens");
@@ -267,7 +273,7 @@ impl Teller<'_> {
         };
         entry.mark = if outcome.ok { Mark::Good } else { Mark::Bad };
         entry.notes.clear();
-        entry.notes.push(outcome.code.clone().unwrap_or_else(|| "ok".to_owned()));
+        entry.notes.push(outcome.code.map_or("ok", FailureCode::as_str).to_owned());
         if let Some((_, _, since)) = begun {
             entry.notes.push(time(elapsed_ms.saturating_sub(since)));
         }
@@ -278,12 +284,12 @@ impl Teller<'_> {
         outcome.text.as_str().clone_into(&mut entry.text);
         if let Some(skill) = &outcome.skill {
             skill.body.as_str().clone_into(&mut entry.text);
-            self.story.skills.push(skill.id.clone());
+            self.story.skills.push(skill.id.to_string());
         }
     }
 
     /// The model was told of a failure that no entry shows yet.
-    fn told(&mut self, code: &str) {
+    fn told(&mut self, code: FailureCode) {
         let shown = self.section().entries.last().is_some_and(|last| last.mark == Mark::Bad);
         if !shown {
             self.push(Entry::new("told", Mark::Bad, format!("the model is told: {code}")));
@@ -323,7 +329,6 @@ fn answered(answer: &Answer, by: &str) -> Entry {
         Answer::Always => (Mark::Good, "yes, always".to_owned(), ""),
         Answer::AlwaysFor(seconds) => (Mark::Good, format!("yes, for {seconds} s"), ""),
         Answer::Reject(words) => (Mark::Bad, "no".to_owned(), words.as_str()),
-        Answer::Nobody => (Mark::Warn, "nobody was there to answer".to_owned(), ""),
     };
     let mut entry = Entry::new("answer", mark, title).because(words);
     entry.notes.push(format!("by {by}"));

@@ -218,7 +218,7 @@ fn allowed_tools_is_a_ceiling_that_yes_does_not_lift() {
         &["exec", "--json", "--yes", "work", "scripts/run.sh"],
     ] {
         let error = document(&home, &run(&home, args), 3);
-        assert_eq!(error["error"]["code"], "denied");
+        assert_eq!(error["error"]["code"], "NotAllowed");
         let told = error["error"]["message"].as_str().expect("a text");
         assert!(told.contains("allowed-tools"), "{told}");
     }
@@ -467,7 +467,7 @@ fn what_a_skill_needs_is_checked_first() {
     skill(&home, needs, "scripts/run.sh", "echo ran\n");
     let output = run(&home, &["exec", "--json", "--yes", "work", "scripts/run.sh"]);
     let error = document(&home, &output, 1);
-    assert_eq!(error["error"]["code"], "requirement-missing");
+    assert_eq!(error["error"]["code"], "RequirementMissing");
     assert_eq!(
         error["error"]["message"],
         "the skill needs the program `no-such-program-here`, the variable `NO_SUCH_VARIABLE`, the \

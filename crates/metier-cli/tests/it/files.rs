@@ -95,7 +95,7 @@ fn a_skill_that_is_not_there_is_an_error_with_the_nearest_name() {
     let home = TestHome::new();
     pdf(&home);
     let error = document(&home, &run(&home, &["files", "pfd", "--json"]), 1);
-    assert_eq!(error["error"]["code"], "skill-not-found");
+    assert_eq!(error["error"]["code"], "SkillNotFound");
 }
 
 #[test]

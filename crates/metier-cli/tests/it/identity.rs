@@ -145,5 +145,5 @@ fn a_rank_is_not_taken_by_a_skill_whose_name_ends_in_one() {
         assert_eq!(shown["path"], format!("[T]/project/.agents/skills/{dir}"), "{query}");
     }
     let missing = document(&home, &run(&home, &["inspect", "project:pdf#9", "--json"]), 1);
-    assert_eq!(missing["error"]["code"], "skill-not-found");
+    assert_eq!(missing["error"]["code"], "SkillNotFound");
 }

@@ -292,7 +292,7 @@ fn a_misspelt_name_is_answered_with_the_nearest_one() {
     assert_eq!(
         document(&home, &output, 1),
         json!({ "error": {
-            "code": "skill-not-found",
+            "code": "SkillNotFound",
             "message": "there is no skill `pdf-from` here",
             "help": "did you mean `pdf-forms`?",
         }})

@@ -117,7 +117,7 @@ fn a_program_that_is_missing_or_fails_is_an_error_that_says_what_to_set() {
         (&[("EDITOR", failing.as_str())], &["--editor", "pdf"], "editor-failed"),
         (&[("PATH", "/nowhere")], &["--folder", "pdf"], "file-manager-failed"),
         (&[], &["write-skill"], "skill-builtin"),
-        (&[], &["nobody"], "skill-not-found"),
+        (&[], &["nobody"], "SkillNotFound"),
     ] {
         let output = open(&home, variables, &[args, &["--json"]].concat());
         let error = document(&home, &output, 1);

@@ -89,7 +89,7 @@ fn the_error_document_is_whole() {
     assert_eq!(
         document(&home, &run(&home, &["inspect", "--json", "nobody"]), 1),
         json!({ "error": {
-            "code": "skill-not-found",
+            "code": "SkillNotFound",
             "message": "there is no skill `nobody` here",
             "help": "`metier list --all` shows every skill, and why others were left out",
         }})

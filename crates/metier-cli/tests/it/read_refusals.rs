@@ -119,7 +119,7 @@ fn what_no_rule_lets_anybody_load_is_not_shown_as_it_would_be_loaded() {
     );
     for flags in [&["--block"][..], &["--arguments", "x"]] {
         let output = run(&home, &[&["read", "pdf", "--json"], flags].concat());
-        assert_eq!(document(&home, &output, 3)["error"]["code"], "denied", "{flags:?}");
+        assert_eq!(document(&home, &output, 3)["error"]["code"], "NotAllowed", "{flags:?}");
         assert!(!output.stdout.contains("SECRET"));
     }
     assert_eq!(run(&home, &["read", "pdf"]).code, 0, "the user may look at a file");

@@ -8,8 +8,8 @@ use metier_agent::executor::{DecidedAction, Judgement};
 use metier_agent::log;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, Approver, Event, Executor, Mode, Nobody, Op, Outcome, RunFolder, RunId, RunLimits,
-    Setup, SkillCard, ToolCard, Unheard, Yes,
+    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, RunFolder, RunId,
+    RunLimits, Setup, SkillCard, ToolCard, Unheard,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -18,7 +18,7 @@ use metier_model::{
     Usage,
 };
 use metier_policy::Effect;
-use metier_skill::Digest;
+use metier_skill::{Digest, FailureCode, SkillId};
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ fn model() -> ModelInfo {
 struct TestExecutor;
 
 impl Executor for TestExecutor {
-    fn judge(&self, op: &Op, _: &[String]) -> Judgement {
+    fn judge(&self, op: &Op, _: &[SkillId]) -> Judgement {
         let (effect, outcome) = match op {
             Op::Load { skill, .. } => (Effect::Allow, loaded(skill)),
             Op::Tool { tool, .. } if tool == "grep" => {
@@ -71,7 +71,9 @@ impl Executor for TestExecutor {
             Op::Tool { tool, .. } if tool == "write_file" => {
                 (Effect::Ask, Outcome::done("written", Value::Null))
             }
-            Op::Tool { .. } => (Effect::Deny, Outcome::failed("Failed", "never reached")),
+            Op::Tool { .. } => {
+                (Effect::Deny, Outcome::failed(FailureCode::Failed, "never reached"))
+            }
             _ => (Effect::Allow, Outcome::done("done", Value::Null)),
         };
         Judgement::Decided(DecidedAction {
@@ -84,10 +86,10 @@ impl Executor for TestExecutor {
     }
 }
 
-fn loaded(skill: &str) -> Outcome {
+fn loaded(skill: &SkillId) -> Outcome {
     let body = format!("# The body of {skill}\nDo it.");
     let text = SkillText {
-        id: skill.to_owned(),
+        id: skill.clone(),
         sha256: Digest::of(body.as_bytes()),
         block: Text::Inline(format!("[Skill]\n{body}\n[End]").into()),
         body: Text::Inline(body.into()),
@@ -112,7 +114,7 @@ impl Default for Case {
             request: "Count the matches".to_owned(),
             provider: "openai",
             answer: "There are 900.\nThey are in out.txt.".to_owned(),
-            approver: &Yes,
+            approver: &AutoApprove,
         }
     }
 }
@@ -120,7 +122,7 @@ impl Default for Case {
 impl Case {
     /// A run that stops at its first question.
     pub(crate) fn waiting(id: &'static str) -> Self {
-        Self { id, approver: &Nobody, ..Self::default() }
+        Self { id, approver: &NoApprover, ..Self::default() }
     }
 
     fn script(&self) -> String {
@@ -158,7 +160,7 @@ impl Case {
 
     fn setup(&self) -> Setup {
         let card = |name: &str, subagent: bool| SkillCard {
-            id: format!("user:{name}"),
+            id: format!("user:{name}").parse().expect("an id"),
             name: name.to_owned(),
             source: "user".to_owned(),
             description: format!("The {name}."),

@@ -105,7 +105,7 @@ fn killed_at_every_event_inside_the_run_goes_on_to_the_same_end() {
         assert_eq!(ended, (0, "The whole answer.\n"), "killed after {cut}: {resumed:?}");
         let record: Vec<Value> =
             read(&inside).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-        let interrupted = codes(&record).iter().filter(|code| **code == "interrupted").count();
+        let interrupted = codes(&record).iter().filter(|code| **code == "Interrupted").count();
         let ran =
             of_type(&record, "action.started").iter().filter(|op| op["op"] == "script").count();
         assert_eq!(ran, 1, "killed after {cut}: nothing is done twice");

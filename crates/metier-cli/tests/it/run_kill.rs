@@ -111,7 +111,7 @@ fn a_run_that_is_killed_in_a_script_leaves_nothing_and_tells_the_model_when_it_g
     let resumed = run(&home, &["resume", "last", "--yes"]);
     let said = "It was interrupted, so I stop here.\n";
     assert_eq!((resumed.code, resumed.stdout.as_str()), (0, said), "{resumed:?}");
-    assert_eq!(codes(&events(&home)), ["ok", "interrupted"]);
+    assert_eq!(codes(&events(&home)), ["ok", "Interrupted"]);
     let asked = server.asked();
     assert_eq!(asked.len(), 3);
     assert!(asked[2].body.contains("Look before you do it again"), "the model is told");
@@ -219,7 +219,7 @@ fn killed_after(whole: &Path, expected: &Value, lines: &[&str]) -> usize {
     assert_eq!(resumed.code, 0, "killed after event {cut}: {resumed:?}");
     let after = events_in(&folder);
     assert_eq!(outcome(&after), *expected, "killed after event {cut}");
-    let told = codes(&after).iter().filter(|code| **code == "interrupted").count();
+    let told = codes(&after).iter().filter(|code| **code == "Interrupted").count();
     // What was done before the kill was done elsewhere: what is here was done after it.
     let written = usize::from(home.project().join("out.txt").exists());
     for (op, done) in [("script", marks(&home)), ("tool", written)] {
@@ -247,7 +247,7 @@ fn an_interrupt_in_a_script_ends_it_and_the_run_goes_on_later() {
         ]);
         // Told that it was interrupted, a script would do the same again.
         let rule =
-            json!({"when": {"last_code": "interrupted"}, "reply": answer("It was stopped.")});
+            json!({"when": {"last_code": "Interrupted"}, "reply": answer("It was stopped.")});
         let model = json!({"replies": replies, "rules": [rule]});
         home.write("project/model.json", model.to_string());
         let args = ["run", "sleep", "--yes", "--model", "scripted:model.json"];

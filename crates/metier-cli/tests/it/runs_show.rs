@@ -204,8 +204,8 @@ fn a_killed_and_a_waiting_run_are_told_up_to_where_they_stand() {
     let home = TestHome::new();
     let folder = Case::waiting("20260131-120000-aaaaa").record(&home);
     let waiting = run(&home, &["show"]);
-    assert!(waiting.stdout.contains("nobody was there to answer"), "{waiting:?}");
-    assert!(waiting.stdout.contains("needs_approval: somebody has to approve"), "{waiting:?}");
+    assert!(waiting.stdout.contains("no answer; the run waits"), "{waiting:?}");
+    assert!(waiting.stdout.contains("` needs approval"), "{waiting:?}");
     assert_eq!(waiting.stderr, "metier resume 20260131-120000-aaaaa goes on with it\n");
     let (_, bytes) = events_of(&folder);
     let began = |line: &&[u8]| String::from_utf8_lossy(line).contains("\"action.started\"");

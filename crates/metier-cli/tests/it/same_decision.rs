@@ -106,8 +106,8 @@ fn every_way_in_gives_the_same_decision() {
         let ran = run(&home, &["exec", "--json", "work", "scripts/run.sh"]);
         let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
         let by_exec = match document["error"]["code"].as_str() {
-            Some("denied") => "deny",
-            Some("needs-approval") => "ask",
+            Some("NotAllowed") => "deny",
+            Some("NeedsApproval") => "ask",
             // It was allowed, and ran or could not be held here.
             _ => "allow",
         };

@@ -3,6 +3,7 @@
 //! How often a rule was used is worked out from the turn's past, by going through it again: nothing
 //! is kept from call to call.
 
+use metier_skill::FailureCode;
 use serde::Deserialize;
 
 use super::Entry;
@@ -65,7 +66,7 @@ impl When {
         };
         holds(&self.request, &|wanted| is_like(&view.request, wanted))
             && holds(&self.last_code, &|wanted| {
-                last.is_some_and(|last| last.code.as_deref() == Some(wanted))
+                last.is_some_and(|last| last.code.map(FailureCode::as_str) == Some(wanted))
             })
             && holds(&self.last_contains, &|wanted| {
                 last.is_some_and(|last| last.text.contains(wanted))

@@ -34,7 +34,7 @@ fn turn(past: Vec<PastAction>) -> Turn {
 }
 
 fn past(action: Action, code: Option<&str>) -> PastAction {
-    let code = code.map(str::to_owned);
+    let code = code.map(|code| serde_json::from_value(json!(code)).expect("a code"));
     PastAction { action: Some(action), ok: code.is_none(), code, ..PastAction::default() }
 }
 
@@ -81,9 +81,9 @@ fn the_place_in_the_sequence_follows_from_the_turn_alone() {
 fn an_interrupted_action_is_decided_on_again_and_takes_no_place() {
     let decisions = ["a", "b"].map(|query| Decision::to(search(query)));
     let model = Scripted::from_decisions(decisions.to_vec());
-    let cut = turn(vec![past(search("other"), Some("interrupted"))]);
+    let cut = turn(vec![past(search("other"), Some("Interrupted"))]);
     assert_eq!(query(&model, &cut), "other");
-    let after = turn(vec![past(search("a"), Some("interrupted")), past(search("a"), None)]);
+    let after = turn(vec![past(search("a"), Some("Interrupted")), past(search("a"), None)]);
     assert_eq!(query(&model, &after), "b");
 }
 

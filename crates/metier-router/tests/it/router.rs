@@ -66,7 +66,13 @@ pub(crate) fn past(
     text: &str,
     data: Value,
 ) -> PastAction {
-    PastAction { action: Some(action), ok, code: code.map(str::to_owned), text: text.into(), data }
+    PastAction {
+        action: Some(action),
+        ok,
+        code: code.map(|code| serde_json::from_value(json!(code)).expect("a code")),
+        text: text.into(),
+        data,
+    }
 }
 
 pub(crate) fn ran(args: &[&str]) -> Action {
@@ -248,7 +254,7 @@ fn a_failure_is_told_and_not_tried_again() {
 fn what_was_interrupted_is_tried_once_more() {
     let mut view = view("sum a.csv", vec![tables()]);
     view.plan = decide(&view).plan;
-    let cut = past(ran(&["a.csv"]), false, Some("interrupted"), "the process ended", Value::Null);
+    let cut = past(ran(&["a.csv"]), false, Some("Interrupted"), "the process ended", Value::Null);
     view.past.push(cut.clone());
     let decision = decide(&view);
     assert_eq!(decision.action, ran(&["a.csv"]));
@@ -311,7 +317,7 @@ fn the_last_turn_is_always_an_answer() {
 fn a_skill_that_cannot_be_loaded_ends_the_run() {
     let mut view = view("tables a.csv", Vec::new());
     let action = decide(&view).action;
-    view.past.push(past(action, false, Some("Denied"), "a rule denies it", Value::Null));
+    view.past.push(past(action, false, Some("NotAllowed"), "a rule denies it", Value::Null));
     let text = answer(decide(&view));
     assert!(text.contains("could not be loaded") && text.contains("a rule denies it"), "{text}");
 }

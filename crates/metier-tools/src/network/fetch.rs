@@ -15,7 +15,8 @@ use reqwest::{Client, Method, Response, StatusCode, redirect};
 
 use super::hosts::Target;
 use super::request::NetworkSettings;
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
+use metier_skill::FailureCode;
 
 /// Finds the addresses of a name.
 pub trait Resolver: Send + Sync {

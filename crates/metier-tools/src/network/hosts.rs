@@ -8,7 +8,8 @@ use std::net::IpAddr;
 use reqwest::Url;
 
 use super::address::is_public;
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
+use metier_skill::FailureCode;
 
 /// The longest URL.
 const MAX_URL_CHARS: usize = 4000;

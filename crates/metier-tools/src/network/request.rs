@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metier_policy::Risk;
-use metier_skill::Digest;
 use metier_skill::text::for_model;
+use metier_skill::{Digest, FailureCode};
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ use serde_json::json;
 
 use super::fetch::{Incoming, Outgoing, Resolver, SystemResolver, fetch};
 use super::hosts::{HostList, PlainHttp, Target, check_address};
-use crate::failure::{FailureCode, ToolFailure, shown};
+use crate::failure::{ToolFailure, shown};
 use crate::output::{CallResult, ToolResult};
 use crate::tool::{CallContext, Tool, Touch};
 

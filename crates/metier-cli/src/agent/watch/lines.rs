@@ -4,8 +4,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use metier::agent::{Answer, Event, Note, Observer, Op, Record, Status};
+use metier::agent::{Event, Note, Observer, Op, Record, Status};
 use metier::model::{Plan, StepStatus};
+use metier::policy::{Answer, Effect};
 use metier::skill::text::{clip, escape_lines, short_line};
 
 use super::Watcher;
@@ -151,15 +152,15 @@ impl Observer for Lines {
             Event::DecisionInvalid { code, message, .. } => {
                 // What was streamed was no answer after all.
                 self.screen().answered = false;
-                let text = format!("{code}: {}", short(message));
+                let text = format!("{}: {}", code.as_str(), short(message));
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "not a decision")));
             }
             Event::PlanChanged { plan } => self.plan(depth, plan),
-            Event::PolicyDecided { effect, reason, .. } if effect == "deny" => {
+            Event::PolicyDecided { effect, reason, .. } if *effect == Effect::Deny => {
                 self.line(depth, &format!("  {} {}", paint(RED, "not allowed"), short(reason)));
             }
             Event::AskOpened { reason, .. } => self.screen().asked.clone_from(reason),
-            Event::AskAnswered { answer: Answer::Nobody, .. } => {
+            Event::AskUnanswered { .. } => {
                 let reason = short(&std::mem::take(&mut self.screen().asked));
                 self.line(depth, &format!("  {} {reason}", paint(YELLOW, "needs approval")));
             }
@@ -181,7 +182,7 @@ impl Observer for Lines {
                     let text = format!("... {more} more lines (metier show)");
                     self.line(depth, &format!("  {}", paint(DIM, text)));
                 }
-                if let Some(code) = outcome.code.as_deref().filter(|_| !outcome.ok) {
+                if let Some(code) = outcome.code.filter(|_| !outcome.ok) {
                     // Of a script that failed, its own words say more than its exit code.
                     let words = outcome.data["stderr"].as_str().filter(|it| !it.trim().is_empty());
                     let text = short(words.unwrap_or(outcome.text.as_str()));
