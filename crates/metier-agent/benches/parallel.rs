@@ -16,8 +16,8 @@ use std::time::Instant;
 use metier_agent::executor::Judgement;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, AutoApprove, Executor, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup, SkillCard,
-    Status, Unheard,
+    Agent, AutoApprove, Executor, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup,
+    SilentObserver, SkillCard, Status,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted};
@@ -123,7 +123,7 @@ fn main() {
                     model: &model,
                     executor: &executor,
                     approver: &AutoApprove,
-                    observer: &Unheard,
+                    observer: &SilentObserver,
                     cancel: &CancelToken::new(),
                 };
                 let state = agent.run(&folder, setup(&model));

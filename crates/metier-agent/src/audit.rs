@@ -14,7 +14,7 @@ use crate::log::{LogFault, Record};
 
 /// What the check of a record found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Audited {
+pub struct AuditReport {
     /// How many events are as they were written.
     pub events: u64,
     /// The hash of the last of them.
@@ -45,7 +45,7 @@ impl Finding {
 }
 
 /// Checks the record of a run: no changed byte, no gap, nothing cut off.
-pub fn audit(folder: &RunFolder) -> Result<Audited, AgentError> {
+pub fn audit(folder: &RunFolder) -> Result<AuditReport, AgentError> {
     let mut findings = Vec::new();
     let (mut records, fault) = folder.chain()?;
     if let Some(fault) = fault {
@@ -78,7 +78,7 @@ pub fn audit(folder: &RunFolder) -> Result<Audited, AgentError> {
         Err(_) => findings.push(Finding::about("run.json", "no-summary", "it cannot be read")),
     }
     let (events, last_hash) = (records.len() as u64, last.map(|last| last.hash));
-    Ok(Audited { events, last_hash, finished, findings })
+    Ok(AuditReport { events, last_hash, finished, findings })
 }
 
 /// Nothing, or why nobody should go on from this record. A line that was cut off by a crash is no

@@ -27,7 +27,7 @@ use crate::op::{Op, Outcome};
 use crate::recorder::{FolderRecorder, Recorder};
 use crate::setup::Setup;
 use crate::state::State;
-use crate::step::{Effect, step};
+use crate::step::{StepEffect, step};
 
 /// What happens between two events: for eyes only, never recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +69,9 @@ pub trait Observer: Sync {
 
 /// Hears nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unheard;
+pub struct SilentObserver;
 
-impl Observer for Unheard {
+impl Observer for SilentObserver {
     fn event(&self, _: u32, _: &Record) {}
 }
 
@@ -194,7 +194,7 @@ impl Agent<'_> {
         &self,
         recorder: &mut dyn Recorder,
         mut state: State,
-        mut effect: Effect,
+        mut effect: StepEffect,
         depth: u32,
     ) -> Result<State, AgentError> {
         let fixed = Fixed::of(state.setup());
@@ -202,10 +202,10 @@ impl Agent<'_> {
         let mut answer: Option<Answer> = None;
         loop {
             let input = match effect {
-                Effect::Stop => break,
+                StepEffect::Stop => break,
                 _ if self.cancel.is_cancelled() => Event::CancelRequested {},
-                Effect::CallModel => self.call_model(recorder, &state, &fixed, depth)?,
-                Effect::Judge(op_id, op) => {
+                StepEffect::CallModel => self.call_model(recorder, &state, &fixed, depth)?,
+                StepEffect::Judge(op_id, op) => {
                     answer = None;
                     match self.executor.judge(&op, &state.loaded()) {
                         Judgement::Impossible(outcome) => {
@@ -226,7 +226,7 @@ impl Agent<'_> {
                         }
                     }
                 }
-                Effect::Ask(op_id, op) => {
+                StepEffect::Ask(op_id, op) => {
                     // Whoever answers may take long.
                     recorder.sync()?;
                     let known = decided.as_ref().filter(|(id, _)| *id == op_id);
@@ -242,7 +242,7 @@ impl Agent<'_> {
                         None => Event::AskUnanswered { op_id },
                     }
                 }
-                Effect::Perform(op_id, op) => {
+                StepEffect::Perform(op_id, op) => {
                     recorder.sync()?;
                     let prepared =
                         decided.take().filter(|(id, _)| *id == op_id).map(|(_, it)| it.prepared);
@@ -346,7 +346,7 @@ impl Agent<'_> {
         state: &mut State,
         input: &Event,
         depth: u32,
-    ) -> Result<Effect, AgentError> {
+    ) -> Result<StepEffect, AgentError> {
         let record = self.write(recorder, input, depth)?;
         let stepped = step(state, input, record.elapsed_ms);
         for event in &stepped.events {

@@ -22,7 +22,7 @@ use crate::setup::Setup;
 
 /// A run with its record, and the loops inside it with theirs.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedRun {
     /// The run.
     pub id: RunId,
     /// What it was given.
@@ -30,7 +30,7 @@ pub struct Recorded {
     /// Its events, with long texts in place.
     pub records: Vec<Record>,
     /// The loops inside it.
-    pub inner: Vec<Recorded>,
+    pub inner: Vec<RecordedRun>,
 }
 
 /// Whether an export holds what was said and read, or only what happened, when, and at what cost.
@@ -42,7 +42,7 @@ pub enum Content {
     Included,
 }
 
-impl Recorded {
+impl RecordedRun {
     /// The loop that an operation of this run started.
     fn inner_of(&self, op_id: u32) -> Option<&Self> {
         let end = format!("-sub{op_id}");

@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::log::Record;
 use crate::setup::Setup;
 use crate::state::State;
-use crate::step::{Effect, step};
+use crate::step::{StepEffect, step};
 
 /// Where a record leads.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Folded {
     /// The state after it.
     pub state: State,
     /// What was to be done next.
-    pub effect: Effect,
+    pub effect: StepEffect,
     /// Events that follow from the last input and were not written any more.
     pub missing: Vec<Event>,
 }
@@ -58,7 +58,7 @@ impl std::error::Error for Difference {}
 /// Runs through a record again.
 pub fn fold(setup: Arc<Setup>, records: &[Record]) -> Result<Folded, Box<Difference>> {
     let mut state = State::new(setup);
-    let mut effect = Effect::Stop;
+    let mut effect = StepEffect::Stop;
     let mut expected: VecDeque<Event> = VecDeque::new();
     for record in records.iter().filter(|record| !record.event.is_information()) {
         let differs = |expected: Option<Event>| {

@@ -15,7 +15,7 @@ use crate::error::AgentError;
 use crate::event::{Event, Status};
 use crate::executor::{DecidedAction, Executor, Judgement};
 use crate::op::{Op, Outcome};
-use crate::recorder::{Inner, Recorder};
+use crate::recorder::{InnerRun, Recorder};
 use crate::setup::{Chosen, RunLimits, Setup};
 use crate::state::State;
 
@@ -44,8 +44,8 @@ pub(crate) fn delegate(
         });
     };
     let setup = inner_setup(outer, skill, arguments.as_deref());
-    let Inner { recorder: mut inner, setup, records } = recorder.inner(op_id, &setup)?;
-    let executor = Allowed { executor: agent.executor, skill };
+    let InnerRun { recorder: mut inner, setup, records } = recorder.inner(op_id, &setup)?;
+    let executor = PreapprovedExecutor { executor: agent.executor, skill };
     let agent = &Agent { executor: &executor, ..*agent };
     let resumed = agent.resume_with(&mut *inner, Arc::new(setup), &records, depth + 1)?;
     let (Resumed::On(state) | Resumed::Ended(state)) = resumed;
@@ -58,12 +58,12 @@ pub(crate) fn delegate(
 
 /// The executor of the loop outside, to whom one question was answered already: that the skill may be
 /// loaded. A denial stays one.
-struct Allowed<'a> {
+struct PreapprovedExecutor<'a> {
     executor: &'a dyn Executor,
     skill: &'a SkillId,
 }
 
-impl Executor for Allowed<'_> {
+impl Executor for PreapprovedExecutor<'_> {
     fn judge(&self, op: &Op, loaded: &[SkillId]) -> Judgement {
         let judgement = self.executor.judge(op, loaded);
         let is_its_own = matches!(op, Op::Load { skill, .. } if skill == self.skill);

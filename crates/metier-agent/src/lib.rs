@@ -18,19 +18,18 @@
 //! | [`log`] | the record as text: a line an event, chained by hashes (pure) |
 //! | [`drive`], `inner` | the driver, and loops inside a loop ([`Agent`]) |
 //! | [`executor`] | what the driver needs of the world ([`Executor`], [`Approver`]) |
-//! | [`asking`] | questions that many can hear and answer ([`Asking`]) |
+//! | [`ask_approver`] | questions that many can hear and answer ([`AskApprover`]) |
 //! | [`recorder`], [`folder`] | writing events down; the folder of a run ([`RunFolder`]) |
 //! | [`mod@audit`] | whether a record is what was written |
 //! | [`export`] | a record in the formats of others: ATIF, OpenTelemetry (pure) |
 //! | [`local_executor`] | the real executor: index, policy, tools ([`LocalExecutor`]) |
-//! | [`brief`] | a setup from an index, a request and settings |
+//! | [`setup_builder`] | a setup from an index, a request and settings |
 //!
 //! Files on disk: the folder of a run, through `metier-fs`. Talking to models is `metier-model`'s,
 //! deciding `metier-policy`'s, reading skills `metier-loader`'s, doing things `metier-tools`'.
 
-pub mod asking;
+pub mod ask_approver;
 pub mod audit;
-pub mod brief;
 pub mod context;
 pub mod drive;
 mod error;
@@ -48,11 +47,12 @@ pub mod recorder;
 mod resolve;
 mod run_id;
 pub mod setup;
+pub mod setup_builder;
 mod state;
 pub mod step;
 
-pub use asking::{About, Asking};
-pub use drive::{Agent, Note, Observer, Unheard};
+pub use ask_approver::{AskApprover, AskDetails};
+pub use drive::{Agent, Note, Observer, SilentObserver};
 pub use error::AgentError;
 pub use event::{Event, Spent, Status};
 pub use executor::{
@@ -65,7 +65,7 @@ pub use local_executor::LocalExecutor;
 pub use log::Record;
 pub use metier_policy::Answer;
 pub use op::{Op, Outcome};
-pub use run_id::{NotARunId, RunId};
+pub use run_id::{InvalidRunId, RunId};
 pub use setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};
 pub use state::{Finished, State};
-pub use step::{Effect, step};
+pub use step::{StepEffect, step};

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{
-    Answer, AnswerMemory, AnswerScope, Effect, Invoker, Lifetime, Policy, PolicyDecision,
-    RememberedAnswer, Request, TrustedFolders, UnixTime,
+    Answer, AnswerMemory, AnswerScope, Effect, Lifetime, Policy, PolicyDecision, RememberedAnswer,
+    Request, TrustedFolders, UnixTime,
 };
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
@@ -28,7 +28,7 @@ use metier_tools::{
 };
 
 use crate::executor::{Asked, DecidedAction, Executor, Judgement, PreparedAction};
-use crate::op::{By, Op, Outcome};
+use crate::op::{Op, Outcome};
 
 /// Makes the host that scripts run on, when the first one does: trying the sandbox takes a moment.
 pub type ScriptHostMaker = Box<dyn Fn(LiveOutput) -> Result<ScriptHost, ToolFailure> + Send + Sync>;
@@ -79,12 +79,12 @@ pub struct LocalExecutor {
     /// Tools of the program that uses us, from [`Toolbox::with_foreign`]. They go the same way as ours.
     pub tools: Toolbox,
     /// What is made at the first use.
-    pub made: Made,
+    pub made: LazyParts,
 }
 
 /// What is made at the first use.
 #[derive(Default)]
-pub struct Made {
+pub struct LazyParts {
     host: OnceLock<Result<Arc<ScriptHost>, ToolFailure>>,
     search: OnceLock<SearchIndex>,
     live: calling::Live,
@@ -186,13 +186,6 @@ impl LocalExecutor {
 fn now() -> UnixTime {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     UnixTime(since.unwrap_or_default().as_secs())
-}
-
-fn invoker(by: By) -> Invoker {
-    match by {
-        By::Model => Invoker::Model,
-        By::User => Invoker::User,
-    }
 }
 
 /// The policy's decision as the loop takes it.

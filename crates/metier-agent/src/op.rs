@@ -5,19 +5,10 @@
 
 use std::sync::Arc;
 
+use metier_policy::Invoker;
 use metier_skill::{Digest, FailureCode, SkillId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-/// Who wants it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum By {
-    /// The model.
-    Model,
-    /// The user.
-    User,
-}
 
 /// One thing to do. Skills stand in it by id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +19,7 @@ pub enum Op {
         /// The skill.
         skill: SkillId,
         /// Who wants it.
-        by: By,
+        by: Invoker,
         /// What a person typed after `/name`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,
@@ -38,7 +29,7 @@ pub enum Op {
         /// The skill.
         skill: SkillId,
         /// Who wants it.
-        by: By,
+        by: Invoker,
         /// What a person typed after `/name`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<String>,

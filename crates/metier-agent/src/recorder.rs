@@ -27,11 +27,11 @@ pub trait Recorder: Send {
     /// Writes the summary.
     fn summarize(&mut self, state: &State) -> Result<(), AgentError>;
     /// The recorder of a loop inside this one, and what it has written already.
-    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<Inner, AgentError>;
+    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<InnerRun, AgentError>;
 }
 
 /// The record of a loop inside another.
-pub struct Inner {
+pub struct InnerRun {
     /// Writes it.
     pub recorder: Box<dyn Recorder>,
     /// What it was given when it was begun.
@@ -42,12 +42,12 @@ pub struct Inner {
 
 /// The time, and how long a run has taken. Time between two processes does not count.
 #[derive(Debug, Clone, Copy)]
-struct Watch {
+struct RunClock {
     since: Instant,
     before_ms: u64,
 }
 
-impl Watch {
+impl RunClock {
     fn starting_at(before_ms: u64) -> Self {
         Self { since: Instant::now(), before_ms }
     }
@@ -65,7 +65,7 @@ pub struct FolderRecorder {
     file: AppendFile,
     seq: u64,
     hash: Digest,
-    watch: Watch,
+    watch: RunClock,
     started: String,
 }
 
@@ -78,7 +78,7 @@ impl FolderRecorder {
             folder: folder.clone(),
             file,
             seq: 0,
-            watch: Watch::starting_at(0),
+            watch: RunClock::starting_at(0),
             started: utc_text(SystemTime::now()),
         };
         let event = started(folder.id(), setup, setup_sha256, index_sha256);
@@ -92,7 +92,7 @@ impl FolderRecorder {
         let recorder = Self {
             hash: last.map_or_else(|| log::genesis(folder.id().as_str()), |last| last.hash),
             seq: last.map_or(0, |last| last.seq),
-            watch: Watch::starting_at(last.map_or(0, |last| last.elapsed_ms)),
+            watch: RunClock::starting_at(last.map_or(0, |last| last.elapsed_ms)),
             started: records
                 .first()
                 .map_or_else(|| utc_text(SystemTime::now()), |first| first.time.clone()),
@@ -160,7 +160,7 @@ impl Recorder for FolderRecorder {
         })
     }
 
-    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<Inner, AgentError> {
+    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<InnerRun, AgentError> {
         let id = RunId::new(&format!("{}-sub{op_id}", self.folder.id()))
             .map_err(|error| self.folder.unwritten(&error))?;
         let folder = RunFolder::new(&self.folder.path().join("inner"), id);
@@ -169,14 +169,14 @@ impl Recorder for FolderRecorder {
             let (recorder, records) = Self::reopen(&folder)?;
             if !records.is_empty() {
                 let setup = folder.setup()?;
-                return Ok(Inner { recorder: Box::new(recorder), setup, records });
+                return Ok(InnerRun { recorder: Box::new(recorder), setup, records });
             }
         }
         // A folder without an event is from a process that ended before its first one.
         let _ = metier_fs::remove_tree(folder.path());
         let (mut recorder, event) = Self::create(&folder, setup)?;
         let first = recorder.append(&event)?;
-        Ok(Inner { recorder: Box::new(recorder), setup: setup.clone(), records: vec![first] })
+        Ok(InnerRun { recorder: Box::new(recorder), setup: setup.clone(), records: vec![first] })
     }
 }
 
@@ -186,13 +186,13 @@ pub struct MemoryRecorder {
     /// What was written.
     pub records: Vec<Record>,
     id: RunId,
-    watch: Watch,
+    watch: RunClock,
 }
 
 impl MemoryRecorder {
     /// An empty record.
     pub fn new(id: RunId) -> Self {
-        Self { records: Vec::new(), id, watch: Watch::starting_at(0) }
+        Self { records: Vec::new(), id, watch: RunClock::starting_at(0) }
     }
 
     /// The first event of a run that is recorded in memory.
@@ -227,11 +227,11 @@ impl Recorder for MemoryRecorder {
         Ok(())
     }
 
-    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<Inner, AgentError> {
+    fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<InnerRun, AgentError> {
         let name = format!("{}-sub{op_id}", self.id);
         let id = RunId::new(&name).unwrap_or_else(|_| self.id.clone());
         let mut recorder = Self::new(id);
         let first = recorder.append(&recorder.first_event(setup))?;
-        Ok(Inner { recorder: Box::new(recorder), setup: setup.clone(), records: vec![first] })
+        Ok(InnerRun { recorder: Box::new(recorder), setup: setup.clone(), records: vec![first] })
     }
 }

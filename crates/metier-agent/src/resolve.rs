@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 
 use metier_model::{Action, SkillRef};
+use metier_policy::Invoker;
 use metier_skill::{FailureCode, SkillId, suggestions, text};
 
-use crate::op::{By, Op, Outcome};
+use crate::op::{Op, Outcome};
 use crate::setup::SkillCard;
 use crate::state::State;
 
@@ -105,7 +106,7 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
         ));
     }
     let load = |card: &&SkillCard| {
-        let (skill, by) = (card.id.clone(), By::Model);
+        let (skill, by) = (card.id.clone(), Invoker::Model);
         if card.subagent {
             Op::Delegate { skill, by, arguments: None }
         } else {

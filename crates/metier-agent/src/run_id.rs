@@ -14,23 +14,23 @@ pub struct RunId(String);
 
 /// The text names no run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotARunId;
+pub struct InvalidRunId;
 
-impl fmt::Display for NotARunId {
+impl fmt::Display for InvalidRunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a run is named by letters, digits and dashes, such as 20260131-120000-k3f9")
     }
 }
 
-impl std::error::Error for NotARunId {}
+impl std::error::Error for InvalidRunId {}
 
 impl RunId {
     /// A name that was written before.
-    pub fn new(text: &str) -> Result<Self, NotARunId> {
+    pub fn new(text: &str) -> Result<Self, InvalidRunId> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         let starts = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
         if !starts || text.len() > 64 || !text.bytes().all(plain) {
-            return Err(NotARunId);
+            return Err(InvalidRunId);
         }
         Ok(Self(text.to_owned()))
     }
@@ -64,17 +64,17 @@ impl fmt::Display for RunId {
 }
 
 impl FromStr for RunId {
-    type Err = NotARunId;
+    type Err = InvalidRunId;
 
-    fn from_str(text: &str) -> Result<Self, NotARunId> {
+    fn from_str(text: &str) -> Result<Self, InvalidRunId> {
         Self::new(text)
     }
 }
 
 impl TryFrom<String> for RunId {
-    type Error = NotARunId;
+    type Error = InvalidRunId;
 
-    fn try_from(text: String) -> Result<Self, NotARunId> {
+    fn try_from(text: String) -> Result<Self, InvalidRunId> {
         Self::new(&text)
     }
 }
@@ -100,7 +100,7 @@ mod tests {
         assert!(names.is_sorted(), "also within a second: {names:?}");
         assert_eq!(RunId::new(old.as_str()), Ok(old));
         for bad in ["", "..", "a/b", "-x", ".hidden", "a b", &"x".repeat(65)] {
-            assert_eq!(RunId::new(bad), Err(NotARunId), "{bad}");
+            assert_eq!(RunId::new(bad), Err(InvalidRunId), "{bad}");
         }
     }
 }

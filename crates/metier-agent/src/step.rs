@@ -15,20 +15,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use metier_model::{Action, Decision, FaultCode, ModelError, ModelErrorKind, Reply, parse, plan};
+use metier_policy::Invoker;
 use metier_skill::Digest;
 
 use self::spend::{add_usage, changes, spent_budget};
 use crate::context;
 use crate::event::{Event, Status};
 use crate::observe::{self, Observed};
-use crate::op::{By, Op, Text};
+use crate::op::{Op, Text};
 use crate::resolve::{self, Resolved};
 use crate::setup::Chosen;
 use crate::state::{Acting, Ending, Finished, Phase, Stage, State};
 
 /// The one thing to do next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub enum StepEffect {
     /// Ask the model; the turn is made by [`crate::context::Fixed::turn`].
     CallModel,
     /// Ask the policy about an operation.
@@ -43,19 +44,19 @@ pub enum Effect {
 
 /// What follows from an input.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stepped {
+pub struct StepResult {
     /// What happened, in order.
     pub events: Vec<Event>,
     /// What to do.
-    pub effect: Effect,
+    pub effect: StepEffect,
 }
 
 /// Takes one input. `elapsed_ms` is the time since the run began, as the input's record has it.
-pub fn step(state: &mut State, input: &Event, elapsed_ms: u64) -> Stepped {
+pub fn step(state: &mut State, input: &Event, elapsed_ms: u64) -> StepResult {
     state.elapsed_ms = elapsed_ms;
     let mut taken = Step { state, events: Vec::new() };
     let effect = taken.take(input);
-    Stepped { events: taken.events, effect }
+    StepResult { events: taken.events, effect }
 }
 
 struct Step<'s> {
@@ -64,7 +65,7 @@ struct Step<'s> {
 }
 
 impl Step<'_> {
-    fn take(&mut self, input: &Event) -> Effect {
+    fn take(&mut self, input: &Event) -> StepEffect {
         match input {
             Event::RunStarted { .. } => self.start(),
             Event::RunResumed { not_begun, .. } => self.resume(*not_begun),
@@ -78,11 +79,11 @@ impl Step<'_> {
             Event::AskUnanswered { op_id } => self.unanswered(*op_id),
             Event::ActionFinished { op_id, outcome } => self.performed(*op_id, outcome),
             // Outputs follow from inputs; fed back, they change nothing.
-            _ => Effect::Stop,
+            _ => StepEffect::Stop,
         }
     }
 
-    fn start(&mut self) -> Effect {
+    fn start(&mut self) -> StepEffect {
         let chosen = self.state.setup.chosen.clone();
         let queue: VecDeque<Op> = chosen
             .into_iter()
@@ -90,9 +91,9 @@ impl Step<'_> {
                 // What runs as a subagent does so for people too; inside its loop it is loaded.
                 let is_subagent = self.state.setup.card(&skill).is_some_and(|card| card.subagent);
                 if is_subagent && !self.state.setup.is_inner {
-                    Op::Delegate { skill, by: By::User, arguments }
+                    Op::Delegate { skill, by: Invoker::User, arguments }
                 } else {
-                    Op::Load { skill, by: By::User, arguments }
+                    Op::Load { skill, by: Invoker::User, arguments }
                 }
             })
             .collect();
@@ -104,14 +105,14 @@ impl Step<'_> {
 
     /// Another process goes on. What was begun and could have changed something is not done again:
     /// the model is told.
-    fn resume(&mut self, not_begun: bool) -> Effect {
+    fn resume(&mut self, not_begun: bool) -> StepEffect {
         if self.state.finished.as_ref().is_some_and(|end| !end.status.can_resume()) {
-            return Effect::Stop;
+            return StepEffect::Stop;
         }
         self.state.finished = None;
         match &mut self.state.phase {
             Phase::New => self.start(),
-            Phase::Over => Effect::Stop,
+            Phase::Over => StepEffect::Stop,
             Phase::Model => self.call_model(),
             Phase::Acting(acting) => match &mut acting.current {
                 Some(current) if current.stage == Stage::Performing => {
@@ -122,29 +123,29 @@ impl Step<'_> {
                         self.state.spent.script_runs -= u32::from(matches!(op, Op::Script { .. }));
                         self.state.spent.tool_calls -=
                             u32::from(matches!(op, Op::Script { .. } | Op::Tool { .. }));
-                        Effect::Judge(id, op)
+                        StepEffect::Judge(id, op)
                     } else if matches!(op, Op::Delegate { .. }) {
                         // It was allowed when it began; its own record says how far it came.
-                        Effect::Perform(id, op)
+                        StepEffect::Perform(id, op)
                     } else if changes(&self.state.setup, &op) {
                         self.performed(id, &observe::interrupted(&op))
                     } else {
                         current.stage = Stage::Judging;
-                        Effect::Judge(id, op)
+                        StepEffect::Judge(id, op)
                     }
                 }
                 Some(current) => {
                     current.stage = Stage::Judging;
-                    Effect::Judge(current.id, current.op.clone())
+                    StepEffect::Judge(current.id, current.op.clone())
                 }
                 None => self.next_op(),
             },
         }
     }
 
-    fn replied(&mut self, reply: &Reply) -> Effect {
+    fn replied(&mut self, reply: &Reply) -> StepEffect {
         if self.state.phase != Phase::Model {
-            return Effect::Stop;
+            return StepEffect::Stop;
         }
         let turn = self.state.spent.turns;
         self.state.squeezed = false;
@@ -177,7 +178,7 @@ impl Step<'_> {
         self.decided(words, decision, notes)
     }
 
-    fn decided(&mut self, words: Arc<str>, decision: Decision, notes: Vec<String>) -> Effect {
+    fn decided(&mut self, words: Arc<str>, decision: Decision, notes: Vec<String>) -> StepEffect {
         if let Action::FinalAnswer { text, data } = &decision.action {
             let (status, message) = match &self.state.ending {
                 Some(ending) => (ending.status, Some(ending.message.clone())),
@@ -213,7 +214,7 @@ impl Step<'_> {
     }
 
     /// The end, if this was the last turn.
-    fn ended_without_answer(&mut self) -> Option<Effect> {
+    fn ended_without_answer(&mut self) -> Option<StepEffect> {
         let ending = self.state.ending.clone()?;
         let message = Some(format!("{}; the last turn gave no answer", ending.message));
         let status = ending.status;
@@ -221,7 +222,12 @@ impl Step<'_> {
     }
 
     /// A reply that is no decision: told, counted, and bounded.
-    fn invalid(&mut self, words: Arc<str>, action: Option<Action>, observed: Observed) -> Effect {
+    fn invalid(
+        &mut self,
+        words: Arc<str>,
+        action: Option<Action>,
+        observed: Observed,
+    ) -> StepEffect {
         self.state.invalid_in_row += 1;
         if self.state.invalid_in_row > self.state.setup.limits.invalid_in_row {
             let message =
@@ -242,9 +248,9 @@ impl Step<'_> {
         self.observed(&acting, observed)
     }
 
-    fn failed(&mut self, error: &ModelError) -> Effect {
+    fn failed(&mut self, error: &ModelError) -> StepEffect {
         if self.state.phase != Phase::Model {
-            return Effect::Stop;
+            return StepEffect::Stop;
         }
         if error.kind == ModelErrorKind::Cancelled {
             return self.pause(Status::Cancelled, "cancelled".to_owned());
@@ -261,7 +267,7 @@ impl Step<'_> {
     }
 
     /// An action is over: the model is told, circles and budgets are looked at.
-    fn observed(&mut self, acting: &Acting, observed: Observed) -> Effect {
+    fn observed(&mut self, acting: &Acting, observed: Observed) -> StepEffect {
         let mut item = observed.into_item(acting);
         item.count_tokens();
         self.events.push(Event::ObservationMade {
@@ -288,7 +294,7 @@ impl Step<'_> {
         self.next_turn()
     }
 
-    fn next_turn(&mut self) -> Effect {
+    fn next_turn(&mut self) -> StepEffect {
         if self.state.ending.is_none()
             && let Some((budget, limit)) = spent_budget(self.state)
         {
@@ -315,23 +321,23 @@ impl Step<'_> {
         self.call_model()
     }
 
-    fn call_model(&mut self) -> Effect {
+    fn call_model(&mut self) -> StepEffect {
         self.state.phase = Phase::Model;
         self.events.push(context::requested(self.state));
-        Effect::CallModel
+        StepEffect::CallModel
     }
 
-    fn finish(&mut self, finished: Finished) -> Effect {
+    fn finish(&mut self, finished: Finished) -> StepEffect {
         self.state.phase = Phase::Over;
         self.end(finished)
     }
 
     /// The run stops where it stands; it can be resumed from there.
-    fn pause(&mut self, status: Status, message: String) -> Effect {
+    fn pause(&mut self, status: Status, message: String) -> StepEffect {
         self.end(Finished { status, message: Some(message), answer: None, data: None })
     }
 
-    fn end(&mut self, finished: Finished) -> Effect {
+    fn end(&mut self, finished: Finished) -> StepEffect {
         self.events.push(Event::RunFinished {
             status: finished.status,
             message: finished.message.clone(),
@@ -340,6 +346,6 @@ impl Step<'_> {
             spent: self.state.spent,
         });
         self.state.finished = Some(finished);
-        Effect::Stop
+        StepEffect::Stop
     }
 }

@@ -118,8 +118,9 @@ mod tests {
         for (name, more) in [("pdf", ""), ("mine", "disable-model-invocation: true\n")] {
             let folder = dir.path().join(name);
             std::fs::create_dir_all(folder.join("scripts")).expect("makes");
-            let text =
-                format!("---\nname: {name}\ndescription: About {name}.\n{more}---\n# {name}\n");
+            let text = format!(
+                "---\nname: {name}\ndescription: AskDetails {name}.\n{more}---\n# {name}\n"
+            );
             std::fs::write(folder.join("SKILL.md"), text).expect("writes");
             std::fs::write(folder.join("scripts/run.sh"), "echo").expect("writes");
         }

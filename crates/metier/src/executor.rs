@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use metier_agent::local_executor::{LiveOutput, Made, ScriptHostMaker};
+use metier_agent::local_executor::{LazyParts, LiveOutput, ScriptHostMaker};
 use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
 use metier_registry::Scan;
@@ -55,7 +55,7 @@ impl Metier {
             host: self.script_host_maker(variables, Arc::clone(&secrets)),
             secrets,
             tools: Toolbox::default(),
-            made: Made::default(),
+            made: LazyParts::default(),
         }
     }
 

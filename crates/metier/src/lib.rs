@@ -89,7 +89,7 @@
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
 //! | `guard`, `trust`, `explain` | the policy of this directory, trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
-//! | `approvals`, `ask` | the one way in which a question is answered |
+//! | `approvals`, `approval_question` | the one way in which a question is answered |
 //! | `model_choice`, `key` | the model that is named, and its key |
 //! | `executor`, `init` | what scripts and tools get of the machine; the sandbox's helper |
 //! | `run`, `runs` | a run that ended; the records of all runs: resume, replay, audit |
@@ -109,8 +109,8 @@
 //! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', talking to models
 //! `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
+mod approval_question;
 mod approvals;
-mod ask;
 mod catalog;
 mod chat;
 mod config_files;
@@ -136,8 +136,8 @@ mod switch;
 mod targets;
 mod trust;
 
+pub use approval_question::{ApprovalQuestion, ApprovalReply};
 pub use approvals::OpenApproval;
-pub use ask::{Ask, Reply};
 pub use catalog::{CatalogBudget, CatalogOptions};
 pub use chat::Chat;
 pub use config_files::ConfigFile;

@@ -105,18 +105,18 @@ pub mod tools {
 /// The loop: events, records, resume, replay and export.
 pub mod agent {
     pub use metier_agent::{
-        About, Approval, Approver, Asking, AutoApprove, Difference, Event, Mode, NoApprover, Note,
-        Observer, Op, Outcome, Question, Record, RunFolder, RunId, RunLimits, Spent, State, Status,
-        Summary, Unheard, event, fold,
+        Approval, Approver, AskApprover, AskDetails, AutoApprove, Difference, Event, Mode,
+        NoApprover, Note, Observer, Op, Outcome, Question, Record, RunFolder, RunId, RunLimits,
+        SilentObserver, Spent, State, Status, Summary, event, fold,
     };
 
     /// Whether a record is what was written.
     pub mod audit {
-        pub use metier_agent::audit::{Audited, Finding};
+        pub use metier_agent::audit::{AuditReport, Finding};
     }
 
     /// A record in the formats of others.
     pub mod export {
-        pub use metier_agent::export::{Content, Recorded, atif, otel};
+        pub use metier_agent::export::{Content, RecordedRun, atif, otel};
     }
 }

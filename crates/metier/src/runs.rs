@@ -7,8 +7,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use metier_agent::audit::{Audited, Finding, audit};
-use metier_agent::export::Recorded;
+use metier_agent::audit::{AuditReport, Finding, audit};
+use metier_agent::export::RecordedRun;
 use metier_agent::{AgentError, Event, Record, RunFolder, Summary, fold, runs_in};
 use metier_fs::{AppendError, AppendFile};
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ fn from_record(folder: &RunFolder) -> Option<Summary> {
 #[non_exhaustive]
 pub struct RunRecord {
     /// The record, with long texts in place.
-    pub recorded: Recorded,
+    pub recorded: RecordedRun,
     /// What is wrong with it, in sentences. What stands behind a fault was not read.
     pub faults: Vec<String>,
 }
@@ -238,16 +238,16 @@ fn inner_runs(folder: &RunFolder) -> Vec<RunFolder> {
 fn read_one(
     folder: &RunFolder,
     faults: &mut Vec<String>,
-) -> std::result::Result<Recorded, AgentError> {
+) -> std::result::Result<RecordedRun, AgentError> {
     let setup = folder.setup()?;
     let (records, fault) = folder.events()?;
     let id = folder.id().clone();
     faults.extend(fault.map(|fault| format!("the record of {id} is broken: {fault}")));
-    Ok(Recorded { id, setup, records, inner: Vec::new() })
+    Ok(RecordedRun { id, setup, records, inner: Vec::new() })
 }
 
 /// Checks the record of a run and of the runs inside it, each with its id.
-pub fn audit_run(folder: &RunFolder) -> Result<Vec<(String, Audited)>> {
+pub fn audit_run(folder: &RunFolder) -> Result<Vec<(String, AuditReport)>> {
     let runs = std::iter::once(folder.clone()).chain(inner_runs(folder));
     runs.map(|run| Ok((run.id().to_string(), audit(&run)?))).collect()
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use metier_agent::brief::Brief;
+use metier_agent::setup_builder::SetupBuilder;
 use metier_agent::{
     Agent, AgentError, Approver, Chosen, Event, LocalExecutor, Mode, NoApprover, Note, Observer,
     Record, RunFolder, RunId, RunLimits, Setup, State,
@@ -21,8 +21,8 @@ use metier_registry::catalog::{CatalogRequest, Cataloger};
 use metier_skill::{Digest, FailureCode, SkillId};
 use metier_tools::IndexContents;
 
+use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
 use crate::approvals::{PendingApprovals, RunApprover};
-use crate::ask::{AnswerWith, Ask, EventListener, Reply};
 use crate::catalog::CatalogBudget;
 use crate::error::{Error, Result};
 use crate::given::GivenFile;
@@ -97,7 +97,10 @@ impl Session {
 
     /// Answers questions with a function. What the policy denies is never asked about.
     #[must_use]
-    pub fn approve(self, answer: impl Fn(&Ask<'_>) -> Reply + Send + Sync + 'static) -> Self {
+    pub fn approve(
+        self,
+        answer: impl Fn(&ApprovalQuestion<'_>) -> ApprovalReply + Send + Sync + 'static,
+    ) -> Self {
         self.approver(AnswerWith(answer))
     }
 
@@ -208,7 +211,7 @@ impl Session {
         let executor = self.metier.executor(&scan, guard, offered, &folder);
         let executor = Arc::new(LocalExecutor { tools, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
-        let setup = Brief {
+        let setup = SetupBuilder {
             request,
             earlier,
             files: &files,
@@ -224,7 +227,7 @@ impl Session {
             model: info,
             mode: self.mode,
         }
-        .setup();
+        .build();
         self.drive(folder, &*model, &executor, |agent, folder| agent.run(folder, setup))
     }
 

@@ -30,7 +30,7 @@ const NAMES: &[(&str, &str)] = &[
     ("Gathered", "ReplyBuilder"),
     ("Said", "RawReply"),
     ("Things", "RequestEntities"),
-    ("Unheard", "SilentObserver"),
+    ("SilentObserver", "SilentObserver"),
     ("Nobody", "NoApprover"),
     ("apart", "run_on_thread"),
     ("told", "describe, into_command_error"),

@@ -10,7 +10,7 @@ use metier_policy::{Answer, Effect};
 use metier_skill::FailureCode;
 use serde_json::{Map, Value, json};
 
-use super::{Recorded, is_language_model};
+use super::{RecordedRun, is_language_model};
 use crate::event::Event;
 use crate::log::Record;
 use crate::op::{Op, Outcome};
@@ -19,7 +19,7 @@ use crate::op::{Op, Outcome};
 const VERSION: &str = "ATIF-v1.8";
 
 /// The trajectory of a run, with those of the loops inside it.
-pub fn atif(run: &Recorded) -> Value {
+pub fn atif(run: &RecordedRun) -> Value {
     let mut writer = Writer::new(run);
     for record in &run.records {
         writer.take(record);
@@ -65,7 +65,7 @@ pub fn atif(run: &Recorded) -> Value {
 }
 
 struct Writer<'r> {
-    run: &'r Recorded,
+    run: &'r RecordedRun,
     steps: Vec<Value>,
     /// The step that outcomes belong to, and the id of its call.
     current: Option<(usize, Option<String>)>,
@@ -80,7 +80,7 @@ struct Writer<'r> {
 }
 
 impl<'r> Writer<'r> {
-    fn new(run: &'r Recorded) -> Self {
+    fn new(run: &'r RecordedRun) -> Self {
         Self {
             run,
             steps: Vec::new(),

@@ -11,7 +11,7 @@ use metier_skill::Digest;
 use metier_skill::FailureCode;
 use serde_json::{Value, json};
 
-use super::{Content, Recorded, is_language_model, skill_of, tool_name};
+use super::{Content, RecordedRun, is_language_model, skill_of, tool_name};
 use crate::event::{Event, Status};
 use crate::log::Record;
 use crate::op::Op;
@@ -23,7 +23,7 @@ const CLIENT: u8 = 3;
 const ERROR: u8 = 2;
 
 /// The trace of a run, with the loops inside it.
-pub fn otel(run: &Recorded, content: Content) -> Value {
+pub fn otel(run: &RecordedRun, content: Content) -> Value {
     let mut spans = Vec::new();
     let trace =
         hex(&Digest::of_parts([b"metier trace".as_slice(), run.id.as_str().as_bytes()]), 16);
@@ -72,7 +72,7 @@ impl Open {
 
 /// One run on its way to spans.
 struct Writer<'r> {
-    run: &'r Recorded,
+    run: &'r RecordedRun,
     trace: &'r str,
     content: Content,
     /// The id of the run's own span, which the others stand below.
@@ -83,7 +83,7 @@ struct Writer<'r> {
 }
 
 fn write_run(
-    run: &Recorded,
+    run: &RecordedRun,
     trace: &str,
     parent: Option<&str>,
     content: Content,
@@ -330,7 +330,7 @@ fn number(key: &str, value: u64) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
 }
 
-fn span_id(run: &Recorded, seq: u64) -> String {
+fn span_id(run: &RecordedRun, seq: u64) -> String {
     let parts = [b"metier span".as_slice(), run.id.as_str().as_bytes(), &seq.to_le_bytes()];
     hex(&Digest::of_parts(parts), 8)
 }

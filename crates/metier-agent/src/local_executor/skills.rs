@@ -6,7 +6,7 @@ use std::sync::Arc;
 use metier_loader::{
     Lines, LoadError, Loaded, ResourceQuery, inject, invoke, load_body, load_resource,
 };
-use metier_policy::{AnswerMemory, Effect, Permission, Request, RequestContext, Subject};
+use metier_policy::{AnswerMemory, Effect, Invoker, Permission, Request, RequestContext, Subject};
 use metier_registry::Entry;
 use metier_skill::text::{clip, fold_line};
 use metier_skill::{FailureCode, SkillId};
@@ -15,9 +15,9 @@ use metier_tools::policy_facts::{content_digest, named_skill};
 use metier_tools::skill_contents::{file_names, open_files};
 use serde_json::json;
 
-use super::{LocalExecutor, failed, invoker, judged, now};
+use super::{LocalExecutor, failed, judged, now};
 use crate::executor::{Judgement, PreparedAction};
-use crate::op::{By, Outcome, SkillText, Text};
+use crate::op::{Outcome, SkillText, Text};
 
 /// Skills that a search gives.
 const FOUND: usize = 8;
@@ -28,7 +28,7 @@ const DESCRIPTION_CHARS: usize = 400;
 pub(super) fn load(
     executor: &Arc<LocalExecutor>,
     id: &SkillId,
-    by: By,
+    by: Invoker,
     arguments: Option<&str>,
 ) -> Judgement {
     let (executor_too, arguments) = (Arc::clone(executor), arguments.map(str::to_owned));
@@ -66,7 +66,7 @@ fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
 }
 
 /// The leave to let a skill work in a loop of its own.
-pub(super) fn delegate(executor: &Arc<LocalExecutor>, id: &SkillId, by: By) -> Judgement {
+pub(super) fn delegate(executor: &Arc<LocalExecutor>, id: &SkillId, by: Invoker) -> Judgement {
     guarded(executor, id, by, |_, id| {
         Ok(Outcome::done(format!("The skill `{id}` may work."), json!({"skill": id})))
     })
@@ -81,7 +81,7 @@ pub(super) fn resource(
 ) -> Judgement {
     let (limits, path) = (executor.resource_limits, path.to_owned());
     let section = section.map(str::to_owned);
-    guarded(executor, id, By::Model, move |entry, _| {
+    guarded(executor, id, Invoker::Model, move |entry, _| {
         let lines = section.as_deref().and_then(asked_lines);
         let query = ResourceQuery {
             section: section.as_deref().filter(|_| lines.is_none()),
@@ -141,7 +141,7 @@ pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str) -> Judgement {
 fn guarded(
     executor: &Arc<LocalExecutor>,
     id: &SkillId,
-    by: By,
+    by: Invoker,
     read: impl FnOnce(&Entry, &SkillId) -> Result<Outcome, Box<Outcome>> + Send + 'static,
 ) -> Judgement {
     let entry = match executor.entry(id) {
@@ -150,7 +150,7 @@ fn guarded(
     };
     let own = [named_skill(&entry)];
     let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
-    let by_name = by_name.by(invoker(by));
+    let by_name = by_name.by(by);
     let nothing = AnswerMemory::default();
     let decision = executor
         .policy
@@ -167,7 +167,7 @@ fn guarded(
         answers: &answers,
         trusted: &executor.trusted,
         now: now(),
-        invoker: invoker(by),
+        invoker: by,
         index: &executor.index,
     };
     let Some(request) = gate.request(&entry) else {

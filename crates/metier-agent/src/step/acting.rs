@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use metier_model::Action;
-use metier_policy::{Answer, Effect as PolicyEffect};
+use metier_policy::{Answer, Effect, Invoker};
 use metier_skill::{Digest, FailureCode};
 use serde::Deserialize;
 
 use super::spend::{add_usage, changes};
-use super::{Effect, Step};
+use super::{Step, StepEffect};
 use crate::event::{Event, Spent, Status};
 use crate::observe;
-use crate::op::{By, Op, Outcome};
+use crate::op::{Op, Outcome};
 use crate::setup::Mode;
 use crate::state::{Acting, Current, LoadedSkill, Phase, Stage};
 
@@ -25,19 +25,19 @@ impl Step<'_> {
         action: Option<Action>,
         queue: VecDeque<Op>,
         notes: Vec<String>,
-    ) -> Effect {
+    ) -> StepEffect {
         let acting = Acting { decision, action, current: None, queue, done: Vec::new(), notes };
         self.state.phase = Phase::Acting(Box::new(acting));
         self.next_op()
     }
 
-    pub(super) fn next_op(&mut self) -> Effect {
-        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
+    pub(super) fn next_op(&mut self) -> StepEffect {
+        let Phase::Acting(acting) = &mut self.state.phase else { return StepEffect::Stop };
         if let Some(op) = acting.queue.pop_front() {
             let id = self.state.next_op;
             self.state.next_op += 1;
             acting.current = Some(Current { id, op: op.clone(), stage: Stage::Judging });
-            return Effect::Judge(id, op);
+            return StepEffect::Judge(id, op);
         }
         let acting = acting.clone();
         let observed = observe::observation(&acting);
@@ -52,37 +52,37 @@ impl Step<'_> {
     pub(super) fn judged(
         &mut self,
         id: u32,
-        effect: PolicyEffect,
+        effect: Effect,
         reason: &str,
         request: Option<Digest>,
-    ) -> Effect {
+    ) -> StepEffect {
         let dry = self.state.setup.mode == Mode::DryRun;
         let setup = Arc::clone(&self.state.setup);
-        let Some(current) = self.current(id, Stage::Judging) else { return Effect::Stop };
+        let Some(current) = self.current(id, Stage::Judging) else { return StepEffect::Stop };
         let op = current.op.clone();
         match effect {
-            PolicyEffect::Allow if dry && changes(&setup, &op) => {
+            Effect::Allow if dry && changes(&setup, &op) => {
                 self.performed(id, &observe::dry(&op, "it would be done"))
             }
-            PolicyEffect::Ask if dry => {
+            Effect::Ask if dry => {
                 self.performed(id, &observe::dry(&op, &format!("it would be asked: {reason}")))
             }
-            PolicyEffect::Allow => self.perform(id, op),
-            PolicyEffect::Ask => {
+            Effect::Allow => self.perform(id, op),
+            Effect::Ask => {
                 current.stage = Stage::Asking;
                 let reason = reason.to_owned();
                 self.events.push(Event::AskOpened { op_id: id, op: op.clone(), reason, request });
-                Effect::Ask(id, op)
+                StepEffect::Ask(id, op)
             }
-            PolicyEffect::Deny => {
+            Effect::Deny => {
                 let text = format!("Not allowed: {reason}");
                 self.performed(id, &Outcome::failed(FailureCode::NotAllowed, text))
             }
         }
     }
 
-    pub(super) fn answered(&mut self, id: u32, answer: &Answer) -> Effect {
-        let Some(current) = self.current(id, Stage::Asking) else { return Effect::Stop };
+    pub(super) fn answered(&mut self, id: u32, answer: &Answer) -> StepEffect {
+        let Some(current) = self.current(id, Stage::Asking) else { return StepEffect::Stop };
         let op = current.op.clone();
         match answer {
             Answer::Once | Answer::Always | Answer::AlwaysFor(_) => self.perform(id, op),
@@ -97,11 +97,11 @@ impl Step<'_> {
     }
 
     /// No one answered: the run waits.
-    pub(super) fn unanswered(&mut self, id: u32) -> Effect {
+    pub(super) fn unanswered(&mut self, id: u32) -> StepEffect {
         // A loop inside this one can come to a question, too, while it is done.
         let is_inner = self.current(id, Stage::Performing).is_some();
         let stage = if is_inner { Stage::Performing } else { Stage::Asking };
-        let Some(current) = self.current(id, stage) else { return Effect::Stop };
+        let Some(current) = self.current(id, stage) else { return StepEffect::Stop };
         let what = current.op.describe();
         let message = if is_inner {
             format!("a step of `{what}` needs approval")
@@ -111,7 +111,7 @@ impl Step<'_> {
         self.pause(Status::NeedsApproval, message)
     }
 
-    fn perform(&mut self, id: u32, op: Op) -> Effect {
+    fn perform(&mut self, id: u32, op: Op) -> StepEffect {
         if let Phase::Acting(acting) = &mut self.state.phase
             && let Some(current) = &mut acting.current
         {
@@ -126,18 +126,18 @@ impl Step<'_> {
             _ => {}
         }
         self.events.push(Event::ActionStarted { op_id: id, op: op.clone() });
-        Effect::Perform(id, op)
+        StepEffect::Perform(id, op)
     }
 
-    pub(super) fn performed(&mut self, id: u32, outcome: &Outcome) -> Effect {
-        let Phase::Acting(acting) = &mut self.state.phase else { return Effect::Stop };
+    pub(super) fn performed(&mut self, id: u32, outcome: &Outcome) -> StepEffect {
+        let Phase::Acting(acting) = &mut self.state.phase else { return StepEffect::Stop };
         let Some(current) = acting.current.take_if(|current| current.id == id) else {
-            return Effect::Stop;
+            return StepEffect::Stop;
         };
         if let Some(text) = &outcome.skill
             && outcome.ok
         {
-            let by_user = matches!(current.op, Op::Load { by: By::User, .. });
+            let by_user = matches!(current.op, Op::Load { by: Invoker::User, .. });
             self.state.loaded.push(LoadedSkill { text: text.clone(), by_user });
         }
         if matches!(current.op, Op::Delegate { .. })

@@ -4,7 +4,9 @@
 use std::sync::Barrier;
 use std::thread::scope;
 
-use metier_agent::{About, Agent, Asking, RunId, Status, Unheard, recorder::MemoryRecorder};
+use metier_agent::{
+    Agent, AskApprover, AskDetails, RunId, SilentObserver, Status, recorder::MemoryRecorder,
+};
 use metier_cancel::CancelToken;
 use metier_policy::{Answer, AskEvent, AskListener};
 use metier_skill::Digest;
@@ -20,7 +22,7 @@ fn asking_executor() -> FakeExecutor {
     FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() }
 }
 
-fn run_asking(asking: &Asking) -> Ran {
+fn run_asking(asking: &AskApprover) -> Ran {
     run(&scripted(replies()), asking_executor(), asking, |_| {})
 }
 
@@ -45,7 +47,7 @@ fn question(listener: &AskListener) -> Option<std::sync::Arc<metier_policy::Pend
 
 #[test]
 fn everybody_hears_the_question_and_the_first_answer_counts() {
-    let asking = Asking::default();
+    let asking = AskApprover::default();
     let [page, terminal] = ["page", "terminal"].map(|name| (name, asking.asks.subscribe()));
     // Both have heard the question before either answers.
     let both = Barrier::new(2);
@@ -55,7 +57,8 @@ fn everybody_hears_the_question_and_the_first_answer_counts() {
             scope.spawn(move || {
                 let mut wins = 0;
                 while let Some(ask) = question(&listener) {
-                    let about: About = serde_json::from_str(&ask.about).expect("the operation");
+                    let about: AskDetails =
+                        serde_json::from_str(&ask.about).expect("the operation");
                     let what = about.operation.describe();
                     assert!(what.starts_with("run user:pdf/scripts/do.sh "), "{about:?}");
                     assert_eq!(about.request, Some(Digest::of(what.as_bytes())));
@@ -79,7 +82,7 @@ fn everybody_hears_the_question_and_the_first_answer_counts() {
 
 #[test]
 fn a_no_with_words_and_a_yes_for_some_time_reach_the_run() {
-    let asking = Asking::default();
+    let asking = AskApprover::default();
     let listener = asking.asks.subscribe();
     let ran = scope(|scope| {
         let asks = asking.asks.clone();
@@ -101,7 +104,7 @@ fn a_no_with_words_and_a_yes_for_some_time_reach_the_run() {
 
 #[test]
 fn a_listener_that_goes_leaves_the_question_to_the_others_and_the_last_ends_it() {
-    let asking = Asking::default();
+    let asking = AskApprover::default();
     let [one, other] = [asking.asks.subscribe(), asking.asks.subscribe()];
     let ran = scope(|scope| {
         let asks = asking.asks.clone();
@@ -123,7 +126,7 @@ fn a_listener_that_goes_leaves_the_question_to_the_others_and_the_last_ends_it()
 
 #[test]
 fn a_run_that_is_stopped_takes_its_question_back() {
-    let asking = Asking::default();
+    let asking = AskApprover::default();
     let listener = asking.asks.subscribe();
     let cancel = CancelToken::new();
     let model = scripted(replies());
@@ -135,7 +138,7 @@ fn a_run_that_is_stopped_takes_its_question_back() {
         model: &model,
         executor: &executor,
         approver: &asking,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &cancel,
     };
     let state = scope(|scope| {

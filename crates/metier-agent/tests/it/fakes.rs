@@ -8,7 +8,7 @@ use metier_agent::op::{SkillText, Text};
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
     Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, Record, RunId,
-    RunLimits, Setup, SkillCard, State, ToolCard, Unheard,
+    RunLimits, Setup, SilentObserver, SkillCard, State, ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted, ToolOffer};
@@ -222,7 +222,7 @@ pub(crate) fn run(
         model,
         executor: &executor,
         approver,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let state = agent.run_with(&mut recorder, &first, Arc::new(setup)).expect("runs");

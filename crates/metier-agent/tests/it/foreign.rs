@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use metier_agent::local_executor::Made;
+use metier_agent::local_executor::LazyParts;
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
-    Agent, Approver, AutoApprove, Event, LocalExecutor, NoApprover, Record, RunId, Status, Unheard,
+    Agent, Approver, AutoApprove, Event, LocalExecutor, NoApprover, Record, RunId, SilentObserver,
+    Status,
 };
 use metier_cancel::CancelToken;
 use metier_loader::{BodyLimits, ResourceLimits};
@@ -86,7 +87,7 @@ pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
         host: Box::new(|_| Err(ToolFailure::new(FailureCode::NotAllowed, "no scripts here"))),
         workspace,
         tools,
-        made: Made::default(),
+        made: LazyParts::default(),
     }
 }
 
@@ -110,7 +111,8 @@ fn run(
         && card.changes == (risk != Risk::Low)));
     let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
     let first = recorder.first_event(&setup);
-    let agent = Agent { model: &model, executor: &executor, approver, observer: &Unheard, cancel };
+    let agent =
+        Agent { model: &model, executor: &executor, approver, observer: &SilentObserver, cancel };
     let state = agent.run_with(&mut recorder, &first, Arc::new(setup)).expect("runs");
     let status = state.finished().expect("an end").status;
     (status, recorder.records, calls.load(Ordering::SeqCst))

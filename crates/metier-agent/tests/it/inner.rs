@@ -2,7 +2,7 @@
 //! One scripted model decides outside, another inside.
 
 use metier_agent::{
-    Agent, Approval, AutoApprove, Event, RunFolder, RunId, Status, Unheard, runs_in,
+    Agent, Approval, AutoApprove, Event, RunFolder, RunId, SilentObserver, Status, runs_in,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -49,7 +49,7 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
         model: &model,
         executor: &executor,
         approver: &AutoApprove,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
@@ -83,7 +83,7 @@ fn a_subagent_has_the_time_that_is_left() {
         model: &model,
         executor: &executor,
         approver: &AutoApprove,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
@@ -147,7 +147,7 @@ fn what_lets_a_subagent_begin_lets_its_skill_be_loaded() {
         model: &model,
         executor: &executor,
         approver: &asked,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
@@ -165,7 +165,7 @@ fn what_a_subagent_spends_is_spent_by_the_run() {
         model: &model,
         executor: &executor,
         approver: &AutoApprove,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
@@ -187,7 +187,7 @@ fn a_question_inside_a_subagent_waits_and_goes_on() {
         model: &model,
         executor: &executor,
         approver: &only_outside,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let waits = agent.run(&folder, setup(&model.outer)).expect("runs");
@@ -224,7 +224,7 @@ fn a_person_who_calls_a_subagent_gets_one() {
         model: &model,
         executor: &executor,
         approver: &AutoApprove,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));

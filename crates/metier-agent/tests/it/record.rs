@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metier_agent::audit::audit;
-use metier_agent::{Agent, AutoApprove, Event, RunFolder, RunId, Status, Unheard, fold};
+use metier_agent::{Agent, AutoApprove, Event, RunFolder, RunId, SilentObserver, Status, fold};
 use metier_cancel::CancelToken;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn recorded(runs: &Path) -> RunFolder {
         model: &model,
         executor: &executor,
         approver: &AutoApprove,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     let folder = folder(runs);
@@ -115,7 +115,7 @@ fn nothing_is_done_that_cannot_be_written_down() {
         model: &model,
         executor: &executor,
         approver: &AutoApprove,
-        observer: &Unheard,
+        observer: &SilentObserver,
         cancel: &CancelToken::new(),
     };
     recorded(runs.path());

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use metier_agent::{
-    Agent, AgentError, AutoApprove, Event, NoApprover, Observer, Record, RunFolder, RunId, State,
-    Status, Unheard,
+    Agent, AgentError, AutoApprove, Event, NoApprover, Observer, Record, RunFolder, RunId,
+    SilentObserver, State, Status,
 };
 use metier_cancel::CancelToken;
 use metier_model::Scripted;
@@ -38,7 +38,7 @@ fn model() -> Scripted {
 }
 
 fn agent<'a>(model: &'a Scripted, executor: &'a FakeExecutor) -> Agent<'a> {
-    Agent { model, executor, approver: &AutoApprove, observer: &Unheard, cancel: &NEVER }
+    Agent { model, executor, approver: &AutoApprove, observer: &SilentObserver, cancel: &NEVER }
 }
 
 /// What must be the same however often a run was killed.

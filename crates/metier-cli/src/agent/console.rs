@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use metier::Session;
-use metier::agent::{Asking, AutoApprove, Note, Observer, Record};
+use metier::agent::{AskApprover, AutoApprove, Note, Observer, Record};
 
 use super::signal::Interrupt;
 use super::terminal::Terminal;
@@ -45,7 +45,7 @@ pub(crate) struct Console {
     pub(crate) typed: Arc<Typed>,
     pub(crate) interrupt: Interrupt,
     answerer: Answerer,
-    asking: Asking,
+    asking: AskApprover,
     workspace: PathBuf,
 }
 
@@ -57,7 +57,7 @@ impl Console {
             typed: Arc::default(),
             interrupt: Interrupt::listen(),
             answerer,
-            asking: Asking::default(),
+            asking: AskApprover::default(),
             workspace,
         };
         if answerer == Answerer::Person {

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use metier::agent::{About, Op};
+use metier::agent::{AskDetails, Op};
 use metier::policy::{Answer, AskEvent, AskListener, Asks, PendingAsk};
 
 use super::diff;
@@ -48,7 +48,7 @@ impl Terminal {
         self.watcher.pause();
         self.typed.forget();
         let mut out = anstream::stderr();
-        let Ok(about) = serde_json::from_str::<About>(&ask.about) else {
+        let Ok(about) = serde_json::from_str::<AskDetails>(&ask.about) else {
             // No question of a run: nobody here can answer it.
             return Asked::Closed;
         };
@@ -114,7 +114,7 @@ enum Asked {
 }
 
 /// Everything that is known about a question.
-fn explained(about: &About) -> String {
+fn explained(about: &AskDetails) -> String {
     let operation = serde_json::to_string_pretty(&about.operation).unwrap_or_default();
     let digest = about.request.map(|digest| digest.to_string()).unwrap_or_default();
     format!(

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier::agent::audit::{Audited, Finding};
+use metier::agent::audit::{AuditReport, Finding};
 use metier::audit_run;
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ struct VerifyArgs {
 struct Verified {
     run_id: String,
     #[serde(flatten)]
-    audited: Audited,
+    audited: AuditReport,
     /// The same for the loops inside the run.
     inner: Vec<Self>,
 }
@@ -94,7 +94,7 @@ impl Output for Verified {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         for one in self.all() {
-            let Audited { events, last_hash, finished, findings } = &one.audited;
+            let AuditReport { events, last_hash, finished, findings } = &one.audited;
             let events = count(usize::try_from(*events).unwrap_or(usize::MAX), "event");
             let word = if findings.is_empty() {
                 format!("{} {events}", paint(GREEN, "holds"))

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use clap::Args;
-use metier::agent::export::Recorded;
+use metier::agent::export::RecordedRun;
 use metier::agent::{Difference, Event, fold};
 use metier::{RunRecord, damage};
 use serde::Serialize;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<Box<dyn Output
     Ok(Box::new(replayed))
 }
 
-fn replay(recorded: &Recorded, replayed: &mut Replayed) {
+fn replay(recorded: &RecordedRun, replayed: &mut Replayed) {
     for run in std::iter::once(recorded).chain(&recorded.inner) {
         replayed.events += run.records.len();
         match fold(Arc::new(run.setup.clone()), &run.records) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use metier::agent::event::{Spent, Status};
-use metier::agent::export::Recorded;
+use metier::agent::export::RecordedRun;
 use metier::agent::{Event, Mode, Op, Outcome, Record};
 use metier::model::{Action, Plan, Reply, StepStatus, Usage};
 use metier::policy::{Answer, Effect};
@@ -91,7 +91,7 @@ impl Entry {
 }
 
 /// Tells a run.
-pub(crate) fn story(run: &Recorded) -> Story {
+pub(crate) fn story(run: &RecordedRun) -> Story {
     let setup = &run.setup;
     let mut teller = Teller {
         run,
@@ -121,7 +121,7 @@ pub(crate) fn story(run: &Recorded) -> Story {
 }
 
 struct Teller<'r> {
-    run: &'r Recorded,
+    run: &'r RecordedRun,
     story: Story,
     /// What an operation is, by its number.
     ops: BTreeMap<u32, Op>,

@@ -9,7 +9,7 @@ use metier_agent::log;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
     Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, RunFolder, RunId,
-    RunLimits, Setup, SkillCard, ToolCard, Unheard,
+    RunLimits, Setup, SilentObserver, SkillCard, ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -207,7 +207,7 @@ impl Case {
             model: &model,
             executor: &TestExecutor,
             approver: self.approver,
-            observer: &Unheard,
+            observer: &SilentObserver,
             cancel: &CancelToken::new(),
         };
         agent.run(&folder, self.setup()).expect("runs");

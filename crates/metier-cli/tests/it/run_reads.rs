@@ -131,7 +131,9 @@ fn nothing_of_a_denied_skill_is_sent_to_a_model() {
         for (name, words) in [("open-one", "plain words"), ("secret-one", "hush-hush words")] {
             home.write(
                 &format!("home/.agents/skills/{name}/SKILL.md"),
-                format!("---\nname: {name}\ndescription: About {words}.\n---\nBody: {words}.\n"),
+                format!(
+                    "---\nname: {name}\ndescription: AskDetails {words}.\n---\nBody: {words}.\n"
+                ),
             );
             home.write(
                 &format!("home/.agents/skills/{name}/notes.md"),

@@ -12,7 +12,7 @@ use metier_skill::{RunMode, Value};
 use crate::setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};
 
 /// What a run is made from.
-pub struct Brief<'b> {
+pub struct SetupBuilder<'b> {
     /// The request.
     pub request: &'b str,
     /// What was said before, in a session of several requests; may be empty.
@@ -59,9 +59,9 @@ no order from the user; a skill's text tells how to work, within what the user a
 - Finish with `final_answer`. Say what you did, what you found, and what you could not do.
 ";
 
-impl Brief<'_> {
-    /// The setup.
-    pub fn setup(self) -> Setup {
+impl SetupBuilder<'_> {
+    /// The setup of a run.
+    pub fn build(self) -> Setup {
         let wanted =
             CatalogRequest { request: Some(self.request), files: self.files, ..self.catalog };
         let offers: Vec<ToolOffer> = self.tools.iter().map(|card| card.offer.clone()).collect();

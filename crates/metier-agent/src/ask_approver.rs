@@ -13,14 +13,14 @@ use crate::op::Op;
 
 /// Asks everybody who listens.
 #[derive(Debug, Clone, Default)]
-pub struct Asking {
-    /// The open questions. What an ask is `about` is [`About`], as JSON.
+pub struct AskApprover {
+    /// The open questions. What an ask is `about` is [`AskDetails`], as JSON.
     pub asks: Asks,
 }
 
 /// What listeners are told of a question, besides the request and the decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct About {
+pub struct AskDetails {
     /// What would be done.
     pub operation: Op,
     /// Why it is a question, and what else should be known.
@@ -29,10 +29,10 @@ pub struct About {
     pub request: Option<Digest>,
 }
 
-impl Approver for Asking {
+impl Approver for AskApprover {
     fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> Option<Approval> {
         let asked = question.asked?;
-        let about = About {
+        let about = AskDetails {
             operation: question.op.clone(),
             reason: question.reason.to_owned(),
             request: question.request,

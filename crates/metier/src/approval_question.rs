@@ -6,15 +6,15 @@ use metier_cancel::CancelToken;
 
 /// A question, as a function answers it.
 #[derive(Debug)]
-pub struct Ask<'q> {
+pub struct ApprovalQuestion<'q> {
     question: &'q Question<'q>,
 }
 
 /// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply(Option<Answer>);
+pub struct ApprovalReply(Option<Answer>);
 
-impl Ask<'_> {
+impl ApprovalQuestion<'_> {
     /// What would be done, in words.
     pub fn action(&self) -> String {
         self.question.op.describe()
@@ -26,32 +26,32 @@ impl Ask<'_> {
     }
 
     /// Yes, this time.
-    pub fn once(&self) -> Reply {
-        Reply(Some(Answer::Once))
+    pub fn once(&self) -> ApprovalReply {
+        ApprovalReply(Some(Answer::Once))
     }
 
     /// Yes, and it is remembered for this content of the skill.
-    pub fn always(&self) -> Reply {
-        Reply(Some(Answer::Always))
+    pub fn always(&self) -> ApprovalReply {
+        ApprovalReply(Some(Answer::Always))
     }
 
     /// No, with words for the model.
-    pub fn reject(&self, words: impl Into<String>) -> Reply {
-        Reply(Some(Answer::Reject(words.into())))
+    pub fn reject(&self, words: impl Into<String>) -> ApprovalReply {
+        ApprovalReply(Some(Answer::Reject(words.into())))
     }
 
     /// No answer: the run waits, and can be resumed with an approval.
-    pub fn leave_open(&self) -> Reply {
-        Reply(None)
+    pub fn leave_open(&self) -> ApprovalReply {
+        ApprovalReply(None)
     }
 }
 
 /// A function as an approver.
 pub(crate) struct AnswerWith<F>(pub(crate) F);
 
-impl<F: Fn(&Ask<'_>) -> Reply + Send + Sync> Approver for AnswerWith<F> {
+impl<F: Fn(&ApprovalQuestion<'_>) -> ApprovalReply + Send + Sync> Approver for AnswerWith<F> {
     fn answer(&self, question: &Question<'_>, _: &CancelToken) -> Option<Approval> {
-        let Reply(answer) = (self.0)(&Ask { question });
+        let ApprovalReply(answer) = (self.0)(&ApprovalQuestion { question });
         answer.map(|answer| Approval::new(answer, "program"))
     }
 }
