@@ -1,11 +1,10 @@
-//! Open questions between the thread that waits and whoever can answer: terminal, web page, server.
+//! Open asks between the thread that waits and a front end that answers: terminal, web page, server.
 //!
-//! Every listener hears of every ask, and the first answer wins. A run never hangs on a question
-//! that nobody can hear: when the last listener goes, what is open ends as [`AskOutcome::NoListener`],
-//! and so does what is opened afterwards. Who wants to answer therefore listens, or at least holds a
-//! [`AskListener`]. A [`AskWaiter`] waits as a thread does, or as a future on any runtime. That an ask is over
-//! is a token of its own ([`Asks::over`]): whoever waits for an answer, or for somebody to type one, is
-//! woken by it.
+//! Every listener receives every ask, and the first answer wins. A run never hangs on an ask without
+//! a listener: when the last listener is dropped, open asks end as [`AskOutcome::NoListener`], and so
+//! do later ones. A front end that answers must therefore hold an [`AskListener`]. An [`AskWaiter`]
+//! blocks a thread, or is a future on any runtime. Each ask has a token that is cancelled when it is
+//! over ([`Asks::over`]): it wakes the waiter, and a front end that is waiting for its user to type.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,16 +27,16 @@ use crate::request::Request;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskId(u64);
 
-/// A question.
+/// A request that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PendingAsk {
     /// Its id.
     pub id: AskId,
     /// What is wanted.
     pub request: Request,
-    /// Why it is a question.
+    /// Why it needs an answer.
     pub decision: PolicyDecision,
-    /// What else listeners should know, in words of whoever asks.
+    /// What else listeners should show, in the words of the caller.
     pub about: String,
 }
 
@@ -47,19 +46,19 @@ pub struct PendingAsk {
 pub enum Answer {
     /// Yes, this time.
     Once,
-    /// Yes, and do not ask again; the one who waits remembers it.
+    /// Yes, and do not ask again; the waiter remembers it.
     Always,
     /// The same for so many seconds.
     AlwaysFor(u64),
-    /// No, with words for the model, which may be empty.
+    /// No, with a message for the model, which may be empty.
     Reject(String),
 }
 
-/// What listeners hear.
+/// What listeners receive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AskEvent {
-    /// Somebody waits for an answer. Who starts to listen hears of what is open already.
+    /// A request waits for an answer. A new listener gets one of these for each open ask.
     Opened {
         /// The question.
         ask: Arc<PendingAsk>,
@@ -73,18 +72,18 @@ pub enum AskEvent {
         /// Who answered.
         by: String,
     },
-    /// Nobody waits any more: the run went on or ended, or the time was up.
+    /// The ask is gone: the run continued or ended, or the ask timed out.
     Withdrawn {
         /// Which ask.
         id: AskId,
     },
 }
 
-/// How waiting ended. Whatever is no yes is a no.
+/// How waiting ended. Anything but a yes is a no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskOutcome {
-    /// Somebody answered.
+    /// A listener answered.
     Answered {
         /// The answer.
         answer: Answer,
@@ -95,7 +94,7 @@ pub enum AskOutcome {
     Withdrawn,
     /// The time was up.
     TimedOut,
-    /// There was nobody, or is nobody any more, who could answer.
+    /// No listener could answer, or the last one is gone.
     #[serde(rename = "nobody_listens")]
     NoListener,
 }
@@ -110,7 +109,7 @@ impl From<Lifetime> for Answer {
 }
 
 impl Answer {
-    /// How long it is to be remembered; nothing where it is not.
+    /// How long to remember it; `None` if not at all.
     pub const fn lifetime(&self) -> Option<Lifetime> {
         match self {
             Self::Always => Some(Lifetime::Unlimited),
@@ -132,7 +131,7 @@ impl AskOutcome {
     }
 }
 
-/// The open questions of a program. A clone is the same list.
+/// The open asks of a program. A clone is the same list.
 #[derive(Clone, Default)]
 pub struct Asks {
     shared: Arc<Shared>,
@@ -158,8 +157,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Ends it. The token is to be cancelled when the list is not locked any more: what it wakes may
-    /// look at the list.
+    /// Ends it. Cancel the token only after the list is unlocked: what it wakes may lock the list.
     #[must_use]
     fn end(&mut self, outcome: AskOutcome) -> CancelToken {
         self.outcome = Some(outcome);
@@ -168,9 +166,9 @@ impl Entry {
 }
 
 impl State {
-    fn tell(&self, event: &AskEvent) {
+    fn notify(&self, event: &AskEvent) {
         for listener in self.listeners.values() {
-            // One that is gone has been, or is about to be, taken off the list.
+            // A dropped listener is about to leave the list.
             let _ = listener.send(event.clone());
         }
     }
@@ -181,19 +179,19 @@ impl State {
 }
 
 impl Shared {
-    /// A thread that panicked elsewhere leaves the list as true as it was.
+    /// Ignores poisoning: no code here panics half-way through a change.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Asks {
-    /// A list without questions and listeners.
+    /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks about a request, and gives what to wait with.
+    /// Opens an ask about a request, and returns the waiter for its answer.
     pub fn open(&self, request: Request, decision: PolicyDecision, about: String) -> AskWaiter {
         let mut state = self.shared.lock();
         state.made += 1;
@@ -204,7 +202,7 @@ impl Asks {
         } else if state.listeners.is_empty() {
             Some(AskOutcome::NoListener)
         } else {
-            state.tell(&AskEvent::Opened { ask: Arc::clone(&ask) });
+            state.notify(&AskEvent::Opened { ask: Arc::clone(&ask) });
             None
         };
         let over = CancelToken::new();
@@ -216,7 +214,7 @@ impl Asks {
         AskWaiter { id, shared: Arc::clone(&self.shared), over, waiting }
     }
 
-    /// Starts to listen. What is open is heard of at once.
+    /// Starts to listen. Open asks are received at once.
     pub fn subscribe(&self) -> AskListener {
         let (sender, receiver) = channel();
         let mut state = self.shared.lock();
@@ -231,9 +229,9 @@ impl Asks {
         AskListener { key, receiver, shared: Arc::clone(&self.shared) }
     }
 
-    /// Answers an ask. Of several answers the first counts; the others get an error.
+    /// Answers an ask. The first answer wins; later ones get an error.
     ///
-    /// "Always" also lets pass what else is open and would be remembered in the same words.
+    /// "Always" also approves other open asks that the same remembered answer would cover.
     pub fn answer(&self, id: AskId, answer: &Answer, by: &str) -> Result<(), PolicyError> {
         let mut state = self.shared.lock();
         let open = state.asks.get(&id).filter(|entry| entry.outcome.is_none());
@@ -258,7 +256,7 @@ impl Asks {
             events.push(event);
         }
         for event in &events {
-            state.tell(event);
+            state.notify(event);
         }
         drop(state);
         over.iter().for_each(CancelToken::cancel);
@@ -270,8 +268,8 @@ impl Asks {
         self.shared.lock().asks.get(&id).is_some_and(|entry| entry.outcome.is_none())
     }
 
-    /// A token that is cancelled once the ask is over, however it ended: for a front end that waits
-    /// for its user meanwhile.
+    /// A token that is cancelled once the ask is over, however it ended: for a front end that is
+    /// waiting for its user.
     pub fn over(&self, id: AskId) -> CancelToken {
         let state = self.shared.lock();
         let known = state.asks.get(&id).map(|entry| entry.over.clone());
@@ -283,12 +281,12 @@ impl Asks {
         })
     }
 
-    /// Withdraws an ask, so that whoever waits goes on; for a run that is cancelled.
+    /// Withdraws an ask, which wakes its waiter; for a run that is cancelled.
     pub fn withdraw(&self, id: AskId) {
         withdraw(&self.shared, id);
     }
 
-    /// Withdraws all asks and takes no more; listeners hear that this was all. For a program that ends.
+    /// Withdraws all asks and accepts no more; listeners see the end. For a program that exits.
     pub fn close(&self) {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -300,7 +298,7 @@ impl Asks {
         self.shared.lock().listeners.clear();
     }
 
-    /// What is open, oldest first.
+    /// The open asks, oldest first.
     pub fn pending(&self) -> Vec<Arc<PendingAsk>> {
         self.shared.lock().open().map(|entry| Arc::clone(&entry.ask)).collect()
     }
@@ -310,12 +308,12 @@ fn withdraw(shared: &Shared, id: AskId) {
     let mut state = shared.lock();
     let open = state.asks.get_mut(&id).filter(|entry| entry.outcome.is_none());
     let Some(over) = open.map(|entry| entry.end(AskOutcome::Withdrawn)) else { return };
-    state.tell(&AskEvent::Withdrawn { id });
+    state.notify(&AskEvent::Withdrawn { id });
     drop(state);
     over.cancel();
 }
 
-/// Hears of asks. Dropping it is always safe.
+/// Receives asks. Dropping it is always safe.
 pub struct AskListener {
     key: u64,
     receiver: Receiver<AskEvent>,
@@ -323,7 +321,7 @@ pub struct AskListener {
 }
 
 impl AskListener {
-    /// Waits for the next event; nothing when the list is closed and all was heard.
+    /// Waits for the next event; `None` when the list is closed and all events were received.
     pub fn wait(&self) -> Option<AskEvent> {
         self.receiver.recv().ok()
     }

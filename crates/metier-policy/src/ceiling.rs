@@ -1,8 +1,8 @@
 //! `allowed-tools` as a ceiling: what is not listed is refused while acting for that skill.
 //!
-//! Other agents read the field as a grant. Here it only takes away: a skill cannot give itself
-//! anything by writing it down. Names of other agents' tools are read by the table in
-//! `tool_names.rs`; a name that is in no table stands for a foreign tool of that name, and is
+//! Other agents read the field as a grant. Here it only restricts: a skill cannot grant itself
+//! anything. Names of other agents' tools are read by the table in
+//! `tool_names.rs`; an unknown name stands for another program's tool of that name, and is
 //! reported ([`Ceiling::unknown`]).
 
 use crate::pattern::{Pattern, PermissionPattern};
@@ -12,7 +12,7 @@ use crate::tool_names::{Argument, INTERPRETERS, TOOL_NAMES, ToolName};
 use crate::wildcard::Wildcard;
 use crate::words::MatchMode;
 
-/// The most that may be done for a skill.
+/// The upper limit of what may be done for a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ceiling {
     written: Vec<String>,
@@ -122,13 +122,13 @@ impl Ceiling {
     pub(crate) fn listing(
         &self,
         permission: &Permission,
-        spelled: &SubjectSpellings<'_>,
+        spellings: &SubjectSpellings<'_>,
     ) -> Option<&str> {
         let fits = |grant: &&Grant| {
             grant.permission.matches(permission)
                 && grant.pattern.as_ref().is_none_or(|pattern| {
-                    pattern.matches(spelled, MatchMode::Exact)
-                        || (grant.commands && starts_script(pattern, spelled.subject))
+                    pattern.matches(spellings, MatchMode::Exact)
+                        || (grant.commands && starts_script(pattern, spellings.subject))
                 })
         };
         self.grants.iter().find(fits).map(|grant| grant.written.as_str())
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_reported_and_gives_nothing_of_ours() {
+    fn unknown_names_are_reported_and_grant_no_built_in_tool() {
         let entries =
             ["Read", "TodoWrite", "mcp__db__query", "mcp__web", "Pyhton", "Magic(x)", "Bash(a"];
         let ceiling = Ceiling::from_allowed_tools(entries);

@@ -1,6 +1,6 @@
-//! A command line as text to a program and its arguments, for whoever is given only text.
+//! Splits a command line into a program and its arguments, for callers that have only text.
 //!
-//! Plain words and quotes are read. Whatever only a shell understands (pipes, lists, redirection,
+//! Plain words and quotes are understood. Whatever only a shell understands (pipes, lists, redirection,
 //! substitution, globs, assignments before the program) is refused, never guessed: a rule about
 //! `git` must not let `git log; rm -rf ~` pass.
 

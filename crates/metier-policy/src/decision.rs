@@ -1,6 +1,6 @@
-//! A decision and how it came about: data for programs, sentences for people.
+//! A decision and its reasons: data for programs, sentences for people.
 //!
-//! Every sentence shows foreign text escaped, so that it can go to a terminal or a model as it is.
+//! Untrusted text is escaped in every sentence, so that it can go to a terminal or a model unchanged.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::permission::Permission;
 use crate::rule::{RuleAt, RuleSource};
 use crate::subject::Subject;
 
-/// Who has a say in a decision.
+/// The layers that take part in a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LayerKind {
@@ -21,7 +21,7 @@ pub enum LayerKind {
     Managed,
     /// The user's rules.
     User,
-    /// What holds where neither of them has a rule.
+    /// The default where neither of them has a rule.
     Default,
     /// The list of tools that ask before each use.
     Approval,
@@ -33,7 +33,7 @@ pub enum LayerKind {
     Run,
     /// Trust in the project's skills.
     Trust,
-    /// What nothing lowers.
+    /// The built-in refusals, which no rule can change.
     Floor,
 }
 
@@ -72,18 +72,18 @@ impl fmt::Display for LayerKind {
     }
 }
 
-/// What one layer said.
+/// The effect that one layer gave, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LayerDecision {
     /// Which layer.
     pub layer: LayerKind,
-    /// What it said.
+    /// Its effect.
     pub effect: Effect,
     /// Why, as the end of a sentence.
     pub because: String,
     /// The rule that won, where the layer has rules.
     pub rule: Option<RuleAt>,
-    /// The rules that matched too and came earlier; only where they were asked for.
+    /// Earlier rules that matched too and were overruled; only in explanations.
     pub losers: Vec<RuleAt>,
 }
 
@@ -91,21 +91,21 @@ pub struct LayerDecision {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskWaiver {
-    /// Somebody answered "always" before.
+    /// The user answered "always" before.
     Remembered {
         /// The id of the answer.
         id: String,
         /// When it was given.
         granted_at: UnixTime,
     },
-    /// The skill's `allowed-tools` lists it, and the user lets trusted skills approve that way.
+    /// The skill's `allowed-tools` lists it, and the settings let trusted skills approve that way.
     Preapproved {
         /// The entry.
         entry: String,
     },
 }
 
-/// What was decided about a request.
+/// The decision about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicyDecision {
     /// What happens.
@@ -114,9 +114,9 @@ pub struct PolicyDecision {
     pub reason: String,
     /// What the request wanted to do.
     pub permission: Permission,
-    /// The subject that decided: of several, the one with the strictest answer.
+    /// The deciding subject: of several, the one with the strictest effect.
     pub subject: Subject,
-    /// What each layer said about that subject; a layer without an opinion is left out.
+    /// The effect of each layer on that subject; a layer without one is left out.
     pub layers: Vec<LayerDecision>,
     /// Why an ask became an allow.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ impl PolicyDecision {
         layers: Vec<LayerDecision>,
         lifted: Option<AskWaiver>,
     ) -> Self {
-        let strictest = layers.iter().map(|verdict| verdict.effect).min().unwrap_or(Effect::Deny);
+        let strictest = layers.iter().map(|decision| decision.effect).min().unwrap_or(Effect::Deny);
         let effect = if lifted.is_some() { Effect::Allow } else { strictest };
         let mut decision = Self {
             effect,
@@ -144,16 +144,16 @@ impl PolicyDecision {
         decision
     }
 
-    /// The layer that decided: of those with the strictest answer the one hardest to change.
+    /// The deciding layer: of those with the strictest effect, the one that is hardest to change.
     pub fn deciding(&self) -> Option<&LayerDecision> {
-        let strictest = self.layers.iter().map(|verdict| verdict.effect).min()?;
-        self.layers.iter().rev().find(|verdict| verdict.effect == strictest)
+        let strictest = self.layers.iter().map(|decision| decision.effect).min()?;
+        self.layers.iter().rev().find(|decision| decision.effect == strictest)
     }
 
     fn sentence(&self) -> String {
         let outcome = match self.effect {
             Effect::Deny => "is refused",
-            Effect::Ask => "needs an answer",
+            Effect::Ask => "needs approval",
             Effect::Allow => "is allowed",
         };
         let because = match (&self.lifted, self.deciding()) {
@@ -161,10 +161,10 @@ impl PolicyDecision {
                 format!("you answered \"always\" before (answer {id})")
             }
             (Some(AskWaiver::Preapproved { entry }), _) => {
-                format!("the skill lists {} and is trusted to", shown(entry))
+                format!("the trusted skill lists {} in its allowed-tools", shown(entry))
             }
-            (None, Some(verdict)) => verdict.because.clone(),
-            (None, None) => "nothing speaks for it".to_owned(),
+            (None, Some(decision)) => decision.because.clone(),
+            (None, None) => "nothing allows it".to_owned(),
         };
         format!("{}: {because}", self.headline(outcome))
     }
@@ -177,31 +177,31 @@ impl PolicyDecision {
         format!("`{}`{about} {outcome}", self.permission)
     }
 
-    /// What to do about a refusal or an ask.
+    /// What the user can do about a refusal or an ask.
     pub fn help(&self) -> Option<&'static str> {
         if self.effect == Effect::Allow {
             return None;
         }
         Some(match (self.deciding()?.layer, self.effect) {
-            (LayerKind::Floor, _) => "no rule opens this; do it yourself, outside a run",
+            (LayerKind::Floor, _) => "no rule can allow this; do it yourself, outside a run",
             (LayerKind::Trust, Effect::Deny) => {
                 "read the skill, then trust its folder with `metier trust`"
             }
             (LayerKind::Skill, _) => "the skill's author decides what `allowed-tools` lists",
             (LayerKind::Default, Effect::Deny) => {
-                "switch the tool on with a rule under `permissions` in ~/.agent/config.json"
+                "rules are under `permissions` in ~/.agent/config.json"
             }
             (_, Effect::Deny) => "change the rule, if it is yours to change",
             _ => "answer once, always or no",
         })
     }
 
-    /// The whole story, a sentence a line: the outcome, each layer, and the rules that lost.
+    /// The full explanation, one sentence per line: the outcome, each layer, the overruled rules.
     pub fn sentences(&self) -> Vec<String> {
         let mut lines = vec![self.reason.clone()];
-        for verdict in &self.layers {
-            lines.push(format!("{}: {}, {}", verdict.layer, verdict.effect, verdict.because));
-            lines.extend(verdict.losers.iter().map(|rule| format!("  overruled: {rule}")));
+        for decision in &self.layers {
+            lines.push(format!("{}: {}, {}", decision.layer, decision.effect, decision.because));
+            lines.extend(decision.losers.iter().map(|rule| format!("  overruled: {rule}")));
         }
         lines
     }

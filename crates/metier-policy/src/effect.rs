@@ -1,6 +1,6 @@
-//! What happens to a request: refused, asked about, or done. The order is the whole algebra.
+//! What happens to a request: denied, asked about, or allowed. The order is the whole algebra.
 //!
-//! Everything that joins answers in this crate takes the smaller one, so no joining can widen.
+//! Every join in this crate takes the minimum, so no join can widen.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub enum Effect {
     Deny,
     /// You are asked first.
     Ask,
-    /// It is done.
+    /// It is done without asking.
     Allow,
 }
 

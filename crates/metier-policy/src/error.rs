@@ -1,6 +1,6 @@
-//! Why something is no request, no rule or no answer. Each kind has a stable code and a hint.
+//! Why a request, a rule or an answer is invalid. Each kind has a stable code and a hint.
 //!
-//! A caller that gets one of these while it makes a request must refuse the request: what cannot be
+//! A caller that gets one of these while it builds a request must refuse the request: what cannot be
 //! described cannot be allowed.
 
 use std::fmt;
@@ -11,11 +11,11 @@ use std::fmt;
 pub enum PolicyError {
     /// The name of a permission is empty, too long, or has blanks or control characters.
     BadPermission(String),
-    /// The name of a foreign tool is one that means a tool of ours.
+    /// The name of another program's tool is that of a built-in tool.
     ReservedName(String),
     /// The path is not absolute, or has parts such as `..` that only a file system can resolve.
     BadPath(String),
-    /// The host is empty or is no host.
+    /// The host is empty or malformed.
     BadHost(String),
     /// There is no program in the command.
     EmptyCommand,
@@ -26,11 +26,11 @@ pub enum PolicyError {
         /// What only a shell understands.
         found: String,
     },
-    /// What the request is about is longer than anything a rule could mean.
+    /// The subject of the request is longer than any rule could match.
     TooLong {
         /// Its length in bytes.
         bytes: usize,
-        /// The most it may have.
+        /// The limit.
         limit: usize,
     },
     /// The pattern of a rule is empty or too long.
@@ -44,7 +44,7 @@ pub enum PolicyError {
         /// What is wrong with it.
         reason: Box<PolicyError>,
     },
-    /// Nobody waits for the answer to this ask: it is answered, withdrawn or was never made.
+    /// The ask is not open: it was answered or withdrawn, or never existed.
     NotPending(String),
 }
 
@@ -69,8 +69,8 @@ impl PolicyError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::BadPermission(_) => "a permission is one word, such as `run_script`",
-            Self::ReservedName(_) => "give the tool a name of its own",
-            Self::BadPath(_) => "name the file by its absolute, resolved path",
+            Self::ReservedName(_) => "give the tool another name",
+            Self::BadPath(_) => "use the absolute, resolved path of the file",
             Self::BadHost(_) => {
                 "name a host, such as `api.example.com`, in ASCII (`xn--...` where it has other letters)"
             }
@@ -81,7 +81,7 @@ impl PolicyError {
             Self::TooLong { .. } => "pass large input as a file",
             Self::BadPattern(_) => "write `*` for everything",
             Self::BadRule { reason, .. } => reason.help(),
-            Self::NotPending(_) => "list the asks that are open",
+            Self::NotPending(_) => "list the open asks",
         }
     }
 }
@@ -89,35 +89,37 @@ impl PolicyError {
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BadPermission(name) => write!(f, "{} is no name of a permission", shown(name)),
-            Self::ReservedName(name) => {
-                write!(f, "{} means a tool of Metier's own", shown(name))
+            Self::BadPermission(name) => {
+                write!(f, "{} is not a valid permission name", shown(name))
             }
-            Self::BadPath(path) => write!(f, "{} is no absolute, resolved path", shown(path)),
-            Self::BadHost(host) => write!(f, "{} is no host", shown(host)),
-            Self::EmptyCommand => f.write_str("the command names no program"),
+            Self::ReservedName(name) => {
+                write!(f, "{} is the name of a built-in tool", shown(name))
+            }
+            Self::BadPath(path) => write!(f, "{} is not an absolute, resolved path", shown(path)),
+            Self::BadHost(host) => write!(f, "{} is not a valid host", shown(host)),
+            Self::EmptyCommand => f.write_str("the command has no program"),
             Self::ShellSyntax { command, found } => {
                 write!(f, "the command {} needs a shell for {}", shown(command), shown(found))
             }
             Self::TooLong { bytes, limit } => {
-                write!(f, "the request has {bytes} bytes; at most {limit} are looked at")
+                write!(f, "the request has {bytes} bytes; the limit is {limit}")
             }
-            Self::BadPattern(pattern) => write!(f, "{} is no pattern", shown(pattern)),
+            Self::BadPattern(pattern) => write!(f, "{} is not a valid pattern", shown(pattern)),
             Self::BadRule { origin, line: Some(line), reason } => {
                 write!(f, "{origin}:{line}: {reason}")
             }
             Self::BadRule { origin, line: None, reason } => write!(f, "{origin}: {reason}"),
-            Self::NotPending(ask) => write!(f, "nobody waits for an answer to {}", shown(ask)),
+            Self::NotPending(ask) => write!(f, "{} is not waiting for an answer", shown(ask)),
         }
     }
 }
 
 impl std::error::Error for PolicyError {}
 
-/// Characters of a foreign text that a sentence shows.
+/// Characters of an untrusted text in a sentence.
 const SHOWN_CHARS: usize = 160;
 
-/// A foreign text inside a sentence.
+/// An untrusted text, escaped and quoted for a sentence.
 pub(crate) fn shown(text: &str) -> String {
     metier_skill::text::quoted(text, SHOWN_CHARS)
 }

@@ -1,8 +1,8 @@
 //! Examples in policy files: a request and the expected answer, checked when the file is loaded.
 //!
-//! An example is about its own file: it must not fail because of somebody else's rules. A user's or
-//! administrator's file is judged with the default behind it, any other file by its rules alone,
-//! where a request that none of them matches is not tightened and so counts as allowed.
+//! An example tests its own file: it must not fail because of rules in other files. A user's or
+//! administrator's file is checked together with the default, any other file by its rules alone,
+//! where a request that none of them matches is not restricted and so counts as allowed.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use crate::request::{Invoker, Request};
 use crate::rule::{RuleLayer, RuleSource};
 use crate::subject::{AbsolutePath, Subject};
 
-/// A request and the answer that the rules of its file should give.
+/// A request and the effect that the rules of its file should give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
@@ -41,7 +41,7 @@ pub struct PlacedExample {
     pub line: Option<usize>,
 }
 
-/// An example that does not come out as its author expects.
+/// An example that does not have the expected effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExampleFault {
     /// The file.
@@ -50,17 +50,17 @@ pub struct ExampleFault {
     pub line: Option<usize>,
     /// The example.
     pub example: Example,
-    /// What came out instead.
+    /// The actual result.
     pub found: ExampleOutcome,
 }
 
-/// What came out of an example.
+/// The result of an example that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExampleOutcome {
-    /// Another answer, for this reason.
+    /// Another effect, for this reason.
     Other(Effect, String),
-    /// The text is no request.
-    NoRequest(PolicyError),
+    /// The text is not a valid request.
+    InvalidRequest(PolicyError),
 }
 
 impl ExampleFault {
@@ -70,11 +70,11 @@ impl ExampleFault {
         let request = shown(request);
         match &self.found {
             ExampleOutcome::Other(effect, reason) => format!(
-                "the example {request} should come out as {expect}, but comes out as {effect}: \
+                "the example {request} expects {expect}, but the result is {effect}: \
                  {reason}"
             ),
-            ExampleOutcome::NoRequest(error) => {
-                format!("the example {request} is no request: {error}")
+            ExampleOutcome::InvalidRequest(error) => {
+                format!("the example {request} is not a valid request: {error}")
             }
         }
     }
@@ -99,7 +99,7 @@ pub fn subject_of(
     let joined = words.join(" ");
     match permission {
         Permission::RunCommand => match words {
-            // One word with blanks is a line that somebody typed; several are already apart.
+            // One word with blanks is a typed command line; several words are already split.
             [line] if line.contains(char::is_whitespace) => {
                 parse_command_line(line).map(Subject::Command)
             }
@@ -167,7 +167,7 @@ pub fn check_examples(
         let found = match answer(&policy, layer.source(), &example.request) {
             Ok((effect, _)) if effect == example.expect => return None,
             Ok((effect, reason)) => ExampleOutcome::Other(effect, reason),
-            Err(error) => ExampleOutcome::NoRequest(error),
+            Err(error) => ExampleOutcome::InvalidRequest(error),
         };
         let origin = layer.origin().to_owned();
         Some(ExampleFault { origin, line: *line, example: example.clone(), found })
@@ -193,11 +193,11 @@ fn answer(
     let situation = RequestContext { loaded: &[], memory: &memory, now: UnixTime(0) };
     let decision = policy.decide(&request, &situation);
     let own = |decision: &PolicyDecision| {
-        let verdicts = decision.layers.iter().filter(|verdict| {
-            verdict.rule.is_some() || (source.grants() && verdict.layer == LayerKind::Default)
+        let layers = decision.layers.iter().filter(|layer| {
+            layer.rule.is_some() || (source.grants() && layer.layer == LayerKind::Default)
         });
-        let strictest = verdicts.min_by_key(|verdict| verdict.effect);
-        strictest.map(|verdict| (verdict.effect, verdict.because.clone()))
+        let strictest = layers.min_by_key(|layer| layer.effect);
+        strictest.map(|layer| (layer.effect, layer.because.clone()))
     };
     Ok(own(&decision).unwrap_or((Effect::Allow, "none of its rules matches".to_owned())))
 }

@@ -1,8 +1,8 @@
-//! The floor: what is refused whatever any rule says.
+//! The floor: the built-in refusals that no rule can change.
 //!
-//! It protects keys, start-up files, our own files, and skills from each other. It looks at paths
-//! only; what a program does with the files it can reach is stopped by the sandbox. A caller that
-//! walks a directory asks about each file, since a directory may hold protected ones.
+//! It protects keys, start-up files, our own files, and skills from each other. It checks paths only;
+//! the sandbox limits what a program does with the files it can reach. A caller that walks a
+//! directory must ask about each file, since a directory may hold protected ones.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use crate::request::ActingSkill;
 use crate::subject::{AbsolutePath, Subject};
 use crate::wildcard::Wildcard;
 
-/// Who acts, as far as the floor has to know.
+/// The acting skill and the loaded ones, as far as the floor needs them.
 #[derive(Clone, Copy)]
 pub(crate) struct Actor<'a> {
     pub(crate) skill: Option<&'a ActingSkill>,
@@ -45,14 +45,14 @@ pub(crate) fn refusal(
 }
 
 impl PolicyPlaces {
-    /// Whether nobody reads this path, whatever the rules say: keys and passwords.
+    /// Whether no tool may read this path, whatever the rules say: keys and passwords.
     pub fn holds_keys(&self, path: &AbsolutePath) -> bool {
         protected_place(path, Access::Read, self).is_some()
     }
 }
 
-/// Without regard to case, as the most forgiving file system compares: `\u{17f}` is an `s` there,
-/// and only the way over upper case finds that out.
+/// Case-folded as the most forgiving file system compares: there `\u{17f}` equals `s`, which only
+/// folding by way of upper case reveals.
 fn folded(path: &str) -> String {
     if path.is_ascii() { path.to_lowercase() } else { path.to_uppercase().to_lowercase() }
 }
@@ -72,7 +72,7 @@ fn protected_place(path: &AbsolutePath, access: Access, places: &PolicyPlaces) -
                     is_at_or_below(rest, entry.pattern)
                         || (access == Access::Delete && is_at_or_below(entry.pattern, rest))
                 }),
-                // The names of the entry stand one after the other in the path.
+                // The names of the entry follow each other in the path.
                 ProtectedAt::Anywhere => names.windows(runs.len()).any(|window| {
                     window.iter().zip(runs).all(|(name, wanted)| wanted.matches(name))
                 }),
@@ -120,17 +120,17 @@ fn skill_place(
             Some(acting) => acting.id == *owner,
             None => (actor.loaded)(owner),
         };
-        let told = || format!("it is a file of the skill {owner}, which is read by loading it");
-        return (!may_read).then(told);
+        let reason = || format!("it is a file of the skill {owner}; load the skill to read it");
+        return (!may_read).then(reason);
     }
     if let Some(owner) = owner {
-        return Some(format!("it is a file of the skill {owner}, which only its owner changes"));
+        return Some(format!("it is a file of the skill {owner}, which only its owner may change"));
     }
     if let Some(below) = places.skill_below(path).filter(|_| access == Access::Delete) {
         return Some(format!("it holds the skill {below}"));
     }
     let root = places.skill_roots().iter().find(|root| path.below(root).is_some())?;
-    Some(format!("`{}` is a folder of skills, which only their owner changes", root.as_str()))
+    Some(format!("`{}` is a folder of skills, which only their owner may change", root.as_str()))
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
             assert!(refused(&Permission::WriteFile, at, None), "{at}");
             assert!(refused(&Permission::DeleteFile, at, None), "{at}");
             let foreign = Permission::named("their_tool").expect("a name");
-            assert!(refused(&foreign, at, None), "{at}: what is not known could write");
+            assert!(refused(&foreign, at, None), "{at}: an unknown tool could write");
         }
         for at in ["/home/me/p/src/a.rs", "/home/me/p/.gitignore", "/home/me/p/skills/a.md"] {
             assert!(!refused(&Permission::WriteFile, at, None), "{at}");

@@ -1,8 +1,8 @@
-//! May it? Requests, rules, layers and decisions that explain themselves; asks as data.
+//! What may be done: requests, rules, layers, decisions that explain themselves, and open asks.
 //!
-//! This crate is pure: no files, no clock, no runtime. Whoever acts makes a [`Request`], asks the
-//! [`Policy`], and does what the [`PolicyDecision`] says. The same request gets the same decision on every
-//! way in: a model's action, a slash command, the command line, a server.
+//! This crate is pure: no files, no clock, no runtime. A caller makes a [`Request`], asks the
+//! [`Policy`], and follows the [`PolicyDecision`]. The same request gets the same decision from every
+//! caller: a model's action, a slash command, the command line, a server.
 //!
 //! ```text
 //! who wants what, on what, for which skill        Request
@@ -23,15 +23,15 @@
 //! | `request` | [`Request`] and its digest, which an approval names |
 //! | `wildcard`, `words`, `pattern` | matching: text, commands word by word, both |
 //! | `rule` | [`Rule`]s in a [`RuleLayer`] |
-//! | `defaults`, `floor`, `protected` | what holds without rules, and whatever they say |
+//! | `defaults`, `floor`, `protected` | what applies without rules, and what no rule can change |
 //! | `ceiling`, `tool_names` | `allowed-tools`, and other agents' names for tools |
 //! | `policy`, `decision` | [`Policy`], [`PolicyDecision`] and its sentences |
-//! | `memory`, `trust` | answers and trust that last, as data ([`AnswerMemory`], [`TrustedFolders`]) |
-//! | `asks` | open questions between threads ([`Asks`]) |
+//! | `memory`, `trust` | remembered answers and trust, as data ([`AnswerMemory`], [`TrustedFolders`]) |
+//! | `asks` | asks that wait for an answer, between threads ([`Asks`]) |
 //! | `examples` | expectations in policy files ([`check_examples`]) |
 //!
 //! Files on disk: none. Reading rules is `metier-config`'s, keeping memory and trust is the caller's.
-//! What a program does with what it may reach is the sandbox's business, not ours.
+//! The sandbox, not this crate, limits what a program does once it runs.
 //!
 //! ```
 //! use metier_policy::{
@@ -55,7 +55,7 @@
 //! assert_eq!(decision.effect, Effect::Ask);
 //! assert_eq!(
 //!     decision.reason,
-//!     "`run_command` of `git push --force` needs an answer: \
+//!     "`run_command` of `git push --force` needs approval: \
 //!      by the rule ask `run_command` `git push` (config.json)"
 //! );
 //! # Ok(())

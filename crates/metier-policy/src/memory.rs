@@ -1,8 +1,9 @@
-//! Answers that are remembered: what was answered with "always", for which content, until when.
+//! Remembered answers: what was answered with "always", for which content, until when.
 //!
-//! The list is plain data that the caller keeps in the user's state, outside any project. A
-//! remembered answer turns an ask into an allow; it is looked at only after every layer has spoken,
-//! so it cannot touch a deny. It holds for the skill's content of then: a changed skill asks again.
+//! The list is plain data that the caller stores in the user's state folder, outside any project. A
+//! remembered answer turns an ask into an allow; it is consulted only after all layers are joined, so
+//! it cannot override a deny. It is valid for the skill's content at that time: a changed skill asks
+//! again.
 
 use metier_skill::{Digest, SkillId};
 use serde::{Deserialize, Serialize};
@@ -14,41 +15,41 @@ use crate::request::{AlwaysScope, Request};
 use crate::subject::{AbsolutePath, Subject, SubjectSpellings};
 use crate::words::MatchMode;
 
-/// A time: seconds since the start of 1970. This crate has no clock; whoever calls it has.
+/// Seconds since the start of 1970. This crate has no clock; the caller passes the time.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
 #[serde(transparent)]
 pub struct UnixTime(pub u64);
 
-/// Where a remembered answer holds.
+/// Where a remembered answer applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerScope {
     /// In this workspace.
     Workspace(AbsolutePath),
-    /// Wherever the user works.
+    /// In every workspace.
     Everywhere,
 }
 
-/// One answer that is remembered.
+/// One remembered answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RememberedAnswer {
-    /// What `forget` takes: the same answer given twice has the same id.
+    /// The id that `forget` takes: the same answer given twice has the same id.
     pub id: String,
     /// What may be done.
     pub permission: Permission,
     /// On what.
     pub covers: Vec<AlwaysScope>,
-    /// For which skill; without one, only for what is done for no skill.
+    /// The acting skill; without one, it applies only to requests without one.
     pub skill: Option<SkillId>,
     /// The content of that skill.
     pub digest: Option<Digest>,
-    /// Where it holds.
+    /// Where it applies.
     pub scope: AnswerScope,
     /// When it was given.
     pub granted_at: UnixTime,
-    /// From when on it holds no more.
+    /// When it expires.
     pub expires_at: Option<UnixTime>,
 }
 
@@ -73,7 +74,7 @@ impl Lifetime {
 }
 
 impl RememberedAnswer {
-    /// What remembering "always" for this request amounts to.
+    /// The answer "always" to this request.
     pub fn of(request: &Request, scope: AnswerScope, now: UnixTime, lifetime: Lifetime) -> Self {
         let (skill, digest) = match &request.skill {
             Some(skill) => (Some(skill.id.clone()), Some(skill.digest)),
@@ -83,7 +84,7 @@ impl RememberedAnswer {
             Lifetime::Unlimited => None,
             Lifetime::Seconds(seconds) => Some(UnixTime(now.0.saturating_add(seconds))),
         };
-        let mut kept = Self {
+        let mut answer = Self {
             id: String::new(),
             permission: request.permission.clone(),
             covers: request.remember.clone(),
@@ -93,8 +94,8 @@ impl RememberedAnswer {
             granted_at: now,
             expires_at,
         };
-        kept.id = kept.key();
-        kept
+        answer.id = answer.key();
+        answer
     }
 
     /// Twelve hex digits over all but the times.
@@ -123,12 +124,12 @@ impl RememberedAnswer {
         whole.to_string().chars().skip("sha256:".len()).take(12).collect()
     }
 
-    /// Whether it still holds at this time.
+    /// Whether it has not expired yet.
     pub fn holds_at(&self, now: UnixTime) -> bool {
         self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// From when on it holds no more, where no answer counts for longer than `longest`.
+    /// When it expires, if no answer is valid for longer than `longest`.
     pub fn end(&self, longest: Lifetime) -> Option<UnixTime> {
         let limit = match longest {
             Lifetime::Unlimited => None,
@@ -152,11 +153,11 @@ impl RememberedAnswer {
     }
 
     fn covers_subject(&self, subject: &Subject, places: &PolicyPlaces) -> bool {
-        let spelled = SubjectSpellings::new(subject, places);
+        let spellings = SubjectSpellings::new(subject, places);
         self.covers.iter().any(|cover| match cover {
             AlwaysScope::Exact(exact) => exact == subject,
             AlwaysScope::Pattern(pattern) => {
-                Pattern::new(pattern).matches(&spelled, MatchMode::Exact)
+                Pattern::new(pattern).matches(&spellings, MatchMode::Exact)
             }
         })
     }
@@ -168,25 +169,25 @@ impl RememberedAnswer {
 pub struct AnswerMemory(Vec<RememberedAnswer>);
 
 impl AnswerMemory {
-    /// Adds an answer, in place of the same one given earlier. What holds no more by then goes.
+    /// Adds an answer, replacing the same one given earlier. Expired answers are removed.
     pub fn remember(&mut self, answer: RememberedAnswer) {
         self.expire(answer.granted_at);
         self.0.retain(|known| known.id != answer.id);
         self.0.push(answer);
     }
 
-    /// Takes an answer out, and gives it.
+    /// Removes an answer and returns it.
     pub fn forget(&mut self, id: &str) -> Option<RememberedAnswer> {
         let at = self.0.iter().position(|known| known.id == id)?;
         Some(self.0.remove(at))
     }
 
-    /// Takes out what holds no more, and gives it.
+    /// Removes expired answers and returns them.
     pub fn expire(&mut self, now: UnixTime) -> Vec<RememberedAnswer> {
         self.0.extract_if(.., |known| !known.holds_at(now)).collect()
     }
 
-    /// The answer to a request, if one is remembered that was given no longer ago than `longest`.
+    /// The remembered answer to a request, if one was given no longer ago than `longest`.
     pub fn answer_to(
         &self,
         request: &Request,
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_for_this_content_place_and_time() {
+    fn an_answer_is_valid_for_this_content_workspace_and_time() {
         let here = places("/w");
         let asked = request(b"v1", &["git", "log"]);
         let scope = AnswerScope::Workspace(here.workspace().clone());
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_in_a_name_is_no_pattern() {
+    fn a_star_in_a_name_is_not_a_wildcard() {
         let places = places("/w");
         let read =
             |path| Request::new(Permission::ReadFile, vec![Subject::path(path).expect("path")]);

@@ -1,7 +1,7 @@
-//! One pattern of a rule, ready for whatever kind of subject it meets.
+//! One pattern of a rule, compiled for every kind of subject.
 //!
 //! A rule's author writes one text; whether it is read as a path, a host, an id or the words of a
-//! command depends on the request. What asks or refuses leans towards matching ([`MatchMode`]).
+//! command depends on the request. Ask and deny rules match more widely ([`MatchMode`]).
 
 use crate::permission::Permission;
 use crate::subject::{Subject, SubjectSpellings};
@@ -34,13 +34,13 @@ impl Pattern {
         }
     }
 
-    pub(crate) fn matches(&self, spelled: &SubjectSpellings<'_>, lean: MatchMode) -> bool {
-        let any = |wildcard: &Wildcard| spelled.texts.iter().any(|text| wildcard.matches(text));
-        match spelled.subject {
-            Subject::Command(argv) => self.words.matches(argv.words(), lean),
-            Subject::Script { args, .. } => self.words.matches_script(&spelled.texts, args, lean),
+    pub(crate) fn matches(&self, spellings: &SubjectSpellings<'_>, mode: MatchMode) -> bool {
+        let any = |wildcard: &Wildcard| spellings.texts.iter().any(|text| wildcard.matches(text));
+        match spellings.subject {
+            Subject::Command(argv) => self.words.matches(argv.words(), mode),
+            Subject::Script { args, .. } => self.words.matches_script(&spellings.texts, args, mode),
             Subject::Path(_) => {
-                any(&self.text) || (lean == MatchMode::Wide && self.below.as_ref().is_some_and(any))
+                any(&self.text) || (mode == MatchMode::Wide && self.below.as_ref().is_some_and(any))
             }
             Subject::Host(_) => any(self.host.as_ref().unwrap_or(&self.text)),
             Subject::Skill(_) | Subject::Text(_) => any(&self.text),
@@ -75,10 +75,10 @@ mod tests {
     use crate::places::PolicyPlaces;
     use crate::subject::AbsolutePath;
 
-    fn matches(pattern: &str, subject: &Subject, lean: MatchMode) -> bool {
+    fn matches(pattern: &str, subject: &Subject, mode: MatchMode) -> bool {
         let path = |text| AbsolutePath::new(text).expect("a path");
         let places = PolicyPlaces::new(path("/home/me/p")).with_home(path("/home/me"));
-        Pattern::new(pattern).matches(&SubjectSpellings::new(subject, &places), lean)
+        Pattern::new(pattern).matches(&SubjectSpellings::new(subject, &places), mode)
     }
 
     #[test]

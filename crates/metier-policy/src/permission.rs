@@ -1,7 +1,7 @@
 //! What a request wants to do, by the name of the tool that does it, and how much harm that can do.
 //!
-//! The names are those of our tools. A name that is none of ours is kept as it is: another program
-//! may bring tools of its own, and they are judged as the most dangerous kind.
+//! The names are those of the built-in tools. Any other name is kept as it is: another program may
+//! bring its own tools, and without a declared risk they count as the most dangerous kind.
 
 use std::fmt;
 
@@ -38,12 +38,12 @@ pub enum Permission {
     NetworkRequest,
     /// A script that runs with the network open. No host can be named: it reaches all or none.
     ScriptNetwork,
-    /// A tool that is not ours.
+    /// A tool that is not built in.
     Other(ForeignToolName),
 }
 
-/// The name of a tool that is not ours. Only [`Permission::named`] makes one, so it never spells
-/// one of ours.
+/// The name of a tool that is not built in. Only [`Permission::named`] makes one, so it is never that
+/// of a built-in tool.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ForeignToolName(Box<str>);
 
@@ -53,7 +53,7 @@ pub struct ForeignToolName(Box<str>);
 pub enum Risk {
     /// It reads.
     Low,
-    /// It runs what a skill brought, in a sandbox.
+    /// It runs a script from a skill, in a sandbox.
     Medium,
     /// It changes, sends, or could do anything.
     High,
@@ -67,7 +67,7 @@ pub(crate) enum Access {
     Delete,
 }
 
-/// Our tools: the word for each, and other words that mean it.
+/// The built-in tools: the name and the aliases of each.
 const WORDS: &[(Permission, &str, &[&str])] = &[
     (Permission::LoadSkill, "load_skill", &["skill"]),
     (Permission::ReadFile, "read_file", &[]),
@@ -82,7 +82,7 @@ const WORDS: &[(Permission, &str, &[&str])] = &[
 ];
 
 impl Permission {
-    /// Every permission of ours, in the order of the documentation.
+    /// Every built-in permission, in the order of the documentation.
     pub fn ours() -> impl Iterator<Item = Self> {
         WORDS.iter().map(|(permission, _, _)| permission.clone())
     }
@@ -106,8 +106,8 @@ impl Permission {
         Ok(Self::Other(ForeignToolName(name.into())))
     }
 
-    /// The permission of a tool that is not ours. A name that is one of ours, or that rules and
-    /// `allowed-tools` take for one of ours, is refused: what is written about it would be about two.
+    /// The permission of a tool that is not built in. The name of a built-in tool, or an alias of one in
+    /// rules and `allowed-tools`, is refused: a rule with that name would cover both.
     pub fn foreign(name: &str) -> Result<Self, PolicyError> {
         let lower = name.to_lowercase();
         let means_ours = TOOL_NAMES

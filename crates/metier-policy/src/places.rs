@@ -1,6 +1,6 @@
-//! Where things are, as text: the workspace, the home directory, our own folders, the skills'.
+//! The paths that a policy knows: the workspace, the home directory, our own folders, skill folders.
 //!
-//! The caller looks these up once and resolves their links; the policy only compares.
+//! The caller looks them up once and resolves links; the policy only compares text.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use metier_skill::SkillId;
 
 use crate::subject::AbsolutePath;
 
-/// Where things are.
+/// The paths that a policy knows, with links resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyPlaces {
     workspace: AbsolutePath,
@@ -19,7 +19,7 @@ pub struct PolicyPlaces {
 }
 
 impl PolicyPlaces {
-    /// Work happens in `workspace`.
+    /// Only the workspace; add the others with the methods below.
     pub const fn new(workspace: AbsolutePath) -> Self {
         Self {
             workspace,
@@ -58,7 +58,7 @@ impl PolicyPlaces {
         self
     }
 
-    /// Where work happens.
+    /// The workspace.
     pub const fn workspace(&self) -> &AbsolutePath {
         &self.workspace
     }
@@ -90,8 +90,8 @@ impl PolicyPlaces {
         next.filter(|(dir, _)| dir.starts_with(&prefix)).map(|(_, id)| id)
     }
 
-    /// Whether `path` is in the workspace. A home directory, or what holds one, is no workspace:
-    /// who starts an agent there has not said that it may read everything.
+    /// Whether `path` is in the workspace. A home directory, or a folder above it, does not count as a
+    /// workspace: starting an agent there does not mean that it may read everything.
     pub(crate) fn in_workspace(&self, path: &AbsolutePath) -> bool {
         let too_wide = self.home.as_ref().is_some_and(|home| home.below(&self.workspace).is_some());
         !too_wide && path.below(&self.workspace).is_some()
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_directory_is_no_workspace() {
+    fn a_home_directory_is_not_a_workspace() {
         let project = PolicyPlaces::new(path("/home/me/p")).with_home(path("/home/me"));
         assert!(project.in_workspace(&path("/home/me/p/a")));
         assert!(!project.in_workspace(&path("/home/me/q")));

@@ -1,14 +1,22 @@
-//! The engine: layers and places in, decisions out. Pure, and the same on every way in.
+//! The policy engine: layers and paths in, decisions out. Pure, and the same for every caller.
 //!
 //! ```text
 //! granted  = the strictest of managed and user, or the default where neither has a rule
 //! effect   = the strictest of granted, approval, project, skill, run, trust and floor
-//! an ask becomes an allow by a remembered answer (or, if the user wants it, by a trusted skill's
+//! an ask becomes an allow by a remembered answer (or, if so configured, by a trusted skill's
 //! `allowed-tools` where only the default asked); a deny stays
 //! ```
 //!
-//! So only an administrator or the user can say more than the default, and nothing else can say more
-//! than they did. With several subjects each is judged alone and the strictest answer counts.
+//! Why the minimum over layers, and not one list of rules in which the last match wins: within one
+//! file the author sees all rules and can order them, but the layers have different authors, and some
+//! of them are hostile. A cloned project brings rules, a skill brings `allowed-tools`, and a model
+//! chooses the request. With a minimum, none of these can widen what the user granted, in whatever
+//! order the layers are added (`laws.rs` tests this as a property). Only the user and the administrator
+//! replace the default, so an allow always has a human author. The floor comes last and has no
+//! exception, because a single mistaken `allow *` must not expose keys. Memory is consulted after the
+//! join and only turns an ask into an allow: an old "always" can never defeat a rule added since. With
+//! several subjects each is decided alone and the strictest effect wins, or a harmless first file
+//! would carry the second one through.
 
 use metier_skill::SkillId;
 
@@ -26,7 +34,7 @@ use crate::rule::{OverruledRules, RuleLayer};
 use crate::subject::{AbsolutePath, Subject, SubjectSpellings};
 use crate::trust::TrustStatus;
 
-/// Whether a trusted skill's `allowed-tools` also answers asks, as the public format reads it.
+/// Whether a trusted skill's `allowed-tools` also answers asks, as the public specification has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preapproval {
     /// It is a ceiling and nothing else.
@@ -45,11 +53,11 @@ pub struct LoadedSkill {
     pub dir: Option<AbsolutePath>,
     /// Its `allowed-tools`; without one it sets no ceiling.
     pub ceiling: Option<Ceiling>,
-    /// Whether its content is known to be trusted. Asked only where `allowed-tools` approve.
+    /// Whether its content is trusted. Computed only where `allowed-tools` may approve.
     pub trusted: bool,
 }
 
-/// What changes from one request to the next.
+/// The state that a request is decided in.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestContext<'a> {
     /// The skills that the run has loaded.
@@ -60,7 +68,7 @@ pub struct RequestContext<'a> {
     pub now: UnixTime,
 }
 
-/// All rules of a run, and where things are.
+/// All rules of a run, and the paths that they refer to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     layers: Vec<RuleLayer>,
@@ -70,7 +78,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy without rules: defaults, ceilings, trust and the floor.
+    /// A policy without rules: only defaults, ceilings, trust and the floor.
     pub const fn new(places: PolicyPlaces) -> Self {
         Self {
             layers: Vec::new(),
@@ -94,7 +102,7 @@ impl Policy {
         self
     }
 
-    /// Sets the longest time for which an answer counts, whatever it was given for.
+    /// Sets the longest time for which a remembered answer is valid, whatever it was given for.
     #[must_use]
     pub const fn with_longest_memory(mut self, longest: Lifetime) -> Self {
         self.longest_memory = longest;
@@ -106,7 +114,7 @@ impl Policy {
         self.preapproval
     }
 
-    /// Where things are.
+    /// The paths that the policy knows.
     pub const fn places(&self) -> &PolicyPlaces {
         &self.places
     }
@@ -121,9 +129,9 @@ impl Policy {
         self.judge(request, situation, OverruledRules::Skipped)
     }
 
-    /// Decides as [`Self::decide`] does, and names the rules that matched and lost.
+    /// Decides as [`Self::decide`] does, and lists the rules that matched and were overruled.
     pub fn explain(&self, request: &Request, situation: &RequestContext<'_>) -> PolicyDecision {
-        self.judge(request, situation, OverruledRules::Named)
+        self.judge(request, situation, OverruledRules::Listed)
     }
 
     fn judge(
@@ -136,20 +144,20 @@ impl Policy {
         let mut preapproved = Some(String::new());
         let mut strictest: Option<(Effect, &Subject, Vec<LayerDecision>)> = None;
         for subject in subjects.iter() {
-            let spelled = SubjectSpellings::new(subject, &self.places);
-            let verdicts = self.verdicts(request, &spelled, situation, losers);
-            let effect = verdicts.iter().map(|verdict| verdict.effect).min();
+            let spellings = SubjectSpellings::new(subject, &self.places);
+            let decisions = self.decisions(request, &spellings, situation, losers);
+            let effect = decisions.iter().map(|decision| decision.effect).min();
             let effect = effect.unwrap_or(Effect::Deny);
             if effect == Effect::Ask {
-                let entry = self.preapproving_entry(request, &spelled, &verdicts, situation);
+                let entry = self.preapproving_entry(request, &spellings, &decisions, situation);
                 preapproved = preapproved.and(entry.map(str::to_owned));
             }
             if strictest.as_ref().is_none_or(|(known, _, _)| effect < *known) {
-                strictest = Some((effect, subject, verdicts));
+                strictest = Some((effect, subject, decisions));
             }
         }
-        // `judged` gives at least one subject, so there is an answer.
-        let Some((effect, subject, verdicts)) = strictest else {
+        // `judged` returns at least one subject, so there is a decision.
+        let Some((effect, subject, decisions)) = strictest else {
             let nothing = Subject::Text(String::new());
             return PolicyDecision::new(&request.permission, nothing, Vec::new(), None);
         };
@@ -164,21 +172,21 @@ impl Policy {
         } else {
             None
         };
-        PolicyDecision::new(&request.permission, subject.clone(), verdicts, lifted)
+        PolicyDecision::new(&request.permission, subject.clone(), decisions, lifted)
     }
 
-    /// What each layer says about one subject, in the order of [`LayerKind`].
-    fn verdicts(
+    /// The decision of each layer about one subject, in the order of [`LayerKind`].
+    fn decisions(
         &self,
         request: &Request,
-        spelled: &SubjectSpellings<'_>,
+        spellings: &SubjectSpellings<'_>,
         situation: &RequestContext<'_>,
         losers: OverruledRules,
     ) -> Vec<LayerDecision> {
         let permission = &request.permission;
-        let answers = self.layers.iter().filter_map(|l| l.judge(permission, spelled, losers));
+        let answers = self.layers.iter().filter_map(|l| l.judge(permission, spellings, losers));
         let mut granted = false;
-        let mut verdicts: Vec<LayerDecision> = answers
+        let mut decisions: Vec<LayerDecision> = answers
             .map(|answer| {
                 granted |= answer.grants();
                 let rule = answer.winner();
@@ -193,49 +201,49 @@ impl Policy {
             .collect();
         if !granted {
             let around = DefaultContext {
-                at_home: &|subject| self.at_home(subject, situation.loaded),
+                in_reach: &|subject| self.in_reach(subject, situation.loaded),
                 switched_on: &|| self.layers.iter().any(|layer| layer.switches_on(permission)),
             };
-            let (effect, because) = by_risk(request, spelled.subject, &around);
-            verdicts.push(plain(LayerKind::Default, effect, because));
+            let (effect, because) = by_risk(request, spellings.subject, &around);
+            decisions.push(plain(LayerKind::Default, effect, because));
         }
-        verdicts.extend(ceilings(request, spelled, situation.loaded));
-        verdicts.extend(trust(request, spelled.subject));
+        decisions.extend(ceilings(request, spellings, situation.loaded));
+        decisions.extend(trust(request, spellings.subject));
         let loaded = |id: &SkillId| situation.loaded.iter().any(|skill| skill.id == *id);
         let actor = Actor { skill: request.skill.as_ref(), loaded: &loaded };
-        let floor = refusal(permission, spelled.subject, actor, &self.places);
-        verdicts.extend(floor.map(|because| plain(LayerKind::Floor, Effect::Deny, because)));
-        verdicts.sort_by_key(|verdict| (verdict.layer, verdict.effect));
-        verdicts
+        let floor = refusal(permission, spellings.subject, actor, &self.places);
+        decisions.extend(floor.map(|because| plain(LayerKind::Floor, Effect::Deny, because)));
+        decisions.sort_by_key(|decision| (decision.layer, decision.effect));
+        decisions
     }
 
-    fn at_home(&self, subject: &Subject, loaded: &[LoadedSkill]) -> bool {
+    fn in_reach(&self, subject: &Subject, loaded: &[LoadedSkill]) -> bool {
         let Subject::Path(path) = subject else { return false };
         let dirs = loaded.iter().filter_map(|skill| skill.dir.as_ref());
         self.places.in_workspace(path) || dirs.into_iter().any(|dir| path.below(dir).is_some())
     }
 
-    /// The entry of `allowed-tools` that approves, where the user wants that, all loaded skills are
-    /// trusted, and nobody but the default asked.
+    /// The entry of `allowed-tools` that approves, where the settings allow that, all loaded skills are
+    /// trusted, and only the default asked.
     fn preapproving_entry<'a>(
         &self,
         request: &Request,
-        spelled: &SubjectSpellings<'_>,
-        verdicts: &[LayerDecision],
+        spellings: &SubjectSpellings<'_>,
+        decisions: &[LayerDecision],
         situation: &RequestContext<'a>,
     ) -> Option<&'a str> {
         let acting = request.skill.as_ref()?;
-        let only_default = |verdict: &LayerDecision| {
-            verdict.effect == Effect::Allow || verdict.layer == LayerKind::Default
+        let only_default = |decision: &LayerDecision| {
+            decision.effect == Effect::Allow || decision.layer == LayerKind::Default
         };
-        // For whom something is done is what a model says: one skill that is not trusted could have it
-        // done in the name of another.
+        // The model names the acting skill, so an untrusted skill could have it done in the name of a
+        // trusted one.
         let may = self.preapproval == Preapproval::TrustedSkills
             && acting.standing == TrustStatus::Trusted
             && situation.loaded.iter().all(|skill| skill.trusted)
-            && verdicts.iter().all(only_default);
+            && decisions.iter().all(only_default);
         let skill = situation.loaded.iter().find(|skill| may && skill.id == acting.id)?;
-        skill.ceiling.as_ref()?.listing(&request.permission, spelled)
+        skill.ceiling.as_ref()?.listing(&request.permission, spellings)
     }
 }
 
@@ -243,11 +251,11 @@ fn plain(layer: LayerKind, effect: Effect, because: String) -> LayerDecision {
     LayerDecision { layer, effect, because, rule: None, losers: Vec::new() }
 }
 
-/// The ceilings that refuse. Acting for a skill, its own counts; for none, those of all loaded.
-/// Loading a skill is reading, not acting: otherwise no skill could follow one with a ceiling.
+/// The ceilings that refuse: that of the acting skill, or without one those of all loaded skills.
+/// Loading a skill is exempt: otherwise no skill could be loaded after one with a ceiling.
 fn ceilings(
     request: &Request,
-    spelled: &SubjectSpellings<'_>,
+    spellings: &SubjectSpellings<'_>,
     loaded: &[LoadedSkill],
 ) -> Vec<LayerDecision> {
     let deny = |because| plain(LayerKind::Skill, Effect::Deny, because);
@@ -261,7 +269,7 @@ fn ceilings(
     let counts = |skill: &&LoadedSkill| acting.is_none_or(|id| skill.id == *id);
     let refuses = |skill: &LoadedSkill| {
         let ceiling = skill.ceiling.as_ref()?;
-        if ceiling.listing(&request.permission, spelled).is_some() {
+        if ceiling.listing(&request.permission, spellings).is_some() {
             return None;
         }
         let listed = ceiling.written().join(", ");
@@ -271,7 +279,7 @@ fn ceilings(
     loaded.iter().filter(counts).filter_map(refuses).collect()
 }
 
-/// What trust says. A skill that is used for nobody in particular is as little trusted as its source.
+/// The effect of trust. Without an acting skill, the skill in the subject is trusted by its source.
 fn trust(request: &Request, subject: &Subject) -> Option<LayerDecision> {
     let (id, standing) = match (&request.skill, subject) {
         (Some(ActingSkill { id, standing, .. }), _) => (id, *standing),

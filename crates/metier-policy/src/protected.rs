@@ -1,14 +1,14 @@
-//! The table of files that nobody but their owner touches, whatever a rule says. Data only.
+//! The table of files that no tool may touch, whatever the rules say. Data only.
 //!
-//! Names are compared without regard to case: on macOS and Windows `~/.SSH` is `~/.ssh`. A new line
-//! here needs a reason that a person can read at the end of "it is ...".
+//! Names are compared without regard to case: on macOS and Windows `~/.SSH` is `~/.ssh`. Each entry
+//! has a reason that completes the sentence "it is ...".
 
-/// Where an entry counts.
+/// Where an entry applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProtectedAt {
     /// This path below the home directory, and everything below it.
     Home,
-    /// These names one after the other in any path, and everything below them.
+    /// These names in sequence in any path, and everything below them.
     Anywhere,
     /// The last name of any path.
     Name,
@@ -45,11 +45,11 @@ const fn name(pattern: &'static str, against: ProtectedFrom, what: &'static str)
     Protected { place: ProtectedAt::Name, pattern, against, what }
 }
 
-const KEY: &str = "a place of keys and passwords";
+const KEY: &str = "a place for keys and passwords";
 const STARTUP: &str = "run when you log in or open a shell";
-const TOOL: &str = "read by a program that runs what it says";
+const TOOL: &str = "read by a program that executes it";
 const OWN: &str = "Metier's own: configuration, trust, locks and records";
-const SKILLS: &str = "a folder of skills, which only their owner changes";
+const SKILLS: &str = "a folder of skills, which only their owner may change";
 
 use ProtectedFrom::{Changes, Everything};
 
@@ -99,7 +99,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     name("id_dsa", Everything, KEY),
     name("id_ecdsa", Everything, KEY),
     name("id_ed25519", Everything, KEY),
-    // What a shell or a desktop runs at its start.
+    // What a shell or a desktop runs at start-up.
     home(".profile", Changes, STARTUP),
     home(".bash_profile", Changes, STARTUP),
     home(".bash_login", Changes, STARTUP),
@@ -145,7 +145,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     anywhere(".agent/config.json", Changes, OWN),
     anywhere(".agent/skills.lock.json", Changes, OWN),
     anywhere(".agent/runs", Changes, OWN),
-    // Skills: one that is written is one that is loaded the next time.
+    // Skills: a file written here would be loaded as a skill the next time.
     anywhere(".*/skills", Changes, SKILLS),
     anywhere(".*/skill", Changes, SKILLS),
     anywhere(".claude/plugins", Changes, SKILLS),

@@ -1,7 +1,7 @@
 //! A request: who wants to do what, on what, for which skill; and its digest.
 //!
-//! Every way in (a model's action, a slash command, the command line, a server) makes the same
-//! request for the same act, and so gets the same decision.
+//! Every caller (a model's action, a slash command, the command line, a server) makes the same
+//! request for the same action, and so gets the same decision.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::permission::{Permission, Risk};
 use crate::subject::Subject;
 use crate::trust::TrustStatus;
 
-/// Who wants it.
+/// Who makes the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Invoker {
@@ -29,20 +29,20 @@ pub enum Invoker {
 pub struct ActingSkill {
     /// Which skill.
     pub id: SkillId,
-    /// The digest of the files that can be seen of it: an answer that is remembered holds for this content only.
+    /// The digest of its visible files: a remembered answer is valid for this content only.
     pub digest: Digest,
     /// Whether its folder is trusted.
     pub standing: TrustStatus,
 }
 
 impl ActingSkill {
-    /// A skill; a project's is not trusted until the caller says so ([`Self::standing`]).
+    /// A skill; a project's is not trusted until the caller says so ([`Self::with_standing`]).
     pub fn new(id: SkillId, digest: Digest) -> Self {
         let standing = TrustStatus::by_source(id.source);
         Self { id, digest, standing }
     }
 
-    /// Sets what is known about the trust in its folder. Only a project's skill needs trust.
+    /// Sets whether it is trusted. Only a project's skill needs trust.
     #[must_use]
     pub fn with_standing(mut self, standing: TrustStatus) -> Self {
         if self.id.source == Source::Project {
@@ -56,13 +56,13 @@ impl ActingSkill {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AlwaysScope {
-    /// This very thing. A name with a `*` in it is no pattern here.
+    /// Exactly this subject. A `*` in its name is not a wildcard here.
     Exact(Subject),
-    /// All that a pattern matches, in the language of rules.
+    /// Everything that a pattern matches, in the syntax of rules.
     Pattern(String),
 }
 
-/// A wish to do something.
+/// An action that needs a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Request {
     /// What it wants to do.
@@ -71,19 +71,19 @@ pub struct Request {
     pub subjects: Vec<Subject>,
     /// What "always" would remember.
     pub remember: Vec<AlwaysScope>,
-    /// Who wants it.
+    /// Who makes the request.
     pub invoker: Invoker,
     /// The skill it acts for.
     pub skill: Option<ActingSkill>,
-    /// How much harm a tool that is not ours can do, as the program that registered it says. Nothing
-    /// for ours, whose risk is known, and for a name that nobody registered.
+    /// The declared risk of another program's tool. `None` for a built-in tool, whose risk is known, and
+    /// for a tool that was never registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub declared_risk: Option<Risk>,
 }
 
 impl Request {
     /// A model's request about `subjects`, of which "always" remembers exactly these. Without a
-    /// subject it is about the tool as such.
+    /// subject it is about the tool itself.
     pub fn new(permission: Permission, mut subjects: Vec<Subject>) -> Self {
         if subjects.is_empty() {
             subjects.push(Subject::Text(String::new()));
@@ -99,7 +99,7 @@ impl Request {
         }
     }
 
-    /// Sets who wants it.
+    /// Sets who makes the request.
     #[must_use]
     pub const fn by(mut self, invoker: Invoker) -> Self {
         self.invoker = invoker;
@@ -120,7 +120,7 @@ impl Request {
         self
     }
 
-    /// The subjects, at least one: no request is so empty that nothing judges it.
+    /// The subjects, at least one, so that no request escapes the rules.
     pub(crate) fn judged(&self) -> Cow<'_, [Subject]> {
         if self.subjects.is_empty() {
             Cow::Owned(vec![Subject::Text(String::new())])
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_tells_requests_apart() {
+    fn different_requests_have_different_digests() {
         let skill = |content: &[u8]| {
             ActingSkill::new("user:pdf".parse().expect("an id"), Digest::of(content))
         };
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_digest_is_stable() {
-        // Computed by another program from the parts: a digest that was printed stays good.
+        // Computed by another program from the parts: a printed digest must stay valid.
         let expected = "sha256:0d80c4c81b277eb58baecec89423076cf191b439ed5138a569ae931e641d6038";
         assert_eq!(request(&["git", "log"]).digest().to_string(), expected);
     }

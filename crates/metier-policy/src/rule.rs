@@ -1,7 +1,7 @@
-//! Rules and layers: one file's rules in their order, of which the last that matches wins.
+//! Rules and layers: the rules of one file in their order; the last match wins.
 //!
-//! A layer is compiled once and asked often. It says nothing about a request that none of its rules
-//! matches; what that means is the business of `policy`.
+//! A layer is compiled once and asked often. It has no effect on a request that none of its rules
+//! matches; `policy` decides what that means.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ pub enum RuleSource {
 }
 
 impl RuleSource {
-    /// Whether an answer of this layer stands in place of the built-in default.
+    /// Whether a match in this layer replaces the built-in default.
     pub const fn grants(self) -> bool {
         matches!(self, Self::Managed | Self::User)
     }
@@ -88,22 +88,22 @@ struct CompiledRule {
     placed: PlacedRule,
     permission: PermissionPattern,
     pattern: Pattern,
-    lean: MatchMode,
+    mode: MatchMode,
 }
 
-/// The answer of a layer.
+/// The rule of a layer that won.
 pub(crate) struct RuleMatch<'a> {
     layer: &'a RuleLayer,
     winner: usize,
     losers: Vec<usize>,
-    /// Whether it stands in place of the built-in default.
+    /// Whether it replaces the built-in default.
     grants: bool,
 }
 
-/// Whether the rules that matched and lost are wanted too.
+/// Whether to collect the rules that matched and were overruled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OverruledRules {
-    Named,
+    Listed,
     Skipped,
 }
 
@@ -137,7 +137,7 @@ impl RuleLayer {
         &self.origin
     }
 
-    /// The rules about a tool that is not ours: a slip of the pen, or another program's tool.
+    /// The rules about a tool that is not built in: a typo, or another program's tool.
     pub fn foreign(&self) -> impl Iterator<Item = RuleAt> {
         let foreign = |rule: &&CompiledRule| {
             matches!(&rule.permission, PermissionPattern::One(Permission::Other(_)))
@@ -150,15 +150,15 @@ impl RuleLayer {
         RuleAt { rule, origin: self.origin.clone(), line }
     }
 
-    /// What the layer says, if any of its rules matches.
+    /// The rule that wins, if any rule matches.
     pub(crate) fn judge(
         &self,
         permission: &Permission,
-        spelled: &SubjectSpellings<'_>,
+        spellings: &SubjectSpellings<'_>,
         losers: OverruledRules,
     ) -> Option<RuleMatch<'_>> {
         let matching = |rule: &CompiledRule| {
-            rule.permission.matches(permission) && rule.pattern.matches(spelled, rule.lean)
+            rule.permission.matches(permission) && rule.pattern.matches(spellings, rule.mode)
         };
         let mut found = self
             .rules
@@ -169,31 +169,31 @@ impl RuleLayer {
             .map(|(at, _)| at);
         let mut winner = found.next()?;
         let mut others: Vec<usize> =
-            if losers == OverruledRules::Named { found.collect() } else { Vec::new() };
+            if losers == OverruledRules::Listed { found.collect() } else { Vec::new() };
         let mut grants = self.source.grants();
         if grants && *permission == Permission::ScriptNetwork {
-            match self.naming(permission, spelled, winner) {
+            match self.naming(permission, spellings, winner) {
                 Some(counts) if counts != winner => {
                     others.retain(|at| *at != counts);
                     others.insert(0, winner);
                     winner = counts;
                 }
                 Some(_) => {}
-                // It names no tool: it opens nothing here, and may ask about what another layer opens.
+                // A rule for `*` never opens the network; it may only ask about what another layer opens.
                 None if self.rules[winner].placed.rule.effect == Effect::Allow => return None,
                 None => grants = false,
             }
         }
-        let losers = if losers == OverruledRules::Named { others } else { Vec::new() };
+        let losers = if losers == OverruledRules::Listed { others } else { Vec::new() };
         Some(RuleMatch { layer: self, winner, losers, grants })
     }
 
-    /// Of a rule for all tools and one that names this tool, the stricter: `*` can refuse and can ask
-    /// about what was opened by name, and opens nothing itself. Nothing where no rule names it.
+    /// Of a rule for `*` and one that names this tool, the stricter: `*` can refuse, and can ask about
+    /// what was opened by name, but opens nothing itself. `None` where no rule names the tool.
     fn naming(
         &self,
         permission: &Permission,
-        spelled: &SubjectSpellings<'_>,
+        spellings: &SubjectSpellings<'_>,
         winner: usize,
     ) -> Option<usize> {
         let effect = |at: usize| self.rules[at].placed.rule.effect;
@@ -204,12 +204,12 @@ impl RuleLayer {
         let named = self.rules.iter().rposition(|rule| {
             names(rule)
                 && rule.permission.matches(permission)
-                && rule.pattern.matches(spelled, rule.lean)
+                && rule.pattern.matches(spellings, rule.mode)
         })?;
         Some(if effect(named) <= effect(winner) { named } else { winner })
     }
 
-    /// Whether any rule that does not refuse is about this permission: it is switched on.
+    /// Whether an allow or ask rule covers this permission, which switches the tool on.
     pub(crate) fn switches_on(&self, permission: &Permission) -> bool {
         let on = |rule: &CompiledRule| {
             rule.placed.rule.effect > Effect::Deny && rule.permission.matches(permission)
@@ -230,11 +230,11 @@ impl CompiledRule {
             PermissionPattern::One(Permission::named(permission)?)
         };
         if permission == PermissionPattern::One(Permission::NetworkRequest) && !pattern.is_ascii() {
-            // Requests name hosts as the network does (`xn--...`): it would match nothing, ever.
+            // Requests have hosts in ASCII (`xn--...`): such a pattern would never match.
             return Err(PolicyError::BadHost(pattern.clone()));
         }
-        let lean = if *effect == Effect::Allow { MatchMode::Exact } else { MatchMode::Wide };
-        Ok(Self { pattern: Pattern::new(pattern), permission, lean, placed })
+        let mode = if *effect == Effect::Allow { MatchMode::Exact } else { MatchMode::Wide };
+        Ok(Self { pattern: Pattern::new(pattern), permission, mode, placed })
     }
 }
 
@@ -255,7 +255,7 @@ impl RuleMatch<'_> {
         self.layer.at(&self.layer.rules[self.winner])
     }
 
-    /// The rules that matched too, the nearest to winning first.
+    /// The overruled rules, the latest first.
     pub(crate) fn losers(&self) -> Vec<RuleAt> {
         self.losers.iter().map(|at| self.layer.at(&self.layer.rules[*at])).collect()
     }

@@ -36,7 +36,7 @@ pub enum Subject {
     Host(Host),
     /// A skill.
     Skill(SkillId),
-    /// What a foreign tool is used on, in its own words.
+    /// The subject of another program's tool, as free text.
     Text(String),
 }
 
@@ -57,7 +57,7 @@ pub struct Host(Box<str>);
 
 impl AbsolutePath {
     /// Checks a path. It must be absolute (`/a/b`, or `C:/a` on Windows) and resolved: no `.`, no
-    /// `..`, no doubled slash. Resolving links is the caller's part, since only a file system can.
+    /// `..`, no doubled slash. The caller resolves links, since this crate has no file system.
     pub fn new(path: &str) -> Result<Self, PolicyError> {
         check_length(path.len())?;
         let drive = path.as_bytes();
@@ -112,7 +112,7 @@ impl Host {
         let bad = || PolicyError::BadHost(host.to_owned());
         let (name, port) = split_port(host);
         let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok());
-        // One dot at the end is the same host to every resolver, and would be another to a rule.
+        // With a trailing dot it is the same host to every resolver, but another one to a rule.
         let name = name.strip_suffix('.').unwrap_or(name);
         let odd = |ch: char| ch.is_whitespace() || ch.is_control() || "/@?#\\*".contains(ch);
         if name.is_empty() || name.len() > 255 || name.contains(odd) || !port_fits {
@@ -166,7 +166,7 @@ impl Subject {
         Host::new(host).map(Self::Host)
     }
 
-    /// What a foreign tool is used on.
+    /// The subject of another program's tool.
     pub fn text(text: &str) -> Result<Self, PolicyError> {
         check_length(text.len())?;
         Ok(Self::Text(text.to_owned()))
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_shown_so_that_words_stay_apart() {
+    fn a_shown_command_keeps_its_words_distinct() {
         let one = Subject::command(["git", "log; rm"]).expect("a command");
         assert_eq!(one.to_string(), "`git 'log; rm'`");
         assert_eq!(Subject::command([" "]), Err(PolicyError::EmptyCommand));

@@ -1,6 +1,6 @@
 //! What other agents call their tools, and which of ours each means. Data only.
 //!
-//! The names stand in `allowed-tools` of skills that were written for those agents. Compared without
+//! The names appear in `allowed-tools` of skills that were written for those agents. Compared without
 //! regard to case, since the same tool is `Bash` here and `bash` there. A tool that has no
 //! counterpart here (a to-do list, a question to the user) needs no permission and gives none.
 
@@ -152,7 +152,7 @@ pub(crate) const TOOL_NAMES: &[ToolName] = &[
     ),
     // Skills.
     tool(&["skill", "activate_skill", "use_skill", "load_skills"], &[LoadSkill], Pattern),
-    // No counterpart here: known, and nothing is given by them.
+    // No counterpart here: known names that grant nothing.
     tool(
         &[
             "websearch",

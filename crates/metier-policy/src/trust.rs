@@ -1,8 +1,8 @@
-//! Trust in a project's skills, as data: which folders, and what their skills contained then.
+//! Trust in a project's skills, as data: the trusted folders, and what their skills contained.
 //!
 //! A project's skills come with a clone. Until its folder is trusted, loading one asks and its
-//! scripts do not run; a skill that changed or was added since is as if it had never been trusted.
-//! The records are kept in the user's state, by the caller; nothing inside a project can make one.
+//! scripts do not run; a skill that was changed or added since is not trusted either. The caller
+//! stores the records in the user's state folder; nothing inside a project can create one.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::memory::UnixTime;
 use crate::permission::Permission;
 use crate::subject::AbsolutePath;
 
-/// What is known about the trust in a skill.
+/// Whether a skill is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustStatus {
-    /// It is the user's own, or its folder is trusted and it is as it was then.
+    /// It is the user's own, or its folder is trusted and it is unchanged.
     Trusted,
-    /// It is a project's, and nobody has trusted it.
+    /// It is a project's, and its folder is not trusted.
     Untrusted,
-    /// It was trusted, and is not what it was.
+    /// It has changed since it was trusted.
     Changed,
 }
 
 impl TrustStatus {
-    /// The standing of a skill of this source that nobody said anything about.
+    /// The default for a skill of this source, without a trust record.
     pub const fn by_source(source: Source) -> Self {
         match source {
             Source::Project => Self::Untrusted,
@@ -35,7 +35,7 @@ impl TrustStatus {
         }
     }
 
-    /// What trust has to say about an act for such a skill; nothing where trust is not the question.
+    /// The effect on a request for such a skill; `None` where trust does not matter.
     pub(crate) const fn effect_on(self, permission: &Permission) -> Option<Effect> {
         match (self, permission) {
             (Self::Trusted, _) => None,
@@ -83,14 +83,14 @@ impl TrustedFolder {
 pub struct TrustedFolders(Vec<TrustedFolder>);
 
 impl TrustedFolders {
-    /// Trusts a folder as it is now, in place of what was known of it.
+    /// Trusts a folder as it is now, replacing an earlier record.
     pub fn trust(&mut self, folder: TrustedFolder) {
         self.0.retain(|known| known.folder != folder.folder);
         self.0.push(folder);
         self.0.sort_by(|a, b| a.folder.cmp(&b.folder));
     }
 
-    /// Takes the trust in a folder back, and gives the record.
+    /// Removes the record of a folder and returns it.
     pub fn untrust(&mut self, folder: &AbsolutePath) -> Option<TrustedFolder> {
         let at = self.0.iter().position(|known| known.folder == *folder)?;
         Some(self.0.remove(at))
@@ -101,7 +101,7 @@ impl TrustedFolders {
         self.0.iter().find(|known| known.folder == *folder)
     }
 
-    /// The standing of the skill at `path` below `folder` with this content.
+    /// The status of the skill at `path` below `folder` with this content.
     pub fn standing(&self, folder: &AbsolutePath, path: &str, digest: Digest) -> TrustStatus {
         match self.get(folder).and_then(|known| known.skills.get(path)) {
             None => TrustStatus::Untrusted,

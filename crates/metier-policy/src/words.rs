@@ -10,18 +10,18 @@
 //! | `*` | every command |
 //!
 //! `gitx`, `/tmp/git` and the one word `git log; rm -rf` are other programs than `git`. A rule that
-//! asks or refuses leans the other way ([`MatchMode::Wide`]): `rm` then means `/bin/rm` as well, and
-//! `git push` means it with more arguments. A list of refused commands is still no boundary, since
-//! any program may start another; the sandbox is.
+//! asks or refuses matches more widely ([`MatchMode::Wide`]): `rm` then means `/bin/rm` as well, and
+//! `git push` means it with more arguments. A list of denied commands is still not a security boundary,
+//! since any program may start another; the sandbox is.
 
 use crate::wildcard::Wildcard;
 
-/// Which way a doubt about a match falls.
+/// How strictly a pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MatchMode {
-    /// For what allows: exactly what was written.
+    /// For allow rules: exactly what was written.
     Exact,
-    /// For what asks or refuses: also the same program by its path, and more arguments.
+    /// For ask and deny rules: also the same program by its path, and with more arguments.
     Wide,
 }
 
@@ -68,23 +68,23 @@ impl Words {
     }
 
     /// Whether it matches the program and its arguments.
-    pub(crate) fn matches(&self, argv: &[String], lean: MatchMode) -> bool {
+    pub(crate) fn matches(&self, argv: &[String], mode: MatchMode) -> bool {
         let Some((program, arguments)) = argv.split_first() else { return false };
         let Some((first, rest)) = self.words.split_first() else { return self.open };
-        first.matches_program(program, lean)
-            && match_arguments(rest, self.open || lean == MatchMode::Wide, arguments)
+        first.matches_program(program, mode)
+            && match_arguments(rest, self.open || mode == MatchMode::Wide, arguments)
     }
 
-    /// Whether it matches a script that can be spelled in several ways. A pattern of one word means
+    /// Whether it matches a script that can be spellings in several ways. A pattern of one word means
     /// the script with any arguments.
     pub(crate) fn matches_script(
         &self,
         spellings: &[String],
         args: &[String],
-        lean: MatchMode,
+        mode: MatchMode,
     ) -> bool {
         let Some((first, rest)) = self.words.split_first() else { return self.open };
-        let open = self.open || rest.is_empty() || lean == MatchMode::Wide;
+        let open = self.open || rest.is_empty() || mode == MatchMode::Wide;
         spellings.iter().any(|spelling| first.whole.matches(spelling))
             && match_arguments(rest, open, args)
     }
@@ -99,8 +99,8 @@ fn match_arguments(words: &[Word], open: bool, arguments: &[String]) -> bool {
 }
 
 impl Word {
-    fn matches_program(&self, program: &str, lean: MatchMode) -> bool {
-        if lean == MatchMode::Wide {
+    fn matches_program(&self, program: &str, mode: MatchMode) -> bool {
+        if mode == MatchMode::Wide {
             let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
             return self.whole.matches(program) || self.whole.matches(name);
         }

@@ -505,7 +505,7 @@ fn the_list_of_tools_tells_of_a_plain_file_what_the_rules_say() {
     for tool in ["write_file", "delete_file"] {
         let (effect, reason) = of(&home, tool);
         assert_eq!(effect, "deny");
-        assert!(reason.contains("is off until a rule of yours is about it"), "{tool}: {reason}");
+        assert!(reason.contains("is off by default; add an allow or ask rule"), "{tool}: {reason}");
         let rule = format!(
             r#"{{"permissions": [{{"permission": "{tool}", "pattern": "*", "effect": "allow"}}]}}"#
         );

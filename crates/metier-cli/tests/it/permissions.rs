@@ -56,11 +56,11 @@ fn a_decision_is_explained_with_the_rules_that_won_and_lost() {
     insta::assert_snapshot!(shown(&home, &run(&home, &["explain", "write_file", "a.txt"])), @"
     exit: 0
     ---- stdout
-    deny  `write_file` of `[T]/project/a.txt` is refused: `write_file` is off until a rule of yours is about it
-      default   deny   `write_file` is off until a rule of yours is about it
+    deny  `write_file` of `[T]/project/a.txt` is refused: `write_file` is off by default; add an allow or ask rule
+      default   deny   `write_file` is off by default; add an allow or ask rule
 
     ---- stderr
-    help: switch the tool on with a rule under `permissions` in ~/.agent/config.json
+    help: rules are under `permissions` in ~/.agent/config.json
     ");
     insta::assert_snapshot!(
         shown(&home, &run(&home, &["explain", "run_command", "--skill", "deploy", "--", "rm", "-rf", "x"])),
@@ -158,12 +158,12 @@ fn a_request_that_says_too_little_or_needs_a_shell_is_a_mistake() {
     insta::assert_snapshot!(shown(&home, &run(&home, &["explain", "wirte_file", "x"])), @"
     exit: 0
     ---- stdout
-    deny  `wirte_file` of `x` is refused: `wirte_file` is off until a rule of yours is about it
-      default   deny   `wirte_file` is off until a rule of yours is about it
+    deny  `wirte_file` of `x` is refused: `wirte_file` is off by default; add an allow or ask rule
+      default   deny   `wirte_file` is off by default; add an allow or ask rule
 
     ---- stderr
     warning: unknown tool `wirte_file`; did you mean `write_file`?
-    help: switch the tool on with a rule under `permissions` in ~/.agent/config.json
+    help: rules are under `permissions` in ~/.agent/config.json
     ");
 }
 
@@ -179,7 +179,7 @@ fn a_rule_that_cannot_be_used_stops_the_command() {
     ---- stdout
 
     ---- stderr
-    error: [T]/home/.agent/config.json:2: `run it` is no name of a permission
+    error: [T]/home/.agent/config.json:2: `run it` is not a valid permission name
     help: a permission is one word, such as `run_script`
     ");
 }
@@ -377,5 +377,5 @@ fn examples_beside_the_rules_hold_or_stop_the_command() {
     assert_eq!(error["error"]["code"], "example-failed");
     assert_eq!(error["error"]["errors"][0]["line"], 6);
     let message = error["error"]["message"].as_str().expect("a message");
-    assert!(message.contains("should come out as ask, but comes out as allow"), "{message}");
+    assert!(message.contains("expects ask, but the result is allow"), "{message}");
 }

@@ -33,7 +33,7 @@ fn each_file_and_the_approvals_are_a_layer() {
 fn a_rule_that_cannot_be_used_is_reported_with_its_line() {
     let text = "{ \"permissions\": [\n{ \"permission\": \"a b\", \"pattern\": \"*\", \"effect\": \"deny\" } ] }";
     let error = Settings::merge(Some(&user(text)), None).policy_layers().unwrap_err();
-    assert_eq!(error.to_string(), "~/.agent/config.json:2: `a b` is no name of a permission");
+    assert_eq!(error.to_string(), "~/.agent/config.json:2: `a b` is not a valid permission name");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Open questions between threads: the first answer wins, and nothing hangs.
-//! A test that hangs is the failure it looks for: whoever waits here has a limit.
+//! A test that hangs is the failure it looks for: every wait here has a timeout.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,8 +41,8 @@ fn every_listener_hears_and_the_first_answer_wins() {
                 if asks.answer(ask.id, &Answer::Once, "terminal").is_ok() {
                     winners.fetch_add(1, Ordering::SeqCst);
                 }
-                let told = listener.next_within(SOON);
-                assert!(matches!(told, Some(AskEvent::Answered { answer: Answer::Once, .. })));
+                let event = listener.next_within(SOON);
+                assert!(matches!(event, Some(AskEvent::Answered { answer: Answer::Once, .. })));
             })
         })
         .collect();
@@ -57,7 +57,7 @@ fn every_listener_hears_and_the_first_answer_wins() {
 }
 
 #[test]
-fn a_question_that_nobody_hears_is_not_waited_for() {
+fn an_ask_without_a_listener_ends_at_once() {
     let asks = Asks::new();
     assert_eq!(open(&asks, "grep src").wait(&CancelToken::new()), AskOutcome::NoListener);
     let (first, second) = (asks.subscribe(), asks.subscribe());
@@ -104,7 +104,7 @@ fn time_and_withdrawal_end_a_question() {
     assert_eq!(waiter.wait_within(Duration::from_millis(10)), AskOutcome::TimedOut);
     let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).collect();
     assert!(
-        matches!(events[..], [AskEvent::Opened { .. }, AskEvent::Withdrawn { id: told }] if told == id)
+        matches!(events[..], [AskEvent::Opened { .. }, AskEvent::Withdrawn { id: withdrawn }] if withdrawn == id)
     );
     assert_eq!(
         asks.answer(id, &Answer::Always, "late").map_err(|error| error.code()),
@@ -128,7 +128,7 @@ fn time_and_withdrawal_end_a_question() {
 }
 
 #[test]
-fn a_token_takes_a_question_back_and_whoever_types_an_answer_is_told() {
+fn a_cancelled_token_withdraws_the_ask_and_wakes_the_front_end() {
     let asks = Asks::new();
     let listener = asks.subscribe();
     let (waiter, cancel) = (open(&asks, "grep src"), CancelToken::new());
@@ -139,9 +139,9 @@ fn a_token_takes_a_question_back_and_whoever_types_an_answer_is_told() {
     let typing = thread::spawn(move || over.wait_timeout(SOON));
     cancel.cancel();
     assert_eq!(waiting.join().unwrap(), AskOutcome::Withdrawn);
-    assert!(typing.join().unwrap(), "it was told");
+    assert!(typing.join().unwrap(), "the front end was woken");
     let events: Vec<_> = std::iter::from_fn(|| listener.try_next()).collect();
-    assert!(matches!(events[..], [_, AskEvent::Withdrawn { id: told }] if told == id));
+    assert!(matches!(events[..], [_, AskEvent::Withdrawn { id: withdrawn }] if withdrawn == id));
     assert!(asks.over(id).is_cancelled(), "also when it is long gone");
     let late = open(&asks, "grep src");
     assert_eq!(late.wait(&cancel), AskOutcome::Withdrawn, "a token that was used before");

@@ -129,9 +129,9 @@ fn nothing_opens_the_floor() {
     let refused = decide(&open, &request("read_file ~/.aws/credentials"));
     assert_eq!(
         refused.reason,
-        "`read_file` of `/home/me/.aws/credentials` is refused: `.aws` is a place of keys and passwords"
+        "`read_file` of `/home/me/.aws/credentials` is refused: `.aws` is a place for keys and passwords"
     );
-    assert!(refused.help().unwrap().contains("no rule opens this"));
+    assert!(refused.help().unwrap().contains("no rule can allow this"));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_project_skill_that_is_not_trusted_asks_and_does_not_run() {
         };
         assert_eq!((decide(&load), decide(&run)), (loading, running), "{standing:?}");
     }
-    // Only a project's skill can be untrusted, and it is so until somebody says otherwise.
+    // Only a project's skill can be untrusted, and is so by default.
     assert_eq!(
         acting("user:pdf").with_standing(TrustStatus::Changed).standing,
         TrustStatus::Trusted
@@ -160,7 +160,7 @@ fn a_project_skill_that_is_not_trusted_asks_and_does_not_run() {
 }
 
 #[test]
-fn a_project_skill_needs_trust_though_nobody_says_for_whom_it_is_used() {
+fn a_project_skill_needs_trust_without_an_acting_skill_too() {
     let open = policy(&[(User, &["allow *"])]);
     let effect = |text: &str| decide(&open, &request(text)).effect;
     assert_eq!(effect("run_script project:deploy/scripts/a.sh"), Effect::Deny);
@@ -295,10 +295,16 @@ fn a_rule_that_cannot_be_used_is_an_error_with_its_place() {
         };
         RuleLayer::new(User, "config.json", [PlacedRule { rule, line: Some(7) }])
     };
-    let told = |permission, pattern| layer(permission, pattern).unwrap_err().to_string();
-    assert_eq!(told("run command", "*"), "config.json:7: `run command` is no name of a permission");
-    assert_eq!(told("run_command", " "), "config.json:7: ` ` is no pattern");
-    assert_eq!(told("network", "*.bücher.de"), "config.json:7: `*.bücher.de` is no host");
+    let message = |permission, pattern| layer(permission, pattern).unwrap_err().to_string();
+    assert_eq!(
+        message("run command", "*"),
+        "config.json:7: `run command` is not a valid permission name"
+    );
+    assert_eq!(message("run_command", " "), "config.json:7: ` ` is not a valid pattern");
+    assert_eq!(
+        message("network", "*.bücher.de"),
+        "config.json:7: `*.bücher.de` is not a valid host"
+    );
     assert!(layer("network", "*.xn--bcher-kva.de").is_ok() && layer("*", "bücher/*").is_ok());
     let foreign = layer("wirte_file", "*").unwrap();
     assert_eq!(foreign.foreign().map(|rule| rule.line).collect::<Vec<_>>(), [Some(7)]);

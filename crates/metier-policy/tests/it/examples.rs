@@ -49,15 +49,15 @@ fn an_example_that_fails_says_where_and_why() {
         ("run_command git log", Effect::Allow),
     ]);
     let faults = check_examples(&user, &wrong, &places()).unwrap_err();
-    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        messages,
         [
-            "user.json:10: the example `run_command git push` should come out as ask, but comes out \
-             as allow: by the rule allow `run_command` `git *` (user.json:1)",
-            "user.json:11: the example `run_command git log; rm x` is no request: the command \
+            "user.json:10: the example `run_command git push` expects ask, but the result \
+             is allow: by the rule allow `run_command` `git *` (user.json:1)",
+            "user.json:11: the example `run_command git log; rm x` is not a valid request: the command \
              `git log; rm x` needs a shell for `;`",
-            "user.json:12: the example `` is no request: `` is no name of a permission",
+            "user.json:12: the example `` is not a valid request: `` is not a valid permission name",
         ]
     );
 }

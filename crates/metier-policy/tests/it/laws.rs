@@ -163,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn loading_one_more_skill_never_raises_what_is_done_for_nobody(
+    fn loading_one_more_skill_never_raises_what_is_done_without_an_acting_skill(
         layers in vec(layers(ALL), 0..4), mut request in requests(), loaded in loaded(),
     ) {
         request.skill = None;
@@ -190,7 +190,7 @@ proptest! {
     }
 
     #[test]
-    fn what_nobody_has_a_rule_for_is_not_allowed(
+    fn a_tool_without_a_rule_is_not_allowed(
         name in "[a-z_]{1,12}", subject in subjects(), loaded in loaded(),
     ) {
         let permission = Permission::named(&name).unwrap();
