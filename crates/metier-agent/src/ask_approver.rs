@@ -1,7 +1,7 @@
-//! Questions of a run as events that many can hear: the first answer counts, whoever gives it.
+//! Questions of a run as events that many can hear: the first answer counts.
 //!
-//! The list is `metier-policy`'s [`Asks`]. Whoever wants to answer listens to it: a terminal, a web
-//! page, a program. A run never hangs on a question that nobody hears any more.
+//! The list is `metier-policy`'s [`Asks`]. A terminal, a web
+//! page or a program listens to it and answers. A run never hangs on a question that has no listener left.
 
 use metier_cancel::CancelToken;
 use metier_policy::{AskOutcome, Asks};

@@ -1,6 +1,6 @@
 //! Whether a record is what was written: the chain, what it vouches for, and its end.
 //!
-//! A hash chain shows changes by somebody who does not write the whole record anew; it is no
+//! A hash chain shows every change that does not rewrite the whole record; it is no
 //! signature.
 
 use metier_skill::Digest;
@@ -65,8 +65,8 @@ pub fn audit(folder: &RunFolder) -> Result<AuditReport, AgentError> {
         Ok(summary) => {
             // The summary may be older than the record, never younger.
             let at = usize::try_from(summary.events).ok().and_then(|count| count.checked_sub(1));
-            let told = at.and_then(|at| records.get(at)).map(|record| record.hash);
-            if told != Some(summary.last_hash) && findings.is_empty() {
+            let recorded = at.and_then(|at| records.get(at)).map(|record| record.hash);
+            if recorded != Some(summary.last_hash) && findings.is_empty() {
                 let message = format!(
                     "the summary tells of {} events, the record has {}",
                     summary.events,
@@ -81,7 +81,7 @@ pub fn audit(folder: &RunFolder) -> Result<AuditReport, AgentError> {
     Ok(AuditReport { events, last_hash, finished, findings })
 }
 
-/// Nothing, or why nobody should go on from this record. A line that was cut off by a crash is no
+/// Nothing, or why a run must not continue from this record. A line that was cut off by a crash is no
 /// reason, nor is a summary that was not written yet.
 pub(crate) fn must_hold(folder: &RunFolder) -> Result<(), AgentError> {
     let found = audit(folder)?.findings.into_iter();
@@ -121,14 +121,15 @@ fn check_kept(folder: &RunFolder, records: &[Record], findings: &mut Vec<Finding
     });
     for (seq, outcome) in outcomes {
         for kept in outcome.data.get("kept").and_then(Value::as_array).into_iter().flatten() {
-            let (Some(file), Some(told)) = (kept["file"].as_str(), kept["sha256"].as_str()) else {
+            let (Some(file), Some(recorded)) = (kept["file"].as_str(), kept["sha256"].as_str())
+            else {
                 continue;
             };
             // A record must not lead to files that are no part of the run.
             let plain =
                 file.starts_with("observations/") && !file.split('/').any(|part| part == "..");
             let found = plain.then(|| folder.digest_of(file)).flatten();
-            if found.is_none_or(|found| found.to_string() != told) {
+            if found.is_none_or(|found| found.to_string() != recorded) {
                 let message = "it is not what the record says, or is gone";
                 let finding = Finding::about(file, "text-changed", message);
                 findings.push(Finding { line: Some(seq), ..finding });
@@ -144,8 +145,8 @@ fn check_given(folder: &RunFolder, first: Option<&Record>, findings: &mut Vec<Fi
     else {
         return;
     };
-    for (name, told) in [("setup.json", setup_sha256), ("index.json", index_sha256)] {
-        if folder.digest_of(name) != Some(*told) {
+    for (name, recorded) in [("setup.json", setup_sha256), ("index.json", index_sha256)] {
+        if folder.digest_of(name) != Some(*recorded) {
             findings.push(Finding::about(name, "file-changed", "it is not what the run was given"));
         }
     }

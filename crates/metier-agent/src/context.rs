@@ -18,7 +18,7 @@ use crate::state::{State, TrailItem};
 
 /// Characters of a reply that was no decision, as the model sees it again.
 pub(crate) const INVALID_CHARS: usize = 1000;
-/// The same of one that was cut off: a model that repeats itself goes on with what it sees.
+/// The same of one that was cut off: a model that repeats itself continues from what it sees.
 pub(crate) const CUT_OFF_CHARS: usize = 200;
 /// Characters of a decision in a context that has become too long.
 const OLD_DECISION_CHARS: usize = 200;

@@ -1,8 +1,17 @@
 //! The driver: does what the step says, and writes everything down before it is shown or done.
 //!
-//! It holds no knowledge of its own about the run: state comes from events, effects from the step.
-//! Between two inputs it looks at its token, so that a run ends cleanly; whatever blocks in between is
-//! woken by the same token.
+//! Why this order. An input is appended to the record first, then the step runs on it, then the events that
+//! follow are appended, and only then the one effect is carried out. So at every instant the record holds all
+//! inputs that the state was made from: a process that is killed between any two writes resumes by folding the
+//! record, and either finds that an effect had not begun, or that it had and may be half done. Of an effect
+//! that can change something, `action.started` is on the disk (`sync`) before it begins; a resumed run then
+//! reports it as interrupted instead of silently doing it again. The attack this order is made for is not only
+//! a crash: a model or a script that could act between the decision and its record could act unrecorded.
+//!
+//! The driver holds no knowledge of its own about the run: state comes from events, effects from the step. What
+//! it keeps between two steps is the prepared action of the last judgement, which can do nothing but what was
+//! judged, and the answer that let it pass. Between two inputs it looks at its token; whatever blocks in
+//! between is woken by the same token.
 
 use std::sync::Arc;
 
@@ -133,7 +142,7 @@ impl Agent<'_> {
         self.go(recorder, state, effect, 0)
     }
 
-    /// Goes on with a run that was stopped, killed, or waits for an answer.
+    /// Continues a run that was stopped, killed, or waits for an answer.
     pub fn resume(&self, folder: &RunFolder) -> Result<State, AgentError> {
         must_hold(folder)?;
         let setup = folder.setup()?;
@@ -227,7 +236,7 @@ impl Agent<'_> {
                     }
                 }
                 StepEffect::Ask(op_id, op) => {
-                    // Whoever answers may take long.
+                    // An answer may take long.
                     recorder.sync()?;
                     let known = decided.as_ref().filter(|(id, _)| *id == op_id);
                     let (reason, request) = known
@@ -285,7 +294,7 @@ impl Agent<'_> {
             Op::Delegate { .. } if outcome.ok => {
                 inner::delegate(self, recorder, state, op_id, op, depth)
             }
-            // It had begun: whoever goes on is told that it was interrupted.
+            // It had begun: a resumed run says that it was interrupted.
             _ if outcome.code == Some(FailureCode::Cancelled) && self.cancel.is_cancelled() => {
                 Ok(Event::CancelRequested {})
             }

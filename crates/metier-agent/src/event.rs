@@ -48,7 +48,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         not_begun: bool,
     },
-    /// Input: somebody wants it to stop.
+    /// Input: the run is to stop.
     #[serde(rename = "run.cancel_requested")]
     CancelRequested {},
     /// Output: a model is asked.
@@ -133,7 +133,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Digest>,
     },
-    /// Output: somebody has to answer.
+    /// Output: the operation needs an answer.
     #[serde(rename = "ask.opened")]
     AskOpened {
         /// The operation.
@@ -255,9 +255,9 @@ pub enum Status {
     Stuck,
     /// The model, or something of ours, failed.
     Failed,
-    /// Somebody stopped it. It can be resumed.
+    /// It was cancelled. It can be resumed.
     Cancelled,
-    /// Somebody has to answer. It can be resumed.
+    /// A question is open. It can be resumed.
     NeedsApproval,
 }
 

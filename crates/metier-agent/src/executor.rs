@@ -1,4 +1,4 @@
-//! What the driver needs of the world: judging an operation, asking somebody, doing it.
+//! What the driver needs of the world: judging an operation, asking for approval, doing it.
 //!
 //! The loop sees skills and tools only through [`Executor`], people only through [`Approver`] and
 //! models only through [`metier_model::Model`], so that its tests need no disk, no process and no
@@ -34,14 +34,14 @@ pub struct DecidedAction {
     pub reason: String,
     /// The digest of the request.
     pub request: Option<Digest>,
-    /// The request and the decision about it, for whoever has to answer; nothing where nobody is
+    /// The request and the decision about it, for the approver; nothing where no question is
     /// asked.
     pub asked: Option<Box<Asked>>,
     /// Does what was judged, and nothing else.
     pub prepared: PreparedAction,
 }
 
-/// What somebody has to answer, for those who know the policy's types.
+/// What has to be approved, in the policy's types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// What is wanted.
@@ -69,7 +69,7 @@ impl Judgement {
         Self::Impossible(outcome.into())
     }
 
-    /// An operation that needs nobody's permission.
+    /// An operation that needs no permission.
     pub fn free(prepared: PreparedAction) -> Self {
         Self::Decided(DecidedAction {
             effect: Effect::Allow,
@@ -91,7 +91,7 @@ impl std::fmt::Debug for DecidedAction {
     }
 }
 
-/// A question to somebody.
+/// A question to an approver.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'q> {
     /// What is wanted.

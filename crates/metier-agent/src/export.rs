@@ -1,7 +1,7 @@
 //! A recorded run in the formats of others. Pure: a record and what the run was given, to JSON.
 //!
 //! [`atif()`] is the trajectory format of Harbor, for evals and training; [`otel()`] is a trace of
-//! OpenTelemetry, for whoever watches services. Both follow the record and add nothing to it; reading
+//! OpenTelemetry, for people who watch services. Both follow the record and add nothing to it; reading
 //! the folder of a run is the caller's.
 
 mod atif;

@@ -114,7 +114,7 @@ impl RunFolder {
         Ok((log, texts.map(|bytes| Digest::of(&bytes))))
     }
 
-    /// Runs are nobody's business but the user's: a repository does not take them up by accident.
+    /// Runs are private to the user: a repository does not take them up by accident.
     fn keep_out_of_git(&self) {
         let Some(runs) = self.path.parent() else { return };
         let file = runs.join(".gitignore");
@@ -163,7 +163,7 @@ impl RunFolder {
         Ok(log::read(self.id.as_str(), &bytes))
     }
 
-    /// Opens the record to go on with it.
+    /// Opens the record to continue it.
     pub(crate) fn reopen(&self) -> Result<(AppendFile, Vec<Record>), AgentError> {
         let (log, bytes, _) = AppendFile::open(&self.events_file(), MAX_LOG_BYTES)
             .map_err(|error| self.not_opened(&error))?;

@@ -87,7 +87,7 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
     Setup {
         opening: format!(
             "{}\n\n[You work on this with the skill `{skill}` alone. Answer with what you found: \
-             somebody else goes on with it.]",
+             the agent that asked continues with it.]",
             setup.opening
         ),
         chosen: vec![Chosen { id: skill.clone(), arguments: arguments.map(str::to_owned) }],

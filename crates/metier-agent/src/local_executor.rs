@@ -119,15 +119,15 @@ impl LocalExecutor {
         let entries = self.index.entries().iter().chain(self.index.shadowed());
         let entry = entries.into_iter().find(|entry| entry.id() == *id);
         let Some(entry) = entry else {
-            let told = format!("the skill `{id}` is not there any more");
-            return Err(ToolFailure::new(FailureCode::SkillNotFound, told)
-                .with_help("go on without it, or with another skill"));
+            let message = format!("the skill `{id}` no longer exists");
+            return Err(ToolFailure::new(FailureCode::SkillNotFound, message)
+                .with_help("continue without it, or with another skill"));
         };
         match self.pinned.get(id) {
             Some(digest) if *digest != entry.digest => {
-                let told = format!("the skill `{id}` has changed since the run began");
-                Err(ToolFailure::new(FailureCode::Changed, told)
-                    .with_help("go on without it, or with another skill"))
+                let message = format!("the skill `{id}` has changed since the run began");
+                Err(ToolFailure::new(FailureCode::Changed, message)
+                    .with_help("continue without it, or with another skill"))
             }
             _ => Ok(Arc::clone(entry)),
         }
@@ -136,7 +136,7 @@ impl LocalExecutor {
     fn host(&self) -> Result<&Arc<ScriptHost>, ToolFailure> {
         let made = self.made.host.get_or_init(|| {
             let live = self.made.live.clone();
-            let output: LiveOutput = Arc::new(move |stream, text| live.tell(stream, text));
+            let output: LiveOutput = Arc::new(move |stream, text| live.send(stream, text));
             (self.host)(output).map(Arc::new)
         });
         made.as_ref().map_err(Clone::clone)

@@ -108,7 +108,7 @@ pub fn read(run_id: &str, bytes: &[u8]) -> (Vec<Record>, Option<LogFault>) {
         };
         let line = &rest[..end];
         rest = &rest[end + 1..];
-        let Some((body, told)) = line.len().checked_sub(HASH_PART).map(|at| line.split_at(at))
+        let Some((body, written)) = line.len().checked_sub(HASH_PART).map(|at| line.split_at(at))
         else {
             return (records, fault("not-an-event", "the line is too short for an event"));
         };
@@ -120,7 +120,7 @@ pub fn read(run_id: &str, bytes: &[u8]) -> (Vec<Record>, Option<LogFault>) {
             return (records, fault("other-format", &message));
         }
         let hash = chained(&before, body);
-        if told != format!("{HASH_KEY}{hash}\"}}").as_bytes() {
+        if written != format!("{HASH_KEY}{hash}\"}}").as_bytes() {
             let message = "the line, or one before it, is not what was written";
             return (records, fault("hash-mismatch", message));
         }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::op::{Op, Outcome};
 use crate::state::{Acting, TrailItem};
 
-/// Characters of somebody else's words in a bracketed line.
+/// Characters of foreign words in a bracketed line.
 const LABEL_CHARS: usize = 200;
 
 /// What came of an action, ready to be told.

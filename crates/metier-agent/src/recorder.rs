@@ -85,7 +85,7 @@ impl FolderRecorder {
         Ok((recorder, event))
     }
 
-    /// Goes on with the record of a run that was begun before.
+    /// Continues the record of a run that was begun before.
     pub(crate) fn reopen(folder: &RunFolder) -> Result<(Self, Vec<Record>), AgentError> {
         let (file, records) = folder.reopen()?;
         let last = records.last();

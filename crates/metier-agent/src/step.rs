@@ -34,7 +34,7 @@ pub enum StepEffect {
     CallModel,
     /// Ask the policy about an operation.
     Judge(u32, Op),
-    /// Wait for somebody's answer.
+    /// Wait for an answer.
     Ask(u32, Op),
     /// Do it.
     Perform(u32, Op),

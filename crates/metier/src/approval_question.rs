@@ -1,5 +1,5 @@
 //! A question as a function answers it, and functions in the place of an approver or an observer.
-//! Whoever needs more implements the traits of `metier-agent`.
+//! A program that needs more implements the traits of `metier-agent`.
 
 use metier_agent::{Answer, Approval, Approver, Event, Observer, Question, Record};
 use metier_cancel::CancelToken;

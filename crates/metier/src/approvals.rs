@@ -1,6 +1,6 @@
 //! Approvals: the one way in which `exec`, `run`, `chat` and `resume` get a question answered.
 //!
-//! A request that nobody answers is written down as pending, and its digest is given to the caller.
+//! A request without an answer is written down as pending, and its digest is given to the caller.
 //! Who approves that digest within a day lets this very request pass, once. What a yes lets pass was
 //! judged before; what is denied is never asked about.
 
@@ -13,7 +13,7 @@ use metier_agent::{Answer, Approval, Approver, Question};
 use metier_cancel::CancelToken;
 use metier_skill::Digest;
 
-/// How long a pending approval counts: nobody remembers for longer what they were asked.
+/// How long a pending approval counts: after that no one remembers the question.
 const PENDING_LIFETIME: Duration = Duration::from_hours(24);
 
 /// Requests that wait for their approval, one file each.
@@ -52,7 +52,7 @@ pub(crate) struct RunApprover<'a> {
     pending: Option<PendingApprovals>,
     /// The request that was approved beforehand, for one use.
     approved: Mutex<Option<Digest>>,
-    /// The request that nobody answered, of this run or of a loop inside it.
+    /// The request without an answer, of this run or of a loop inside it.
     unanswered: Mutex<Option<Digest>>,
     /// Whether the approval that was given beforehand had been used or had expired.
     is_stale: AtomicBool,
@@ -91,7 +91,7 @@ impl<'a> RunApprover<'a> {
     }
 }
 
-/// A question that nobody answered.
+/// A question without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenApproval {

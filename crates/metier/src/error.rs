@@ -2,7 +2,7 @@
 //!
 //! The parts below have errors of their own; here they become one type that a front end can show.
 //! Its kind says how a program should end, its code is a contract, its texts are for people. Foreign
-//! text in them is not escaped: whoever shows an error escapes it for the place where it is shown.
+//! text in them is not escaped: a front end escapes it for the place where it is shown.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ pub struct Error {
     /// Where one file has several faults: all of them, the first one too.
     #[serde(rename = "errors", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// The question that nobody answered.
+    /// The question that was left open.
     #[serde(skip)]
     pub approval: Option<Box<OpenApproval>>,
 }

@@ -1,5 +1,5 @@
-//! What would be decided about a request, by which rules, and why. Nothing is done and nobody is
-//! asked.
+//! What would be decided about a request, by which rules, and why. Nothing is done and no
+//! question is asked.
 
 use std::path::PathBuf;
 

@@ -97,7 +97,7 @@ impl Guard {
     }
 }
 
-/// A rule about a tool that does not exist would change nothing, and nobody would notice.
+/// A rule about a tool that does not exist would change nothing, unnoticed.
 fn check_known(flag: &str, text: &str, own_tools: &[String]) -> Result<()> {
     let name = tool_of(text);
     let is_pattern = name.contains(['*', '?']);

@@ -108,7 +108,7 @@ impl<'r> Writer<'r> {
                 );
             }
             Event::CancelRequested {} => {
-                self.aside(time, "Somebody asked the run to stop.", json!({}));
+                self.aside(time, "The run was cancelled.", json!({}));
             }
             Event::ModelRetrying { .. } => self.retries += 1,
             Event::ModelReplied { turn, reply } => {
@@ -156,7 +156,7 @@ impl<'r> Writer<'r> {
             }
             Event::ContextCompacted { .. }
             | Event::BudgetSpent { .. }
-            | Event::LoopDetected { .. } => self.told(time, &record.event),
+            | Event::LoopDetected { .. } => self.record_information(time, &record.event),
             Event::RunFinished { status, message, spent, .. } => {
                 (self.status, self.message) = (json!(status), json!(message));
                 self.spent = json!(spent);
@@ -193,7 +193,7 @@ impl<'r> Writer<'r> {
         self.steps.push(step);
     }
 
-    fn told(&mut self, time: &str, event: &Event) {
+    fn record_information(&mut self, time: &str, event: &Event) {
         let message = match event {
             Event::ContextCompacted { .. } => "Old observations were shortened.",
             Event::BudgetSpent { .. } => "A budget is spent: one last turn follows.",

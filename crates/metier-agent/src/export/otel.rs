@@ -96,7 +96,7 @@ fn write_run(
     for record in &run.records {
         writer.ask(record, spans);
         writer.act(record, spans);
-        writer.tell(record, &mut root);
+        writer.add_event(record, &mut root);
     }
     writer.cut_off(last, CUT_OFF, spans);
     let ended = matches!(last.event, Event::RunFinished { .. });
@@ -135,8 +135,8 @@ impl Writer<'_> {
                 }
             }
             Event::ModelFailed { error, .. } => {
-                let told = (error.kind.as_str(), error.message.as_str());
-                spans.extend(self.chat.take().map(|open| open.end(record, Some(told))));
+                let described = (error.kind.as_str(), error.message.as_str());
+                spans.extend(self.chat.take().map(|open| open.end(record, Some(described))));
             }
             _ => {}
         }
@@ -173,7 +173,7 @@ impl Writer<'_> {
     }
 
     /// What is told on the span of the run.
-    fn tell(&mut self, record: &Record, root: &mut Open) {
+    fn add_event(&mut self, record: &Record, root: &mut Open) {
         let event = match &record.event {
             Event::PolicyDecided { op, effect, reason, .. } if *effect != Effect::Allow => {
                 self.judged(record, op, *effect, reason)

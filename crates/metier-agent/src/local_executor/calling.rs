@@ -16,10 +16,10 @@ type Printed = (String, String);
 pub(super) struct Live(Arc<Mutex<Option<Sender<Printed>>>>);
 
 impl Live {
-    pub(super) fn tell(&self, stream: &str, text: &str) {
+    pub(super) fn send(&self, stream: &str, text: &str) {
         let sender = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = &*sender {
-            // Nobody may be listening any more.
+            // The listener may be gone.
             let _ = sender.send((stream.to_owned(), text.to_owned()));
         }
     }

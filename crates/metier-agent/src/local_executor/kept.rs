@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::LocalExecutor;
 
 /// The largest file that gets a digest.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_DIGEST_BYTES: u64 = 256 << 20;
 
 /// The result with what the sandbox kept moved into the run's folder. Where that fails it stays where
 /// it is, and the result says so.
@@ -41,7 +41,7 @@ pub(super) fn with_run(executor: &LocalExecutor, mut result: ToolResult) -> Tool
         .into_iter()
         .filter(|file| !file.link && !file.special)
         .filter_map(|file| {
-            let bytes = read_bounded(&to.join(&file.path), MOST_BYTES).ok()?;
+            let bytes = read_bounded(&to.join(&file.path), MAX_DIGEST_BYTES).ok()?;
             let path = format!("observations/{name}/{}", file.path);
             Some(json!({"file": path, "sha256": Digest::of(&bytes), "bytes": bytes.len()}))
         })

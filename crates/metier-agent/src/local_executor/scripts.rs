@@ -1,8 +1,8 @@
 //! Running a script of a skill: judged as a typed call, prepared, run.
 //!
 //! One way for a model's operation and for a person's command. What comes out of judging is the call
-//! itself, so that nothing else can run; a script that the policy denies has nothing prepared. Nobody
-//! is asked about what cannot run: the sandbox and what the skill needs are looked at before.
+//! itself, so that nothing else can run; a script that the policy denies has nothing prepared. No
+//! question is asked about what cannot run: the sandbox and what the skill needs are looked at before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,7 +84,7 @@ impl PreparedScript {
     fn run_for_model(&self, context: &ActionContext<'_>) -> Outcome {
         let ran = self.run(context);
         let answer = ToolFailure::if_cancelled(context.cancel).and_then(|()| match ran {
-            Ok(outcome) => Ok(self.told(&outcome)),
+            Ok(outcome) => Ok(self.describe(&outcome)),
             Err(error) => {
                 let message = format!("{error} [{}]", error.code());
                 Err(ToolFailure::new(FailureCode::Failed, message).with_help(error.help()))
@@ -93,7 +93,7 @@ impl PreparedScript {
         tools::outcome_of(&self.executor, self.executor.results().filter("run_script", answer))
     }
 
-    fn told(&self, outcome: &ScriptOutcome) -> ToolResult {
+    fn describe(&self, outcome: &ScriptOutcome) -> ToolResult {
         let mut result = outcome.to_result(self.call.network);
         if !self.perhaps_missing.is_empty() {
             result.data["perhaps_missing"] = json!(self.perhaps_missing);
@@ -129,16 +129,16 @@ impl LocalExecutor {
             ToolFailure::new(FailureCode::InvalidArguments, format!("`relative_path`: {fault}"))
         })?;
         if !wanted.loaded.iter().any(|id| id == wanted.skill) {
-            let told = format!("the skill {} is not loaded", entry.id());
-            return Err(ToolFailure::new(FailureCode::SkillNotFound, told)
+            let message = format!("the skill {} is not loaded", entry.id());
+            return Err(ToolFailure::new(FailureCode::SkillNotFound, message)
                 .with_help("load the skill first"));
         }
         let loaded = tools::entries(self, wanted.loaded)?;
         let loaded: Vec<LoadedSkill> =
             loaded.iter().map(|entry| loaded_skill(entry, &self.policy, &self.trusted)).collect();
         let acting = acting_skill(&entry, &self.trusted).map_err(|error| {
-            let told = format!("the content of {} cannot be read: {error}", entry.id());
-            ToolFailure::new(FailureCode::NotAllowed, told)
+            let message = format!("the content of {} cannot be read: {error}", entry.id());
+            ToolFailure::new(FailureCode::NotAllowed, message)
                 .with_help("a skill whose content is not known can be neither trusted nor approved")
         })?;
         let gate = ToolGate {
@@ -161,8 +161,8 @@ impl LocalExecutor {
             |name| self.index.find(name).is_some(),
         );
         if !missing.certain.is_empty() {
-            let told = format!("the skill needs {}", missing.certain.join(", "));
-            return Err(ToolFailure::new(FailureCode::RequirementMissing, told));
+            let message = format!("the skill needs {}", missing.certain.join(", "));
+            return Err(ToolFailure::new(FailureCode::RequirementMissing, message));
         }
         let prepared = PreparedScript {
             executor: Arc::clone(self),

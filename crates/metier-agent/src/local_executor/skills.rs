@@ -171,7 +171,7 @@ fn guarded(
         index: &executor.index,
     };
     let Some(request) = gate.request(&entry) else {
-        let text = "Its content cannot be told, so it can be neither trusted nor approved.";
+        let text = "Its content cannot be read, so it can be neither trusted nor approved.";
         return Judgement::impossible(Outcome::failed(FailureCode::NotAllowed, text));
     };
     let situation = RequestContext { loaded: &own, memory: &answers, now: now() };

@@ -41,7 +41,7 @@ fn judge(
     skill: Option<&SkillId>,
     loaded: &[SkillId],
 ) -> Result<Judgement, ToolFailure> {
-    let not_allowed = |told: &str| ToolFailure::new(FailureCode::NotAllowed, told);
+    let not_allowed = |message: &str| ToolFailure::new(FailureCode::NotAllowed, message);
     let entry = skill.map(|id| executor.entry(id)).transpose()?;
     let planned = executor.toolbox(loaded, tool)?.plan(tool, Value::Object(args.clone()))?;
     let acting = entry.map(|entry| acting_skill(&entry, &executor.trusted)).transpose();
@@ -113,7 +113,7 @@ pub(super) fn outcome_of(executor: &LocalExecutor, answer: CallResult) -> Outcom
 }
 
 /// The skills that the run has loaded. One that changed meanwhile stands in the context with a ceiling
-/// that nobody knows any more: then nothing is done.
+/// that is not known any more: then nothing is done.
 pub(super) fn entries(
     executor: &LocalExecutor,
     loaded: &[SkillId],

@@ -1,5 +1,5 @@
 //! Questions that many hear: a whole run whose answers come from listeners on other threads.
-//! The first answer counts, and a run never waits for somebody who is gone.
+//! The first answer counts, and a run never waits for a listener that is gone.
 
 use std::sync::Barrier;
 use std::thread::scope;
@@ -111,7 +111,7 @@ fn a_listener_that_goes_leaves_the_question_to_the_others_and_the_last_ends_it()
         scope.spawn(move || {
             let first = question(&one).expect("a question");
             drop(one);
-            assert!(asks.is_open(first.id), "somebody else may answer");
+            assert!(asks.is_open(first.id), "another listener may answer");
             asks.answer(first.id, &Answer::Once, "other").expect("open");
             let _ = question(&other).expect("the same");
             let _ = question(&other).expect("the next");

@@ -110,7 +110,7 @@ fn a_skill_that_is_not_offered_cannot_be_selected_by_the_model() {
 }
 
 #[test]
-fn nobody_to_answer_pauses_the_run_before_anything_is_done() {
+fn a_question_without_an_answer_pauses_the_run_before_anything_is_done() {
     let executor = FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() };
     let ran = run_alone(json!([select(&["pdf"]), script("pdf", &[]), answer("x")]), executor);
     let end = ran.state.finished().expect("ended");
@@ -154,7 +154,7 @@ fn a_dry_run_decides_and_does_nothing() {
 }
 
 #[test]
-fn the_plan_is_created_patched_and_a_bad_patch_is_told() {
+fn the_plan_is_created_patched_and_a_bad_patch_is_reported() {
     let plan = json!({"goal": "g", "steps": [{"id": "s1", "title": "one", "status": "pending"}],
         "assumptions": [], "constraints": []});
     let patch = json!([{"op": "replace", "path": "/steps/0/status", "value": "completed"}]);

@@ -51,8 +51,8 @@ fn the_prompt_of_a_turn_continues_that_of_the_turn_before_but_for_its_tail() {
     let seen = model.seen.into_inner().expect("whole");
     assert_eq!(seen.len(), 5);
     let whole = |(system, messages, tail): &(String, Vec<Message>, String)| {
-        let told = messages.iter().map(|m| format!("{:?}:{}\n\n", m.role, m.text));
-        let text = told.collect::<Vec<_>>().concat();
+        let described = messages.iter().map(|m| format!("{:?}:{}\n\n", m.role, m.text));
+        let text = described.collect::<Vec<_>>().concat();
         let text =
             text.trim_end().strip_suffix(tail.as_str()).expect("the tail is last").trim_end();
         format!("{system}{text}")

@@ -38,8 +38,8 @@ impl FakeExecutor {
 
 impl Executor for FakeExecutor {
     fn judge(&self, op: &Op, _: &[SkillId]) -> Judgement {
-        let told = op.describe();
-        let matches = |list: &[&str]| list.iter().any(|start| told.starts_with(start));
+        let described = op.describe();
+        let matches = |list: &[&str]| list.iter().any(|start| described.starts_with(start));
         let effect = if matches(&self.deny) {
             Effect::Deny
         } else if matches(&self.ask) {
@@ -56,19 +56,20 @@ impl Executor for FakeExecutor {
         let (op, done) = (op.clone(), Arc::clone(&self.done));
         Judgement::Decided(DecidedAction {
             effect,
-            reason: format!("a rule about {told}"),
-            request: Some(Digest::of(told.as_bytes())),
-            asked: (effect == Effect::Ask).then(|| Box::new(asked(&told))),
+            reason: format!("a rule about {described}"),
+            request: Some(Digest::of(described.as_bytes())),
+            asked: (effect == Effect::Ask).then(|| Box::new(asked(&described))),
             prepared: Box::new(move |context| perform(&op, &done, context)),
         })
     }
 }
 
-/// What a listener is told: a policy without rules asks about scripts.
-fn asked(told: &str) -> Asked {
+/// What a listener is described: a policy without rules asks about scripts.
+fn asked(described: &str) -> Asked {
     let skill: SkillId = "user:pdf".parse().expect("an id");
     let path = RelPath::new("scripts/do.sh").expect("a path");
-    let script = Subject::script(skill.clone(), path, vec![told.to_owned()]).expect("a script");
+    let script =
+        Subject::script(skill.clone(), path, vec![described.to_owned()]).expect("a script");
     let request = Request::new(Permission::RunScript, vec![script]);
     let places = PolicyPlaces::new(AbsolutePath::new("/w").expect("a path"));
     let (memory, loaded) = (AnswerMemory::default(), []);
@@ -234,7 +235,7 @@ pub(crate) fn run_yes(replies: Value) -> Ran {
     run(&scripted(replies), FakeExecutor::default(), &AutoApprove, |_| {})
 }
 
-/// A run in which nobody answers.
+/// A run in which no one answers.
 pub(crate) fn run_alone(replies: Value, executor: FakeExecutor) -> Ran {
     run(&scripted(replies), executor, &NoApprover, |_| {})
 }

@@ -133,8 +133,8 @@ fn a_foreign_tool_is_judged_asked_about_called_masked_and_recorded() {
     assert_eq!((status, calls), (Status::Completed, 1));
     assert_eq!(effects(&records), ["allow"]);
     let events: Vec<&Event> = records.iter().map(|record| &record.event).collect();
-    let told = serde_json::to_string(&events).expect("JSON");
-    assert!(told.contains("the door is ") && !told.contains("hunter2"), "{told}");
+    let record = serde_json::to_string(&events).expect("JSON");
+    assert!(record.contains("the door is ") && !record.contains("hunter2"), "{record}");
 
     let (status, records, calls) = run(Risk::High, &NoApprover, &never, None);
     assert_eq!((status, calls), (Status::NeedsApproval, 0));
@@ -144,7 +144,7 @@ fn a_foreign_tool_is_judged_asked_about_called_masked_and_recorded() {
 }
 
 #[test]
-fn a_foreign_tool_that_does_not_listen_does_not_hold_up_whoever_cancels() {
+fn a_foreign_tool_that_does_not_listen_does_not_hold_up_the_caller_that_cancels() {
     let (cancel, started) = (CancelToken::new(), Instant::now());
     let (status, _, calls) = run(Risk::Low, &NoApprover, &cancel, Some(cancel.clone()));
     assert_eq!((status, calls), (Status::Cancelled, 1));

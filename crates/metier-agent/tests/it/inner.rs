@@ -34,7 +34,7 @@ impl Model for Two {
 }
 
 #[test]
-fn a_subagent_works_apart_and_gives_back_its_answer() {
+fn a_subagent_works_on_its_own_and_gives_back_its_answer() {
     let runs = tempfile::tempdir().expect("dir");
     let model = Two {
         outer: scripted(json!([select(&["sub-research"]), answer("all done")])),
@@ -57,12 +57,12 @@ fn a_subagent_works_apart_and_gives_back_its_answer() {
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
     assert!(state.loaded().is_empty(), "its text does not enter the context outside");
     let (records, _) = folder.events().expect("reads");
-    let told = records.iter().find_map(|record| match &record.event {
+    let outcome = records.iter().find_map(|record| match &record.event {
         Event::ActionFinished { outcome, .. } => Some(outcome.clone()),
         _ => None,
     });
-    let told = told.expect("an outcome");
-    assert_eq!((told.ok, told.text.as_str()), (true, "found it"));
+    let outcome = outcome.expect("an outcome");
+    assert_eq!((outcome.ok, outcome.text.as_str()), (true, "found it"));
     let inner = runs_in(&folder.path().join("inner"));
     assert_eq!(inner.len(), 1);
     let (records, fault) = inner[0].events().expect("reads");

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::fakes::{FakeExecutor, answer, call, script, scripted, select, setup};
 
-/// The token of runs that nobody stops.
+/// The token of runs that are not stopped.
 static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::new);
 
 fn folder(runs: &Path, name: &str) -> RunFolder {
@@ -78,7 +78,7 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
         let again = FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() };
         let state = agent(&model, &again).resume(&killed).expect("resumes");
         assert_eq!(outcome(&state), expected, "killed after event {cut}");
-        // A change that was begun before the kill is done again only after the model was told.
+        // A change that was begun before the kill is done again only after the model was reported.
         let begun: Vec<&str> = records[..cut]
             .iter()
             .filter_map(|record| match &record.event {
@@ -95,13 +95,13 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
             .collect();
         let (after, fault) = killed.events().expect("reads");
         assert_eq!(fault, None);
-        let told = after
+        let reported = after
             .iter()
             .filter(|record| matches!(&record.event, Event::ObservationMade { code: Some(code), .. } if code.as_str() == "Interrupted"))
             .count();
         let twice = begun.iter().filter(|done| again.log().contains(&(**done).to_owned())).count();
-        assert_eq!(twice, told, "killed after event {cut}: nothing is done twice in silence");
-        interrupted += told;
+        assert_eq!(twice, reported, "killed after event {cut}: nothing is done twice in silence");
+        interrupted += reported;
         // And the record of the resumed run is one that can be replayed.
         let given = std::sync::Arc::new(killed.setup().expect("reads"));
         let folded = metier_agent::fold(given, &after).expect("the same");
@@ -153,7 +153,7 @@ impl Observer for StopsAt {
 }
 
 #[test]
-fn a_run_that_somebody_stops_goes_on_later() {
+fn a_cancelled_run_is_resumed_later() {
     let runs = tempfile::tempdir().expect("dir");
     let (model, executor) = (model(), FakeExecutor::default());
     for looks in 1..12 {
@@ -170,7 +170,7 @@ fn a_run_that_somebody_stops_goes_on_later() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test tampers with files")]
-fn nobody_goes_on_from_a_record_that_was_tampered_with() {
+fn a_record_that_was_tampered_with_is_not_resumed() {
     let runs = tempfile::tempdir().expect("dir");
     let (model, executor) =
         (model(), FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() });

@@ -1,4 +1,5 @@
-//! Judging a script before anything of it runs: what is denied, and what nobody is asked about.
+//! Judging a script before anything of it runs: what is denied, and what is not even asked about.
+//! No script is started here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -105,7 +106,7 @@ fn a_script_that_may_run_is_prepared_and_the_network_stays_closed() {
 }
 
 #[test]
-fn nobody_is_asked_about_what_cannot_run() {
+fn what_cannot_run_is_not_asked_about() {
     let code = |judged: Result<ScriptJudgement, ToolFailure>| judged.expect_err("cannot run").code;
     let no_sandbox = judge("", Effect::Ask, false, &[ID]);
     assert_eq!(code(no_sandbox), FailureCode::NotAllowed);
