@@ -5,7 +5,7 @@
 
 use metier_skill::fence::{Complete, Fence, find};
 use metier_skill::text::for_model;
-use metier_skill::{MOST_FILE_BYTES, RelPath};
+use metier_skill::{MAX_FILE_BYTES, RelPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub enum OverLimit {
 
 impl Default for BodyLimits {
     fn default() -> Self {
-        Self { lines: 500, chars: 40_000, file_bytes: MOST_FILE_BYTES, over: OverLimit::Trim }
+        Self { lines: 500, chars: 40_000, file_bytes: MAX_FILE_BYTES, over: OverLimit::Trim }
     }
 }
 

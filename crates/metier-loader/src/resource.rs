@@ -9,7 +9,7 @@ use std::str::FromStr;
 use metier_fs::RootError;
 use metier_skill::fence::{Complete, Fence, find};
 use metier_skill::text::for_model;
-use metier_skill::{Heading, MOST_FILE_BYTES, RelPath, find_section, outline};
+use metier_skill::{Heading, MAX_FILE_BYTES, RelPath, find_section, outline};
 
 use crate::body::{SKILL_FILE, read_skill_file};
 use crate::error::LoadError;
@@ -28,7 +28,7 @@ pub struct ResourceLimits {
 
 impl Default for ResourceLimits {
     fn default() -> Self {
-        Self { file_bytes: MOST_FILE_BYTES, excerpt_chars: 12_000 }
+        Self { file_bytes: MAX_FILE_BYTES, excerpt_chars: 12_000 }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every diagnostic code of the house, in one table: what it means, why it matters, how to mend it,
+//! Every diagnostic code in one table: what it means, why it matters, how to fix it,
 //! how severe it is in each profile, and which other tools reject the same thing.
 //!
 //! A code is stable: it may be retired, never reused for something else. `docs/diagnostics.md` is
@@ -24,7 +24,7 @@ const PLUGINS: &str = "agent-plugins";
 /// Strict YAML loaders: Codex before its repair, `npx skills`, Zed, Goose.
 const YAML: &str = "strict-yaml-clients";
 
-/// What is known about a code.
+/// Everything documented about a code.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeInfo {
     /// The stable spelling.
@@ -33,8 +33,8 @@ pub struct CodeInfo {
     pub what: &'static str,
     /// Why it matters.
     pub why: &'static str,
-    /// How to mend it.
-    pub mend: &'static str,
+    /// How to fix it.
+    pub fix_advice: &'static str,
     /// Other tools that reject the same thing.
     pub rejected_by: &'static [&'static str],
     strict: Option<Severity>,
@@ -44,7 +44,7 @@ pub struct CodeInfo {
 
 macro_rules! codes {
     ($($variant:ident $code:literal [$strict:ident $lenient:ident $spec:ident] [$($by:ident),*]
-        $what:literal, $why:literal, $mend:literal;)*) => {
+        $what:literal, $why:literal, $fix_advice:literal;)*) => {
         /// A stable diagnostic code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -56,11 +56,11 @@ macro_rules! codes {
             /// Every code, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// What is known about this code.
+            /// Everything documented about this code.
             pub const fn info(self) -> &'static CodeInfo {
                 match self {
                     $(Self::$variant => &CodeInfo {
-                        code: $code, what: $what, why: $why, mend: $mend,
+                        code: $code, what: $what, why: $why, fix_advice: $fix_advice,
                         rejected_by: &[$($by),*],
                         strict: $strict, lenient: $lenient, spec: $spec,
                     },)*
@@ -117,22 +117,22 @@ codes! {
     FileNotRegular "file-not-regular" [E E E] []
         "`SKILL.md` is not a regular file.",
         "A pipe, socket, device or directory is never opened for reading: it could hang or lie.",
-        "Replace it by a regular file.";
+        "Replace it with a regular file.";
     FileUnreadable "file-unreadable" [E E E] []
         "The file could not be read.",
-        "The operating system refused; the skill cannot be judged.",
+        "The operating system refused to open it, so the skill cannot be checked.",
         "Check the permissions of the file and of its directories.";
     FileUnwritable "file-unwritable" [E E E] []
-        "The mended file could not be written.",
-        "Nothing was changed in it.",
-        "Check the permissions of the file and its directory; mend a linked file where it is.";
+        "The fixed file could not be written.",
+        "The file is unchanged.",
+        "Check the permissions of the file and its directory; if the file is a link, fix its target.";
     FileChanging "file-changing" [E E E] []
-        "The file changed while it was read, several times.",
+        "The file kept changing while it was being read.",
         "A half-written skill must not be listed as a valid one.",
-        "Wait until the writer is done; the next scan reads it again.";
+        "Wait until whatever is writing it has finished; the next scan reads it again.";
     FileEmpty "file-empty" [E E E] [REF, QUICK, PLUGINS]
         "The file is empty.",
-        "There is no name and no description to show to a model.",
+        "There is nothing to show to a model: neither a name nor a description.",
         "Write the frontmatter and a body, or remove the directory.";
     FileNotUtf8 "file-not-utf8" [E E E] [REF, QUICK, PLUGINS]
         "The frontmatter is not UTF-8.",
@@ -145,23 +145,23 @@ codes! {
     // The fences.
     FrontmatterMissing "frontmatter-missing" [E E E] [REF, QUICK, PLUGINS]
         "The file does not start with a `---` line.",
-        "Name and description stand in the frontmatter; without it the skill cannot be shown.",
-        "Put `---`, the fields, and `---` before the body, from the first line on.";
+        "The frontmatter holds the name and the description; without it the skill cannot be shown.",
+        "Start the file with `---`, the fields and another `---`, followed by the body.";
     FrontmatterUnclosed "frontmatter-unclosed" [E E E] [REF, QUICK, PLUGINS]
         "The frontmatter is opened but never closed.",
-        "Without a closing `---` line nobody can tell fields from body.",
-        "Put a line `---`, alone and not indented, after the last field.";
+        "Without a closing `---` line, fields and body cannot be distinguished.",
+        "Put an unindented line with only `---` after the last field.";
     FrontmatterTooLarge "frontmatter-too-large" [E E E] []
         "The frontmatter is larger than the limit.",
-        "It is read for every skill at every start; real ones have a few hundred bytes.",
+        "It is read for every skill at every start; most are a few hundred bytes.",
         "Move long text into the body or into files under `references/`.";
     FrontmatterTooManyLines "frontmatter-too-many-lines" [E E O] []
         "The frontmatter has more lines than the limit.",
-        "It is read for every skill at every start; real ones have about ten lines.",
+        "It is read for every skill at every start; most have about ten lines.",
         "Move long text into the body or into files under `references/`.";
     FrontmatterLineTooLong "frontmatter-line-too-long" [E W O] []
         "A line of a field that Metier does not know is longer than the limit.",
-        "Very long lines in unknown fields are a place to hide things.",
+        "A very long line in an unknown field can hide text from a reviewer.",
         "Shorten the line or move the text into the body.";
     FrontmatterNotMapping "frontmatter-not-mapping" [E E E] [REF, QUICK, PLUGINS, YAML]
         "The frontmatter is not a list of `key: value` fields.",
@@ -172,21 +172,21 @@ codes! {
         "The reference validator splits at any `---` and silently cuts the value there.",
         "Use another dash, such as an em dash, in values.";
     ControlCharacter "control-character" [E E E] [REF, YAML]
-        "There is a control character in the frontmatter.",
+        "The frontmatter contains a control character.",
         "Control characters can hide text and take over a terminal.",
         "Delete the character; write line breaks as line breaks.";
     LoneCarriageReturn "lone-carriage-return" [E E E] []
-        "A carriage return stands without a line feed.",
-        "Parsers disagree whether it ends a line, so they disagree on what the fields are.",
-        "Save the file with LF or CRLF line ends.";
+        "There is a carriage return without a line feed.",
+        "Parsers disagree on whether it ends a line, and therefore on what the fields are.",
+        "Save the file with LF or CRLF line endings.";
     // YAML.
     YamlSyntax "yaml-syntax" [E E E] [REF, QUICK, PLUGINS, YAML]
         "The frontmatter is not valid YAML.",
         "The fields cannot be read.",
-        "Mend the line; when in doubt put the value in double quotes.";
+        "Fix the line; when in doubt, put the value in double quotes.";
     YamlUnquotedColon "yaml-unquoted-colon" [W W E] [REF, QUICK, PLUGINS, YAML]
         "An unquoted value contains `: `.",
-        "YAML reads it as a second key and rejects the line; this is the commonest fault of all.",
+        "YAML reads it as a second key and rejects the line; this is the most common mistake.",
         "Put the value in double quotes (`metier check --fix` does it).";
     YamlSpecialStart "yaml-special-start" [W W E] [REF, QUICK, PLUGINS, YAML]
         "An unquoted value starts with a character that YAML reserves.",
@@ -205,28 +205,28 @@ codes! {
         "YAML reads on to the end of the frontmatter and rejects it.",
         "Close the quote (`metier check --fix` does it).";
     YamlBadEscape "yaml-bad-escape" [W W E] [REF, QUICK, PLUGINS, YAML]
-        "A double-quoted value has a backslash that starts no escape.",
+        "A double-quoted value has a backslash that does not start a valid escape.",
         "YAML rejects unknown escapes such as `\\d`.",
         "Write the backslash twice (`metier check --fix` does it).";
     YamlSmartQuotes "yaml-smart-quotes" [W W N] []
-        "The value stands in typographic quotes.",
-        "YAML does not know them: they become part of the text, or the line is rejected.",
+        "The value is in typographic quotes.",
+        "YAML does not treat them as quotes: they become part of the text, or the line is rejected.",
         "Use straight double quotes (`metier check --fix` does it).";
     YamlTab "yaml-tab" [W W E] [REF, QUICK, PLUGINS, YAML]
-        "A tab stands where YAML wants spaces.",
+        "There is a tab where YAML requires spaces.",
         "YAML rejects tabs before a value and in indentation.",
         "Use spaces (`metier check --fix` does it for `name` and `description`).";
     YamlCommentCut "yaml-comment-cut" [W W O] []
         "The rest of the value is cut off as a comment.",
-        "In YAML ` #` starts a comment, so a model never sees what follows.",
-        "Put the value in double quotes, or the comment on its own line.";
+        "In YAML, ` #` starts a comment, so a model never sees what follows.",
+        "Put the value in double quotes, or move the comment to its own line.";
     YamlDuplicateKey "yaml-duplicate-key" [E E E] [REF, PLUGINS, YAML]
-        "A key stands twice.",
-        "Some parsers take the first, some the last: two tools would see two different skills.",
+        "A key appears twice.",
+        "Some parsers use the first, some the last: two tools would see two different skills.",
         "Keep one of them.";
     YamlAlias "yaml-alias" [E E E] [REF]
         "The frontmatter uses an anchor, an alias or a merge key.",
-        "Aliases can blow a few bytes up to gigabytes, and hide what a field really says.",
+        "Aliases can expand a few bytes to gigabytes and hide what a field really says.",
         "Write the value out; quote it if it only looks like an alias.";
     YamlTag "yaml-tag" [E E E] [REF]
         "The frontmatter uses a YAML tag.",
@@ -235,44 +235,44 @@ codes! {
     YamlFlow "yaml-flow" [N N E] [REF]
         "A list or map is written inline, with brackets or braces.",
         "It is read, but the reference validator rejects it.",
-        "Write one item a line if the skill should pass there.";
+        "Write one item per line if the skill should pass that validator.";
     YamlDocuments "yaml-documents" [E E E] [REF, QUICK, PLUGINS, YAML]
         "The frontmatter holds more than one YAML document.",
-        "Only one of them could count, and readers disagree on which.",
+        "Only one of them can be used, and readers disagree on which.",
         "Remove `...` and `%` lines.";
     YamlTooDeep "yaml-too-deep" [E E E] []
         "Values are nested deeper than the limit.",
-        "Deep nesting is how parsers are made to crash.",
+        "Deep nesting is a known way to crash parsers.",
         "Flatten the value or move it into a file.";
     YamlTooManyNodes "yaml-too-many-nodes" [E E E] []
         "The frontmatter has more values than the limit.",
         "It is read for every skill at every start.",
-        "Move the data into a file of the skill.";
+        "Move the data into a file in the skill's directory.";
     FieldUnreadable "field-unreadable" [W W E] [REF, QUICK, PLUGINS, YAML]
         "A field is not valid YAML and was kept as plain text.",
-        "The other fields could be read; this one means nothing to Metier.",
-        "Mend the field; when in doubt put its value in double quotes.";
+        "The other fields could be read; this one has no effect.",
+        "Fix the field; when in doubt, put its value in double quotes.";
     ControlUnreadable "control-unreadable" [E E E] [REF, QUICK, PLUGINS, YAML]
         "A field that limits what the skill may do cannot be read.",
-        "Dropping or guessing it could grant more than its author meant.",
-        "Mend the field: a list or a comma-separated string for tools, `true` or `false` for switches.";
+        "Ignoring it or guessing could grant more than its author intended.",
+        "Fix the field: a list or a comma-separated string for tools, `true` or `false` for switches.";
     // Names.
     NameMissing "name-missing" [E W E] [REF, QUICK, PLUGINS, YAML]
         "There is no `name`.",
-        "A model calls a skill by its name. The lenient profile takes the directory's name.",
-        "Add `name:` with the name of the directory.";
+        "A model calls a skill by its name. The lenient profile uses the directory's name.",
+        "Add `name:` with the directory's name.";
     NameNotText "name-not-text" [E E E] [REF, QUICK, PLUGINS]
-        "`name` is not a text.",
+        "`name` is not text.",
         "A model calls a skill by its name.",
         "Write one word, such as `pdf-tools`.";
     NameUnusable "name-unusable" [E E E] [REF, QUICK, PLUGINS]
         "The name cannot be used at all.",
-        "It is empty, longer than 256 characters, or holds control characters.",
+        "It is empty, longer than 256 characters, or contains control characters.",
         "Use lower-case letters, digits and hyphens, such as `pdf-tools`.";
     NameTooLong "name-too-long" [W W E] [REF, QUICK, PLUGINS]
         "The name is longer than 64 characters.",
         "The public specification allows 64.",
-        "Choose a shorter name, for the directory too.";
+        "Choose a shorter name and rename the directory to match.";
     NameCharset "name-charset" [W W E] [REF, QUICK, PLUGINS]
         "The name has characters other than lower-case letters, digits and hyphens.",
         "The public specification allows no others; some clients skip such skills.",
@@ -286,8 +286,8 @@ codes! {
         "The specification contradicts itself here; some clients accept only a-z, 0-9 and hyphens.",
         "Use ASCII letters if the skill should work everywhere.";
     NameDirectory "name-directory" [W W E] [REF, PLUGINS]
-        "The name differs from the name of its directory.",
-        "The public specification wants them equal; some clients skip the skill otherwise.",
+        "The name differs from the directory's name.",
+        "The public specification requires them to be equal; some clients skip the skill otherwise.",
         "Rename the directory or the skill.";
     // Descriptions.
     DescriptionMissing "description-missing" [E W E] [REF, QUICK, PLUGINS, YAML]
@@ -295,9 +295,9 @@ codes! {
         "The description is all a model sees when it decides whether to use the skill.",
         "Say in a sentence or two what the skill does and when to use it.";
     DescriptionNotText "description-not-text" [E W E] [REF, QUICK, PLUGINS]
-        "`description` is not a text.",
+        "`description` is not text.",
         "The description is shown to a model as one line of text.",
-        "Write it as one text, in double quotes.";
+        "Write it as a single string in double quotes.";
     DescriptionTooLong "description-too-long" [W W E] [REF, QUICK, PLUGINS]
         "The description is longer than 1,024 characters.",
         "The public specification allows 1,024; a catalog shows no more than that.",
@@ -307,16 +307,16 @@ codes! {
         "It would crowd every other skill out of the model's context.",
         "Keep what it does and when to use it; move the rest into the body.";
     AngleBrackets "angle-brackets" [E W O] [QUICK]
-        "There is `<` or `>` in a text that a model sees.",
-        "Tags in a name or description can pose as instructions of the program. The lenient profile escapes them.",
+        "A field that a model sees contains `<` or `>`.",
+        "Tags in a name or description can pose as instructions from the program. The lenient profile escapes them.",
         "Write the words out: `less than`, `->` as `to`, placeholders in capitals.";
     HiddenText "hidden-text" [E W N] []
-        "There is invisible text in a field that a model sees.",
-        "A model reads it, a person does not: the classic way to smuggle instructions. The lenient profile removes it.",
+        "A field that a model sees contains invisible text.",
+        "A model reads it and a person does not: the classic way to smuggle in instructions. The lenient profile removes it.",
         "Delete the invisible characters.";
     HiddenTextElsewhere "hidden-text-elsewhere" [W W O] []
-        "There is invisible text in this file.",
-        "A model or a tool may read it, a person does not.",
+        "This file contains invisible text.",
+        "A model or a tool may read it, but a person does not see it.",
         "Delete the invisible characters.";
     // Other fields.
     CompatibilityTooLong "compatibility-too-long" [N N E] [REF, QUICK, PLUGINS]
@@ -324,24 +324,24 @@ codes! {
         "The public specification allows 500.",
         "Keep the requirements; move explanations into the body.";
     FieldNotText "field-not-text" [W W E] [REF, QUICK]
-        "A field that should be a text is a list or a map.",
+        "A field that should be text is a list or a map.",
         "Its value is kept, but shown as data.",
-        "Write it as one text.";
+        "Write it as a single string.";
     MetadataNotMap "metadata-not-map" [W W O] []
         "`metadata` is not a map.",
-        "The public specification wants a map from names to texts.",
+        "The public specification requires a map from names to strings.",
         "Write `metadata:` and below it, indented, `key: value` lines.";
     MetadataNested "metadata-nested" [N N O] []
-        "`metadata` holds more than texts.",
-        "The value is kept, but the public specification knows only texts there.",
-        "Keep it if your agent reads it; others ignore it.";
+        "`metadata` contains values that are not strings.",
+        "The value is kept, but the public specification allows only strings there.",
+        "Keep it if your agent uses it; others ignore it.";
     AllowedToolsEmpty "allowed-tools-empty" [N N O] []
         "`allowed-tools` is present and lists nothing.",
-        "A listed `allowed-tools` is a ceiling, so this skill may use no tool at all.",
-        "List the tools, or remove the field if the skill should not be limited.";
+        "`allowed-tools` is an upper limit, so this skill may use no tools at all.",
+        "List the tools, or remove the field to lift the limit.";
     AllowedToolsUnbalanced "allowed-tools-unbalanced" [E E O] []
         "A parenthesis in `allowed-tools` is not closed.",
-        "Guessing where a tool pattern ends could grant more than its author meant.",
+        "Guessing where a tool pattern ends could grant more than its author intended.",
         "Close the parenthesis, as in `Bash(git:*)`.";
     SwitchNotBoolean "switch-not-boolean" [E E O] []
         "A switch is neither `true` nor `false`.",
@@ -352,56 +352,56 @@ codes! {
         "The skill runs inline.",
         "Write `inline` or `subagent`.";
     PathsGlobInvalid "paths-glob-invalid" [W W O] []
-        "An entry of `paths` is no valid glob.",
+        "An entry in `paths` is not a valid glob.",
         "It matches no file, so the skill is not shown for the files it was meant for; if no other \
          entry matches, it is never shown.",
         "Close every `[` and `{`, and put the smaller end of a range first.";
     FieldMisspelt "field-misspelt" [W W O] [REF, QUICK, PLUGINS]
-        "A field has a name that is nearly a known one.",
-        "It is kept but has no effect under this spelling.",
+        "A field's name is almost, but not exactly, a known one.",
+        "It is kept, but it has no effect under this spelling.",
         "Use the known spelling.";
     FieldUnknown "field-unknown" [N N O] [REF, QUICK, PLUGINS]
-        "A field is not known to Metier.",
-        "It is kept and has no effect here.",
+        "A field is unknown to Metier.",
+        "It is kept, but it has no effect.",
         "Put your own data under `metadata` if the skill should pass strict validators.";
     FieldNotInSpec "field-not-in-spec" [O O E] [REF, QUICK, PLUGINS]
-        "A field is not one of the six of the public specification.",
+        "A field is not one of the six in the public specification.",
         "Strict validators reject the skill, and plugin clients must skip it.",
         "Put the value under `metadata`.";
     // The body.
     BodyEmpty "body-empty" [W W O] []
         "There is no text after the frontmatter.",
         "A model that loads the skill learns nothing from it.",
-        "Say how to do the task: when to use it, steps, checks.";
+        "Explain how to do the task: when to use the skill, the steps, the checks.";
     BodyTooLong "body-too-long" [W W O] []
         "The body has more lines than the limit.",
-        "A long body crowds the context; a loader trims it.",
+        "A long body crowds the model's context, so it is trimmed when loaded.",
         "Move details into files under `references/` and say when to read each.";
     ReferenceMissing "reference-missing" [W W O] []
-        "The body speaks of a file of the skill that is not there.",
-        "A model that follows the body asks for the file, gets an error, and goes on without it.",
-        "Add the file, correct the path, or take the mention out.";
+        "The body mentions a file of the skill, but there is no such file.",
+        "A model that follows the body asks for the file, gets an error and continues without it.",
+        "Add the file, correct the path, or remove the mention.";
     ReferenceCase "reference-case" [W W O] []
-        "The body spells a file of the skill with other capitals than its name has.",
+        "The body writes a file's name with different capitalization.",
         "It works where the file system ignores case and fails everywhere else.",
-        "Spell the path as the file is spelt, or rename the file.";
-    // Several skills together. `metier doctor` tells these.
+        "Write the path exactly as the file is named, or rename the file.";
+    // Several skills together. `metier doctor` reports these.
     SkillShadowed "skill-shadowed" [W W W] []
-        "Another skill of the same name counts instead of this one.",
-        "Whoever uses the name gets the other one; two versions drift apart unnoticed.",
-        "Keep one of them, or rename one. `source:name` reaches the one that is shadowed.";
+        "Another skill with the same name is used instead of this one.",
+        "Using the name selects the other one, and two versions drift out of sync unnoticed.",
+        "Keep one of them, or rename one. `source:name` still selects the shadowed one.";
     SkillCopied "skill-copied" [N N N] []
-        "The same skill, byte for byte, stands in several folders.",
-        "It counts once. A change in one of the folders makes rivals of the copies.",
-        "Leave it, or keep one and put links to it into the other folders.";
+        "The same skill, byte for byte, is in several folders.",
+        "It is listed once. Once one copy changes, the copies conflict.",
+        "Leave it, or keep one copy and link to it from the other folders.";
     SkillUnloadable "skill-unloadable" [E E E] []
         "The skill is listed, but its body cannot be loaded.",
         "A model sees the skill, chooses it, and gets an error.",
         "Make `SKILL.md` a regular text file of its own, within the size limit.";
-    // The walk. These stand in the scan's report.
+    // The walk. These appear in the scan's report.
     RootMissing "root-missing" [E E E] []
         "The root does not exist.",
-        "It was named explicitly, so its absence is a mistake.",
+        "It was given explicitly, so it was expected to exist.",
         "Check the path, or create the directory.";
     RootNotDirectory "root-not-directory" [E E E] []
         "The root is not a directory.",
@@ -416,28 +416,28 @@ codes! {
         "Skills below it, if any, are unknown.",
         "Check the permissions of the directory.";
     LinkDangling "link-dangling" [W W W] []
-        "A link leads nowhere.",
-        "If it was a skill, it is not there any more.",
+        "A link's target does not exist.",
+        "If it pointed to a skill, that skill is gone.",
         "Remove the link or restore its target.";
     LinkCycle "link-cycle" [N N N] []
-        "A link leads back to a directory that was already walked.",
+        "A link points back to a directory that was already walked.",
         "It is walked once; following it again would never end.",
         "Remove the link if it is a mistake.";
     LinkNotFollowed "link-not-followed" [N N N] []
         "A link was not followed, because `follow_symlinks` is off.",
         "Skills behind it are not listed.",
-        "Switch `security.follow_symlinks` on, or copy the skill.";
+        "Turn on `security.follow_symlinks`, or copy the skill.";
     WalkTooDeep "walk-too-deep" [W W W] []
         "Directories below the depth limit were not walked.",
         "Skills below them, if any, are not listed.",
         "Name the deeper directory as a root of its own, or raise `security.max_walk_depth`.";
     WalkTooMany "walk-too-many" [W W W] []
-        "The root has more entries than the limit; the rest was not walked.",
-        "Skills among the rest are not listed.",
+        "The root has more entries than the limit; the rest were not walked.",
+        "Any skills among the rest are not listed.",
         "Name the directories that hold skills as roots, or raise `security.max_walk_entries`.";
     RootHoldsSkill "root-holds-skill" [W W W] []
-        "`SKILL.md` stands in a folder of skills itself.",
-        "Skills are directories below the folder; this one is not listed, and hides nothing.",
+        "There is a `SKILL.md` directly in a folder of skills.",
+        "Skills are directories below the folder; this file is not listed and hides no other skill.",
         "Move it into a directory of its own.";
 }
 
@@ -450,13 +450,13 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for code in Code::ALL {
             let text = code.as_str();
-            assert!(seen.insert(text), "{text} stands twice");
+            assert!(seen.insert(text), "{text} appears twice");
             assert!(
                 text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             );
             assert_eq!(Code::find(text), Some(*code));
             let info = code.info();
-            for sentence in [info.what, info.why, info.mend] {
+            for sentence in [info.what, info.why, info.fix_advice] {
                 assert!(sentence.ends_with(['.', ')']), "{text}: {sentence}");
             }
         }

@@ -1,4 +1,4 @@
-//! A diagnostic: a code, where it stands, a sentence about the user's text, and how to mend it.
+//! A diagnostic: a code, a place, a sentence about the user's text, and how to fix it.
 //!
 //! The same values reach the terminal, JSON, SARIF and the library. A diagnostic does not know its
 //! file; [`DiagnosticAt`] pairs it with one for output.
@@ -57,7 +57,7 @@ pub struct Diagnostic {
     pub column: u32,
     /// A sentence about the user's text.
     pub message: Box<str>,
-    /// The edit that mends it, where one is safe.
+    /// The edit that fixes it, where one is safe.
     pub fix: Option<Box<TextEdit>>,
 }
 
@@ -87,9 +87,9 @@ impl Diagnostic {
         }
     }
 
-    /// How to mend it.
+    /// How to fix it.
     pub fn help(&self) -> &'static str {
-        self.code.info().mend
+        self.code.info().fix_advice
     }
 
     /// The diagnostic with the file it is about, for output.

@@ -1,6 +1,6 @@
-//! The one digest type of the house: SHA-256, printed as `sha256:` and 64 hex digits.
+//! The one digest type of the workspace: SHA-256, printed as `sha256:` and 64 hex digits.
 //!
-//! The same spelling stands in lock files, approvals, manifests and JSON, so that anybody can
+//! The same spelling is used in lock files, approvals, manifests and JSON, so that anyone can
 //! check it with `sha256sum`.
 
 use std::fmt;
@@ -15,15 +15,15 @@ pub struct Digest([u8; 32]);
 
 /// The text was not `sha256:` followed by 64 lower-case hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotADigest;
+pub struct InvalidDigest;
 
-impl fmt::Display for NotADigest {
+impl fmt::Display for InvalidDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a digest is `sha256:` followed by 64 lower-case hex digits")
     }
 }
 
-impl std::error::Error for NotADigest {}
+impl std::error::Error for InvalidDigest {}
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
@@ -98,17 +98,18 @@ impl fmt::Debug for Digest {
 }
 
 impl FromStr for Digest {
-    type Err = NotADigest;
+    type Err = InvalidDigest;
 
-    fn from_str(text: &str) -> Result<Self, NotADigest> {
-        let hex = text.strip_prefix("sha256:").ok_or(NotADigest)?.as_bytes();
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
+        let hex = text.strip_prefix("sha256:").ok_or(InvalidDigest)?.as_bytes();
         if hex.len() != 64 {
-            return Err(NotADigest);
+            return Err(InvalidDigest);
         }
-        let digit = |byte: u8| HEX.iter().position(|h| *h == byte).ok_or(NotADigest);
+        let digit = |byte: u8| HEX.iter().position(|h| *h == byte).ok_or(InvalidDigest);
         let mut out = [0u8; 32];
         for (byte, pair) in out.iter_mut().zip(hex.chunks_exact(2)) {
-            *byte = u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).map_err(|_| NotADigest)?;
+            *byte =
+                u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).map_err(|_| InvalidDigest)?;
         }
         Ok(Self(out))
     }
@@ -137,8 +138,8 @@ mod tests {
         let text = digest.to_string();
         assert_eq!(text, "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(text.parse(), Ok(digest));
-        assert_eq!(text.to_uppercase().parse::<Digest>(), Err(NotADigest));
-        assert_eq!(text[..70].parse::<Digest>(), Err(NotADigest));
+        assert_eq!(text.to_uppercase().parse::<Digest>(), Err(InvalidDigest));
+        assert_eq!(text[..70].parse::<Digest>(), Err(InvalidDigest));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// What is known about the frontmatter after some bytes of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fence {
-    /// The first line is no opening fence (or the bytes are too few to tell and the file has ended).
+    /// The first line is not an opening fence (or the bytes are too few to tell and the file has ended).
     Absent,
     /// Opened, not closed yet: more bytes are needed, or, at the end of the file, it is unclosed.
     Open,

@@ -15,7 +15,7 @@ use crate::codes::Code;
 use crate::diagnostic::Severity;
 use crate::limits::{COMPATIBILITY_CHARS, Profile};
 use crate::name::SkillName;
-use crate::parse::Judge;
+use crate::parse::DiagnosticCollector;
 use crate::skill::{Controls, Details, KNOWN_FIELDS, SPEC_FIELDS, Skill};
 use crate::value::Value;
 use crate::yaml::{Node, NodeKind};
@@ -25,11 +25,11 @@ use crate::yaml::{Node, NodeKind};
 pub(crate) fn read(
     yaml: &str,
     entries: &[(Node<'_>, Node<'_>)],
-    judge: &mut Judge<'_>,
+    collector: &mut DiagnosticCollector<'_>,
 ) -> Option<Skill> {
     let mut fields = Fields {
         yaml,
-        judge,
+        collector,
         name: None,
         description: None,
         controls: Controls::default(),
@@ -46,7 +46,7 @@ pub(crate) fn read(
 
 struct Fields<'y, 'j, 'b> {
     yaml: &'y str,
-    judge: &'j mut Judge<'b>,
+    collector: &'j mut DiagnosticCollector<'b>,
     name: Option<SkillName>,
     description: Option<Box<str>>,
     controls: Controls,
@@ -56,14 +56,14 @@ struct Fields<'y, 'j, 'b> {
 }
 impl Fields<'_, '_, '_> {
     fn profile(&self) -> Profile {
-        self.judge.options.profile
+        self.collector.options.profile
     }
 
     fn field(&mut self, key: &Node<'_>, value: &Node<'_>) {
         let text = key.key_text();
         let position = KNOWN_FIELDS.iter().position(|known| *known == text);
         if position.is_none_or(|at| at >= SPEC_FIELDS) {
-            self.judge.report(
+            self.collector.report(
                 Code::FieldNotInSpec,
                 &key.span,
                 format!("`{text}` is not one of the six fields of the specification"),
@@ -118,7 +118,7 @@ impl Fields<'_, '_, '_> {
             return;
         }
         if let Some(span) = first_flow(self.yaml, value) {
-            self.judge.report(Code::YamlFlow, &span, format!("`{field}` is written inline"));
+            self.collector.report(Code::YamlFlow, &span, format!("`{field}` is written inline"));
         }
     }
 
@@ -129,11 +129,11 @@ impl Fields<'_, '_, '_> {
             return;
         };
         let at = between.start + tab;
-        self.judge.report(Code::YamlTab, &(at..at + 1), "a tab stands before the value");
+        self.collector.report(Code::YamlTab, &(at..at + 1), "there is a tab before the value");
         if matches!(key.key_text(), "name" | "description")
             && !self.yaml[between.clone()].contains('\n')
         {
-            self.judge.fix_last(Code::YamlTab, &between, ": ");
+            self.collector.fix_last(Code::YamlTab, &between, ": ");
         }
     }
 
@@ -146,7 +146,7 @@ impl Fields<'_, '_, '_> {
         }
         // The reference validator never looks at `license`.
         if !(field == "license" && self.profile() == Profile::Spec) {
-            self.judge.report(
+            self.collector.report(
                 Code::FieldNotText,
                 &value.span,
                 format!("`{field}` is a list or a map"),
@@ -159,7 +159,7 @@ impl Fields<'_, '_, '_> {
         self.details.compatibility = self.text_field("compatibility", value);
         let chars = value.text().map_or(0, |text| text.chars().count());
         if chars > COMPATIBILITY_CHARS {
-            self.judge.report(
+            self.collector.report(
                 Code::CompatibilityTooLong,
                 &value.span,
                 format!("`compatibility` has {chars} characters"),
@@ -170,16 +170,16 @@ impl Fields<'_, '_, '_> {
     fn metadata(&mut self, value: &Node<'_>) {
         let Some(entries) = value.entries() else {
             if !value.is_null() {
-                self.judge.report(Code::MetadataNotMap, &value.span, "`metadata` is not a map");
+                self.collector.report(Code::MetadataNotMap, &value.span, "`metadata` is not a map");
                 self.details.metadata = Box::new([("value".into(), Value::from_node(value))]);
             }
             return;
         };
         if let Some((key, nested)) = entries.iter().find(|(_, node)| node.text().is_none()) {
-            self.judge.report(
+            self.collector.report(
                 Code::MetadataNested,
                 &nested.span,
-                format!("`metadata.{}` is not a text", key.key_text()),
+                format!("`metadata.{}` is not text", key.key_text()),
             );
         }
         for (key, node) in entries {
@@ -200,15 +200,15 @@ impl Fields<'_, '_, '_> {
 
     fn unknown(&mut self, text: &str, key: &Node<'_>, value: &Node<'_>) {
         match KNOWN_FIELDS.iter().find(|known| misspelt::nearly(known, text)) {
-            Some(known) => self.judge.report(
+            Some(known) => self.collector.report(
                 Code::FieldMisspelt,
                 &key.span,
                 format!("`{text}` has no effect; did you mean `{known}`?"),
             ),
-            None => self.judge.report(
+            None => self.collector.report(
                 Code::FieldUnknown,
                 &key.span,
-                format!("`{text}` is not a field Metier knows"),
+                format!("unknown field `{text}`"),
             ),
         }
         self.unknown.push((text.into(), Value::from_node(value)));
@@ -217,27 +217,27 @@ impl Fields<'_, '_, '_> {
     fn finish(mut self) -> Option<Skill> {
         let spec_or_strict = self.profile() != Profile::Lenient;
         let start = 0..0;
-        let reported = |judge: &Judge<'_>, prefix: &str| {
-            judge
+        let reported = |collector: &DiagnosticCollector<'_>, prefix: &str| {
+            collector
                 .diagnostics
                 .iter()
                 .any(|d| d.code.as_str().starts_with(prefix) || d.severity == Severity::Error)
         };
         if self.name.is_none() {
-            if !reported(self.judge, "name-") {
-                self.judge.report(Code::NameMissing, &start, "the frontmatter has no `name`");
+            if !reported(self.collector, "name-") {
+                self.collector.report(Code::NameMissing, &start, "the frontmatter has no `name`");
             }
             if !spec_or_strict {
                 self.name = self
-                    .judge
+                    .collector
                     .options
                     .directory
                     .and_then(|directory| SkillName::new(directory).ok());
             }
         }
         if self.description.is_none() {
-            if !reported(self.judge, "description-") {
-                self.judge.report(
+            if !reported(self.collector, "description-") {
+                self.collector.report(
                     Code::DescriptionMissing,
                     &start,
                     "the frontmatter has no `description`",
@@ -248,8 +248,8 @@ impl Fields<'_, '_, '_> {
             }
         }
         let Some(name) = self.name else {
-            if !self.judge.diagnostics.iter().any(|d| d.severity == Severity::Error) {
-                self.judge.report_as(
+            if !self.collector.diagnostics.iter().any(|d| d.severity == Severity::Error) {
+                self.collector.report_as(
                     Code::NameMissing,
                     Severity::Error,
                     &start,

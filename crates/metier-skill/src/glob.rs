@@ -26,9 +26,9 @@ impl std::fmt::Display for GlobFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::UnclosedClass => "a `[` is not closed",
-            Self::ReversedRange => "a range in brackets runs backwards",
+            Self::ReversedRange => "a range in brackets is reversed",
             Self::UnclosedBrace => "a `{` is not closed",
-            Self::UnopenedBrace => "a `}` was not opened",
+            Self::UnopenedBrace => "a `}` has no matching `{`",
             Self::DanglingEscape => "it ends in a backslash",
         })
     }

@@ -24,7 +24,7 @@ use std::ops::Range;
 pub enum HiddenKind {
     /// The tag block (U+E0000 to U+E007F) outside the flags of England, Scotland and Wales.
     TagCharacters,
-    /// Variation selectors that select nothing: no fitting character stands before them.
+    /// Variation selectors that select nothing: no fitting character precedes them.
     VariationSelectors,
     /// Joiners, zero-width spaces and invisible operators where no script or emoji needs them.
     ZeroWidth,
@@ -50,7 +50,7 @@ impl HiddenKind {
 /// Adjacent hidden characters of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenRun {
-    /// Where the run stands in the text, in bytes; both ends are character boundaries.
+    /// Where the run is in the text, in bytes; both ends are character boundaries.
     pub range: Range<usize>,
     /// Why it is hidden.
     pub kind: HiddenKind,

@@ -1,6 +1,6 @@
 //! What a skill is: the text of a `SKILL.md` in, a typed [`Skill`] and [`Diagnostic`]s with spans out.
 //!
-//! This crate is pure. It opens no file, reads no clock and no environment; whoever has bytes
+//! This crate is pure. It opens no file, reads no clock and no environment; every caller
 //! (a scan, an archive, an editor, a fuzzer) gets the same answer from the same bytes.
 //!
 //! The way through it:
@@ -17,15 +17,15 @@
 //! | [`fence`] | where the frontmatter starts and ends, block by block |
 //! | [`yaml`] | the node tree, and the full parser behind limits |
 //! | `plain` | the fast path for the frontmatter most skills have |
-//! | `repair` | broken YAML that everybody writes |
+//! | `repair` | broken YAML that is common in real skills |
 //! | `fields` | node tree to typed fields |
 //! | `glob` | whether a glob of `paths` can be read |
-//! | [`codes`] | every diagnostic code: what, why, how to mend, who else rejects it |
+//! | [`codes`] | every diagnostic code: what, why, how to fix it, who else rejects it |
 //! | `rel_path` | a path to a file of a skill, checked as text |
 //! | `work_path` | a path below a workspace, checked as text |
 //! | `nearest` | "did you mean": the candidates nearest to a mistyped word |
 //! | `outline` | headings and sections of Markdown |
-//! | `references` | the files of its own that a body speaks of, and which of them are not there |
+//! | `references` | the skill's own files that a body mentions, and which of them are missing |
 //! | [`hidden`] | text a model would read and a person would not see |
 //! | [`text`] | text from outside, made safe for a terminal, a prompt or a sentence |
 //!
@@ -75,7 +75,7 @@ pub use digest::Digest;
 pub use failure_code::FailureCode;
 pub use glob::{GlobFault, glob_fault};
 pub use ids::{SkillId, Source, UnknownSource};
-pub use limits::{Limits, MOST_FILE_BYTES, Profile};
+pub use limits::{Limits, MAX_FILE_BYTES, Profile};
 pub use name::{NameFault, SkillName, name_faults, suggested_name};
 pub use nearest::{nearest, suggestions};
 pub use outline::{Heading, find_section, found_by_heading, outline};

@@ -8,8 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a skill's file above which nobody loads it, `SKILL.md` included.
-pub const MOST_FILE_BYTES: u64 = 2_000_000;
+/// The largest file of a skill that is loaded, in bytes; `SKILL.md` included.
+pub const MAX_FILE_BYTES: u64 = 2_000_000;
 
 /// How a fault is judged. One parser serves all three; only severities differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub enum Profile {
     /// The default: a skill that cannot be trusted to say what it is stays out of the index.
     #[default]
     Strict,
-    /// Loads what it can and says what it did.
+    /// Loads what it can and reports what it changed.
     Lenient,
     /// The public Agent Skills specification alone, as its reference validator reads it.
     Spec,
@@ -49,7 +49,7 @@ impl FromStr for Profile {
             "strict" => Ok(Self::Strict),
             "lenient" => Ok(Self::Lenient),
             "spec" => Ok(Self::Spec),
-            other => Err(format!("`{other}` is no profile; it is strict, lenient or spec")),
+            other => Err(format!("unknown profile `{other}`; use strict, lenient or spec")),
         }
     }
 }
@@ -61,7 +61,7 @@ pub struct Limits {
     pub frontmatter_bytes: usize,
     /// Lines of frontmatter, fences excluded.
     pub frontmatter_lines: usize,
-    /// Characters of a line that is no known field's value.
+    /// Characters of a line outside the known fields.
     pub frontmatter_line_chars: usize,
     /// Characters of a description before it keeps the skill out.
     pub description_chars: usize,

@@ -10,7 +10,7 @@ use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use crate::limits::{NAME_CHARS, Profile};
 
 /// The longest name that is usable at all.
-const LONGEST: usize = 256;
+const MAX_NAME_CHARS: usize = 256;
 
 /// A usable skill name: not empty, at most 256 characters, no control characters, no blanks around
 /// it. `org/name` and `plugin:name` are names too.
@@ -20,39 +20,39 @@ pub struct SkillName(Box<str>);
 
 /// The text cannot be a skill's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnusableName {
+pub enum InvalidSkillName {
     /// Nothing is left after trimming.
     Empty,
     /// More than 256 characters.
     TooLong,
-    /// A control character stands in it.
+    /// It contains a control character.
     Control,
 }
 
-impl fmt::Display for UnusableName {
+impl fmt::Display for InvalidSkillName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "a skill's name cannot be empty",
-            Self::TooLong => "a skill's name has at most 256 characters",
-            Self::Control => "a skill's name cannot hold control characters",
+            Self::TooLong => "a skill's name may have at most 256 characters",
+            Self::Control => "a skill's name cannot contain control characters",
         })
     }
 }
 
-impl std::error::Error for UnusableName {}
+impl std::error::Error for InvalidSkillName {}
 
 impl SkillName {
     /// The name in `text`, trimmed; the only way to make one.
-    pub fn new(text: &str) -> Result<Self, UnusableName> {
+    pub fn new(text: &str) -> Result<Self, InvalidSkillName> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(UnusableName::Empty);
+            return Err(InvalidSkillName::Empty);
         }
-        if text.len() > LONGEST && text.chars().count() > LONGEST {
-            return Err(UnusableName::TooLong);
+        if text.len() > MAX_NAME_CHARS && text.chars().count() > MAX_NAME_CHARS {
+            return Err(InvalidSkillName::TooLong);
         }
         if text.chars().any(char::is_control) {
-            return Err(UnusableName::Control);
+            return Err(InvalidSkillName::Control);
         }
         Ok(Self(text.into()))
     }
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for SkillName {
 pub enum NameFault {
     /// More than 64 characters.
     TooLong,
-    /// Upper case, or a character that is no letter, digit or hyphen.
+    /// Upper case, or a character that is not a letter, digit or hyphen.
     Charset,
     /// A hyphen at an end, or two in a row.
     Hyphens,
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_not_only_the_first() {
+    fn every_fault_is_reported_not_only_the_first() {
         let long = format!("-A_{}", "x".repeat(70));
         assert_eq!(
             name_faults(&long, Some("other"), Profile::Strict),
@@ -242,9 +242,9 @@ mod tests {
 
     #[test]
     fn unusable_names_are_refused() {
-        assert_eq!(SkillName::new("  "), Err(UnusableName::Empty));
-        assert_eq!(SkillName::new("a\u{1b}[2J"), Err(UnusableName::Control));
-        assert_eq!(SkillName::new(&"é".repeat(257)), Err(UnusableName::TooLong));
+        assert_eq!(SkillName::new("  "), Err(InvalidSkillName::Empty));
+        assert_eq!(SkillName::new("a\u{1b}[2J"), Err(InvalidSkillName::Control));
+        assert_eq!(SkillName::new(&"é".repeat(257)), Err(InvalidSkillName::TooLong));
         assert!(SkillName::new(&"é".repeat(256)).is_ok());
     }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// Words longer than this are nobody's typing error.
+/// Longer words are not typing errors.
 const MAX_CHARS: usize = 64;
 
 /// The candidate that `word` was most likely meant to be, if one is near.

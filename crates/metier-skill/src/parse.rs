@@ -19,7 +19,7 @@ use crate::source_map::is_plainly_visible;
 use crate::text_edit::TextEdit;
 use crate::yaml::{self, Node, YamlError};
 
-/// How to judge a skill.
+/// How to collector a skill.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ParseOptions<'a> {
     /// Which faults keep a skill out.
@@ -51,14 +51,14 @@ impl Parsed {
 }
 
 /// Collects diagnostics under a profile, with spans shifted from the YAML text to the file.
-pub(crate) struct Judge<'a> {
+pub(crate) struct DiagnosticCollector<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) offset: usize,
     pub(crate) options: &'a ParseOptions<'a>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-impl Judge<'_> {
+impl DiagnosticCollector<'_> {
     /// Reports `code` at `span` of the YAML text, if the profile cares.
     pub(crate) fn report(&mut self, code: Code, span: &Range<usize>, message: impl Into<Box<str>>) {
         if let Some(severity) = code.severity(self.options.profile) {
@@ -78,7 +78,7 @@ impl Judge<'_> {
         self.diagnostics.push(Diagnostic::at(code, severity, self.bytes, span, message));
     }
 
-    /// Attaches the edit that mends the last reported diagnostic.
+    /// Attaches the edit that fixes the last reported diagnostic.
     pub(crate) fn fix_last(&mut self, code: Code, span: &Range<usize>, replacement: &str) {
         let offset = self.offset;
         if let Some(last) = self.diagnostics.last_mut().filter(|last| last.code == code) {
@@ -102,47 +102,47 @@ impl Judge<'_> {
 /// Judges the frontmatter of a `SKILL.md`, given the file's first bytes: all of it, or at least as
 /// much as [`fence::find`] needs to answer.
 pub fn parse(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
-    let mut judge = Judge { bytes, offset: 0, options, diagnostics: Vec::new() };
+    let mut collector = DiagnosticCollector { bytes, offset: 0, options, diagnostics: Vec::new() };
     let limit = options.limits.frontmatter_bytes;
     // At the limit the bytes are a cut, not an end: `---` there may be the start of another line.
     let complete = if bytes.len() >= limit { Complete::No } else { Complete::Yes };
     let found = match fence::find(bytes, complete) {
         Fence::Closed(found) if found.yaml.end <= limit => found,
-        Fence::Closed(_) => return stay_out(judge, too_large(limit)),
-        Fence::Open if bytes.len() >= limit => return stay_out(judge, too_large(limit)),
+        Fence::Closed(_) => return stay_out(collector, too_large(limit)),
+        Fence::Open if bytes.len() >= limit => return stay_out(collector, too_large(limit)),
         Fence::Open => {
-            let message = "the frontmatter starts here and no line `---` closes it";
-            return stay_out(judge, (Code::FrontmatterUnclosed, 0..3, message.to_owned()));
+            let message = "the frontmatter starts here, but no `---` line closes it";
+            return stay_out(collector, (Code::FrontmatterUnclosed, 0..3, message.to_owned()));
         }
         Fence::Absent => {
             let fault = absent(bytes);
-            return stay_out(judge, fault);
+            return stay_out(collector, fault);
         }
     };
     let digest = Digest::of(&bytes[found.yaml.clone()]);
     let bom = fence::bom_len(bytes);
     if bom > 0 {
-        judge.report(Code::FileBom, &(0..bom), "the file starts with a byte order mark");
-        judge.fix_last(Code::FileBom, &(0..bom), "");
+        collector.report(Code::FileBom, &(0..bom), "the file starts with a byte order mark");
+        collector.fix_last(Code::FileBom, &(0..bom), "");
     }
-    judge.offset = found.yaml.start;
+    collector.offset = found.yaml.start;
     let skill = match readable_text(&bytes[found.yaml.clone()]) {
-        Ok(yaml) => read_fields(yaml, &mut judge),
+        Ok(yaml) => read_fields(yaml, &mut collector),
         Err((code, span, message)) => {
-            judge.report(code, &span, message);
+            collector.report(code, &span, message);
             None
         }
     };
-    judge.diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
-    let skill = if judge.has_error() { None } else { skill };
-    Parsed { skill, diagnostics: judge.diagnostics, digest, body: Some(found.body) }
+    collector.diagnostics.sort_by_key(|diagnostic| (diagnostic.span.start, diagnostic.code));
+    let skill = if collector.has_error() { None } else { skill };
+    Parsed { skill, diagnostics: collector.diagnostics, digest, body: Some(found.body) }
 }
 
 type Fault = (Code, Range<usize>, String);
 
-fn stay_out(mut judge: Judge<'_>, (code, span, message): Fault) -> Parsed {
-    judge.report_as(code, Severity::Error, &span, message);
-    Parsed { skill: None, diagnostics: judge.diagnostics, digest: Digest::of(b""), body: None }
+fn stay_out(mut collector: DiagnosticCollector<'_>, (code, span, message): Fault) -> Parsed {
+    collector.report_as(code, Severity::Error, &span, message);
+    Parsed { skill: None, diagnostics: collector.diagnostics, digest: Digest::of(b""), body: None }
 }
 
 fn too_large(limit: usize) -> Fault {
@@ -176,16 +176,16 @@ fn readable_text(bytes: &[u8]) -> Result<&str, Fault> {
             '\n' | '\t' => {}
             '\r' if chars.peek().is_some_and(|(_, next)| *next == '\n') => {}
             '\r' => {
-                let message = "a carriage return stands here without a line feed";
+                let message = "there is a carriage return here without a line feed";
                 return Err((Code::LoneCarriageReturn, span, message.to_owned()));
             }
             '\u{2028}' | '\u{2029}' => {
                 let message =
-                    format!("U+{:04X} is a line break to some readers only", u32::from(ch));
+                    format!("only some readers treat U+{:04X} as a line break", u32::from(ch));
                 return Err((Code::ControlCharacter, span, message));
             }
             _ if ch.is_control() => {
-                let message = format!("the control character U+{:04X} stands here", u32::from(ch));
+                let message = format!("there is a control character here: U+{:04X}", u32::from(ch));
                 return Err((Code::ControlCharacter, span, message));
             }
             _ => {}
@@ -194,26 +194,26 @@ fn readable_text(bytes: &[u8]) -> Result<&str, Fault> {
     Ok(text)
 }
 
-fn read_fields(yaml: &str, judge: &mut Judge<'_>) -> Option<Skill> {
-    check_lines(yaml, judge);
+fn read_fields(yaml: &str, collector: &mut DiagnosticCollector<'_>) -> Option<Skill> {
+    check_lines(yaml, collector);
     let entries = match node_tree(yaml) {
         Ok((entries, findings)) => {
             for finding in &findings {
-                judge.finding(finding);
+                collector.finding(finding);
             }
             entries
         }
         Err(error) => {
-            judge.report(error.code, &error.span, error.message);
+            collector.report(error.code, &error.span, error.message);
             return None;
         }
     };
     let inner_fence = memchr::memchr_iter(b'-', yaml.as_bytes())
         .find(|at| yaml.as_bytes()[*at..].starts_with(b"---"));
     if let Some(at) = inner_fence {
-        judge.report(Code::FrontmatterInnerFence, &(at..at + 3), "a value contains `---`");
+        collector.report(Code::FrontmatterInnerFence, &(at..at + 3), "a value contains `---`");
     }
-    fields::read(yaml, &entries, judge)
+    fields::read(yaml, &entries, collector)
 }
 
 type Entries<'a> = Vec<(Node<'a>, Node<'a>)>;
@@ -231,8 +231,8 @@ fn node_tree(text: &str) -> Result<(Entries<'_>, Vec<Finding>), YamlError> {
 }
 
 /// The limits on lines. A long line is fine as the value of a field that Metier knows.
-fn check_lines(yaml: &str, judge: &mut Judge<'_>) {
-    let limits = judge.options.limits;
+fn check_lines(yaml: &str, collector: &mut DiagnosticCollector<'_>) {
+    let limits = collector.options.limits;
     let mut start = 0;
     let mut lines = 0;
     let mut longest = 0;
@@ -252,7 +252,11 @@ fn check_lines(yaml: &str, judge: &mut Judge<'_>) {
     for (count, line) in yaml.split_inclusive('\n').enumerate() {
         if count == limits.frontmatter_lines {
             let message = format!("the frontmatter has more than {count} lines");
-            judge.report(Code::FrontmatterTooManyLines, &(at..at + line.trim_end().len()), message);
+            collector.report(
+                Code::FrontmatterTooManyLines,
+                &(at..at + line.trim_end().len()),
+                message,
+            );
         }
         if !line.starts_with([' ', '\t', '-', '#', '\n', '\r']) {
             let key = line.split(':').next().unwrap_or_default().trim();
@@ -261,7 +265,11 @@ fn check_lines(yaml: &str, judge: &mut Judge<'_>) {
         let max = limits.frontmatter_line_chars;
         if line.len() > max && !known && !long_reported && line.chars().count() > max {
             let message = format!("this line of an unknown field has more than {max} characters");
-            judge.report(Code::FrontmatterLineTooLong, &(at..at + line.trim_end().len()), message);
+            collector.report(
+                Code::FrontmatterLineTooLong,
+                &(at..at + line.trim_end().len()),
+                message,
+            );
             long_reported = true;
         }
         at += line.len();
@@ -274,10 +282,11 @@ pub fn check(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
     let Some(start) = parsed.body else {
         return parsed;
     };
-    let mut judge = Judge { bytes, offset: start, options, diagnostics: Vec::new() };
+    let mut collector =
+        DiagnosticCollector { bytes, offset: start, options, diagnostics: Vec::new() };
     let body = String::from_utf8_lossy(&bytes[start..]);
     if body.trim().is_empty() {
-        judge.report(Code::BodyEmpty, &(0..0), "there is no text after the frontmatter");
+        collector.report(Code::BodyEmpty, &(0..0), "there is no text after the frontmatter");
     }
     // The first that is passed; a loader leaves something out either way.
     let sizes = [
@@ -285,12 +294,12 @@ pub fn check(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
         (body.chars().count(), options.limits.body_chars, "characters"),
     ];
     if let Some((size, max, what)) = sizes.into_iter().find(|(size, max, _)| size > max) {
-        let message = format!("the body has {size} {what}; more than {max} crowd the context");
-        judge.report(Code::BodyTooLong, &(0..0), message);
+        let message = format!("the body has {size} {what}; keep it to {max} or fewer");
+        collector.report(Code::BodyTooLong, &(0..0), message);
     }
     if let std::borrow::Cow::Borrowed(text) = body {
         for run in hidden::find_hidden(text).into_iter().take(20) {
-            judge.report(
+            collector.report(
                 Code::HiddenTextElsewhere,
                 &run.range,
                 fields::hidden_message("the body", &run),
@@ -298,9 +307,9 @@ pub fn check(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
         }
     } else {
         // Discovery never reads the body, so this cannot keep the skill out of the index.
-        judge.report_as(Code::FileNotUtf8, Severity::Warning, &(0..0), "the body is not UTF-8");
+        collector.report_as(Code::FileNotUtf8, Severity::Warning, &(0..0), "the body is not UTF-8");
     }
-    parsed.diagnostics.append(&mut judge.diagnostics);
+    parsed.diagnostics.append(&mut collector.diagnostics);
     if parsed.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
         parsed.skill = None;
     }

@@ -8,11 +8,11 @@
 //! The danger is not that it knows too little but that it answers differently. A frontmatter says what
 //! a skill may do, so a text that two readers take for two things is a way to show a reviewer one
 //! `allowed-tools` and to enforce another. Hence the rules: it never guesses and never repairs, it
-//! leaves a text at the first thing it does not know (a tab, a comment behind a value, an escape
-//! nobody writes, a key that stands twice, an indent that fits nothing, an empty value), and where it
+//! leaves a text at the first thing it does not know (a tab, a comment behind a value, an
+//! unusual escape, a key that appears twice, an indent that fits nothing, an empty value), and where it
 //! does answer, the tree is that of the full parser to the byte, spans included. Three property tests
-//! over broken and sound pieces, a test over all texts of the corpus and a fuzz target hold it to that;
-//! whoever teaches it something new extends them first. Measured on 1,209 real skills: when inline
+//! over broken and sound pieces, a test over all texts of the corpus and a fuzz target hold it to that:
+//! extend them before you teach it anything new. Measured on 1,209 real skills: when inline
 //! metadata (a third of them) was left to the full parser, a listing took a fifth longer.
 
 mod flow;
@@ -42,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Option<Node<'_>> {
 #[derive(Clone, Copy)]
 struct Line<'a> {
     indent: usize,
-    /// From the first to the last character that is no blank.
+    /// From the first to the last non-blank character.
     content: &'a str,
     /// Where `content` starts.
     start: usize,
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         while continues(self).is_some() {
             let (raw, next) = self.raw_line(self.at)?;
             let content = raw.trim_matches(' ');
-            // A comment ends the scalar, and what follows it is no part of anything.
+            // A comment ends the scalar, and what follows it belongs to nothing.
             if content.starts_with('#') || (!content.is_empty() && !stays_plain(content.as_bytes()))
             {
                 return None;

@@ -1,7 +1,7 @@
-//! The files of its own that a body speaks of: Markdown links and images, and mentions such as
+//! The skill's own files that a body mentions: Markdown links and images, and mentions such as
 //! `scripts/run.py` in a sentence or in inline code.
 //!
-//! Found by the Markdown parser, so that nothing inside a code block counts: what stands there is
+//! Found by the Markdown parser, so that nothing inside a code block counts: what is there is
 //! mostly about the user's own files. A mention has to earn its place, because a false alarm costs
 //! the reader's trust: it names a folder that skills keep their files in and a file with a suffix,
 //! and its line does not say that the file is only an example or still to be made. Pure; whether a
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
-/// A file of the skill that a body speaks of.
+/// A file of the skill that a body mentions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// The path below the skill's directory: decoded, without `./`, query and fragment.
@@ -26,7 +26,7 @@ pub struct Reference {
     pub span: Range<usize>,
 }
 
-/// How a body speaks of a file.
+/// How a body mentions a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceKind {
     /// A Markdown link or image.
@@ -35,7 +35,7 @@ pub enum ReferenceKind {
     Mention,
 }
 
-/// Folders whose files a skill speaks of; the public specification names the first three.
+/// Folders whose files a skill mentions; the public specification names the first three.
 const FOLDERS: &[&str] = &[
     "references/",
     "scripts/",
@@ -76,9 +76,9 @@ const SUPPOSED: &[&str] = &[
 
 /// No further than this is looked around a path, so that one endless line costs no more than many
 /// short ones.
-const LONG: usize = 2048;
+const MAX_CONTEXT_BYTES: usize = 2048;
 
-/// The files that `text` speaks of, in its order. A path that stands there several times is given
+/// The files that `text` mentions, in order. A path that appears several times is given
 /// each time.
 pub fn references(text: &str) -> Vec<Reference> {
     let mut finder = Finder { text, found: Vec::new(), supposed: HashSet::new() };
@@ -150,7 +150,7 @@ impl Finder<'_> {
             return;
         }
         let Some(path) = own_path(target) else { return };
-        // The target itself, where it stands in the link as it was read.
+        // The target itself, where it is in the link as it was read.
         let inside = self.text[range.clone()].rfind(target);
         let span =
             inside.map_or(range.clone(), |at| range.start + at..range.start + at + target.len());
@@ -166,7 +166,7 @@ impl Finder<'_> {
             let span = if source == run.text {
                 run.range.start + word.start..run.range.start + word.end
             } else {
-                let near = Some(source).filter(|source| source.len() <= LONG);
+                let near = Some(source).filter(|source| source.len() <= MAX_CONTEXT_BYTES);
                 let at = near.and_then(|source| source.find(&run.text[word.clone()]));
                 at.map_or(run.range.clone(), |at| {
                     run.range.start + at..run.range.start + at + word.len()
@@ -182,8 +182,8 @@ impl Finder<'_> {
 
     /// Whether its line says that the file is an example, or still to be made.
     fn is_supposed(&self, span: &Range<usize>) -> bool {
-        let from = self.text.floor_char_boundary(span.start.saturating_sub(LONG));
-        let to = self.text.floor_char_boundary(self.text.len().min(span.end + LONG));
+        let from = self.text.floor_char_boundary(span.start.saturating_sub(MAX_CONTEXT_BYTES));
+        let to = self.text.floor_char_boundary(self.text.len().min(span.end + MAX_CONTEXT_BYTES));
         let before = &self.text[from..span.start];
         let after = &self.text[span.end..to];
         let before = before.rsplit('\n').next().unwrap_or(before).to_lowercase();
@@ -238,7 +238,7 @@ fn starts_a_path(before: &str) -> bool {
     })
 }
 
-/// Whether the last name has a suffix, as files that people speak of have.
+/// Whether the last name has a suffix, as the files that people mention have.
 fn has_suffix(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').is_some_and(|(stem, suffix)| {

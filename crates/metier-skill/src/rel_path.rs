@@ -14,18 +14,18 @@ use unicode_normalization::UnicodeNormalization;
 use crate::hidden::{cannot_hide, find_hidden};
 
 /// Bytes of a whole path.
-const LONGEST: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 /// Bytes of one name in it.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 /// Names in it.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// A relative path below a skill's directory, with `/` between names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct RelPath(Box<str>);
 
-/// Why a text is no path to a file of a skill.
+/// Why a text is not a valid path to a file of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PathFault {
@@ -75,16 +75,16 @@ impl PathFault {
 impl fmt::Display for PathFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Empty => "the path names no file",
+            Self::Empty => "the path is empty",
             Self::Absolute => "the path is absolute; paths start at the skill's directory",
             Self::Parent => "the path contains `..`",
             Self::Shape => "the path has an empty or `.` part, or ends in `/`",
             Self::Separator => "the path contains a backslash, a colon or a look-alike of `/`",
             Self::Hidden => "the path contains a control or invisible character",
-            Self::Blank => "a part of the path starts or ends with a blank, or ends with a dot",
-            Self::Reserved => "a part of the path is a reserved name on some system",
+            Self::Blank => "a part of the path starts or ends with a space, or ends with a dot",
+            Self::Reserved => "a part of the path is a reserved name on some systems",
             Self::Dotfile => "files whose names start with a dot are not read",
-            Self::Guarded => "version control's files and Metier's own are not changed by tools",
+            Self::Guarded => "tools do not change the files of version control or of Metier itself",
             Self::TooLong => "the path is too long",
         })
     }
@@ -95,7 +95,7 @@ impl std::error::Error for PathFault {}
 impl RelPath {
     /// The path in `text`. A leading `./` is dropped; nothing else is changed.
     pub fn new(text: &str) -> Result<Self, PathFault> {
-        check_path(text, Dotfiles::Closed, DEEPEST).map(|text| Self(text.into()))
+        check_path(text, Dotfiles::Closed, MAX_DEPTH).map(|text| Self(text.into()))
     }
 
     /// The path as text.
@@ -124,7 +124,7 @@ pub(crate) fn check_path(
     dotfiles: Dotfiles,
     deepest: usize,
 ) -> Result<&str, PathFault> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_PATH_BYTES {
         return Err(PathFault::TooLong);
     }
     if text.chars().any(char::is_control)
@@ -183,7 +183,7 @@ fn check_name(name: &str, dotfiles: Dotfiles) -> Result<(), PathFault> {
     if name.is_empty() || name == "." {
         return Err(PathFault::Shape);
     }
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_BYTES {
         return Err(PathFault::TooLong);
     }
     // Full-width dots and the like become dots on systems that normalise names.

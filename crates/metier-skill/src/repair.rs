@@ -1,10 +1,10 @@
 //! Broken YAML that everybody writes: `description: Use when: asked` and its relatives.
 //!
-//! Runs only when the whole frontmatter is no valid YAML. The text is cut into its top-level fields
+//! Runs only when the whole frontmatter is not valid YAML. The text is cut into its top-level fields
 //! and each is read alone. A one-line `name` or `description` that fails is re-quoted and reported
-//! with the edit that mends it. Nothing else is ever repaired: another field that fails is kept as
+//! with the edit that fixes it. Nothing else is ever repaired: another field that fails is kept as
 //! plain text, and one that limits what the skill may do keeps the skill out, because a guess
-//! there could grant more than its author meant.
+//! there could grant more than its author intended.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub(crate) struct Finding {
     pub(crate) code: Code,
     pub(crate) span: Range<usize>,
     pub(crate) message: String,
-    /// Replaces `span` when it is a safe mend.
+    /// Replaces `span` when the fix is safe.
     pub(crate) replacement: Option<String>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn recover(text: &str, error: YamlError) -> Result<Recovered<'_>, Yam
         let block = &text[field.block.clone()];
         let key = unquoted(&text[field.key.clone()]);
         if out.entries.iter().any(|(known, _)| known.key_text() == key) {
-            let message = format!("the key `{key}` stands twice");
+            let message = format!("the key `{key}` appears twice");
             return Err(YamlError {
                 code: Code::YamlDuplicateKey,
                 span: field.key.clone(),
@@ -69,12 +69,12 @@ pub(crate) fn recover(text: &str, error: YamlError) -> Result<Recovered<'_>, Yam
                 let by = field.block.start;
                 out.entries.push((shift(parsed, by), shift(value, by)));
             }
-            // A key that reads differently alone (an escape in it) is nobody's to guess.
+            // A key that reads differently alone (an escape in it) must not be guessed.
             Ok(_) => return Err(error),
             Err(failure) => {
                 let failure =
                     YamlError { span: shifted(&failure.span, field.block.start), ..failure };
-                mend(text, field, key, failure, &mut out)?;
+                fix_value(text, field, key, failure, &mut out)?;
             }
         }
     }
@@ -105,7 +105,7 @@ impl Field {
     }
 }
 
-/// Cuts the text at lines that start with a key. `None` when text stands before the first key.
+/// Cuts the text at lines that start with a key. `None` when there is text before the first key.
 fn cut(text: &str) -> Option<Vec<Field>> {
     let mut fields: Vec<Field> = Vec::new();
     let mut at = 0;
@@ -159,7 +159,7 @@ fn read_alone(block: &str) -> Result<(Node<'_>, Node<'_>), YamlError> {
     }
 }
 
-fn mend<'a>(
+fn fix_value<'a>(
     text: &'a str,
     field: &Field,
     key: &'a str,
@@ -193,7 +193,7 @@ fn mend<'a>(
         });
     }
     // What fails and goes on over further lines may hide a field that limits the skill; an alias, a
-    // tag, a depth or a count is an attack wherever it stands.
+    // tag, a depth or a count is an attack wherever it appears.
     let harmless = field.is_one_line(text)
         && !runs_on(text, field)
         && matches!(failure.code, Code::YamlSyntax | Code::FrontmatterNotMapping)
@@ -204,7 +204,7 @@ fn mend<'a>(
     out.findings.push(Finding {
         code: Code::FieldUnreadable,
         span: field.value.clone(),
-        message: format!("`{key}` is no valid YAML and was kept as text: {}", failure.message),
+        message: format!("`{key}` is not valid YAML and was kept as text: {}", failure.message),
         replacement: None,
     });
     out.entries.push((key_node, scalar(Cow::Borrowed(value), field.value.clone())));
@@ -336,7 +336,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn mended(value: &str) -> (Code, String) {
+    fn fixed(value: &str) -> (Code, String) {
         let text = format!("name: a\ndescription: {value}\n");
         let error = yaml::parse(&text).expect_err("broken");
         let recovered = recover(&text, error).unwrap_or_else(|e| panic!("{text}: {e:?}"));
@@ -365,7 +365,7 @@ mod tests {
             ("\"C:\\dir\"", Code::YamlBadEscape, "C:\\dir"),
             ("“Use when: asked”", Code::YamlSmartQuotes, "Use when: asked"),
         ] {
-            assert_eq!(mended(value), (code, meant.to_owned()), "{value}");
+            assert_eq!(fixed(value), (code, meant.to_owned()), "{value}");
         }
     }
 
@@ -416,7 +416,7 @@ mod tests {
     proptest! {
         /// The replacement is valid YAML and says what the repair says.
         #[test]
-        fn a_mended_value_reads_as_what_was_reported(value in "[a-z:#\"'\\\\\\[\\]{}*&!|>%@`,?é技“” -]{1,30}") {
+        fn a_fixed_value_reads_as_what_was_reported(value in "[a-z:#\"'\\\\\\[\\]{}*&!|>%@`,?é技“” -]{1,30}") {
             let text = format!("name: x\ndescription: {value}\n");
             let Err(error) = yaml::parse(&text) else { return Ok(()) };
             let Ok(recovered) = recover(&text, error) else { return Ok(()) };

@@ -1,6 +1,6 @@
-//! A skill as its frontmatter describes it: typed fields, controls, and what nobody has a type for.
+//! A skill as its frontmatter describes it: typed fields, controls, and the untyped rest.
 //!
-//! Made only by `fields`; what is enforced later stands in [`Controls`].
+//! Made only by `fields`; what is enforced later is in [`Controls`].
 
 use std::fmt;
 use std::sync::LazyLock;

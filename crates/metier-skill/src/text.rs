@@ -1,5 +1,5 @@
-//! Text from outside, made safe to show. Every name, path, description, error or reply that somebody
-//! else wrote passes through here before it reaches a terminal, a prompt, a page or a sentence of ours.
+//! Text from outside, made safe to show. Every name, path, description, error or reply from
+//! outside passes through here before it reaches a terminal, a prompt, a page or one of our messages.
 //!
 //! One set of rules for all of them: control characters, line and paragraph separators, bidirectional
 //! controls and hidden characters (see [`crate::hidden`]) are shown as escapes such as `\x1b` or
@@ -16,7 +16,7 @@
 //! | [`quoted`] | in backquotes inside a sentence of ours |
 //! | [`label`] | inside a bracketed line of ours, which it cannot close |
 //! | [`clip`] | only the bound, for text that is safe already |
-//! | [`sequence_end`] | where a text can be cut, for who counts something other than characters |
+//! | [`sequence_end`] | where a text can be cut, for callers that count something other than characters |
 //! | [`for_model`] | whole texts for a model: hidden characters are removed |
 //!
 //! Pure, and linear in what is shown: the bounded forms look at no more of the text than their bound.
@@ -109,7 +109,7 @@ pub fn clip(text: &str, max: usize) -> Cow<'_, str> {
 #[derive(Debug, Clone, Copy)]
 struct Form {
     one_line: bool,
-    /// The character that would close what the text stands in.
+    /// The character that would close the quotes around the text.
     delimiter: Option<char>,
 }
 

@@ -1,6 +1,6 @@
 //! Edits to a file's text: what `metier check --fix` writes and `--diff` shows.
 //!
-//! Pure; whoever writes files applies them.
+//! Pure; the code that writes files applies them.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct TextEdit {
     /// The bytes to replace.
     pub range: Range<usize>,
-    /// What stands there afterwards.
+    /// The text that replaces it.
     pub replacement: Box<str>,
 }
 

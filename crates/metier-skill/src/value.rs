@@ -1,4 +1,4 @@
-//! A frontmatter value nobody has a type for, kept as it was written.
+//! A frontmatter value of an unknown field, kept as it was written.
 //!
 //! Scalars stay text (`1.10` is not a number here), because guessing types is how `version: 1.10`
 //! becomes `1.1`. Maps keep the author's order.

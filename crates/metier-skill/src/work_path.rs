@@ -11,11 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::rel_path::{Dotfiles, PathFault, check_path};
 
 /// Names in a path. Deeper than in a skill: packages of packages are common in a workspace.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Folders in which nothing is changed through a tool. A line in `.git/config` or a hook is run by
 /// the next `git status`; `.agent` holds configuration, locks and the records of runs.
-const GUARDED: &[&str] = &[".git", ".agent"];
+const PROTECTED_DIRS: &[&str] = &[".git", ".agent"];
 
 /// Folders in `.agent` that are a project's own work. Whether they may be changed is for policy.
 const WORK_IN_AGENT: &[&str] = &["skills", "evals"];
@@ -36,7 +36,7 @@ impl WorkPath {
         if matches!(text, "." | "./") {
             return Ok(Self::root());
         }
-        check_path(text, Dotfiles::Open, DEEPEST).map(|text| Self(text.into()))
+        check_path(text, Dotfiles::Open, MAX_DEPTH).map(|text| Self(text.into()))
     }
 
     /// The path as text.
@@ -70,7 +70,7 @@ impl WorkPath {
         }
         let mut names = self.names().map(str::to_lowercase).peekable();
         while let Some(name) = names.next() {
-            if !GUARDED.contains(&name.as_str()) {
+            if !PROTECTED_DIRS.contains(&name.as_str()) {
                 continue;
             }
             let work = name == ".agent"

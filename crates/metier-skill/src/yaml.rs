@@ -22,7 +22,7 @@ pub(crate) const MAX_NODES: usize = 2048;
 pub struct Node<'a> {
     /// What it is.
     pub kind: NodeKind<'a>,
-    /// Where it stands in the YAML text. For a block collection: from its first to its last item.
+    /// Where it is in the YAML text. For a block collection: from its first to its last item.
     pub span: Range<usize>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Parses `text`, which must hold one document: a map. An empty text is no map.
+/// Parses `text`, which must hold one document: a map. An empty text is not a map.
 pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
     let root = parse_document(text)?;
     match root {
@@ -133,10 +133,10 @@ fn parse_document(text: &str) -> Result<Option<Node<'_>>, YamlError> {
     Ok(builder.root)
 }
 
-/// What the parser says, which for some faults is nothing.
+/// The parser's own message, or ours where it has none.
 fn sentence(error: &ScanError) -> String {
-    let told = error.info();
-    if told.trim().is_empty() { "this is not valid YAML".to_owned() } else { told }
+    let message = error.info();
+    if message.trim().is_empty() { "this is not valid YAML".to_owned() } else { message }
 }
 
 /// How the fast path and the full parser compare on one file; for tests and fuzzing.
@@ -311,7 +311,7 @@ fn check_key<'a>(node: Node<'a>, entries: &[(Node<'a>, Node<'a>)]) -> Result<Nod
         return Err(YamlError {
             code: Code::YamlSyntax,
             span: node.span,
-            message: "a key must be a text, not a list or a map".to_owned(),
+            message: "a key must be text, not a list or a map".to_owned(),
         });
     };
     if text == "<<" {
@@ -322,7 +322,7 @@ fn check_key<'a>(node: Node<'a>, entries: &[(Node<'a>, Node<'a>)]) -> Result<Nod
         });
     }
     if entries.iter().any(|(key, _)| key.key_text() == text) {
-        let message = format!("the key `{text}` stands twice");
+        let message = format!("the key `{text}` appears twice");
         return Err(YamlError { code: Code::YamlDuplicateKey, span: node.span, message });
     }
     Ok(node)

@@ -90,7 +90,7 @@ fn not_found(name: &str, scan: &Scan) -> Error {
             line.path.display()
         );
         return Error::failed("skill-ignored", message)
-            .with_help(format!("{} `metier check` shows the line.", line.code.info().mend));
+            .with_help(format!("{} `metier check` shows the line.", line.code.info().fix_advice));
     }
     let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
     let help = match nearest(name, names) {

@@ -85,11 +85,11 @@ fn diagnostics() -> String {
         let info = code.info();
         let _ = write!(
             text,
-            "\n## {}\n\n{}\n\n- why: {}\n- mend: {}\n- severity: strict {}, lenient {}, spec {}\n",
+            "\n## {}\n\n{}\n\n- why: {}\n- fix: {}\n- severity: strict {}, lenient {}, spec {}\n",
             info.code,
             info.what,
             info.why,
-            info.mend,
+            info.fix_advice,
             shown(*code, Profile::Strict),
             shown(*code, Profile::Lenient),
             shown(*code, Profile::Spec),

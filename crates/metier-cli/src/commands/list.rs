@@ -158,7 +158,7 @@ impl Listing {
                 let place = line.line.map_or_else(String::new, |number| format!(", line {number}"));
                 writeln!(out, "  {}  {}", path_text(&line.path), paint(RED, line.code))?;
                 writeln!(out, "    {}{place}", safe(&line.message))?;
-                writeln!(out, "    {} {}", paint(CYAN, "help:"), line.code.info().mend)?;
+                writeln!(out, "    {} {}", paint(CYAN, "help:"), line.code.info().fix_advice)?;
             }
         }
         Ok(())

@@ -39,7 +39,7 @@ fn rule(code: Code) -> Value {
         "id": info.code,
         "shortDescription": { "text": info.what },
         "fullDescription": { "text": info.why },
-        "help": { "text": info.mend },
+        "help": { "text": info.fix_advice },
     })
 }
 

@@ -70,7 +70,7 @@ fn a_folder_of_skills_is_checked_in_the_order_of_paths() {
     insta::assert_snapshot!(shown(&home, &run(&home, &["check", "skills", "--quiet"])), @r#"
     exit: 1
     ---- stdout
-    warning[name-directory]: the skill is called `tags`, its directory `deep`
+    warning[name-directory]: the skill is named `tags`, its directory `deep`
      --> skills/a/deep/SKILL.md:2:7
       |
     2 | name: tags
@@ -88,7 +88,7 @@ fn a_folder_of_skills_is_checked_in_the_order_of_paths() {
       = help: Write the words out: `less than`, `->` as `to`, placeholders in capitals.
       = note: also rejected by quick_validate
 
-    warning[name-directory]: the skill is called `colon`, its directory `b`
+    warning[name-directory]: the skill is named `colon`, its directory `b`
      --> skills/b/SKILL.md:2:7
       |
     2 | name: colon
@@ -161,7 +161,7 @@ fn a_pipe_or_a_directory_called_skill_md_is_told_and_never_waited_for() {
     ---- stdout
     error[file-not-regular]: `SKILL.md` is not a regular file
     --> pipe/SKILL.md
-     = help: Replace it by a regular file.
+     = help: Replace it with a regular file.
 
     1 skill checked: 1 error
 
@@ -306,7 +306,7 @@ fn a_glob_that_no_file_can_match_is_told_under_its_line() {
     insta::assert_snapshot!(shown(&home, &run(&home, &["check", "x"])), @r#"
     exit: 0
     ---- stdout
-    warning[paths-glob-invalid]: `[abc` in `paths` is no valid glob: a `[` is not closed
+    warning[paths-glob-invalid]: `[abc` in `paths` is not a valid glob: a `[` is not closed
      --> x/SKILL.md:6:3
       |
     6 | - "[abc"

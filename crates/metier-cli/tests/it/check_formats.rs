@@ -67,7 +67,7 @@ fn json_has_every_diagnostic_and_a_summary() {
                     "file": "my skills/tags/SKILL.md",
                     "line": 4,
                     "column": 1,
-                    "message": "`colour` is not a field Metier knows",
+                    "message": "unknown field `colour`",
                     "help": "Put your own data under `metadata` if the skill should pass strict validators.",
                     "fixable": false,
                     "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],

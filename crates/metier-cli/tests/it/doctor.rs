@@ -75,15 +75,15 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
         the frontmatter has no `description`
         help: Say in a sentence or two what the skill does and when to use it. `metier check PATH` shows the line.
 
-    warning[reference-case]: The body spells a file of the skill with other capitals than its name has.
+    warning[reference-case]: The body writes a file's name with different capitalization.
       project:pdf  [T]/project/.agents/skills/pdf/SKILL.md:7
-        the body speaks of `references/Forms.md`, but the file is called `references/forms.md`
-        help: Spell the path as the file is spelt, or rename the file.
+        the body mentions `references/Forms.md`, but the file is named `references/forms.md`
+        help: Write the path exactly as the file is named, or rename the file.
 
-    note[skill-shadowed]: Another skill of the same name counts instead of this one.
+    note[skill-shadowed]: Another skill with the same name is used instead of this one.
       user:pdf  [T]/home/.claude/skills/pdf
         project:pdf at [T]/project/.agents/skills/pdf counts instead: a root of higher priority has a skill of that name; their frontmatter is the same, the body or other files differ
-        help: Keep one of them, or rename one. `source:name` reaches the one that is shadowed.
+        help: Keep one of them, or rename one. `source:name` still selects the shadowed one.
 
     1 error, 1 warning, 1 note
 
@@ -186,22 +186,22 @@ fn a_reference_to_a_file_that_is_not_there_names_the_one_that_is_meant() {
             (
                 "reference-missing",
                 5,
-                "the body speaks of `api.md`, which is not there; perhaps `references/api.md` is meant"
+                "the body mentions `api.md`, but there is no such file; did you mean `references/api.md`?"
             ),
             (
                 "reference-missing",
                 5,
-                "the body speaks of `scripts/fill_form.py`, which is not there; perhaps `scripts/fill-form.py` is meant"
+                "the body mentions `scripts/fill_form.py`, but there is no such file; did you mean `scripts/fill-form.py`?"
             ),
             (
                 "reference-missing",
                 10,
-                "the body speaks of `references/gone.md`, which is not there"
+                "the body mentions `references/gone.md`, but there is no such file"
             ),
             (
                 "reference-case",
                 5,
-                "the body speaks of `references/Forms.md`, but the file is called `references/forms.md`"
+                "the body mentions `references/Forms.md`, but the file is named `references/forms.md`"
             ),
         ]
     );
@@ -217,13 +217,13 @@ fn check_and_inspect_tell_broken_references_too() {
     insta::assert_snapshot!(shown(&home, &output), @"
     exit: 0
     ---- stdout
-    warning[reference-missing]: the body speaks of `references/a.md`, which is not there
+    warning[reference-missing]: the body mentions `references/a.md`, but there is no such file
      --> .agents/skills/pdf/SKILL.md:7:9
       |
     7 | See [a](references/a.md).
       |         ^^^^^^^^^^^^^^^
       |
-      = help: Add the file, correct the path, or take the mention out.
+      = help: Add the file, correct the path, or remove the mention.
 
     1 skill checked: 1 warning
 
@@ -335,7 +335,7 @@ fn long_lists_are_cut_unless_all_is_asked_for() {
     assert_eq!(page.matches("help:").count(), 1, "advice is given once: {page}");
     let all = run(&home, &["doctor", "--all"]).stdout;
     assert!(!all.contains("--all)") || all.contains("metier roots --all"), "{all}");
-    assert_eq!(all.matches("which is not there").count(), 15);
+    assert_eq!(all.matches("but there is no such file").count(), 15);
 }
 
 #[test]

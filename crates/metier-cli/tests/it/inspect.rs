@@ -62,7 +62,7 @@ fn everything_about_a_skill() {
         data.bin  1.9 KB
 
     Diagnostics
-    note[field-unknown]: `colour` is not a field Metier knows
+    note[field-unknown]: unknown field `colour`
      --> [T]/home/.claude/skills/office/SKILL.md:9:1
       |
     9 | colour: blue
@@ -108,7 +108,7 @@ fn the_document_is_the_entry_with_files_cost_root_and_diagnostics() {
                 "severity": "note",
                 "line": 9,
                 "column": 1,
-                "message": "`colour` is not a field Metier knows",
+                "message": "unknown field `colour`",
                 "help": "Put your own data under `metadata` if the skill should pass strict validators.",
                 "fixable": false,
                 "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],
@@ -251,7 +251,7 @@ fn diagnostics_are_drawn_and_include_those_of_the_body() {
     5 |
       | ^
       |
-      = help: Say how to do the task: when to use it, steps, checks.
+      = help: Explain how to do the task: when to use the skill, the steps, the checks.
     "#);
     assert_eq!(output.code, 0);
     let shown = json(&home, &["inspect", "colon", "--json"]);

@@ -171,13 +171,13 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
     Ignored
       [T]/project/.agents/skills/nameless  name-missing
         the frontmatter has no `name`, line 2
-        help: Add `name:` with the name of the directory.
+        help: Add `name:` with the directory's name.
       [T]/project/.agents/skills/tags  angle-brackets
         `description` contains `<` or `>`, line 3
         help: Write the words out: `less than`, `->` as `to`, placeholders in capitals.
       [T]/project/.agents/skills/text  frontmatter-missing
         the first line is not `---`, line 1
-        help: Put `---`, the fields, and `---` before the body, from the first line on.
+        help: Start the file with `---`, the fields and another `---`, followed by the body.
 
     Not searched
       [T]/not-there  root-missing

@@ -69,7 +69,7 @@ fn an_entry_has_every_key_of_the_design() {
                 "severity": "note",
                 "line": 17,
                 "column": 1,
-                "message": "`colour` is not a field Metier knows",
+                "message": "unknown field `colour`",
                 "help": "Put your own data under `metadata` if the skill should pass strict validators.",
                 "fixable": false,
                 "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],

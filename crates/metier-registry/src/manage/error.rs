@@ -76,7 +76,7 @@ impl ManageError {
             Self::BadName { suggestion: None, .. } => {
                 "use lower-case letters, digits and single hyphens, at most 64".to_owned()
             }
-            Self::WouldBeIgnored { code, .. } => code.info().mend.to_owned(),
+            Self::WouldBeIgnored { code, .. } => code.info().fix_advice.to_owned(),
             Self::Exists(_) => "choose another name, or move away what stands there".to_owned(),
             Self::PathNotText(_) => "rename the folder, or move it by hand".to_owned(),
             Self::BehindLink { link, .. } => format!(

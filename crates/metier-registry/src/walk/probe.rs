@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
 use metier_skill::fence::{self, Complete, Fence};
-use metier_skill::{Code, Diagnostic, MOST_FILE_BYTES, ParseOptions, Parsed, Severity, parse};
+use metier_skill::{Code, Diagnostic, MAX_FILE_BYTES, ParseOptions, Parsed, Severity, parse};
 
 use super::{Found, Walk, Walkable};
 use crate::index::Entry;
@@ -123,9 +123,9 @@ impl Walk<'_> {
         let path = self.path_of(&probe.directory);
         // Its head is fine, so it is listed; whoever loads it would be the first to know.
         let size = stamp.size;
-        if size > MOST_FILE_BYTES {
+        if size > MAX_FILE_BYTES {
             let told =
-                format!("the file has {size} bytes; more than {MOST_FILE_BYTES} are not loaded");
+                format!("the file has {size} bytes; more than {MAX_FILE_BYTES} are not loaded");
             let (code, severity) = (Code::SkillUnloadable, Severity::Warning);
             parsed.diagnostics.push(Diagnostic::about_file(code, severity, told));
         }

@@ -1,7 +1,7 @@
 //! The fields that limit what a skill may do and who may start it.
 //!
 //! Each is read exactly or not at all: what cannot be read keeps the skill out in every profile,
-//! because a guess could grant more than its author meant.
+//! because a guess could grant more than its author intended.
 
 use super::Fields;
 use crate::codes::Code;
@@ -19,17 +19,17 @@ impl Fields<'_, '_, '_> {
             NodeKind::List(items) => {
                 let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
                 if texts.len() < items.len() {
-                    self.judge.report(
+                    self.collector.report(
                         Code::ControlUnreadable,
                         &span,
-                        "`allowed-tools` holds something that is no text",
+                        "`allowed-tools` contains a value that is not text",
                     );
                     return;
                 }
                 texts
             }
             NodeKind::Map(_) => {
-                self.judge.report(
+                self.collector.report(
                     Code::ControlUnreadable,
                     &span,
                     "`allowed-tools` is a map, not a list",
@@ -39,24 +39,24 @@ impl Fields<'_, '_, '_> {
         };
         if pieces.iter().any(|piece| piece.chars().any(|ch| ch.is_control() && !ch.is_whitespace()))
         {
-            let message = "`allowed-tools` holds a control character";
-            self.judge.report(Code::ControlUnreadable, &span, message);
+            let message = "`allowed-tools` contains a control character";
+            self.collector.report(Code::ControlUnreadable, &span, message);
             return;
         }
         let mut tools: Vec<Box<str>> = Vec::new();
         for piece in pieces {
             let Ok(split) = split_tools(piece) else {
                 let message = "a parenthesis in `allowed-tools` is not closed";
-                self.judge.report(Code::AllowedToolsUnbalanced, &span, message);
+                self.collector.report(Code::AllowedToolsUnbalanced, &span, message);
                 return;
             };
             tools.extend(split);
         }
         if tools.is_empty() {
-            self.judge.report(
+            self.collector.report(
                 Code::AllowedToolsEmpty,
                 &span,
-                "`allowed-tools` lists nothing, so the skill may use no tool",
+                "`allowed-tools` lists nothing, so the skill may use no tools",
             );
         }
         self.controls.allowed_tools = Some(tools.into());
@@ -69,7 +69,7 @@ impl Fields<'_, '_, '_> {
             _ => None,
         };
         if on.is_none() {
-            self.judge.report(
+            self.collector.report(
                 Code::SwitchNotBoolean,
                 &value.span,
                 format!("`{field}` is neither `true` nor `false`"),
@@ -84,10 +84,10 @@ impl Fields<'_, '_, '_> {
         match value.text().map(str::trim) {
             Some("fork") if !self.has_run_mode => self.controls.run_mode = RunMode::Subagent,
             Some("fork") => {}
-            _ => self.judge.report(
+            _ => self.collector.report(
                 Code::RunModeUnknown,
                 &value.span,
-                "`context` other than `fork` has no effect",
+                "`context` has no effect unless it is `fork`",
             ),
         }
     }
@@ -97,7 +97,7 @@ impl Fields<'_, '_, '_> {
         match value.text().map(str::trim) {
             Some("inline") => self.controls.run_mode = RunMode::Inline,
             Some("subagent") => self.controls.run_mode = RunMode::Subagent,
-            _ => self.judge.report(
+            _ => self.collector.report(
                 Code::RunModeUnknown,
                 &value.span,
                 "`run-mode` is neither `inline` nor `subagent`",
@@ -115,16 +115,16 @@ impl Fields<'_, '_, '_> {
             NodeKind::Map(_) => None,
         };
         let Some(texts) = texts else {
-            let message = "`paths` is not a list of texts";
-            self.judge.report(Code::ControlUnreadable, &value.span, message);
+            let message = "`paths` is not a list of strings";
+            self.collector.report(Code::ControlUnreadable, &value.span, message);
             return Vec::new();
         };
         let mut globs = Vec::with_capacity(texts.len());
         for (text, node) in texts {
             let glob = text.trim();
             if let Some(fault) = glob_fault(glob) {
-                let message = format!("`{glob}` in `paths` is no valid glob: {fault}");
-                self.judge.report(Code::PathsGlobInvalid, &node.span, message);
+                let message = format!("`{glob}` in `paths` is not a valid glob: {fault}");
+                self.collector.report(Code::PathsGlobInvalid, &node.span, message);
             }
             if !glob.is_empty() {
                 globs.push(glob.into());

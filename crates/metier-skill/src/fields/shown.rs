@@ -21,12 +21,12 @@ impl Fields<'_, '_, '_> {
     pub(super) fn name(&mut self, value: &Node<'_>) {
         let span = value.span.clone();
         let Some(text) = value.text() else {
-            self.judge.report(Code::NameNotText, &span, "`name` is a list or a map");
+            self.collector.report(Code::NameNotText, &span, "`name` is a list or a map");
             return;
         };
         let null = value.is_null() && (self.profile() != Profile::Spec || text.is_empty());
         if null || text.trim().is_empty() {
-            self.judge.report(Code::NameMissing, &span, "`name` is empty");
+            self.collector.report(Code::NameMissing, &span, "`name` is empty");
             return;
         }
         let text = self.straight_quotes(text, value);
@@ -36,12 +36,12 @@ impl Fields<'_, '_, '_> {
                 self.name_faults(&name, &span);
                 self.name = Some(name);
             }
-            Err(error) => self.judge.report(Code::NameUnusable, &span, error.to_string()),
+            Err(error) => self.collector.report(Code::NameUnusable, &span, error.to_string()),
         }
     }
 
     pub(super) fn name_faults(&mut self, name: &SkillName, span: &Range<usize>) {
-        let directory = self.judge.options.directory;
+        let directory = self.collector.options.directory;
         for fault in name_faults(name.as_str(), directory, self.profile()) {
             let (code, message) = match fault {
                 NameFault::TooLong => (
@@ -63,12 +63,12 @@ impl Fields<'_, '_, '_> {
                 NameFault::Directory => (
                     Code::NameDirectory,
                     format!(
-                        "the skill is called `{name}`, its directory `{}`",
+                        "the skill is named `{name}`, its directory `{}`",
                         directory.unwrap_or_default()
                     ),
                 ),
             };
-            self.judge.report(code, span, message);
+            self.collector.report(code, span, message);
         }
     }
 
@@ -79,7 +79,11 @@ impl Fields<'_, '_, '_> {
             NodeKind::Scalar { text, .. } => {
                 let null = value.is_null() && (!spec || text.is_empty());
                 if null || text.trim().is_empty() {
-                    self.judge.report(Code::DescriptionMissing, &span, "`description` is empty");
+                    self.collector.report(
+                        Code::DescriptionMissing,
+                        &span,
+                        "`description` is empty",
+                    );
                     return;
                 }
                 self.comment_cut(value);
@@ -89,21 +93,21 @@ impl Fields<'_, '_, '_> {
                 && !self.yaml[span.clone()].contains('\n') =>
             {
                 let raw = self.yaml[span.clone()].to_owned();
-                self.judge.report(
+                self.collector.report(
                     Code::YamlSpecialStart,
                     &span,
                     "brackets make this a list or a map; it was read as text",
                 );
-                self.judge.fix_last(Code::YamlSpecialStart, &span, &double_quoted(&raw));
+                self.collector.fix_last(Code::YamlSpecialStart, &span, &double_quoted(&raw));
                 raw.into()
             }
             NodeKind::List(items) if items.iter().all(|item| item.text().is_some()) => {
-                self.judge.report(Code::DescriptionNotText, &span, "`description` is a list");
+                self.collector.report(Code::DescriptionNotText, &span, "`description` is a list");
                 let joined: Vec<&str> = items.iter().filter_map(Node::text).collect();
                 joined.join(", ").into()
             }
             _ => {
-                self.judge.report(
+                self.collector.report(
                     Code::DescriptionNotText,
                     &span,
                     "`description` is a list or a map",
@@ -113,15 +117,21 @@ impl Fields<'_, '_, '_> {
         };
         let chars =
             if text.len() <= DESCRIPTION_SHOWN_CHARS { text.len() } else { text.chars().count() };
-        let limit = self.judge.options.limits.description_chars;
+        let limit = self.collector.options.limits.description_chars;
         if chars > limit {
-            self.judge.report(
+            self.collector.report(
                 Code::DescriptionOverLimit,
                 &span,
                 format!("the description has {chars} characters; the limit is {limit}"),
             );
         } else if chars > DESCRIPTION_SHOWN_CHARS {
-            self.judge.report(Code::DescriptionTooLong, &span, format!("the description has {chars} characters; a model is shown {DESCRIPTION_SHOWN_CHARS}"));
+            self.collector.report(
+                Code::DescriptionTooLong,
+                &span,
+                format!(
+                    "the description has {chars} characters; a model sees {DESCRIPTION_SHOWN_CHARS}"
+                ),
+            );
         }
         self.description = self.visible("description", &text, &span).map(|text| text.trim().into());
     }
@@ -132,12 +142,12 @@ impl Fields<'_, '_, '_> {
         let Some(inner) = typographic(text.trim()).filter(|_| plain) else {
             return Cow::Borrowed(text);
         };
-        self.judge.report(
+        self.collector.report(
             Code::YamlSmartQuotes,
             &value.span,
-            "the value stands in typographic quotes",
+            "the value is in typographic quotes",
         );
-        self.judge.fix_last(Code::YamlSmartQuotes, &value.span, &double_quoted(inner));
+        self.collector.fix_last(Code::YamlSmartQuotes, &value.span, &double_quoted(inner));
         if self.profile() == Profile::Spec { Cow::Borrowed(text) } else { Cow::Borrowed(inner) }
     }
 
@@ -148,7 +158,7 @@ impl Fields<'_, '_, '_> {
         let rest = self.yaml[value.span.end..].split('\n').next().unwrap_or_default();
         if rest.trim_start().starts_with('#') {
             let span = value.span.end..value.span.end + rest.trim_end().len();
-            self.judge.report(
+            self.collector.report(
                 Code::YamlCommentCut,
                 &span,
                 "a model does not see this part of the description",
@@ -170,14 +180,15 @@ impl Fields<'_, '_, '_> {
         if let Some(ch) = text.chars().find(|ch| {
             matches!(ch, '\u{2028}' | '\u{2029}') || (ch.is_control() && !matches!(ch, '\n' | '\t'))
         }) {
-            let message = format!("`{field}` holds the control character U+{:04X}", u32::from(ch));
-            self.judge.report(Code::ControlCharacter, span, message);
+            let message =
+                format!("`{field}` contains the control character U+{:04X}", u32::from(ch));
+            self.collector.report(Code::ControlCharacter, span, message);
             return None;
         }
         // At the start of a file this character is a byte order mark; at the start of a value it hides.
         let bare = text.trim_start_matches('\u{feff}');
         if bare.len() < text.len() {
-            self.judge.report(
+            self.collector.report(
                 Code::HiddenText,
                 span,
                 format!("`{field}` starts with a hidden byte order mark"),
@@ -187,7 +198,7 @@ impl Fields<'_, '_, '_> {
         if !hidden::cannot_hide(text.as_bytes()) {
             let runs = hidden::find_hidden(&text);
             for run in &runs {
-                self.judge.report(Code::HiddenText, span, hidden_message(field, run));
+                self.collector.report(Code::HiddenText, span, hidden_message(field, run));
             }
             if !runs.is_empty() && self.profile() != Profile::Spec {
                 text = Cow::Owned(hidden::without_hidden(&text).into_owned());
@@ -197,10 +208,10 @@ impl Fields<'_, '_, '_> {
             let message = format!("`{field}` contains `<` or `>`");
             let written = self.yaml.get(span.clone()).and_then(|raw| raw.find(['<', '>']));
             let span = &written.map_or(span.clone(), |at| span.start + at..span.start + at + 1);
-            if self.judge.options.limits.block_angle_brackets {
-                self.judge.report(Code::AngleBrackets, span, message);
+            if self.collector.options.limits.block_angle_brackets {
+                self.collector.report(Code::AngleBrackets, span, message);
             } else {
-                self.judge.report_as(Code::AngleBrackets, Severity::Warning, span, message);
+                self.collector.report_as(Code::AngleBrackets, Severity::Warning, span, message);
             }
             text = Cow::Owned(text.replace('<', "&lt;").replace('>', "&gt;"));
         }
@@ -219,7 +230,7 @@ impl Fields<'_, '_, '_> {
         };
         for run in hidden::find_hidden(self.yaml) {
             if !seen(run.range.start) {
-                self.judge.report(
+                self.collector.report(
                     Code::HiddenTextElsewhere,
                     &run.range,
                     hidden_message("the frontmatter", &run),
@@ -235,8 +246,8 @@ pub(crate) fn hidden_message(place: &str, run: &HiddenRun) -> String {
     match &run.decoded {
         Some(decoded) => {
             let shown = text::short_line(decoded, 120);
-            format!("{place} holds hidden {kind} that spell \"{shown}\"")
+            format!("{place} contains hidden {kind} that spell \"{shown}\"")
         }
-        None => format!("{place} holds hidden {kind}"),
+        None => format!("{place} contains hidden {kind}"),
     }
 }

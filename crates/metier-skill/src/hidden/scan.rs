@@ -66,7 +66,7 @@ impl Before {
 pub(super) fn hidden_characters(text: &str) -> Vec<(Range<usize>, HiddenKind)> {
     let direction = bidi::survey(text);
     let mut control_excuses = direction.excused.iter().copied();
-    let mut found = Found::default();
+    let mut found = HiddenCharacters::default();
     let mut before = Before::Start;
     let mut at = 0;
 
@@ -157,13 +157,13 @@ fn excused(suspect: Suspect, c: char, before: Before, after: Option<char>) -> bo
 /// The hidden characters so far. Braille blanks are in the list on probation until it is known
 /// how many stand together; hidden characters between them do not part them.
 #[derive(Debug, Default)]
-struct Found {
+struct HiddenCharacters {
     hidden: Vec<(Range<usize>, HiddenKind)>,
     /// Where in `hidden` the open row of blanks stands.
     blanks: Vec<usize>,
 }
 
-impl Found {
+impl HiddenCharacters {
     fn push_blank(&mut self, range: Range<usize>) {
         self.blanks.push(self.hidden.len());
         self.hidden.push((range, Suspect::BrailleBlank.kind()));

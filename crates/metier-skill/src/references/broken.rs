@@ -1,6 +1,6 @@
 //! References that lead nowhere: the file is not there, or its name differs in case.
 //!
-//! Pure: whoever has listed a skill's files says what there is. On a system that ignores case a
+//! Pure: the caller that listed a skill's files says which exist. On a system that ignores case a
 //! difference in case goes unnoticed until the skill is used on another one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -12,10 +12,10 @@ use crate::diagnostic::Diagnostic;
 use crate::fields::misspelt::nearly;
 use crate::limits::Profile;
 
-/// Folders that a mention counts in even if the skill has none: those of the specification.
+/// Folders in which a mention counts even if the skill lacks the folder: those of the specification.
 const ALWAYS: &[&str] = &["references", "scripts", "assets"];
 /// A body with more broken references than this has one problem, not many.
-const MOST: usize = 50;
+const MAX_BROKEN: usize = 50;
 
 /// The files that a skill has, as paths below its directory.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +24,7 @@ pub struct FileNames {
     paths: BTreeSet<String>,
     /// The same by their folded spelling.
     folded: BTreeMap<String, String>,
-    /// Links, behind which nobody looked.
+    /// Links, which were not followed.
     links: Vec<String>,
     /// Whether the list is cut, so that a missing name proves nothing.
     cut: bool,
@@ -40,12 +40,12 @@ impl FileNames {
         names
     }
 
-    /// Says that `path` is a link: what stands below it is unknown.
+    /// Records that `path` is a link: what is below it is unknown.
     pub fn link(&mut self, path: &str) {
         self.links.push(format!("{path}/"));
     }
 
-    /// Says that there are more files than were given.
+    /// Records that there are more files than were given.
     pub fn cut(&mut self) {
         self.cut = true;
     }
@@ -98,13 +98,13 @@ fn folded(text: &str) -> String {
 /// A reference that leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenReference {
-    /// The path that the body speaks of.
+    /// The path that the body mentions.
     pub path: String,
     /// Where, in bytes of the body.
     pub span: Range<usize>,
     /// `reference-missing` or `reference-case`.
     pub code: Code,
-    /// The file that is most likely meant.
+    /// The file that the body most likely means.
     pub meant: Option<String>,
 }
 
@@ -114,14 +114,14 @@ impl BrokenReference {
         let Self { path, code, meant, .. } = self;
         match (code, meant) {
             (Code::ReferenceCase, Some(meant)) => {
-                format!("the body speaks of `{path}`, but the file is called `{meant}`")
+                format!("the body mentions `{path}`, but the file is named `{meant}`")
             }
             (_, Some(meant)) => {
                 format!(
-                    "the body speaks of `{path}`, which is not there; perhaps `{meant}` is meant"
+                    "the body mentions `{path}`, but there is no such file; did you mean `{meant}`?"
                 )
             }
-            (_, None) => format!("the body speaks of `{path}`, which is not there"),
+            (_, None) => format!("the body mentions `{path}`, but there is no such file"),
         }
     }
 }
@@ -146,7 +146,7 @@ pub fn broken_references(body: &str, files: &FileNames) -> Vec<BrokenReference> 
         let code = if other_case.is_some() { Code::ReferenceCase } else { Code::ReferenceMissing };
         let meant = other_case.or_else(|| files.near(&path).map(str::to_owned));
         found.push(BrokenReference { path, span, code, meant });
-        if found.len() == MOST {
+        if found.len() == MAX_BROKEN {
             break;
         }
     }
@@ -163,19 +163,19 @@ pub fn check_references(
     let Some(Ok(body)) = bytes.get(start..).map(std::str::from_utf8) else {
         return Vec::new();
     };
-    let told = |broken: BrokenReference| {
+    let into_diagnostic = |broken: BrokenReference| {
         let severity = broken.code.severity(profile)?;
         let span = start + broken.span.start..start + broken.span.end;
         Some(Diagnostic::at(broken.code, severity, bytes, span, broken.message()))
     };
-    broken_references(body, files).into_iter().filter_map(told).collect()
+    broken_references(body, files).into_iter().filter_map(into_diagnostic).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(body: &str, files: &[&str]) -> Vec<String> {
+    fn messages(body: &str, files: &[&str]) -> Vec<String> {
         let files = FileNames::new(files.iter().copied());
         let line = |it: BrokenReference| {
             format!("{} {} {}", it.code, it.path, it.meant.unwrap_or_default()).trim().to_owned()
@@ -184,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_not_told_and_what_is_not_there_once() {
+    fn only_missing_files_are_reported_and_each_once() {
         let files = ["SKILL.md", "references/guide.md", "scripts/run.py"];
         let body = "[g](references/guide.md) `scripts/run.py` [dir](references/) [d](scripts) \
                     [n](references/none.md), again `references/none.md`.";
-        assert_eq!(told(body, &files), ["reference-missing references/none.md"]);
+        assert_eq!(messages(body, &files), ["reference-missing references/none.md"]);
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         let files = ["references/Guide.md", "docs/api.md", "scripts/fetch-data.js"];
         let body = "`references/guide.md` [a](references/api.md) `scripts/fetch_data.py` `References/Guide.md`";
         assert_eq!(
-            told(body, &files),
+            messages(body, &files),
             [
                 "reference-case references/guide.md references/Guide.md",
                 "reference-missing references/api.md docs/api.md",
@@ -207,19 +207,19 @@ mod tests {
 
     #[test]
     fn folders_outside_the_specification_count_only_where_the_skill_has_them() {
-        assert_eq!(told("`templates/a.html`", &["SKILL.md"]), [""; 0]);
+        assert_eq!(messages("`templates/a.html`", &["SKILL.md"]), [""; 0]);
         assert_eq!(
-            told("`templates/a.html`", &["templates/page.html"]),
+            messages("`templates/a.html`", &["templates/page.html"]),
             ["reference-missing templates/a.html"]
         );
         assert_eq!(
-            told("[t](templates/a.html)", &["SKILL.md"]),
+            messages("[t](templates/a.html)", &["SKILL.md"]),
             ["reference-missing templates/a.html"]
         );
     }
 
     #[test]
-    fn nothing_is_said_about_what_nobody_looked_at() {
+    fn nothing_is_reported_about_files_that_were_not_listed() {
         let mut files = FileNames::new(["SKILL.md", "references", "assets/A.png"]);
         files.link("references");
         assert_eq!(broken_references("[a](references/a.md)", &files), []);

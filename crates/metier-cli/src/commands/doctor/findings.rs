@@ -42,7 +42,7 @@ impl Finding {
             line: None,
             column: None,
             message: message.into(),
-            help: code.info().mend.to_owned(),
+            help: code.info().fix_advice.to_owned(),
             others: Vec::new(),
         }
     }
