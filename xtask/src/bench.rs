@@ -23,7 +23,7 @@ use crate::workspace::{Outcome, Workspace};
 
 const SIZES: &[u32] = &[100, 1_000, 10_000, 100_000];
 /// More would fill a disk; a skill of the bench takes about 30 KB there.
-const MOST_SKILLS: u32 = 1_000_000;
+const MAX_SKILLS: u32 = 1_000_000;
 const DOCUMENT: &str = "docs/performance.md";
 
 /// Runs the bench that is named first. A new bench is one arm here, and one file.
@@ -43,8 +43,8 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
 
 fn run_discovery(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let sizes = flags.numbers("--sizes", SIZES)?;
-    if let Some(size) = sizes.iter().find(|size| **size > MOST_SKILLS) {
-        return Err(UsageError(format!("{size} skills are too many; {MOST_SKILLS} at most")).into());
+    if let Some(size) = sizes.iter().find(|size| **size > MAX_SKILLS) {
+        return Err(UsageError(format!("{size} skills are too many; {MAX_SKILLS} at most")).into());
     }
     let repeats = flags.number("--repeats", 15)?;
     // Its hundreds of thousands of files go when the table has been printed, not before.

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_workspace_without_a_changelog_is_told_so() {
+    fn a_workspace_without_a_changelog_is_reported() {
         let findings = missing_files(&["Cargo.lock".to_owned()]);
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].to_string(), "CHANGELOG.md:1: the file is missing");

@@ -4,7 +4,7 @@
 //! catalog's prefix. What the catalog shows for the request stands with the request.
 
 use metier_model::{ModelInfo, ToolOffer, schema};
-use metier_registry::catalog::{CatalogRequest, Cataloger, Shelf};
+use metier_registry::catalog::{CatalogRequest, Cataloger, SkillContents};
 use metier_registry::{Entry, Index};
 use metier_skill::text::short_line;
 use metier_skill::{RunMode, Value};
@@ -28,7 +28,7 @@ pub struct SetupBuilder<'b> {
     /// How the catalog is asked for; its request and files are those of the run.
     pub catalog: CatalogRequest<'b>,
     /// What some formats of the catalog show besides metadata.
-    pub shelf: &'b dyn Shelf,
+    pub shelf: &'b dyn SkillContents,
     /// The tools.
     pub tools: Vec<ToolCard>,
     /// Skills that the user chose.

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 use metier_loader::OverLimit;
 use metier_model::Provider;
 use metier_policy::{Example, Permission, Rule};
-use metier_registry::catalog::Format;
+use metier_registry::catalog::CatalogFormat;
 use metier_sandbox::Tier;
 use metier_skill::Profile;
 use schemars::JsonSchema;
@@ -183,7 +183,7 @@ pub struct BudgetsConfig {
 #[non_exhaustive]
 pub struct CatalogConfig {
     /// How the list is written.
-    pub format: Option<Format>,
+    pub format: Option<CatalogFormat>,
     /// Tokens that the list may take.
     pub budget_tokens: Option<NonZeroU32>,
 }

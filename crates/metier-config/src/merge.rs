@@ -24,7 +24,7 @@ use metier_loader::{BodyLimits, OverLimit};
 use metier_model::Provider;
 use metier_policy::{Lifetime, PlacedExample, PlacedRule, Preapproval};
 use metier_registry::ScanOptions;
-use metier_registry::catalog::Format;
+use metier_registry::catalog::CatalogFormat;
 use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile, Source};
 use metier_tools::OutputCap;
@@ -286,7 +286,7 @@ fn budgets(r: &mut Resolver<'_>) -> RunLimits {
 }
 
 fn catalog(r: &mut Resolver<'_>) -> CatalogSettings {
-    let format = r.preference("catalog.format", Format::default(), |c| c.catalog.format);
+    let format = r.preference("catalog.format", CatalogFormat::default(), |c| c.catalog.format);
     let tokens = r.preference("catalog.budget_tokens", CATALOG_TOKENS, |c| {
         c.catalog.budget_tokens.map(std::num::NonZeroU32::get)
     });

@@ -11,7 +11,7 @@ use metier_loader::BodyLimits;
 use metier_model::Provider;
 use metier_policy::{Lifetime, Permission, PlacedExample, PlacedRule, Preapproval};
 use metier_registry::ScanOptions;
-use metier_registry::catalog::Format;
+use metier_registry::catalog::CatalogFormat;
 use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile, SkillId};
 use metier_tools::OutputCap;
@@ -161,7 +161,7 @@ pub struct PermissionLayer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CatalogSettings {
     /// How the list is written.
-    pub format: Format,
+    pub format: CatalogFormat,
     /// Tokens that the list may take.
     pub budget_tokens: usize,
 }

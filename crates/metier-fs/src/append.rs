@@ -9,8 +9,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-const TRIES: u32 = 10;
-const BETWEEN: Duration = Duration::from_millis(3);
+const MAX_ATTEMPTS: u32 = 10;
+const RETRY_INTERVAL: Duration = Duration::from_millis(3);
 
 /// A file that is being appended to.
 #[derive(Debug)]
@@ -95,10 +95,10 @@ impl AppendFile {
 /// The file with its lock. A process that is just being started shares the lock for a moment, until it
 /// becomes another program; so one try is not enough.
 fn locked(file: File) -> Result<File, AppendError> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_INTERVAL),
             Err(TryLockError::Error(error)) => return Err(AppendError::Io(error)),
         }
     }

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name, Smallest};
+use crate::head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links, Smallest};
 use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
@@ -41,7 +41,7 @@ impl Dir {
     }
 
     /// At most `limit` entries; when there are more, the first by name.
-    pub fn children(&self, limit: usize) -> io::Result<Children> {
+    pub fn children(&self, limit: usize) -> io::Result<DirChildren> {
         let mut smallest = Smallest::new(limit);
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
@@ -52,7 +52,7 @@ impl Dir {
                 Ok(_) => EntryKind::Special,
                 Err(_) => EntryKind::Unknown,
             };
-            smallest.push(Name { name: entry.file_name(), kind });
+            smallest.push(EntryName { name: entry.file_name(), kind });
         }
         Ok(smallest.finish())
     }

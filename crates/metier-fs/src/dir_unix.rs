@@ -13,7 +13,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
-use crate::head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name, Smallest};
+use crate::head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links, Smallest};
 use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
@@ -56,7 +56,7 @@ impl Dir {
     }
 
     /// At most `limit` entries; when there are more, the first by name.
-    pub fn children(&self, limit: usize) -> io::Result<Children> {
+    pub fn children(&self, limit: usize) -> io::Result<DirChildren> {
         let mut smallest = Smallest::new(limit);
         for entry in rustix::fs::Dir::read_from(&self.fd)? {
             let entry = entry?;
@@ -71,7 +71,7 @@ impl Dir {
                 FileType::Unknown => EntryKind::Unknown,
                 _ => EntryKind::Special,
             };
-            smallest.push(Name { name: OsStr::from_bytes(name).to_owned(), kind });
+            smallest.push(EntryName { name: OsStr::from_bytes(name).to_owned(), kind });
         }
         Ok(smallest.finish())
     }

@@ -222,7 +222,7 @@ pub fn directory_id(path: &Path) -> io::Result<FileId> {
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     let real = fs::canonicalize(path)?;
     #[cfg(windows)]
-    if let Some(usual) = real.to_str().and_then(usual_form) {
+    if let Some(usual) = real.to_str().and_then(without_verbatim_prefix) {
         return Ok(usual.into());
     }
     Ok(real)
@@ -231,12 +231,12 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
 /// `C:\x` for `\\?\C:\x`, which Windows gives for a real path and which equals no path that anybody
 /// else names. `None` for what the usual form cannot express.
 #[cfg(any(windows, test))]
-fn usual_form(text: &str) -> Option<&str> {
-    const LONGEST: usize = 259;
+fn without_verbatim_prefix(text: &str) -> Option<&str> {
+    const MAX_PATH_CHARS: usize = 259;
     let usual = text.strip_prefix(r"\\?\")?;
     let is_drive = usual.as_bytes().get(1..3) == Some(br":\");
     let kept = |name: &str| !name.ends_with(['.', ' ']);
-    (is_drive && usual.len() <= LONGEST && usual.split('\\').all(kept)).then_some(usual)
+    (is_drive && usual.len() <= MAX_PATH_CHARS && usual.split('\\').all(kept)).then_some(usual)
 }
 
 /// When something in a tree was last modified, before `now`: files, links and folders, of which at most
@@ -326,13 +326,13 @@ mod tests {
     }
 
     #[test]
-    fn a_real_path_of_windows_is_told_in_its_usual_form() {
-        assert_eq!(usual_form(r"\\?\C:\Users\x"), Some(r"C:\Users\x"));
-        assert_eq!(usual_form(r"\\?\C:\"), Some(r"C:\"));
+    fn a_real_windows_path_is_given_without_its_verbatim_prefix() {
+        assert_eq!(without_verbatim_prefix(r"\\?\C:\Users\x"), Some(r"C:\Users\x"));
+        assert_eq!(without_verbatim_prefix(r"\\?\C:\"), Some(r"C:\"));
         for other in [r"C:\x", r"\\?\UNC\server\share", r"\\?\C:\odd.", r"\\?\Volume{1}\x", "/x"] {
-            assert_eq!(usual_form(other), None, "{other}");
+            assert_eq!(without_verbatim_prefix(other), None, "{other}");
         }
-        assert_eq!(usual_form(&format!(r"\\?\C:\{}", "a".repeat(300))), None);
+        assert_eq!(without_verbatim_prefix(&format!(r"\\?\C:\{}", "a".repeat(300))), None);
     }
 
     #[test]

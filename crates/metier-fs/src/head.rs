@@ -65,7 +65,7 @@ pub enum EntryKind {
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name {
+pub struct EntryName {
     /// Its name, without a path.
     pub name: OsString,
     /// What it is.
@@ -74,9 +74,9 @@ pub struct Name {
 
 /// The entries of a directory, at most as many as were asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Children {
+pub struct DirChildren {
     /// The entries, in no particular order. When there were too many: the first by name.
-    pub names: Vec<Name>,
+    pub names: Vec<EntryName>,
     /// Whether there were too many.
     pub truncated: bool,
 }
@@ -84,7 +84,7 @@ pub struct Children {
 /// Collects names up to a limit; beyond it keeps the smallest, so that the choice does not depend
 /// on the directory's order.
 pub(crate) struct Smallest {
-    names: Vec<Name>,
+    names: Vec<EntryName>,
     limit: usize,
     truncated: bool,
 }
@@ -94,7 +94,7 @@ impl Smallest {
         Self { names: Vec::new(), limit, truncated: false }
     }
 
-    pub(crate) fn push(&mut self, name: Name) {
+    pub(crate) fn push(&mut self, name: EntryName) {
         self.names.push(name);
         if self.names.len() >= self.limit.saturating_mul(2).max(64) {
             self.cut();
@@ -109,9 +109,9 @@ impl Smallest {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Children {
+    pub(crate) fn finish(mut self) -> DirChildren {
         self.cut();
-        Children { names: self.names, truncated: self.truncated }
+        DirChildren { names: self.names, truncated: self.truncated }
     }
 }
 
@@ -140,7 +140,10 @@ mod tests {
         let collect = |order: Vec<usize>| {
             let mut smallest = Smallest::new(3);
             for n in order {
-                smallest.push(Name { name: format!("n{n:04}").into(), kind: EntryKind::Directory });
+                smallest.push(EntryName {
+                    name: format!("n{n:04}").into(),
+                    kind: EntryKind::Directory,
+                });
             }
             smallest.finish()
         };

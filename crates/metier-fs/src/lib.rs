@@ -54,16 +54,16 @@ pub use file::{
     read_dir_names, remove_file, take_file, write_atomic,
 };
 pub use folders::UserFolders;
-pub use head::{Children, EntryKind, HeadBuffer, HeadError, Links, Name};
+pub use head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links};
 pub use private::{
-    Copied, CopyError, CopyLimits, content_of, copy_skill, create_private_dir, create_private_file,
-    hash_skill,
+    CopyError, CopyLimits, CopySummary, content_of, copy_skill, create_private_dir,
+    create_private_file, hash_skill,
 };
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
 pub use update::{UpdateError, update_file};
 pub use utc::{utc_millis, utc_text};
-pub use whole_dir::{Moved, NewFile, create_dir_whole, make_dir_for, move_whole, remove_tree};
+pub use whole_dir::{MoveResult, NewFile, create_dir_whole, make_dir_for, move_whole, remove_tree};
 pub use work_error::WorkError;
-pub use work_root::{WorkEntry, WorkList, WorkRoot, Written};
+pub use work_root::{WorkEntry, WorkListing, WorkRoot, WriteSummary};

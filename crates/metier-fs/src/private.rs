@@ -20,7 +20,7 @@ pub struct CopyLimits {
 
 /// What was copied.
 #[derive(Debug, Default)]
-pub struct Copied {
+pub struct CopySummary {
     /// Paths and digests of the bytes that were written.
     pub files: Vec<(String, Digest)>,
     /// Paths that were left out, and why.
@@ -68,23 +68,31 @@ fn create_new(path: &Path, mode: u32) -> io::Result<File> {
 
 /// Copies the files of a skill below `into`. Each is read through the [`SkillRoot`]: links, special
 /// files and files with a second name are left out and told, as is what no checked path can name.
-pub fn copy_skill(root: &SkillRoot, into: &Path, limits: CopyLimits) -> Result<Copied, CopyError> {
+pub fn copy_skill(
+    root: &SkillRoot,
+    into: &Path,
+    limits: CopyLimits,
+) -> Result<CopySummary, CopyError> {
     walked(root, Some(into), limits)
 }
 
 /// What [`copy_skill`] would copy, without copying it.
-pub fn hash_skill(root: &SkillRoot, limits: CopyLimits) -> Result<Copied, CopyError> {
+pub fn hash_skill(root: &SkillRoot, limits: CopyLimits) -> Result<CopySummary, CopyError> {
     walked(root, None, limits)
 }
 
-fn walked(root: &SkillRoot, into: Option<&Path>, limits: CopyLimits) -> Result<Copied, CopyError> {
-    let mut copy = Copy { root, into, limits, copied: Copied::default(), bytes: 0 };
+fn walked(
+    root: &SkillRoot,
+    into: Option<&Path>,
+    limits: CopyLimits,
+) -> Result<CopySummary, CopyError> {
+    let mut copy = SkillCopy { root, into, limits, copied: CopySummary::default(), bytes: 0 };
     copy.dir("", 0)?;
     copy.copied.files.sort();
     Ok(copy.copied)
 }
 
-impl Copied {
+impl CopySummary {
     /// One digest over the files, by path and bytes: the content of the skill as a script or a
     /// loader can see it.
     pub fn content(&self) -> Digest {
@@ -108,15 +116,15 @@ impl std::fmt::Display for CopyError {
 
 impl std::error::Error for CopyError {}
 
-struct Copy<'a> {
+struct SkillCopy<'a> {
     root: &'a SkillRoot,
     into: Option<&'a Path>,
     limits: CopyLimits,
-    copied: Copied,
+    copied: CopySummary,
     bytes: u64,
 }
 
-impl Copy<'_> {
+impl SkillCopy<'_> {
     fn dir(&mut self, below: &str, depth: usize) -> Result<(), CopyError> {
         let fault = |message: String| CopyError { path: below.to_owned(), message };
         if depth > DEPTH {

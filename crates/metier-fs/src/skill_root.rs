@@ -19,7 +19,7 @@ use crate::stamp::FileId;
 pub struct SkillRoot {
     /// As it was named.
     named: PathBuf,
-    /// Without links, once somebody asked.
+    /// Without links; computed on first use.
     real: OnceLock<PathBuf>,
     #[cfg(unix)]
     dir: crate::beneath::Beneath,
@@ -48,10 +48,12 @@ impl std::fmt::Display for RootError {
         match self {
             Self::Missing => f.write_str("there is no such file in the skill"),
             Self::Escapes => {
-                f.write_str("a link stands in the path; links inside a skill are not followed")
+                f.write_str("the path contains a link; links inside a skill are not followed")
             }
             Self::NotRegular => f.write_str("it is not a regular file"),
-            Self::HardLink => f.write_str("another directory entry names the same file"),
+            Self::HardLink => {
+                f.write_str("it is a hard link: another directory entry names the same file")
+            }
             Self::TooLarge(limit) => write!(f, "it is larger than {limit} bytes"),
             Self::Io(error) => error.fmt(f),
         }

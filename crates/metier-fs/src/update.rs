@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::file::{NewFiles, ReadError, is_link, read_bounded, replace};
 
 /// How long a writer waits for another. Each holds the lock for one small read and write.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a file was not changed. It is as it was.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ struct Lock {
 
 impl Lock {
     fn take<E>(path: &Path) -> Result<Self, UpdateError<E>> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         let mut pause = Duration::from_millis(1);
         loop {
             let file = open(path).map_err(UpdateError::Write)?;
@@ -87,7 +87,7 @@ impl Lock {
                     #[cfg(not(unix))]
                     return Ok(Self { _file: file });
                 }
-                // Its last holder has removed it: the lock is on a file that nobody else will find.
+                // Its last holder has removed it: the lock is on a file that no other process will find.
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(UpdateError::Write(error)),

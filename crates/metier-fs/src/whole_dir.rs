@@ -22,7 +22,7 @@ pub struct NewFile<'a> {
 /// How a directory or link was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Moved {
+pub enum MoveResult {
     /// By one rename.
     Renamed,
     /// By a copy to another file system. What could not be removed of the original has this name.
@@ -85,13 +85,13 @@ pub fn make_dir_for(folder: &Path, prefix: &str) -> io::Result<PathBuf> {
 
 /// Moves a directory (or a link, as a link) to a place where nothing stands. On failure the
 /// original is where it was, and nothing is left at the new place.
-pub fn move_whole(from: &Path, to: &Path) -> io::Result<Moved> {
+pub fn move_whole(from: &Path, to: &Path) -> io::Result<MoveResult> {
     if fs::symlink_metadata(to).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     let made = make_parents(to)?;
     match rename_new(from, to) {
-        Ok(()) => Ok(Moved::Renamed),
+        Ok(()) => Ok(MoveResult::Renamed),
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             copy_then_remove(from, to).inspect_err(|_| undo(&made))
         }
@@ -116,7 +116,7 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
     }
 }
 
-fn copy_then_remove(from: &Path, to: &Path) -> io::Result<Moved> {
+fn copy_then_remove(from: &Path, to: &Path) -> io::Result<MoveResult> {
     let staged = hidden_beside(to)?;
     let copy = staged.path().join("copy");
     copy_tree(from, &copy)?;
@@ -135,7 +135,7 @@ fn copy_then_remove(from: &Path, to: &Path) -> io::Result<Moved> {
     };
     let rest = aside.path().to_owned();
     let left = aside.close().is_err().then_some(rest);
-    Ok(Moved::Copied { left })
+    Ok(MoveResult::Copied { left })
 }
 
 /// Copies a tree with permissions and times; links stay links. What is neither file, directory nor
@@ -199,7 +199,7 @@ fn make_parents(path: &Path) -> io::Result<Vec<PathBuf>> {
     for dir in missing.into_iter().rev() {
         match fs::create_dir(&dir) {
             Ok(()) => made.push(dir),
-            // Somebody else was faster.
+            // Another process was faster.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
                 undo(&made);
@@ -210,7 +210,7 @@ fn make_parents(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(made)
 }
 
-/// Removes directories that were made in vain, unless somebody uses them by now.
+/// Removes directories that were made in vain, unless they are in use by now.
 fn undo(made: &[PathBuf]) {
     for dir in made.iter().rev() {
         let _ = fs::remove_dir(dir);
@@ -296,7 +296,7 @@ mod tests {
         fs::set_permissions(from.join("scripts"), PermissionsExt::from_mode(0o555)).expect("chmod");
         let before = fs::metadata(from.join("SKILL.md")).expect("there").modified().expect("time");
         // What a rename across file systems falls back to.
-        assert_eq!(copy_then_remove(&from, &to).expect("moves"), Moved::Copied { left: None });
+        assert_eq!(copy_then_remove(&from, &to).expect("moves"), MoveResult::Copied { left: None });
         assert!(!from.exists());
         assert_eq!(names(dir.path()), ["to"]);
         assert_eq!(fs::read_link(to.join("link")).expect("a link"), Path::new("../secret"));

@@ -28,7 +28,7 @@ pub enum WorkError {
     TooLarge(u64),
     /// Something stands there already.
     Exists,
-    /// Somebody else changed it meanwhile.
+    /// Another process changed it in the meantime.
     Changed,
     /// The path may not be used for this.
     Path(PathFault),
@@ -41,13 +41,15 @@ impl fmt::Display for WorkError {
         match self {
             Self::Missing => f.write_str("there is no such file or directory"),
             Self::Escapes => f.write_str("a link leads out of the directory"),
-            Self::Link => f.write_str("a link stands in the path, and none is followed here"),
+            Self::Link => f.write_str("the path contains a link, and links are not followed here"),
             Self::NotRegular => f.write_str("it is not a regular file"),
             Self::NotADirectory => f.write_str("it is not a directory"),
-            Self::HardLink => f.write_str("another directory entry names the same file"),
+            Self::HardLink => {
+                f.write_str("it is a hard link: another directory entry names the same file")
+            }
             Self::TooLarge(limit) => write!(f, "it is larger than {limit} bytes"),
-            Self::Exists => f.write_str("something stands there already"),
-            Self::Changed => f.write_str("it was changed by somebody else meanwhile"),
+            Self::Exists => f.write_str("there is already something there"),
+            Self::Changed => f.write_str("another process changed it in the meantime"),
             Self::Path(fault) => fault.fmt(f),
             Self::Io(error) => error.fmt(f),
         }

@@ -41,7 +41,7 @@ pub struct WorkEntry {
 
 /// The entries of a directory, sorted by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct WorkList {
+pub struct WorkListing {
     /// The entries.
     pub entries: Vec<WorkEntry>,
     /// Whether there were more than asked for.
@@ -50,7 +50,7 @@ pub struct WorkList {
 
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteSummary {
     /// Whether the file was not there before.
     pub created: bool,
     /// How many directories above it were made.
@@ -103,7 +103,7 @@ impl WorkRoot {
     }
 
     /// At most `limit` entries of the directory at `path`, the first by name.
-    pub fn list(&self, path: &WorkPath, limit: usize) -> Result<WorkList, WorkError> {
+    pub fn list(&self, path: &WorkPath, limit: usize) -> Result<WorkListing, WorkError> {
         let mut list = self.list_dir(path, limit)?;
         list.entries.sort();
         Ok(list)
@@ -111,7 +111,7 @@ impl WorkRoot {
 
     /// Writes the file at `path` whole, or leaves it as it was. Directories above it are made. What
     /// stands there must be a regular file with one name; its permissions stay.
-    pub fn write(&self, path: &WorkPath, bytes: &[u8]) -> Result<Written, WorkError> {
+    pub fn write(&self, path: &WorkPath, bytes: &[u8]) -> Result<WriteSummary, WorkError> {
         path.check_change().map_err(WorkError::Path)?;
         self.write_whole(path, bytes)
     }

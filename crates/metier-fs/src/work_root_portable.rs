@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{WorkEntry, WorkList, WorkPath, WorkRoot, Written};
+use super::{WorkEntry, WorkListing, WorkPath, WorkRoot, WriteSummary};
 use crate::dir::Dir;
 use crate::file::{NewFiles, replace};
 use crate::work_error::WorkError;
@@ -57,17 +57,21 @@ impl WorkRoot {
         if data.is_file() { Ok((file, data.len())) } else { Err(WorkError::NotRegular) }
     }
 
-    pub(super) fn list_dir(&self, path: &WorkPath, limit: usize) -> Result<WorkList, WorkError> {
+    pub(super) fn list_dir(&self, path: &WorkPath, limit: usize) -> Result<WorkListing, WorkError> {
         let at = self.checked(path)?;
         let children = Dir::open(&at)?.children(limit)?;
         let entries = children.names.into_iter().map(|child| {
             let size = fs::symlink_metadata(at.join(&child.name)).map_or(0, |data| data.len());
             WorkEntry { name: child.name.to_string_lossy().into_owned(), kind: child.kind, size }
         });
-        Ok(WorkList { entries: entries.collect(), truncated: children.truncated })
+        Ok(WorkListing { entries: entries.collect(), truncated: children.truncated })
     }
 
-    pub(super) fn write_whole(&self, path: &WorkPath, bytes: &[u8]) -> Result<Written, WorkError> {
+    pub(super) fn write_whole(
+        &self,
+        path: &WorkPath,
+        bytes: &[u8],
+    ) -> Result<WriteSummary, WorkError> {
         let at = self.checked(path)?;
         let created = match fs::symlink_metadata(&at) {
             Ok(data) if data.is_file() => false,
@@ -76,7 +80,7 @@ impl WorkRoot {
         };
         let missing = at.ancestors().skip(1).take_while(|dir| !dir.exists()).count();
         replace(&at, bytes, NewFiles::ForAll)?;
-        Ok(Written { created, directories: missing })
+        Ok(WriteSummary { created, directories: missing })
     }
 
     pub(super) fn move_file_out(

@@ -16,7 +16,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{WorkEntry, WorkList, WorkPath, WorkRoot, Written};
+use super::{WorkEntry, WorkListing, WorkPath, WorkRoot, WriteSummary};
 use crate::beneath::{Beneath, DIRECTORY, FILE, Mounts};
 use crate::dir::Dir;
 use crate::work_error::WorkError;
@@ -39,10 +39,10 @@ impl WorkRoot {
             return Err(WorkError::NotADirectory);
         }
         #[cfg(target_os = "linux")]
-        let told = crate::beneath::path_of(dir.dir.as_fd());
+        let found = crate::beneath::path_of(dir.dir.as_fd());
         #[cfg(not(target_os = "linux"))]
-        let told = None;
-        let real = told.map_or_else(|| fs::canonicalize(path), Ok)?;
+        let found = None;
+        let real = found.map_or_else(|| fs::canonicalize(path), Ok)?;
         Ok(Self { real, dir })
     }
 
@@ -56,7 +56,7 @@ impl WorkRoot {
             Err(Errno::LOOP) => return Err(WorkError::Escapes),
             other => other?,
         };
-        // Without `/proc` nobody tells where links led.
+        // Without `/proc` there is no way to learn where links led.
         let places = (crate::beneath::path_of(self.dir.dir.as_fd()), path_of(&fd));
         let (Some(top), Some(found)) = places else { return self.refuse_links(path) };
         let below = found.strip_prefix(&top).map_err(|_| WorkError::Escapes)?;
@@ -94,7 +94,7 @@ impl WorkRoot {
         Ok((File::from(fd), size(&stat)))
     }
 
-    pub(super) fn list_dir(&self, path: &WorkPath, limit: usize) -> Result<WorkList, WorkError> {
+    pub(super) fn list_dir(&self, path: &WorkPath, limit: usize) -> Result<WorkListing, WorkError> {
         let fd = self.dir.open_strict(path.as_str(), LISTED, Mounts::Enter)?;
         let sized = fd.try_clone()?;
         let children = Dir::from_fd(fd).children(limit)?;
@@ -103,14 +103,18 @@ impl WorkRoot {
             let size = found.map_or(0, |stat| size(&stat));
             WorkEntry { name: child.name.to_string_lossy().into_owned(), kind: child.kind, size }
         });
-        Ok(WorkList { entries: entries.collect(), truncated: children.truncated })
+        Ok(WorkListing { entries: entries.collect(), truncated: children.truncated })
     }
 
-    pub(super) fn write_whole(&self, path: &WorkPath, bytes: &[u8]) -> Result<Written, WorkError> {
+    pub(super) fn write_whole(
+        &self,
+        path: &WorkPath,
+        bytes: &[u8],
+    ) -> Result<WriteSummary, WorkError> {
         let (above, name) = self.directory_for(path)?;
         let directories = above.made.len();
         match replace(above.last(&self.dir), name, bytes) {
-            Ok(created) => Ok(Written { created, directories }),
+            Ok(created) => Ok(WriteSummary { created, directories }),
             Err(error) => {
                 above.undo(&self.dir);
                 Err(error)
@@ -133,7 +137,7 @@ impl WorkRoot {
         check_regular(&before)?;
         let target = Beneath::open(to)?.dir;
         move_new(dir.as_fd(), own, target.as_fd(), name)?;
-        // Between the look and the move somebody may have put something else there.
+        // Between the look and the move another process may have put something else there.
         let after = statat(&target, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if kind(&after) != FileType::RegularFile {
             let _ = move_new(target.as_fd(), name, dir.as_fd(), own);
@@ -156,10 +160,13 @@ impl WorkRoot {
     }
 
     /// The directory in which `path` names something, made where it is missing, and that name.
-    fn directory_for<'p>(&self, path: &'p WorkPath) -> Result<(Above<'p>, &'p str), WorkError> {
+    fn directory_for<'p>(
+        &self,
+        path: &'p WorkPath,
+    ) -> Result<(ParentDirs<'p>, &'p str), WorkError> {
         let mut names: Vec<&str> = path.names().collect();
         let own = names.pop().ok_or(WorkError::NotRegular)?;
-        let mut above = Above { held: Vec::new(), made: Vec::new() };
+        let mut above = ParentDirs { held: Vec::new(), made: Vec::new() };
         for name in names {
             if let Err(error) = above.descend(&self.dir, name) {
                 above.undo(&self.dir);
@@ -174,13 +181,13 @@ impl WorkRoot {
 }
 
 /// The directories above a file, each held open.
-struct Above<'p> {
+struct ParentDirs<'p> {
     held: Vec<OwnedFd>,
     /// Those that were made: how deep, and the name.
     made: Vec<(usize, &'p str)>,
 }
 
-impl<'p> Above<'p> {
+impl<'p> ParentDirs<'p> {
     fn at<'a>(&'a self, root: &'a Beneath, depth: usize) -> BorrowedFd<'a> {
         depth.checked_sub(1).and_then(|at| self.held.get(at)).map_or(root.dir.as_fd(), AsFd::as_fd)
     }
@@ -194,7 +201,7 @@ impl<'p> Above<'p> {
             Err(Errno::NOENT) => {
                 match mkdirat(self.last(root), name, Mode::from_raw_mode(0o777)) {
                     Ok(()) => self.made.push((self.held.len(), name)),
-                    // Somebody else was faster.
+                    // Another process was faster.
                     Err(Errno::EXIST) => {}
                     Err(error) => return Err(error),
                 }
@@ -206,7 +213,7 @@ impl<'p> Above<'p> {
         Ok(())
     }
 
-    /// Removes directories that were made in vain, unless somebody uses them by now.
+    /// Removes directories that were made in vain, unless they are in use by now.
     fn undo(&self, root: &Beneath) {
         for (depth, name) in self.made.iter().rev() {
             let _ = unlinkat(self.at(root, *depth), *name, AtFlags::REMOVEDIR);
@@ -248,7 +255,7 @@ fn replace(dir: BorrowedFd<'_>, name: &str, bytes: &[u8]) -> Result<bool, WorkEr
     Ok(before.is_none())
 }
 
-/// A file of a name that nobody has, in `dir`.
+/// A file with an unused name, in `dir`.
 fn new_file(dir: BorrowedFd<'_>) -> Result<(String, File), Errno> {
     loop {
         let name = format!(".metier-{:016x}", RandomState::new().build_hasher().finish());
@@ -260,7 +267,7 @@ fn new_file(dir: BorrowedFd<'_>) -> Result<(String, File), Errno> {
     }
 }
 
-/// Moves a regular file to a name that nobody has, to another file system by a copy.
+/// Moves a regular file to an unused name, to another file system by a copy.
 fn move_new(
     from: BorrowedFd<'_>,
     name: &str,
@@ -294,7 +301,7 @@ fn move_new(
     })
 }
 
-/// Renames to a name that nobody has.
+/// Renames to an unused name.
 fn rename_new(
     from: BorrowedFd<'_>,
     name: &str,
@@ -374,7 +381,7 @@ mod tests {
         for link in ["out", "in/f"] {
             assert!(root.dir.open_stepwise(link, FILE).is_err(), "{link}");
             assert!(matches!(root.read(&path(link), 10), Err(WorkError::Link)), "{link}");
-            // What `resolve` falls back to where nobody tells where links lead.
+            // What `resolve` falls back to where there is no way to learn where links lead.
             assert!(matches!(root.refuse_links(&path(link)), Err(WorkError::Link)), "{link}");
         }
         #[cfg(target_os = "linux")]

@@ -52,7 +52,7 @@ pub(crate) const SKILL_FILE: &str = "SKILL.md";
 pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, LoadError> {
     let bytes = read_skill_file(files, limits.file_bytes)?;
     let Fence::Closed(found) = find(&bytes, Complete::Yes) else {
-        let message = "SKILL.md has no closed frontmatter, so its body has no beginning";
+        let message = "the frontmatter of SKILL.md is not closed, so its body cannot be found";
         return Err(LoadError::InvalidFrontmatter(message.to_owned()));
     };
     let text = text_of(SKILL_FILE, &bytes)?;

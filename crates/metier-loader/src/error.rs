@@ -17,7 +17,7 @@ use serde::ser::{SerializeStruct, Serializer};
 pub enum LoadError {
     /// The skill's directory or its `SKILL.md` is not there.
     SkillNotFound,
-    /// The frontmatter of `SKILL.md` is not closed, so there is no telling where the body starts.
+    /// The frontmatter of `SKILL.md` is not closed, so it is unclear where the body starts.
     InvalidFrontmatter(String),
     /// The path leaves the skill, or could on some system.
     PathTraversalBlocked(String),
@@ -27,7 +27,7 @@ pub enum LoadError {
     IoError(String),
     /// The file is not UTF-8 text.
     NotText(String),
-    /// The file may not be read, whoever asks.
+    /// The file is never read.
     NotAllowed(String),
     /// The skill of this name is not for people to invoke.
     NotInvocable(String),
@@ -51,7 +51,7 @@ impl LoadError {
     pub const fn help(&self) -> &'static str {
         match self {
             Self::SkillNotFound => "list the skills again; it may have been removed or renamed",
-            Self::InvalidFrontmatter(_) => "check the skill and mend its frontmatter",
+            Self::InvalidFrontmatter(_) => "check the skill and fix its frontmatter",
             Self::PathTraversalBlocked(_) => {
                 "name a file below the skill's directory, such as references/a.md"
             }
@@ -63,27 +63,27 @@ impl LoadError {
             Self::NotAllowed(_) => {
                 "hidden files, links and special files of a skill are never read"
             }
-            Self::NotInvocable(_) => "ask for the task in words: a model may load the skill",
+            Self::NotInvocable(_) => "describe the task instead; a model may load the skill",
         }
     }
 
     /// The error about the file `name`.
     pub(crate) fn about(name: &str, error: &RootError) -> Self {
-        let told = format!("{name}: {error}");
+        let message = format!("{name}: {error}");
         match error {
-            RootError::TooLarge(_) => Self::FileTooLarge(told),
-            RootError::Escapes => Self::PathTraversalBlocked(told),
-            RootError::NotRegular | RootError::HardLink => Self::NotAllowed(told),
-            _ => Self::IoError(told),
+            RootError::TooLarge(_) => Self::FileTooLarge(message),
+            RootError::Escapes => Self::PathTraversalBlocked(message),
+            RootError::NotRegular | RootError::HardLink => Self::NotAllowed(message),
+            _ => Self::IoError(message),
         }
     }
 
     /// The error about a path that is none.
     pub(crate) fn path(path: &str, fault: PathFault) -> Self {
-        let told = format!("{}: {fault} [{}]", text::quoted(path, 120), fault.as_str());
+        let message = format!("{}: {fault} [{}]", text::quoted(path, 120), fault.as_str());
         match fault {
-            PathFault::Dotfile => Self::NotAllowed(told),
-            _ => Self::PathTraversalBlocked(told),
+            PathFault::Dotfile => Self::NotAllowed(message),
+            _ => Self::PathTraversalBlocked(message),
         }
     }
 }
@@ -91,16 +91,16 @@ impl LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::SkillNotFound => f.write_str("the skill has no readable SKILL.md any more"),
+            Self::SkillNotFound => f.write_str("the skill no longer has a readable SKILL.md"),
             Self::NotInvocable(name) => {
-                write!(f, "`{name}` is not for people to invoke (`user-invocable: false`)")
+                write!(f, "users cannot invoke `{name}` (`user-invocable: false`)")
             }
-            Self::InvalidFrontmatter(told)
-            | Self::PathTraversalBlocked(told)
-            | Self::FileTooLarge(told)
-            | Self::IoError(told)
-            | Self::NotText(told)
-            | Self::NotAllowed(told) => f.write_str(told),
+            Self::InvalidFrontmatter(message)
+            | Self::PathTraversalBlocked(message)
+            | Self::FileTooLarge(message)
+            | Self::IoError(message)
+            | Self::NotText(message)
+            | Self::NotAllowed(message) => f.write_str(message),
         }
     }
 }

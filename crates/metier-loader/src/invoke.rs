@@ -59,7 +59,7 @@ pub fn invoke(
 /// five, or when `$1` to `$4` stand in the body too. Arguments that no placeholder takes are added
 /// at the end.
 pub fn fill(body: &str, arguments: &str, hint: Option<&str>) -> String {
-    let given = Given::new(body, arguments, hint.unwrap_or_default());
+    let given = InvocationArguments::new(body, arguments, hint.unwrap_or_default());
     let mut out = String::with_capacity(body.len() + arguments.len());
     let mut took = false;
     let mut rest = body;
@@ -91,7 +91,7 @@ pub fn fill(body: &str, arguments: &str, hint: Option<&str>) -> String {
 }
 
 /// The arguments of one call.
-struct Given<'a> {
+struct InvocationArguments<'a> {
     all: &'a str,
     places: Vec<String>,
     names: HashMap<String, String>,
@@ -99,7 +99,7 @@ struct Given<'a> {
     known: usize,
 }
 
-impl<'a> Given<'a> {
+impl<'a> InvocationArguments<'a> {
     fn new(body: &str, arguments: &'a str, hint: &str) -> Self {
         let all = arguments.trim();
         let hinted = hinted_names(hint);

@@ -38,5 +38,5 @@ pub use body::{BodyLimits, OverLimit, load_body};
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};
 pub use invoke::{Invocation, invoke};
-pub use report::{LoadReport, Loaded, Next, Omitted, Part};
-pub use resource::{Lines, ResourceLimits, ResourceQuery, load_raw, load_resource};
+pub use report::{LoadReport, Loaded, NextPart, OmittedSection, Part};
+pub use resource::{LineRange, ResourceLimits, ResourceQuery, load_raw, load_resource};

@@ -45,10 +45,10 @@ pub struct LoadReport {
     pub headings: Vec<String>,
     /// Sections that were left out of a body, each with what loads it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub omitted: Vec<Omitted>,
+    pub omitted: Vec<OmittedSection>,
     /// What to ask for to go on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<Next>,
+    pub next: Option<NextPart>,
 }
 
 impl LoadReport {
@@ -75,7 +75,7 @@ impl LoadReport {
 /// How to go on after an excerpt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Next {
+pub enum NextPart {
     /// Ask for these lines, such as `201-400`.
     Lines(String),
     /// Ask for the same, leaving out this many characters: a line is longer than an excerpt.
@@ -84,7 +84,7 @@ pub enum Next {
 
 /// A section that was left out of a body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Omitted {
+pub struct OmittedSection {
     /// Its heading: `## Examples`.
     pub heading: String,
     /// How many lines it has.

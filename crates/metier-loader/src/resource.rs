@@ -15,7 +15,7 @@ use crate::body::{SKILL_FILE, read_skill_file};
 use crate::error::LoadError;
 use crate::files::SkillFiles;
 use crate::lines::count_lines;
-use crate::report::{LoadReport, Loaded, Next};
+use crate::report::{LoadReport, Loaded, NextPart};
 
 /// How much of a file is read and given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub struct ResourceQuery<'a> {
     /// A section, by its heading.
     pub section: Option<&'a str>,
     /// Lines of the file.
-    pub lines: Option<Lines>,
+    pub lines: Option<LineRange>,
     /// Leave out this many characters of what the other two choose: for lines longer than an
     /// excerpt.
     pub skip_chars: usize,
@@ -46,19 +46,19 @@ pub struct ResourceQuery<'a> {
 
 /// Lines from 1, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineRange {
     /// The first line.
     pub first: usize,
     /// The last line.
     pub last: usize,
 }
 
-impl FromStr for Lines {
+impl FromStr for LineRange {
     type Err = String;
 
     /// Reads `A-B`, `A-` (to the end) and `A`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` are no lines; write A-B, A- or A, counted from 1");
+        let wrong = || format!("invalid line range `{text}`; write A-B, A- or A, counted from 1");
         let number = |part: &str| part.trim().parse::<usize>().map_err(|_| wrong());
         let (first, last) = match text.split_once('-') {
             Some((first, "")) => (number(first)?, usize::MAX),
@@ -69,7 +69,7 @@ impl FromStr for Lines {
     }
 }
 
-impl fmt::Display for Lines {
+impl fmt::Display for LineRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.last == usize::MAX {
             write!(f, "{}-", self.first)
@@ -206,9 +206,9 @@ fn excerpt(text: &str, part: &Part, skip: usize, limit: usize, report: &mut Load
     if end < wanted.len() {
         report.next = Some(if whole_lines {
             let total = first_line + wanted.lines().count() - 1;
-            Next::Lines(Lines { first: last + 1, last: total }.to_string())
+            NextPart::Lines(LineRange { first: last + 1, last: total }.to_string())
         } else {
-            Next::SkipChars(skip + report.chars_returned)
+            NextPart::SkipChars(skip + report.chars_returned)
         });
     }
     given.to_owned()

@@ -19,7 +19,7 @@ use crate::files::SkillFiles;
 
 /// A skill that the tool offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OfferedSkill {
+pub struct LoadableSkill {
     /// What a model calls it by.
     pub name: String,
     /// Where it comes from.
@@ -30,7 +30,7 @@ pub struct OfferedSkill {
     pub digest: Digest,
 }
 
-impl OfferedSkill {
+impl LoadableSkill {
     /// `source:name`.
     pub fn id(&self) -> String {
         format!("{}:{}", self.source, self.name)
@@ -40,15 +40,15 @@ impl OfferedSkill {
 /// Where the tool gets a skill's files.
 pub trait SkillLibrary {
     /// The files of a skill.
-    fn open(&self, skill: &OfferedSkill) -> Result<Box<dyn SkillFiles>, LoadError>;
+    fn open(&self, skill: &LoadableSkill) -> Result<Box<dyn SkillFiles>, LoadError>;
     /// Their names, for the list after the body. Opens none of them.
-    fn file_names(&self, skill: &OfferedSkill) -> Vec<String>;
+    fn file_names(&self, skill: &LoadableSkill) -> Vec<String>;
 }
 
 /// Who decides whether a skill may be loaded. Asked before a byte of its body is read.
 pub trait LoadPolicy {
     /// The decision about one skill, and why.
-    fn decide(&self, skill: &OfferedSkill) -> (Effect, String);
+    fn decide(&self, skill: &LoadableSkill) -> (Effect, String);
 }
 
 /// Everything may be loaded: for hosts without rules.
@@ -56,7 +56,7 @@ pub trait LoadPolicy {
 pub struct AllowAll;
 
 impl LoadPolicy for AllowAll {
-    fn decide(&self, _: &OfferedSkill) -> (Effect, String) {
+    fn decide(&self, _: &LoadableSkill) -> (Effect, String) {
         (Effect::Allow, String::new())
     }
 }
@@ -65,7 +65,7 @@ impl LoadPolicy for AllowAll {
 #[derive(Debug)]
 pub struct SkillTool {
     description: String,
-    skills: Vec<OfferedSkill>,
+    skills: Vec<LoadableSkill>,
     limits: BodyLimits,
     /// What was loaded in this session, by id, and the digest it had.
     loaded: HashMap<String, Digest>,
@@ -73,18 +73,18 @@ pub struct SkillTool {
 
 /// What a call gives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ToolOutput {
+pub struct SkillToolOutput {
     /// A line for people.
     pub title: String,
     /// The text for the model.
     pub output: String,
     /// The account.
-    pub metadata: ToolMetadata,
+    pub metadata: SkillToolMetadata,
 }
 
-impl ToolOutput {
-    fn new(skill: &OfferedSkill, output: String, sha256: Digest) -> Self {
-        let metadata = ToolMetadata {
+impl SkillToolOutput {
+    fn new(skill: &LoadableSkill, output: String, sha256: Digest) -> Self {
+        let metadata = SkillToolMetadata {
             skill: skill.id(),
             sha256,
             already_loaded: false,
@@ -103,7 +103,7 @@ impl ToolOutput {
 
 /// The account of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ToolMetadata {
+pub struct SkillToolMetadata {
     /// The skill's id.
     pub skill: String,
     /// The digest of its `SKILL.md`.
@@ -119,7 +119,7 @@ pub struct ToolMetadata {
 /// Why a call gave no skill. It becomes an observation; it never ends a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ToolError {
+pub enum SkillToolError {
     /// The arguments are not an object with a `name`.
     InvalidArguments(String),
     /// There is no such skill among those on offer; these are near.
@@ -131,13 +131,13 @@ pub enum ToolError {
     },
     /// A rule denies it.
     Denied(String),
-    /// Somebody must approve it first.
+    /// It needs approval first.
     NeedsApproval(String),
     /// It could not be read.
     Load(LoadError),
 }
 
-impl ToolError {
+impl SkillToolError {
     /// The stable code.
     pub const fn code(&self) -> FailureCode {
         match self {
@@ -150,11 +150,11 @@ impl ToolError {
     }
 }
 
-impl std::fmt::Display for ToolError {
+impl std::fmt::Display for SkillToolError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::InvalidArguments(told) => {
-                write!(f, "{told}; call the tool with an object such as {{\"name\": \"pdf\"}}")
+            Self::InvalidArguments(message) => {
+                write!(f, "{message}; call the tool with an object such as {{\"name\": \"pdf\"}}")
             }
             Self::UnknownSkill { name, near } if near.is_empty() => {
                 write!(f, "there is no skill {name}; choose one from the list")
@@ -169,9 +169,9 @@ impl std::fmt::Display for ToolError {
     }
 }
 
-impl std::error::Error for ToolError {}
+impl std::error::Error for SkillToolError {}
 
-impl Serialize for ToolError {
+impl Serialize for SkillToolError {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         json!({"code": self.code(), "message": self.to_string()}).serialize(serializer)
     }
@@ -183,7 +183,7 @@ impl SkillTool {
 
     /// The tool for `skills`, described by a catalog of them; nothing when there is nothing to
     /// show, so that no tool is registered that can only fail.
-    pub fn new(catalog: &str, skills: Vec<OfferedSkill>, limits: BodyLimits) -> Option<Self> {
+    pub fn new(catalog: &str, skills: Vec<LoadableSkill>, limits: BodyLimits) -> Option<Self> {
         if skills.is_empty() {
             return None;
         }
@@ -218,28 +218,28 @@ impl SkillTool {
         arguments: &Value,
         library: &dyn SkillLibrary,
         policy: &dyn LoadPolicy,
-    ) -> Result<ToolOutput, ToolError> {
+    ) -> Result<SkillToolOutput, SkillToolError> {
         let name = arguments.get("name").and_then(Value::as_str).ok_or_else(|| {
-            ToolError::InvalidArguments("the arguments have no text `name`".to_owned())
+            SkillToolError::InvalidArguments("the arguments need a string `name`".to_owned())
         })?;
         let skill = self.find(name)?.clone();
         match policy.decide(&skill) {
             (Effect::Allow, _) => {}
-            (Effect::Deny, reason) => return Err(ToolError::Denied(reason)),
-            (Effect::Ask, reason) => return Err(ToolError::NeedsApproval(reason)),
+            (Effect::Deny, reason) => return Err(SkillToolError::Denied(reason)),
+            (Effect::Ask, reason) => return Err(SkillToolError::NeedsApproval(reason)),
         }
         let id = skill.id();
         if let Some(digest) = self.loaded.get(&id) {
             let output =
-                format!("The skill `{}` is already loaded: its text stands above.\n", skill.name);
-            return Ok(ToolOutput::new(&skill, output, *digest).already());
+                format!("The skill `{}` is already loaded: its text is above.\n", skill.name);
+            return Ok(SkillToolOutput::new(&skill, output, *digest).already());
         }
-        let files = library.open(&skill).map_err(ToolError::Load)?;
-        let loaded = load_body(&*files, &self.limits).map_err(ToolError::Load)?;
+        let files = library.open(&skill).map_err(SkillToolError::Load)?;
+        let loaded = load_body(&*files, &self.limits).map_err(SkillToolError::Load)?;
         let names = library.file_names(&skill);
         let block = inject(&skill.name, skill.source, &skill.path, &loaded, &names);
         self.loaded.insert(id, loaded.report.sha256);
-        let mut output = ToolOutput::new(&skill, block, loaded.report.sha256);
+        let mut output = SkillToolOutput::new(&skill, block, loaded.report.sha256);
         output.metadata.truncated = loaded.report.truncated;
         Ok(output)
     }
@@ -249,13 +249,13 @@ impl SkillTool {
         self.loaded.remove(&id.to_string()).is_some()
     }
 
-    fn find(&self, name: &str) -> Result<&OfferedSkill, ToolError> {
+    fn find(&self, name: &str) -> Result<&LoadableSkill, SkillToolError> {
         let found = self.skills.iter().find(|skill| skill.name == name);
         let found = found.or_else(|| self.skills.iter().find(|skill| skill.id() == name));
         found.ok_or_else(|| {
             let near = suggestions(name, self.skills.iter().map(|skill| &*skill.name), 3);
             let near = near.into_iter().map(|name| text::quoted(name, 80)).collect();
-            ToolError::UnknownSkill { name: text::quoted(name, 80), near }
+            SkillToolError::UnknownSkill { name: text::quoted(name, 80), near }
         })
     }
 }
@@ -267,20 +267,20 @@ mod tests {
     use super::*;
     use crate::files::MemoryFiles;
 
-    /// A library that tells which skills were opened.
+    /// A library that records which skills were opened.
     #[derive(Default)]
-    struct Shelf {
+    struct RecordingLibrary {
         opened: RefCell<Vec<String>>,
     }
 
-    impl SkillLibrary for Shelf {
-        fn open(&self, skill: &OfferedSkill) -> Result<Box<dyn SkillFiles>, LoadError> {
+    impl SkillLibrary for RecordingLibrary {
+        fn open(&self, skill: &LoadableSkill) -> Result<Box<dyn SkillFiles>, LoadError> {
             self.opened.borrow_mut().push(skill.name.clone());
             let text = format!("---\nname: {0}\ndescription: d\n---\n# {0}\n", skill.name);
             Ok(Box::new(MemoryFiles(vec![("SKILL.md".to_owned(), text.into_bytes())])))
         }
 
-        fn file_names(&self, _: &OfferedSkill) -> Vec<String> {
+        fn file_names(&self, _: &LoadableSkill) -> Vec<String> {
             vec!["scripts/run.py".to_owned()]
         }
     }
@@ -288,13 +288,13 @@ mod tests {
     struct Refuse(Effect);
 
     impl LoadPolicy for Refuse {
-        fn decide(&self, _: &OfferedSkill) -> (Effect, String) {
+        fn decide(&self, _: &LoadableSkill) -> (Effect, String) {
             (self.0, "rule 3".to_owned())
         }
     }
 
-    fn offered(name: &str) -> OfferedSkill {
-        OfferedSkill {
+    fn offered(name: &str) -> LoadableSkill {
+        LoadableSkill {
             name: name.to_owned(),
             source: Source::User,
             path: format!("/skills/{name}"),
@@ -321,43 +321,44 @@ mod tests {
 
     #[test]
     fn a_skill_is_loaded_once_until_it_is_forgotten() {
-        let (mut tool, shelf) = (tool(), Shelf::default());
-        let first = tool.execute(&json!({"name": "pdf"}), &shelf, &AllowAll).expect("loads");
+        let (mut tool, library) = (tool(), RecordingLibrary::default());
+        let first = tool.execute(&json!({"name": "pdf"}), &library, &AllowAll).expect("loads");
         assert_eq!(first.title, "Loaded skill: pdf");
         assert!(first.output.contains("# pdf\n") && first.output.contains("scripts/run.py"));
         assert!(!first.metadata.already_loaded);
-        let again = tool.execute(&json!({"name": "user:pdf"}), &shelf, &AllowAll).expect("says so");
+        let again =
+            tool.execute(&json!({"name": "user:pdf"}), &library, &AllowAll).expect("says so");
         assert!(again.output.contains("already loaded") && again.metadata.already_loaded);
         assert_eq!(again.metadata.sha256, first.metadata.sha256);
-        assert_eq!(*shelf.opened.borrow(), ["pdf"]);
+        assert_eq!(*library.opened.borrow(), ["pdf"]);
         assert!(tool.forget(&"user:pdf".parse().expect("an id")));
-        let fresh = tool.execute(&json!({"name": "pdf"}), &shelf, &AllowAll).expect("loads");
+        let fresh = tool.execute(&json!({"name": "pdf"}), &library, &AllowAll).expect("loads");
         assert_eq!(fresh, first);
     }
 
     #[test]
     fn the_policy_is_asked_before_anything_is_opened() {
-        let (mut tool, shelf) = (tool(), Shelf::default());
+        let (mut tool, library) = (tool(), RecordingLibrary::default());
         for (effect, code) in [(Effect::Deny, "NotAllowed"), (Effect::Ask, "NeedsApproval")] {
-            let refused = tool.execute(&json!({"name": "pdf"}), &shelf, &Refuse(effect));
+            let refused = tool.execute(&json!({"name": "pdf"}), &library, &Refuse(effect));
             assert_eq!(refused.expect_err("refused").code().as_str(), code);
         }
-        assert!(shelf.opened.borrow().is_empty());
+        assert!(library.opened.borrow().is_empty());
     }
 
     #[test]
-    fn mistakes_are_told_with_what_to_do() {
-        let (mut tool, shelf) = (tool(), Shelf::default());
+    fn mistakes_are_reported_with_what_to_do() {
+        let (mut tool, library) = (tool(), RecordingLibrary::default());
         let mut call = |arguments: Value| {
-            let error = tool.execute(&arguments, &shelf, &AllowAll).expect_err("a mistake");
+            let error = tool.execute(&arguments, &library, &AllowAll).expect_err("a mistake");
             (error.code().as_str(), error.to_string())
         };
-        let (code, told) = call(json!({"skill": "pdf"}));
+        let (code, message) = call(json!({"skill": "pdf"}));
         assert_eq!(code, "InvalidArguments");
-        assert!(told.contains("\"name\""), "{told}");
-        let (code, told) = call(json!({"name": "PDF"}));
+        assert!(message.contains("\"name\""), "{message}");
+        let (code, message) = call(json!({"name": "PDF"}));
         assert_eq!(code, "SkillNotFound");
-        assert!(told.contains("did you mean `pdf` or `pdf-forms`?"), "{told}");
+        assert!(message.contains("did you mean `pdf` or `pdf-forms`?"), "{message}");
         assert_eq!(call(json!("pdf")).0, "InvalidArguments");
         assert_eq!(call(json!({"name": ""})).1, "there is no skill ``; choose one from the list");
     }

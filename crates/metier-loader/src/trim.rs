@@ -13,8 +13,8 @@ use metier_skill::text;
 use metier_skill::{Heading, found_by_heading, outline};
 
 use crate::lines::count_lines;
-use crate::report::{Omitted, Part};
-use crate::resource::Lines;
+use crate::report::{OmittedSection, Part};
+use crate::resource::LineRange;
 
 /// Words in a heading that make its section one of those a reader cannot do without.
 #[rustfmt::skip]
@@ -26,7 +26,7 @@ const KEY_WORDS: &[&str] = &[
 /// A trimmed text.
 pub(crate) struct Trimmed {
     pub(crate) text: String,
-    pub(crate) omitted: Vec<Omitted>,
+    pub(crate) omitted: Vec<OmittedSection>,
 }
 
 /// A stretch of the body that stays or goes as one: from a heading to the next heading, whatever its
@@ -38,7 +38,7 @@ struct Piece<'a> {
     lines: usize,
     chars: usize,
     /// Where it stands in its file.
-    at: Lines,
+    at: LineRange,
     load: Part,
 }
 
@@ -159,12 +159,12 @@ impl Trimmed {
 
     fn omit(&mut self, piece: &Piece<'_>) {
         let (heading, load) = (name(piece), piece.load.clone());
-        self.omitted.push(Omitted { heading, lines: piece.lines, load });
+        self.omitted.push(OmittedSection { heading, lines: piece.lines, load });
     }
 
     fn leave_out_together(&mut self, run: &[Piece<'_>], notes: Notes) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return };
-        let lines = Lines { first: first.at.first, last: last.at.last };
+        let lines = LineRange { first: first.at.first, last: last.at.last };
         let count = lines.last + 1 - lines.first;
         let load = Part::Lines(lines.to_string());
         let names: String = match notes {
@@ -178,7 +178,7 @@ impl Trimmed {
         ));
         if names.is_empty() {
             let heading = format!("{} sections", run.len());
-            self.omitted.push(Omitted { heading, lines: count, load });
+            self.omitted.push(OmittedSection { heading, lines: count, load });
         } else {
             for piece in run {
                 self.omit(piece);
@@ -219,7 +219,7 @@ fn split_first(pieces: &mut Vec<Piece<'_>>, body: &str, max_lines: usize, max_ch
     if lines == 0 {
         return;
     }
-    let at = Lines { first: first.at.first + lines, last: first.at.last };
+    let at = LineRange { first: first.at.first + lines, last: first.at.last };
     let rest = Piece {
         heading: None,
         range: first.range.start + bytes..first.range.end,
@@ -249,7 +249,7 @@ fn pieces<'a>(body: &str, headings: &'a [Heading], first_line: usize) -> Vec<Pie
     let mut add = |heading: Option<&'a Heading>, found: bool, range: Range<usize>, key: bool| {
         let text = &body[range.clone()];
         let (lines, chars) = (count_lines(text), text.chars().count());
-        let by_lines = Lines { first: line, last: line + lines.saturating_sub(1) };
+        let by_lines = LineRange { first: line, last: line + lines.saturating_sub(1) };
         line += memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let short = |heading: &&Heading| heading.text.len() <= HEADING_CHARS;
         let marked = heading.filter(|_| found).filter(short).map(Heading::marked);

@@ -41,7 +41,7 @@ const THINGS: &[&str] = &[
 const ENDS: &[&str] = &[
     "checks the result against the rules of the team",
     "keeps the original untouched and says what was left out",
-    "asks before anything is sent to somebody else",
+    "asks before anything is sent to someone else",
     "works in English, Chinese and German",
     "writes a report that a person can read in a minute",
 ];
@@ -96,7 +96,7 @@ fn skills(dir: &Path) -> Index {
         let name = format!("skill-{at:04}");
         let text = format!(
             "---\nname: {name}\ndescription: {verb} {thing} and {other}, variant {at}; {end}. Use \
-             when somebody has {thing}, mentions {other}, or wants to know what is in them.\n---\n"
+             when someone has {thing}, mentions {other}, or wants to know what is in them.\n---\n"
         );
         std::fs::create_dir(dir.join(&name)).expect("makes a directory");
         std::fs::write(dir.join(&name).join("SKILL.md"), text).expect("writes");

@@ -17,7 +17,7 @@
 //! The prefix depends on the index, the format and the budget, never on the request, so that a
 //! provider's prompt cache survives from turn to turn. Nothing is left out in silence: every skill
 //! of the index has a line in the report. Reads no file by itself: what two of the formats show
-//! besides metadata (file names, the opening of a body) is asked of a [`Shelf`].
+//! besides metadata (file names, the opening of a body) is asked of a [`SkillContents`].
 
 mod account;
 mod fit;
@@ -37,13 +37,13 @@ use crate::index::{Entry, Index};
 use crate::search::{Document, SearchIndex};
 use visible::{Conditional, Visible};
 
-pub use write::Format;
+pub use write::CatalogFormat;
 
 /// What a catalog is asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CatalogRequest<'a> {
     /// How it is written.
-    pub format: Format,
+    pub format: CatalogFormat,
     /// The tokens it may take; all descriptions when there is no limit.
     pub budget: Option<usize>,
     /// What the user wants, for the ranking.
@@ -59,7 +59,7 @@ pub struct CatalogRequest<'a> {
 }
 
 /// What some formats show of a skill besides its metadata.
-pub trait Shelf {
+pub trait SkillContents {
     /// The skill's files, by name (the `awareness` format).
     fn files(&self, entry: &Entry) -> Vec<String>;
     /// The opening of its body (the `direct` format), or nothing when it may not or cannot be read.
@@ -70,7 +70,7 @@ pub trait Shelf {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MetadataOnly;
 
-impl Shelf for MetadataOnly {
+impl SkillContents for MetadataOnly {
     fn files(&self, _: &Entry) -> Vec<String> {
         Vec::new()
     }
@@ -87,7 +87,7 @@ pub struct Cataloger {
     visible: Vec<Visible>,
     /// Skills that apply to some files only.
     conditional: Vec<Conditional>,
-    hidden: Vec<Placed>,
+    hidden: Vec<CatalogEntry>,
     ranking: OnceLock<SearchIndex>,
 }
 
@@ -102,7 +102,7 @@ pub struct Catalog {
     pub tokens: usize,
     /// Every skill of the index, as shown: in full, by name, not at all; each in the order of the
     /// text or, where it is in none, of the names.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<CatalogEntry>,
 }
 
 impl Catalog {
@@ -112,14 +112,14 @@ impl Catalog {
     }
 
     /// The skills that are shown as `how`.
-    pub fn shown(&self, how: Shown) -> impl Iterator<Item = &Placed> {
+    pub fn shown(&self, how: DisplayLevel) -> impl Iterator<Item = &CatalogEntry> {
         self.placed.iter().filter(move |placed| placed.shown == how)
     }
 }
 
 /// What became of one skill.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Placed {
+pub struct CatalogEntry {
     /// `source:name`.
     pub id: String,
     /// Its name.
@@ -128,9 +128,9 @@ pub struct Placed {
     pub source: Source,
     /// How it is shown.
     #[serde(skip)]
-    pub shown: Shown,
+    pub shown: DisplayLevel,
     /// Why so.
-    pub reason: Reason,
+    pub reason: DisplayReason,
     /// The reason in words.
     pub message: String,
     /// What its description costs.
@@ -144,7 +144,7 @@ pub struct Placed {
 /// How a skill is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shown {
+pub enum DisplayLevel {
     /// Name and description.
     Full,
     /// The name alone.
@@ -156,16 +156,16 @@ pub enum Shown {
 /// Why a skill is shown the way it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum DisplayReason {
     /// Everything fits.
     AllFit,
     /// It applies to a file that is being worked on.
     PathsMet,
     /// It fits the request.
     Ranked,
-    /// It was its turn.
+    /// Included by rotation.
     Rotation,
-    /// Nothing better was left for the room.
+    /// There was room left.
     RoomLeft,
     /// Others fit the request better.
     DescriptionOverBudget,
@@ -177,7 +177,7 @@ pub enum Reason {
     Denied,
     /// Only a person may invoke it.
     UserOnly,
-    /// It applies to files that nobody works on.
+    /// It applies only to files that are not being worked on.
     PathsUnmet,
 }
 
@@ -196,7 +196,12 @@ impl Cataloger {
         };
         for entry in index.entries() {
             if let Some((reason, message)) = visible::hidden(entry, denied) {
-                cataloger.hidden.push(Placed::new(entry, Shown::Omitted, reason, message));
+                cataloger.hidden.push(CatalogEntry::new(
+                    entry,
+                    DisplayLevel::Omitted,
+                    reason,
+                    message,
+                ));
             } else if let Some(conditional) = Conditional::of(entry) {
                 cataloger.conditional.push(conditional);
             } else {
@@ -223,12 +228,12 @@ impl Cataloger {
     }
 
     /// The list for one turn.
-    pub fn catalog(&self, wanted: &CatalogRequest<'_>, shelf: &dyn Shelf) -> Catalog {
-        let mut fitted = fit::fit(self, wanted, shelf);
+    pub fn catalog(&self, wanted: &CatalogRequest<'_>, contents: &dyn SkillContents) -> Catalog {
+        let mut fitted = fit::fit(self, wanted, contents);
         fitted.placed.extend(self.hidden.iter().cloned());
         // Stable: inside one way of being shown the order is that of the text.
         fitted.placed.sort_by_key(|placed| placed.shown);
-        let fit::Fitted { prefix, tail, tokens, placed } = fitted;
+        let fit::FittedCatalog { prefix, tail, tokens, placed } = fitted;
         Catalog { prefix, tail, tokens, placed }
     }
 
@@ -252,8 +257,13 @@ impl Cataloger {
     }
 }
 
-impl Placed {
-    fn new(entry: &Entry, shown: Shown, reason: Reason, message: impl Into<String>) -> Self {
+impl CatalogEntry {
+    fn new(
+        entry: &Entry,
+        shown: DisplayLevel,
+        reason: DisplayReason,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             id: entry.id().to_string(),
             name: entry.name().as_str().to_owned(),

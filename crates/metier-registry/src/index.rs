@@ -26,7 +26,7 @@ pub struct Entry {
     /// [`crate::SkillSource`].
     pub path: PathBuf,
     /// Other directories that hold the same skill: links to it, or byte-identical copies.
-    pub copies: Box<[Copy]>,
+    pub copies: Box<[Duplicate]>,
     /// Whether it is switched on.
     pub enabled: bool,
     /// The digest of the frontmatter as read.
@@ -131,7 +131,7 @@ impl Entry {
 
 /// Another place of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Copy {
+pub struct Duplicate {
     /// The directory.
     #[serde(serialize_with = "path_text")]
     pub path: PathBuf,

@@ -1,7 +1,7 @@
-//! Finding skills: roots in, an immutable [`Index`] and a [`Report`] out.
+//! Finding skills: roots in, an immutable [`Index`] and a [`ScanReport`] out.
 //!
 //! ```text
-//! roots --walk (in parallel)--> found --precedence--> Index + Report
+//! roots --walk (in parallel)--> found --precedence--> Index + ScanReport
 //!                                                            |
 //!                                watch: "look again" --> refresh: added / changed / removed
 //! ```
@@ -11,7 +11,7 @@
 //! | [`roots`] | which folders are searched, in which order: one table of data |
 //! | `walk` | one root: directories to judged `SKILL.md` heads, bounded and deterministic |
 //! | [`parallel`] | one function over many items, on all cores |
-//! | `precedence` | which of several skills of one name counts (pure) |
+//! | `precedence` | which of several skills with one name is used (pure) |
 //! | [`scan()`] | all of it together |
 //! | `index` | the immutable, sorted, hashed result |
 //! | `entry_json` | an entry as JSON, fast |
@@ -21,11 +21,11 @@
 //! | [`search`] | skills ranked for a request |
 //! | [`catalog`] | the list a model is shown, within a budget |
 //! | [`manage`] | making a skill, deleting one with a backup, bringing it back |
-//! | `memory` | skills that do not lie in a folder, and sources of the caller's own ([`SkillSource`]) |
+//! | `memory` | skills that are not in a folder, and sources of the caller's own ([`SkillSource`]) |
 //! | `builtin` | the skills compiled into the program |
 //!
 //! Files on disk: reads `SKILL.md` below the roots up to the closing fence and no further (two
-//! skills of one name in two roots are compared byte for byte, to tell a copy from a rival). [`manage`]
+//! skills of one name in two roots are compared byte for byte, to distinguish a copy from a rival). [`manage`]
 //! makes and moves folders of skills, and keeps backups in the user's state folder.
 
 mod builtin;
@@ -45,8 +45,8 @@ mod walk;
 pub mod watch;
 
 pub use changes::{Change, ChangeKind, changes};
-pub use index::{Copy, Entry, Index};
+pub use index::{Duplicate, Entry, Index};
 pub use memory::{MemorySkill, MemorySkillFiles, SkillSource, SkillSources};
-pub use report::{Conflict, Ignored, Report, RootReport, RootState, ShadowReason, Shadowed};
-pub use roots::{Places, Root};
+pub use report::{Conflict, Ignored, RootReport, RootState, ScanReport, ShadowReason, Shadowed};
+pub use roots::{Root, SkillPlaces};
 pub use scan::{Registry, Scan, ScanOptions, scan};

@@ -14,7 +14,7 @@ mod create;
 mod error;
 mod template;
 
-pub use backup::{Backup, BackupFile, Backups, Deletion, Listing, Restored};
-pub use create::{Created, create, judge_name};
+pub use backup::{Backup, BackupFile, BackupListing, Backups, Deletion, Restored};
+pub use create::{Created, check_new_name, create};
 pub use error::ManageError;
-pub use template::{Draft, Script};
+pub use template::{SkillDraft, TemplateScript};

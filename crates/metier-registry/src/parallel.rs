@@ -67,8 +67,8 @@ pub(crate) fn sort_by<T: Send>(
     items: &mut [T],
     order: impl Fn(&T, &T) -> std::cmp::Ordering + Sync,
 ) {
-    const LEAST: usize = 2048;
-    if items.len() > 2 * LEAST {
+    const MIN_ITEMS: usize = 2048;
+    if items.len() > 2 * MIN_ITEMS {
         let runs = items.chunks_mut(items.len().div_ceil(cores())).collect();
         map(runs, 1, || (), |(), run: &mut [T]| run.sort_by(&order));
     }

@@ -7,7 +7,7 @@
 //!
 //! Why this order. The root decides first because it says who put the skill there: a folder named on
 //! the command line, then the project, then the user, then plugins, then what is compiled in. Inside a
-//! root nobody ranks higher, so the later one is taken for the newer version, and the path's order is
+//! root without a ranking of their own, so the later one is taken for the newer version, and the path's order is
 //! only there so that two runs agree. Anything a skill says about itself (its name, a version, a
 //! priority) must not count, or a cloned repository could take the place of a user's skill in the
 //! user's own root; it can shadow one from the project's root, which is why every conflict is reported
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use metier_fs::FileId;
 
-use crate::index::{Copy, Entry};
+use crate::index::{Duplicate, Entry};
 use crate::parallel;
 use crate::report::{Conflict, ShadowReason, Shadowed};
 
@@ -45,24 +45,24 @@ pub(crate) struct Candidate {
 
 /// The skills that count, the ones they shadow, and the account of it.
 #[derive(Debug, Default)]
-pub(crate) struct Decided {
+pub(crate) struct Ranking {
     pub(crate) entries: Vec<Arc<Entry>>,
     pub(crate) shadowed: Vec<Arc<Entry>>,
     pub(crate) conflicts: Vec<Conflict>,
 }
 
-/// What only the disk can tell.
+/// What only the disk knows.
 pub(crate) trait Disk {
-    /// Which real directory stands at `path`.
+    /// Which real directory is at `path`.
     fn directory(&mut self, path: &Path) -> Option<FileId>;
     /// Whether two directories hold the same files with the same bytes.
     fn same_tree(&mut self, a: &Path, b: &Path) -> bool;
 }
 
 /// Decides between `candidates`.
-pub(crate) fn decide(candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Decided {
+pub(crate) fn decide(candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Ranking {
     let candidates = merge_links(candidates, disk);
-    let mut decided = Decided::default();
+    let mut decided = Ranking::default();
     let mut qualified = Vec::new();
     for_each_name(candidates, |group| {
         if group.len() > 1 {
@@ -116,7 +116,7 @@ fn merge_links(mut candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candi
     });
     let mut kept: Vec<Candidate> = Vec::with_capacity(candidates.len());
     let mut by_directory: HashMap<FileId, usize> = HashMap::new();
-    let mut copies: HashMap<usize, Vec<Copy>> = HashMap::new();
+    let mut copies: HashMap<usize, Vec<Duplicate>> = HashMap::new();
     for candidate in candidates {
         let suspect = candidate.file.is_some_and(|file| repeated.contains(&file.inode));
         let directory = if suspect { disk.directory(&candidate.entry.path) } else { None };
@@ -136,12 +136,12 @@ fn merge_links(mut candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candi
 }
 
 /// The places of an entry that becomes a copy of another.
-fn copies_of(entry: &Entry) -> impl Iterator<Item = Copy> + '_ {
-    let own = Copy { path: entry.path.clone(), source: entry.source };
+fn copies_of(entry: &Entry) -> impl Iterator<Item = Duplicate> + '_ {
+    let own = Duplicate { path: entry.path.clone(), source: entry.source };
     std::iter::once(own).chain(entry.copies.iter().cloned())
 }
 
-fn add_copies(entry: &mut Arc<Entry>, more: impl IntoIterator<Item = Copy>) {
+fn add_copies(entry: &mut Arc<Entry>, more: impl IntoIterator<Item = Duplicate>) {
     let entry = Arc::make_mut(entry);
     let mut copies = std::mem::take(&mut entry.copies).into_vec();
     copies.extend(more);
@@ -191,11 +191,11 @@ fn for_each_name(candidates: Vec<Candidate>, mut decide: impl FnMut(&mut Vec<Can
 /// Byte-identical copies in other roots join the best of them. A candidate is compared with the best
 /// few only: a thousand rivals of one name are a conflict, not a thousand comparisons each.
 fn merge_copies(group: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candidate> {
-    const COMPARED: usize = 8;
+    const MAX_COMPARED: usize = 8;
     let mut kept: Vec<Candidate> = Vec::with_capacity(group.len());
     for candidate in group {
         let entry = &candidate.entry;
-        let twin = kept.iter().take(COMPARED).position(|known| {
+        let twin = kept.iter().take(MAX_COMPARED).position(|known| {
             let other = &known.entry;
             other.priority != entry.priority
                 && other.digest == entry.digest
@@ -212,7 +212,7 @@ fn merge_copies(group: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candidate> {
 }
 
 /// The first counts, the others are shadowed.
-fn settle(group: &mut Vec<Candidate>, decided: &mut Decided) {
+fn settle(group: &mut Vec<Candidate>, decided: &mut Ranking) {
     let mut group = group.drain(..).map(|candidate| candidate.entry);
     let Some(winner) = group.next() else { return };
     let losers: Vec<Arc<Entry>> = group.collect();
@@ -280,9 +280,9 @@ mod tests {
     }
 
     /// Paths end in `-TREE-FILE`: equal trees are copies, equal files one directory.
-    struct Told;
+    struct FakeDisk;
 
-    impl Disk for Told {
+    impl Disk for FakeDisk {
         fn directory(&mut self, path: &Path) -> Option<FileId> {
             let number = path.to_string_lossy().rsplit('-').next()?.parse().ok()?;
             Some(FileId { device: 2, inode: number })
@@ -295,7 +295,7 @@ mod tests {
     }
 
     fn index(candidates: Vec<Candidate>) -> (Vec<Arc<Entry>>, Vec<Arc<Entry>>, Vec<Conflict>) {
-        let decided = decide(candidates, &mut Told);
+        let decided = decide(candidates, &mut FakeDisk);
         let index = crate::index::Index::new(decided.entries, decided.shadowed);
         (index.entries().to_vec(), index.shadowed().to_vec(), decided.conflicts)
     }

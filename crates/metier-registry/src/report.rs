@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use metier_skill::{Code, Digest, Source};
 use serde::{Serialize, Serializer};
 
-/// The account of one scan.
+/// What one scan did.
 #[derive(Debug, Clone, Serialize)]
-pub struct Report {
+pub struct ScanReport {
     /// The roots that exist or should, highest priority first.
     pub roots: Vec<RootReport>,
     /// How long the scan took.
@@ -140,10 +140,10 @@ impl ShadowReason {
     /// The reason as part of a sentence.
     pub const fn as_sentence(self) -> &'static str {
         match self {
-            Self::HigherRoot => "a root of higher priority has a skill of that name",
+            Self::HigherRoot => "a root with higher priority has a skill of that name",
             Self::ModifiedLater => "another skill of that name in the same root was modified later",
             Self::PathOrder => {
-                "another skill of that name in the same root has the same time and sorts first"
+                "another skill of that name in the same root was modified at the same time and sorts first"
             }
         }
     }

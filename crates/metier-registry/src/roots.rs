@@ -1,7 +1,7 @@
 //! Which folders are searched for skills, highest priority first.
 //!
 //! The table is data: a new agent's folder is one new line. Nothing here reads the environment; the
-//! caller hands in [`Places`].
+//! caller hands in [`SkillPlaces`].
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -68,14 +68,14 @@ pub struct Root {
 }
 
 impl Root {
-    fn usual(source: Source, path: PathBuf) -> Self {
+    fn default_root(source: Source, path: PathBuf) -> Self {
         Self { source, path, plugin: None, required: false, absent: false }
     }
 }
 
 /// Where to look from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct SkillPlaces {
     /// The working directory, absolute.
     pub working_dir: PathBuf,
     /// The user's folders; `None` without a home directory.
@@ -90,7 +90,7 @@ pub struct Places {
     pub more_user: Vec<PathBuf>,
 }
 
-impl Places {
+impl SkillPlaces {
     /// A working directory and nothing else: no user folders, no further roots.
     pub fn at(working_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -112,7 +112,7 @@ enum Identity {
 }
 
 /// The roots for `places`, highest priority first, each folder once.
-pub fn resolve(places: &Places) -> Vec<Root> {
+pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
     let mut seen: HashSet<Identity> = HashSet::new();
     // One folder under two names (a link, a `..`) is searched once, at its highest rank. One look
@@ -154,9 +154,9 @@ pub fn resolve(places: &Places) -> Vec<Root> {
         add(named(Source::User, path));
     }
     if let Some(user) = &places.user {
-        add(Root::usual(Source::User, user.agent.join("skills")));
+        add(Root::default_root(Source::User, user.agent.join("skills")));
         for folder in AGENTS.iter().flat_map(|agent| agent.user) {
-            add(Root::usual(Source::User, user.home.join(folder)));
+            add(Root::default_root(Source::User, user.home.join(folder)));
         }
     }
     for path in &places.more_user {
@@ -171,7 +171,7 @@ pub fn resolve(places: &Places) -> Vec<Root> {
 /// The folders of all agents in one directory of a project, whether they exist or not.
 pub fn project_roots(dir: &Path) -> impl Iterator<Item = Root> {
     let folders = AGENTS.iter().flat_map(|agent| agent.project);
-    folders.map(move |folder| Root::usual(Source::Project, dir.join(folder)))
+    folders.map(move |folder| Root::default_root(Source::Project, dir.join(folder)))
 }
 
 /// The directories whose folders count as the project's: from the working directory up to the
@@ -275,8 +275,11 @@ fn version(text: &str) -> Option<Version> {
 mod tests {
     use super::*;
 
-    fn places(dir: &Path, home: &Path) -> Places {
-        Places { user: Some(UserFolders::new(home, Some(&home.join(".agent")))), ..Places::at(dir) }
+    fn places(dir: &Path, home: &Path) -> SkillPlaces {
+        SkillPlaces {
+            user: Some(UserFolders::new(home, Some(&home.join(".agent")))),
+            ..SkillPlaces::at(dir)
+        }
     }
 
     fn position(roots: &[Root], path: &Path) -> Option<usize> {

@@ -14,12 +14,12 @@ use crate::changes::{Change, changes};
 use crate::index::{Entry, Index};
 use crate::memory::{MemorySkill, SkillSource, SkillSources};
 use crate::precedence::{Candidate, Disk, decide};
-use crate::report::{Ignored, Report, RootReport, RootState};
+use crate::report::{Ignored, RootReport, RootState, ScanReport};
 use crate::roots::Root;
-use crate::walk::{WalkOptions, Walkable, Walked, walk};
+use crate::walk::{WalkOptions, WalkRoot, Walked, walk};
 
 /// Bytes of skills that are compared to tell copies from rivals, in one scan.
-const COMPARED_BYTES: u64 = 256 << 20;
+const MAX_COMPARED_BYTES: u64 = 256 << 20;
 
 /// How to scan.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ pub struct Scan {
     /// The skills.
     pub index: Index,
     /// The account.
-    pub report: Report,
+    pub report: ScanReport,
     /// Roots, and directories below them that are no skills.
     listed: Vec<PathBuf>,
 }
@@ -81,43 +81,43 @@ impl Scan {
 /// what did not make it is in the report.
 pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
     let start = Instant::now();
-    let mut gathered = Gathered::default();
+    let mut builder = ScanBuilder::default();
     for (priority, source) in options.sources.0.iter().enumerate() {
-        gathered.add_source(priority, &**source, options);
+        builder.add_source(priority, &**source, options);
     }
     let first = options.sources.0.len();
     for (at, root) in roots.iter().enumerate() {
         let priority = first + at;
-        let walkable = Walkable { root, priority, enabled: &options.enabled };
-        gathered.add(walkable, walk_root(walkable, options));
+        let walkable = WalkRoot { root, priority, enabled: &options.enabled };
+        builder.add(walkable, walk_root(walkable, options));
     }
     if options.builtin {
-        gathered.add_builtin(first + roots.len(), options);
+        builder.add_builtin(first + roots.len(), options);
     }
-    let mut disk = RealDisk { budget: COMPARED_BYTES };
-    let mut decided = decide(std::mem::take(&mut gathered.candidates), &mut disk);
+    let mut disk = RealDisk { budget: MAX_COMPARED_BYTES };
+    let mut decided = decide(std::mem::take(&mut builder.candidates), &mut disk);
     for entry in decided.entries.iter_mut().filter(|entry| entry.source == Source::Plugin) {
         // Its name may have been qualified, which makes another id of it.
         Arc::make_mut(entry).switch(&options.enabled);
     }
     let index = Index::new(decided.entries, decided.shadowed);
-    gathered.ignored.sort_by(|a, b| a.path.cmp(&b.path));
-    gathered.notes.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
-    let report = Report {
-        roots: gathered.roots,
-        found: gathered.found,
-        valid: gathered.found - gathered.ignored.len(),
-        ignored: gathered.ignored,
-        notes: gathered.notes,
+    builder.ignored.sort_by(|a, b| a.path.cmp(&b.path));
+    builder.notes.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
+    let report = ScanReport {
+        roots: builder.roots,
+        found: builder.found,
+        valid: builder.found - builder.ignored.len(),
+        ignored: builder.ignored,
+        notes: builder.notes,
         conflicts: decided.conflicts,
-        truncated: gathered.truncated,
+        truncated: builder.truncated,
         index_hash: index.hash(),
         elapsed_ms: (start.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     };
-    Scan { index, report, listed: gathered.listed }
+    Scan { index, report, listed: builder.listed }
 }
 
-fn walk_root(walkable: Walkable<'_>, options: &ScanOptions) -> Walked {
+fn walk_root(walkable: WalkRoot<'_>, options: &ScanOptions) -> Walked {
     let walk_options = WalkOptions {
         links: if options.follow_links { Links::Follow } else { Links::Refuse },
         max_depth: options.max_depth,
@@ -139,22 +139,22 @@ impl Disk for RealDisk {
     }
 
     fn same_tree(&mut self, a: &Path, b: &Path) -> bool {
-        const LEAST: u64 = 64 << 10;
+        const MIN_BYTES: u64 = 64 << 10;
         let limits = TreeLimits { bytes: self.budget.min(8 << 20), ..TreeLimits::default() };
-        if self.budget < LEAST {
+        if self.budget < MIN_BYTES {
             return false;
         }
         let same = same_tree(a, b, limits);
         let size = |files: &[TreeFile]| files.iter().map(|file| file.size).sum::<u64>();
         let read =
             if same { list_files(a, limits).map_or(0, |(files, _)| size(&files)) } else { 0 };
-        self.budget = self.budget.saturating_sub(read.max(LEAST));
+        self.budget = self.budget.saturating_sub(read.max(MIN_BYTES));
         same
     }
 }
 
 #[derive(Default)]
-struct Gathered {
+struct ScanBuilder {
     candidates: Vec<Candidate>,
     roots: Vec<RootReport>,
     ignored: Vec<Ignored>,
@@ -164,8 +164,8 @@ struct Gathered {
     truncated: bool,
 }
 
-impl Gathered {
-    fn add(&mut self, Walkable { root, priority, .. }: Walkable<'_>, walked: Walked) {
+impl ScanBuilder {
+    fn add(&mut self, WalkRoot { root, priority, .. }: WalkRoot<'_>, walked: Walked) {
         let found = walked.found();
         self.found += found;
         self.truncated |= walked.truncated;

@@ -39,9 +39,9 @@ mod typo;
 
 use bm25::{Counter, Extent, Field, Postings};
 use clauses::{Sense, clauses};
-use confidence::{Calls, Evidence};
+use confidence::{Evidence, NameCalls};
 use dictionary::{Dictionary, WordId};
-use names::{Called, Names};
+use names::{NameMatch, Names};
 use naming::{Naming, Prose};
 use plan::Plan;
 use request::Request;
@@ -100,9 +100,9 @@ struct Ranked {
     scores: Scores,
     plan: Plan,
     /// Who is called by name, in document order.
-    called: Vec<(u32, Called)>,
+    called: Vec<(u32, NameMatch)>,
     declined: Vec<u32>,
-    calls: Calls,
+    calls: NameCalls,
 }
 
 impl Ranked {
@@ -226,9 +226,9 @@ impl SearchIndex {
             let place = called.binary_search_by_key(&entry.document, |&(document, _)| document);
             match (self.names.naming(entry.document, &prose), place) {
                 (Some(Naming::Called), Err(at)) => {
-                    called.insert(at, (entry.document, Called::AsCommand));
+                    called.insert(at, (entry.document, NameMatch::AsCommand));
                 }
-                (Some(Naming::Declined), Ok(at)) if called[at].1 == Called::AsCommand => {
+                (Some(Naming::Declined), Ok(at)) if called[at].1 == NameMatch::AsCommand => {
                     called.remove(at);
                     declined.push(entry.document);
                 }
@@ -239,8 +239,11 @@ impl SearchIndex {
         score::lower(&mut order, &declined);
         score::raise(&mut order, &called);
         order.sort_unstable_by(|a, b| a.best_first(*b));
-        let calls =
-            if called.is_empty() && !prose.calls_some() { Calls::None } else { Calls::Some };
+        let calls = if called.is_empty() && !prose.calls_some() {
+            NameCalls::None
+        } else {
+            NameCalls::Some
+        };
         Ranked { order, scores, plan, called, declined, calls }
     }
 

@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use metier_fs::{Children, Dir, EntryKind, FileId, Links, Name, is_link_loop};
+use metier_fs::{Dir, DirChildren, EntryKind, EntryName, FileId, Links, is_link_loop};
 use metier_skill::{Code, Diagnostic, Limits, Profile, Source};
 
 use crate::parallel;
@@ -23,7 +23,7 @@ use crate::report::{Ignored, RootState};
 use crate::roots::Root;
 use probe::{Outcome, Probe, Scratch};
 
-/// Directories that hold other people's code, where a `SKILL.md` is nobody's skill.
+/// Directories that hold other people's code, where a `SKILL.md` is not one of the user's skills.
 const SKIPPED: &[&str] =
     &["node_modules", "bower_components", "__pycache__", "site-packages", "venv"];
 
@@ -39,7 +39,7 @@ pub(crate) struct WalkOptions {
 
 /// The root that is walked, and what its skills inherit from it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Walkable<'a> {
+pub(crate) struct WalkRoot<'a> {
     pub(crate) root: &'a Root,
     pub(crate) priority: usize,
     /// Ids that are switched on or off.
@@ -76,7 +76,7 @@ impl Walked {
 }
 
 /// Walks a root.
-pub(crate) fn walk(walkable: Walkable<'_>, options: &WalkOptions) -> Walked {
+pub(crate) fn walk(walkable: WalkRoot<'_>, options: &WalkOptions) -> Walked {
     let path = walkable.root.path.as_path();
     let mut walk = Walk {
         root: path,
@@ -110,7 +110,7 @@ pub(crate) fn walk(walkable: Walkable<'_>, options: &WalkOptions) -> Walked {
 
 struct Walk<'a> {
     root: &'a Path,
-    walkable: Walkable<'a>,
+    walkable: WalkRoot<'a>,
     options: &'a WalkOptions,
     out: Walked,
     visited: HashSet<FileId>,
@@ -121,10 +121,10 @@ impl Walk<'_> {
         // A root may itself be a skill: `--root my-skill`.
         let itself = Probe { directory: OsString::new(), via_link: false };
         let mut level = match self.read(root, &itself, &mut Scratch::default(), "SKILL.md") {
-            // Only a root that somebody named can be meant as a skill; in an agent's folder a stray
+            // Only a root that was given explicitly can be meant as a skill; in an agent's folder a stray
             // file must not hide the skills beside it.
             Outcome::Skill(..) if self.walkable.root.source != Source::Explicit => {
-                let message = "`SKILL.md` stands in the folder of skills itself".to_owned();
+                let message = "`SKILL.md` is directly in the folder of skills".to_owned();
                 self.note(OsStr::new(""), Code::RootHoldsSkill, message);
                 vec![OsString::new()]
             }
@@ -150,7 +150,7 @@ impl Walk<'_> {
     /// Lists directories, each real one once: the first by path of those on the same level. Which
     /// directory it is comes before what it holds, so that a thousand links to a large directory
     /// cost a thousand looks and one listing.
-    fn list_all(&mut self, root: &Dir, level: Vec<OsString>) -> Vec<(OsString, Children)> {
+    fn list_all(&mut self, root: &Dir, level: Vec<OsString>) -> Vec<(OsString, DirChildren)> {
         let limit = self.entries_left;
         let links = self.options.links;
         let identify = |directory: OsString| {
@@ -191,10 +191,14 @@ impl Walk<'_> {
             io::ErrorKind::NotADirectory => {}
             io::ErrorKind::NotFound if !root.is_link(Path::new(directory)) => {}
             io::ErrorKind::NotFound => {
-                self.note(directory, Code::LinkDangling, "the link leads nowhere".to_owned());
+                self.note(
+                    directory,
+                    Code::LinkDangling,
+                    "the link's target does not exist".to_owned(),
+                );
             }
             _ if is_link_loop(error) => {
-                self.note(directory, Code::LinkCycle, "the link leads back to itself".to_owned());
+                self.note(directory, Code::LinkCycle, "the link points back to itself".to_owned());
             }
             _ if directory.is_empty() => self.out.state = RootState::Unreadable,
             _ => self.note(
@@ -206,7 +210,7 @@ impl Walk<'_> {
     }
 
     /// The children worth probing, within what is left of the entry limit.
-    fn probes(&mut self, root: &Dir, listings: Vec<(OsString, Children)>) -> Vec<Probe> {
+    fn probes(&mut self, root: &Dir, listings: Vec<(OsString, DirChildren)>) -> Vec<Probe> {
         let mut probes = Vec::new();
         for (parent, mut children) in listings {
             let cut = children.truncated || children.names.len() > self.entries_left;
@@ -253,7 +257,7 @@ impl Walk<'_> {
     fn read_other_spelling(&mut self, root: &Dir, parent: &OsStr, name: &OsStr) -> bool {
         let shown = name.to_string_lossy().into_owned();
         if name != "skill.md" {
-            let message = format!("the file is called `{shown}`; only `SKILL.md` counts");
+            let message = format!("the file is named `{shown}`; only `SKILL.md` is read");
             self.note(parent, Code::FileNameCase, message);
             return false;
         }
@@ -266,7 +270,7 @@ impl Walk<'_> {
         if let (Ok(found), Some(severity)) =
             (&mut found, Code::FileNameCase.severity(self.options.profile))
         {
-            let message = "the file is called `skill.md`, not `SKILL.md`";
+            let message = "the file is named `skill.md`, not `SKILL.md`";
             let entry = Arc::make_mut(&mut found.entry);
             let mut diagnostics = std::mem::take(&mut entry.diagnostics).into_vec();
             diagnostics.insert(0, Diagnostic::about_file(Code::FileNameCase, severity, message));
@@ -276,8 +280,8 @@ impl Walk<'_> {
         true
     }
 
-    fn note_depth(&mut self, listings: &[(OsString, Children)]) {
-        let deeper = |child: &Name| {
+    fn note_depth(&mut self, listings: &[(OsString, DirChildren)]) {
+        let deeper = |child: &EntryName| {
             let walked =
                 matches!(child.kind, EntryKind::Directory | EntryKind::Link | EntryKind::Unknown);
             walked && !is_skipped(&child.name)
@@ -296,8 +300,8 @@ impl Walk<'_> {
 
     fn note(&mut self, directory: &OsStr, code: Code, message: String) {
         // A maze of a million links is one finding, not a million lines.
-        const MOST: usize = 1000;
-        if self.out.notes.len() < MOST {
+        const MAX_NOTES: usize = 1000;
+        if self.out.notes.len() < MAX_NOTES {
             let path =
                 if directory.is_empty() { self.root.to_owned() } else { self.root.join(directory) };
             self.out.notes.push(Ignored {
@@ -307,10 +311,11 @@ impl Walk<'_> {
                 line: None,
                 column: None,
             });
-        } else if self.out.notes.len() == MOST {
+        } else if self.out.notes.len() == MAX_NOTES {
             self.out.truncated = true;
             let message =
-                format!("more than {MOST} lines about this root; the rest is not listed").into();
+                format!("more than {MAX_NOTES} lines about this root; the rest are not listed")
+                    .into();
             self.out.notes.push(Ignored {
                 path: self.root.to_owned(),
                 code: Code::WalkTooMany,
@@ -344,15 +349,15 @@ fn is_skipped(name: &OsStr) -> bool {
 
 /// The file that would be `SKILL.md` but for its case: the spelling that is read, else the first by
 /// name, whatever the directory's order.
-fn other_spelling(names: &[Name]) -> Option<OsString> {
-    let mut odd: Vec<&Name> = names.iter().filter(|child| is_other_spelling(child)).collect();
+fn other_spelling(names: &[EntryName]) -> Option<OsString> {
+    let mut odd: Vec<&EntryName> = names.iter().filter(|child| is_other_spelling(child)).collect();
     odd.sort();
     let read = odd.iter().find(|child| child.name == "skill.md");
     read.or_else(|| odd.first()).map(|child| child.name.clone())
 }
 
 /// A file that would be `SKILL.md` but for its case.
-fn is_other_spelling(child: &Name) -> bool {
+fn is_other_spelling(child: &EntryName) -> bool {
     child.name.len() == 8
         && child.name.eq_ignore_ascii_case("SKILL.md")
         && child.name != "SKILL.md"

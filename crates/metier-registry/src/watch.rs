@@ -2,10 +2,10 @@
 //!
 //! An event of the operating system means no more than "look again": queues overflow, editors write
 //! in several steps, and a directory can be filled before it is watched. So every event leads to a
-//! scan, the scan tells what changed, and a slow poll catches what no event told. Where the system
+//! scan, the scan says what changed, and a slow poll catches what no event reported. Where the system
 //! refuses to watch (too many directories, a network file system), polling alone remains, and says so.
 
-mod places;
+mod watched_paths;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -19,21 +19,21 @@ use notify::{ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Wat
 
 use crate::changes::Change;
 use crate::scan::Registry;
-use places::Places;
+use watched_paths::WatchedPaths;
 
 /// How long nothing must happen before a scan; editors write in bursts.
 const QUIET: Duration = Duration::from_millis(80);
 /// How many bursts in a row put a scan off.
 const BURSTS: usize = 10;
-/// How often to look without being told.
+/// How often to look without an event.
 const POLL: Duration = Duration::from_secs(30);
-/// How often to look where the system tells nothing.
+/// How often to look where the system reports no events.
 const BLIND_POLL: Duration = Duration::from_secs(2);
 
-/// What a watcher says.
+/// What a watcher reports.
 #[derive(Debug)]
 pub enum WatchEvent<'a> {
-    /// Watching has begun; what changes from now on is told.
+    /// Watching has begun; what changes from now on is reported.
     Ready,
     /// Skills were added, changed or removed.
     Changed(&'a [Change]),
@@ -41,22 +41,22 @@ pub enum WatchEvent<'a> {
     Polling(&'a str),
 }
 
-/// Watches the registry's roots and tells `on` what changes, until it breaks.
+/// Watches the registry's roots and passes each change to `on`, until it breaks.
 pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlFlow<()>) {
     let (sender, events) = channel();
-    let mut eyes = Eyes::open(sender);
-    let mut told_polling = false;
+    let mut watcher = SystemWatcher::open(sender);
+    let mut polling_reported = false;
     let mut ready = false;
     loop {
         // What is not watched yet may have changed while it was not.
-        while eyes.follow(Places::of(&registry.snapshot())) {
+        while watcher.follow(WatchedPaths::of(&registry.snapshot())) {
             let (_, changed) = registry.refresh();
             if !changed.is_empty() && on(WatchEvent::Changed(&changed)).is_break() {
                 return;
             }
         }
-        if let Some(reason) = eyes.blind.as_deref().filter(|_| !told_polling) {
-            told_polling = true;
+        if let Some(reason) = watcher.blind.as_deref().filter(|_| !polling_reported) {
+            polling_reported = true;
             if on(WatchEvent::Polling(reason)).is_break() {
                 return;
             }
@@ -67,7 +67,7 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
                 return;
             }
         }
-        eyes.wait(&events);
+        watcher.wait(&events);
         let (_, changed) = registry.refresh();
         if !changed.is_empty() && on(WatchEvent::Changed(&changed)).is_break() {
             return;
@@ -76,14 +76,14 @@ pub fn watch(registry: &Registry, on: &mut dyn FnMut(WatchEvent<'_>) -> ControlF
 }
 
 /// What an event of the system was about.
-struct Glimpse {
+struct PathEvent {
     paths: Vec<PathBuf>,
-    what: Happened,
+    what: PathChange,
 }
 
 /// What happened to a path, as far as it matters here.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Happened {
+enum PathChange {
     /// It may be another file now, or none.
     Replaced,
     /// Something was written to it, or to what is known about it.
@@ -94,58 +94,60 @@ enum Happened {
     Lost,
 }
 
-impl Glimpse {
-    /// What an event tells; `None` for reads, which change nothing.
+impl PathEvent {
+    /// What an event means; `None` for reads, which change nothing.
     fn of(event: notify::Result<Event>) -> Option<Self> {
         let Ok(event) = event else {
-            return Some(Self { paths: Vec::new(), what: Happened::Lost });
+            return Some(Self { paths: Vec::new(), what: PathChange::Lost });
         };
         let what = match event.kind {
-            _ if event.need_rescan() => Happened::Lost,
+            _ if event.need_rescan() => PathChange::Lost,
             EventKind::Remove(_)
             | EventKind::Modify(ModifyKind::Name(_))
-            | EventKind::Create(_) => Happened::Replaced,
+            | EventKind::Create(_) => PathChange::Replaced,
             EventKind::Access(AccessKind::Close(AccessMode::Write))
-            | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => Happened::Written,
+            | EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Metadata(_)) => {
+                PathChange::Written
+            }
             EventKind::Access(_) => return None,
-            _ => Happened::Other,
+            _ => PathChange::Other,
         };
         Some(Self { paths: event.paths, what })
     }
 }
 
 /// The system's watcher and what it watches.
-struct Eyes {
+struct SystemWatcher {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
-    places: Places,
+    places: WatchedPaths,
     blind: Option<String>,
 }
 
-impl Eyes {
-    fn open(sender: Sender<Glimpse>) -> Self {
+impl SystemWatcher {
+    fn open(sender: Sender<PathEvent>) -> Self {
         let handler = move |event: notify::Result<Event>| {
-            if let Some(glimpse) = Glimpse::of(event) {
+            if let Some(event) = PathEvent::of(event) {
                 // The receiver is gone only when the watch has ended.
-                let _ = sender.send(glimpse);
+                let _ = sender.send(event);
             }
         };
         let (watcher, blind) = match notify::recommended_watcher(handler) {
             Ok(watcher) => (Some(watcher), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        Self { watcher, watched: BTreeSet::new(), places: Places::default(), blind }
+        Self { watcher, watched: BTreeSet::new(), places: WatchedPaths::default(), blind }
     }
 
     /// Waits for an event that can change what a scan finds, and for the quiet after it; or until
     /// it is time to look anyway.
-    fn wait(&mut self, events: &Receiver<Glimpse>) {
+    fn wait(&mut self, events: &Receiver<PathEvent>) {
         let poll = if self.blind.is_some() { BLIND_POLL } else { POLL };
         let end = Instant::now() + poll;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match events.recv_timeout(left) {
-                Ok(glimpse) if self.take(&glimpse) => break,
+                Ok(event) if self.take(&event) => break,
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => return,
                 Err(RecvTimeoutError::Disconnected) => return std::thread::sleep(left),
@@ -153,11 +155,11 @@ impl Eyes {
         }
         for _ in 0..BURSTS {
             match events.recv_timeout(QUIET) {
-                Ok(glimpse) => self.take(&glimpse),
+                Ok(event) => self.take(&event),
                 Err(_) => return,
             };
-            while let Ok(glimpse) = events.try_recv() {
-                self.take(&glimpse);
+            while let Ok(event) = events.try_recv() {
+                self.take(&event);
             }
         }
     }
@@ -165,12 +167,12 @@ impl Eyes {
     /// Whether an event can change what a scan finds. A directory that was removed, or made again
     /// under the same name, is forgotten: its watch went with it. What is below it is then not watched
     /// until the next scan, whether the event itself matters or not.
-    fn take(&mut self, glimpse: &Glimpse) -> bool {
+    fn take(&mut self, event: &PathEvent) -> bool {
         let mut forgotten = false;
-        if glimpse.what == Happened::Replaced
+        if event.what == PathChange::Replaced
             && let Some(watcher) = &mut self.watcher
         {
-            for path in &glimpse.paths {
+            for path in &event.paths {
                 let gone: Vec<PathBuf> =
                     self.watched.iter().filter(|known| known.starts_with(path)).cloned().collect();
                 for known in gone {
@@ -183,18 +185,17 @@ impl Eyes {
             return true;
         }
         // A directory that is watched for a single path in it is busy with other things.
-        match glimpse.what {
-            Happened::Lost => true,
-            Happened::Written => glimpse.paths.iter().any(|path| self.places.concern_content(path)),
-            Happened::Replaced | Happened::Other => {
-                glimpse.paths.is_empty()
-                    || glimpse.paths.iter().any(|path| self.places.concern(path))
+        match event.what {
+            PathChange::Lost => true,
+            PathChange::Written => event.paths.iter().any(|path| self.places.concern_content(path)),
+            PathChange::Replaced | PathChange::Other => {
+                event.paths.is_empty() || event.paths.iter().any(|path| self.places.concern(path))
             }
         }
     }
 
     /// Watches these places, and no others. Gives whether something new is watched.
-    fn follow(&mut self, places: Places) -> bool {
+    fn follow(&mut self, places: WatchedPaths) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
         let all = places.directories();
         for gone in self.watched.difference(&all) {
@@ -238,7 +239,7 @@ mod tests {
         let root = top.join("later/skills");
         std::fs::create_dir_all(&root).expect("dirs");
         let (sender, _events) = channel();
-        let mut eyes = Eyes::open(sender);
+        let mut watcher = SystemWatcher::open(sender);
         let below = crate::Root {
             source: metier_skill::Source::Explicit,
             path: root.clone(),
@@ -248,11 +249,11 @@ mod tests {
         };
         let options = crate::ScanOptions { builtin: false, ..crate::ScanOptions::default() };
         let scanned = crate::scan(&[below], &options);
-        assert!(eyes.follow(Places::of(&scanned)), "the root is watched");
-        let late = Glimpse { paths: vec![top.join("later")], what: Happened::Replaced };
-        assert!(eyes.take(&late), "its watch is gone, so it is time to look");
-        assert!(eyes.watched.is_empty());
-        assert!(!eyes.take(&late), "nothing is left that it could be about");
-        assert!(eyes.follow(Places::of(&scanned)), "and it is watched again");
+        assert!(watcher.follow(WatchedPaths::of(&scanned)), "the root is watched");
+        let late = PathEvent { paths: vec![top.join("later")], what: PathChange::Replaced };
+        assert!(watcher.take(&late), "its watch is gone, so it is time to look");
+        assert!(watcher.watched.is_empty());
+        assert!(!watcher.take(&late), "nothing is left that it could be about");
+        assert!(watcher.follow(WatchedPaths::of(&scanned)), "and it is watched again");
     }
 }

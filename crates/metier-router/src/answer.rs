@@ -103,7 +103,7 @@ impl Voice {
         text.push_str(match (self, close) {
             _ if near.is_empty() => "\n",
             (English, true) => "\n\nThe nearest:\n",
-            (English, false) => "\n\nThe nearest, though not near:\n",
+            (English, false) => "\n\nThe closest, though none is close:\n",
             (Chinese, _) => "\n\n最接近的技能：\n",
         });
         for skill in near {
@@ -131,13 +131,13 @@ impl Voice {
     }
 
     pub(crate) fn not_loaded(self, past: &PastAction) -> String {
-        let mut told = told(past);
+        let mut reason = failure_text(past);
         if lacks_trust(past) {
-            told = format!("{told}\n\n{}", self.trust());
+            reason = format!("{reason}\n\n{}", self.trust());
         }
         match self {
-            English => format!("The skill could not be loaded, so nothing was done.\n\n{told}"),
-            Chinese => format!("技能无法加载，因此什么都没有做。\n\n{told}"),
+            English => format!("The skill could not be loaded, so nothing was done.\n\n{reason}"),
+            Chinese => format!("技能无法加载，因此什么都没有做。\n\n{reason}"),
         }
     }
 
@@ -190,7 +190,7 @@ impl Voice {
             (English, Kind::Address) => "give an address that begins with `https://`",
             (English, Kind::Text) => "give the words in quotes",
             (English, Kind::Unknown) => {
-                "this cannot be told from a request without a language model"
+                "this cannot be determined from a request without a language model"
             }
             (Chinese, Kind::File) => "写出带扩展名的文件，例如 `data.csv`，或使用 `--file`",
             (Chinese, Kind::Folder) => "写出带斜杠的文件夹，例如 `src/`",
@@ -224,17 +224,21 @@ impl Voice {
             let file = past.action.as_ref().map(metier_model::Action::target).unwrap_or_default();
             text.push_str(&match (self, past.ok) {
                 (English, _) if is_dry(past) => {
-                    format!("\n\n`{file}` was not read. {}", told(past))
+                    format!("\n\n`{file}` was not read. {}", failure_text(past))
                 }
-                (Chinese, _) if is_dry(past) => format!("\n\n没有读取 `{file}`。{}", told(past)),
+                (Chinese, _) if is_dry(past) => {
+                    format!("\n\n没有读取 `{file}`。{}", failure_text(past))
+                }
                 (English, true) => {
                     format!("\n\nFrom `{file}`:\n\n{}", cut(past.text.trim(), FILE_CHARS))
                 }
                 (Chinese, true) => {
                     format!("\n\n摘自 `{file}`：\n\n{}", cut(past.text.trim(), FILE_CHARS))
                 }
-                (English, false) => format!("\n\n`{file}` could not be read: {}", told(past)),
-                (Chinese, false) => format!("\n\n无法读取 `{file}`：{}", told(past)),
+                (English, false) => {
+                    format!("\n\n`{file}` could not be read: {}", failure_text(past))
+                }
+                (Chinese, false) => format!("\n\n无法读取 `{file}`：{}", failure_text(past)),
             });
         }
         text
@@ -254,8 +258,8 @@ impl Voice {
     }
 }
 
-/// What was told about a failure, with its code.
-pub(crate) fn told(past: &PastAction) -> String {
+/// The text of a failure, with its code.
+pub(crate) fn failure_text(past: &PastAction) -> String {
     let text = past.text.trim();
     match &past.code {
         Some(code) if !text.contains(code.as_str()) => format!("{text} [{code}]"),

@@ -95,7 +95,7 @@ fn script(word: &str, files: &[String]) -> Option<String> {
     let named = |file: &&String| {
         word == file.as_str()
             || word.strip_suffix(file.as_str()).is_some_and(|before| {
-                // `/other/scripts/run.sh` would be somebody else's file.
+                // `/other/scripts/run.sh` would be a file of another skill.
                 before.ends_with('/') && (before.contains(['{', '$', '<']) || is_skill_dir(before))
             })
     };

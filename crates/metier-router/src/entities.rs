@@ -38,7 +38,7 @@ const ENDS: &[&str] = &[
     "is", "are", "using", "please", "grouped", "group", "into", "over",
 ];
 /// What follows *by* without being a column: how or until when something is done.
-const MANNERS: &[&str] =
+const NOT_COLUMNS: &[&str] =
     &["hand", "default", "myself", "yourself", "tomorrow", "tonight", "now", "end", "far", "way"];
 const MEASURES: &[&str] = &[
     "sum", "sums", "total", "totals", "average", "averages", "mean", "minimum", "maximum", "min",
@@ -182,7 +182,7 @@ impl RequestEntities {
         };
         lower.starts_with(char::is_alphabetic)
             && !ENDS.contains(&lower)
-            && !MANNERS.contains(&lower)
+            && !NOT_COLUMNS.contains(&lower)
             && (lower.len() < 6 || !lower.ends_with("ing"))
             && extension(&word.text).is_none()
             && !word.text.contains('/')

@@ -26,7 +26,7 @@ pub(crate) struct Filled {
     pub(crate) missing: Vec<Missing>,
     /// How many things of the request it uses.
     used: usize,
-    /// How many words of the request its line speaks of.
+    /// How many words of the request its line mentions.
     near: usize,
 }
 

@@ -10,7 +10,7 @@ use crate::fill::{shared, telling_words};
 /// Characters of a section that an answer repeats.
 const MAX_CHARS: usize = 4000;
 /// Headings under which skills say what to do.
-const DOING: &[&str] = &[
+const INSTRUCTION_HEADINGS: &[&str] = &[
     "steps",
     "instructions",
     "usage",
@@ -22,7 +22,7 @@ const DOING: &[&str] = &[
 ];
 
 /// The text file that the body points to and that shares most words with the request, if any does:
-/// by its own name, or by the line that speaks of it.
+/// by its own name, or by the line that mentions it.
 pub(crate) fn reference(body: &str, files: &[String], request: &str) -> Option<String> {
     let words = telling_words(request);
     let is_text = |path: &str| {
@@ -54,7 +54,7 @@ pub(crate) fn section(body: &str, request: &str) -> String {
     let text = |heading: &Heading| body.get(heading.section.clone()).unwrap_or_default();
     let doing = headings.iter().find(|heading| {
         let title = heading.text.to_lowercase();
-        heading.level > 1 && DOING.iter().any(|word| title.contains(word))
+        heading.level > 1 && INSTRUCTION_HEADINGS.iter().any(|word| title.contains(word))
     });
     let words = telling_words(request);
     let common = |heading: &Heading| shared(&words, &telling_words(text(heading)));

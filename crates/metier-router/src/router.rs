@@ -52,7 +52,7 @@ impl Model for Router {
         cancel: &CancelToken,
     ) -> Result<Reply, ModelError> {
         if cancel.is_cancelled() {
-            return Err(ModelError::new(ModelErrorKind::Cancelled, "stopped before it decided"));
+            return Err(ModelError::new(ModelErrorKind::Cancelled, "cancelled before it decided"));
         }
         let reply = Reply::of(&self.decide(turn));
         sink(StreamEvent::Text(reply.text.clone()));

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use crate::answer::Voice::{self, Chinese, English};
-use crate::answer::told;
+use crate::answer::failure_text;
 use crate::reading::cut;
 use metier_model::{LoadedText, PastAction};
 use metier_skill::FailureCode;
@@ -27,8 +27,8 @@ enum Why {
     Untrusted,
     /// A rule or the machine forbids it.
     Forbidden,
-    /// Somebody was asked.
-    SaidNo,
+    /// The approval was refused, or could not be asked for.
+    Declined,
     Otherwise,
 }
 
@@ -44,7 +44,7 @@ impl Why {
             Some(FailureCode::Cancelled | FailureCode::Interrupted) => Self::CutOff,
             Some(FailureCode::NotAllowed) if lacks_trust(past) => Self::Untrusted,
             Some(FailureCode::NotAllowed) => Self::Forbidden,
-            Some(FailureCode::Rejected | FailureCode::NeedsApproval) => Self::SaidNo,
+            Some(FailureCode::Rejected | FailureCode::NeedsApproval) => Self::Declined,
             _ => Self::Otherwise,
         }
     }
@@ -61,7 +61,7 @@ impl Voice {
         let files = outputs(past);
         let files = match (self, files.is_empty()) {
             (_, true) => String::new(),
-            (English, false) => format!("\n\nFiles it left: {}", files.join(", ")),
+            (English, false) => format!("\n\nFiles it created: {}", files.join(", ")),
             (Chinese, false) => format!("\n\n生成的文件：{}", files.join(", ")),
         };
         let warned = stream(past, "stderr").filter(|text| !text.is_empty());
@@ -110,8 +110,8 @@ impl Voice {
         let said = stream(past, "stderr").filter(|text| !text.is_empty());
         let said = said.or_else(|| stream(past, "stdout").filter(|text| !text.is_empty()));
         let said = match why {
-            Why::Ended(_) | Why::TimedOut => said.unwrap_or_else(|| told(past)),
-            _ => told(past),
+            Why::Ended(_) | Why::TimedOut => said.unwrap_or_else(|| failure_text(past)),
+            _ => failure_text(past),
         };
         let said = cut(&said, 4000);
         let how = self.how_it_ended(why);
@@ -134,8 +134,8 @@ impl Voice {
             (Chinese, Why::TimedOut) => "运行超时，已被停止",
             (English, Why::CutOff) => "was interrupted, and may have done a part of its work",
             (Chinese, Why::CutOff) => "被中断，可能已完成一部分",
-            (English, Why::Untrusted | Why::Forbidden | Why::SaidNo) => "was not run",
-            (Chinese, Why::Untrusted | Why::Forbidden | Why::SaidNo) => "没有运行",
+            (English, Why::Untrusted | Why::Forbidden | Why::Declined) => "was not run",
+            (Chinese, Why::Untrusted | Why::Forbidden | Why::Declined) => "没有运行",
             (English, Why::Otherwise) => "failed",
             (Chinese, Why::Otherwise) => "失败了",
         };
@@ -147,7 +147,7 @@ impl Voice {
         let explain = format!("metier explain run_script {script} --skill {name}");
         match (self, why) {
             (English, Why::Ended(_) | Why::TimedOut | Why::Otherwise) => {
-                format!("Mend what it names and ask again, or run it yourself: `{by_hand}`")
+                format!("Fix what it reports and ask again, or run it yourself: `{by_hand}`")
             }
             (Chinese, Why::Ended(_) | Why::TimedOut | Why::Otherwise) => {
                 format!("请按提示修正后重试，或自行运行：`{by_hand}`")
@@ -160,14 +160,14 @@ impl Voice {
             }
             (_, Why::Untrusted) => self.trust().to_owned(),
             (English, Why::Forbidden) => {
-                format!("`{explain}` says what the rules decide and where they stand.")
+                format!("`{explain}` shows what the rules decide and where they are.")
             }
             (Chinese, Why::Forbidden) => format!("`{explain}` 说明规则的决定及其出处。"),
-            (English, Why::SaidNo) => format!(
+            (English, Why::Declined) => format!(
                 "If it should run, allow it when asked (or with `--yes`); `{explain}` says why it is \
                  asked."
             ),
-            (Chinese, Why::SaidNo) => {
+            (Chinese, Why::Declined) => {
                 format!("如果应当运行，请在询问时允许（或使用 `--yes`）；`{explain}` 说明原因。")
             }
         }

@@ -378,7 +378,7 @@ codes! {
         "A long body crowds the model's context, so it is trimmed when loaded.",
         "Move details into files under `references/` and say when to read each.";
     ReferenceMissing "reference-missing" [W W O] []
-        "The body mentions a file of the skill, but there is no such file.",
+        "The body mentions a file that the skill does not have.",
         "A model that follows the body asks for the file, gets an error and continues without it.",
         "Add the file, correct the path, or remove the mention.";
     ReferenceCase "reference-case" [W W O] []

@@ -3,7 +3,7 @@
 //! A model's load, a user's command and the catalog build the same request, so that they get the
 //! same answer.
 
-use metier_loader::tool::{LoadPolicy, OfferedSkill};
+use metier_loader::tool::{LoadPolicy, LoadableSkill};
 use metier_policy::{
     AnswerMemory, Effect, Invoker, Permission, Policy, PolicyDecision, Request, RequestContext,
     Subject, TrustedFolders, UnixTime,
@@ -55,7 +55,7 @@ impl LoadGate<'_> {
 }
 
 impl LoadPolicy for LoadGate<'_> {
-    fn decide(&self, skill: &OfferedSkill) -> (Effect, String) {
+    fn decide(&self, skill: &LoadableSkill) -> (Effect, String) {
         let Some(entry) = self.index.find(&skill.id()) else {
             return (Effect::Deny, "it is no longer in the index".to_owned());
         };

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use metier_fs::{EntryKind, WorkList};
+use metier_fs::{EntryKind, WorkListing};
 use metier_policy::Risk;
 use metier_skill::WorkPath;
 use metier_skill::text::escape_line;
@@ -70,7 +70,7 @@ impl Tool for ListDir {
     }
 }
 
-fn list_result(path: &WorkPath, list: &WorkList) -> ToolResult {
+fn list_result(path: &WorkPath, list: &WorkListing) -> ToolResult {
     let mut text = String::new();
     let mut entries = Vec::new();
     for entry in &list.entries {

@@ -4,9 +4,9 @@
 //! over the disk.
 
 use metier_fs::{SkillRoot, TreeFile, TreeLimits, list_files};
-use metier_loader::tool::{OfferedSkill, SkillLibrary, SkillTool};
+use metier_loader::tool::{LoadableSkill, SkillLibrary, SkillTool};
 use metier_loader::{BodyLimits, LoadError, MemoryFiles, SkillFiles, load_body};
-use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Shelf};
+use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, SkillContents};
 use metier_registry::{Entry, Index};
 use metier_skill::RelPath;
 
@@ -27,7 +27,7 @@ impl<'i> IndexContents<'i> {
         Self { index }
     }
 
-    fn entry(self, skill: &OfferedSkill) -> Result<&'i Entry, LoadError> {
+    fn entry(self, skill: &LoadableSkill) -> Result<&'i Entry, LoadError> {
         self.index.find(&skill.id()).ok_or(LoadError::SkillNotFound)
     }
 }
@@ -55,17 +55,17 @@ pub fn file_names(entry: &Entry) -> Vec<String> {
 }
 
 impl SkillLibrary for IndexContents<'_> {
-    fn open(&self, skill: &OfferedSkill) -> Result<Box<dyn SkillFiles>, LoadError> {
+    fn open(&self, skill: &LoadableSkill) -> Result<Box<dyn SkillFiles>, LoadError> {
         open_files(self.entry(skill)?)
     }
 
-    fn file_names(&self, skill: &OfferedSkill) -> Vec<String> {
+    fn file_names(&self, skill: &LoadableSkill) -> Vec<String> {
         let names = self.entry(skill).map(file_names).unwrap_or_default();
         names.into_iter().filter(|name| !name.eq_ignore_ascii_case("SKILL.md")).collect()
     }
 }
 
-impl Shelf for IndexContents<'_> {
+impl SkillContents for IndexContents<'_> {
     fn files(&self, entry: &Entry) -> Vec<String> {
         let mut names = file_names(entry);
         let more = names.len().saturating_sub(MAX_NAMED_FILES);
@@ -91,7 +91,7 @@ pub fn skill_tool(
     limits: BodyLimits,
 ) -> Option<(SkillTool, Catalog)> {
     let catalog = cataloger.catalog(wanted, &IndexContents::new(index));
-    let offered = cataloger.offered(wanted).map(|entry| OfferedSkill {
+    let offered = cataloger.offered(wanted).map(|entry| LoadableSkill {
         name: entry.name().as_str().to_owned(),
         source: entry.source,
         path: entry.path.to_string_lossy().into_owned(),
@@ -104,7 +104,7 @@ pub fn skill_tool(
 #[cfg(test)]
 mod tests {
     use metier_loader::tool::AllowAll;
-    use metier_registry::catalog::{Format, Shown};
+    use metier_registry::catalog::{CatalogFormat, DisplayLevel};
     use metier_registry::{Root, ScanOptions, scan};
     use metier_skill::Source;
     use serde_json::json;
@@ -133,10 +133,10 @@ mod tests {
         };
         let scan = scan(&[root], &ScanOptions { builtin: true, ..ScanOptions::default() });
         let cataloger = Cataloger::new(&scan.index, &|_| None);
-        let wanted = CatalogRequest { format: Format::Tool, ..CatalogRequest::default() };
+        let wanted = CatalogRequest { format: CatalogFormat::Tool, ..CatalogRequest::default() };
         let (mut tool, catalog) =
             skill_tool(&scan.index, &cataloger, &wanted, BodyLimits::default()).expect("a tool");
-        let shown: Vec<&str> = catalog.shown(Shown::Full).map(|one| one.name.as_str()).collect();
+        let shown: Vec<&str> = catalog.shown(DisplayLevel::Full).map(|one| one.name.as_str()).collect();
         assert_eq!(tool.schema()["properties"]["name"]["enum"], json!(shown));
         assert!(shown.contains(&"pdf") && shown.contains(&"write-skill"));
         assert!(!tool.description().contains("mine"));

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use metier_fs::{SkillRoot, WorkList, WorkRoot};
+use metier_fs::{SkillRoot, WorkListing, WorkRoot};
 use metier_skill::{FailureCode, RelPath, WorkPath};
 
 use crate::failure::{ToolFailure, shown};
@@ -145,7 +145,7 @@ impl Place<'_> {
     }
 
     /// At most `limit` entries of the directory at `path`. Hidden entries of a skill are left out.
-    pub(crate) fn list(&self, path: &WorkPath, limit: usize) -> Result<WorkList, ToolFailure> {
+    pub(crate) fn list(&self, path: &WorkPath, limit: usize) -> Result<WorkListing, ToolFailure> {
         let list = self.tree().list(path, limit);
         let mut list = list.map_err(|error| ToolFailure::work(path.as_str(), &error))?;
         if matches!(self, Self::Skill(_)) {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use metier_policy::Invoker;
-use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, Format};
+use metier_registry::catalog::{Catalog, CatalogFormat, CatalogRequest, Cataloger};
 use metier_registry::roots::repository_top;
 use metier_tools::IndexContents;
 
@@ -15,7 +15,7 @@ use crate::open::Metier;
 #[derive(Debug, Clone, Default)]
 pub struct CatalogOptions {
     /// How it is written, if not as the settings say.
-    pub format: Option<Format>,
+    pub format: Option<CatalogFormat>,
     /// What the user wants: decides which descriptions are shown when not all fit.
     pub request: Option<String>,
     /// Tokens it may take, if not as the settings say.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use metier_config::{Scope, Settings};
 use metier_fs::UserFolders;
-use metier_registry::roots::{Places, Root, resolve};
+use metier_registry::roots::{Root, SkillPlaces, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
 use metier_skill::{Limits, Profile};
 use tempfile::TempDir;
@@ -252,14 +252,14 @@ impl Metier {
         resolve(&self.places())
     }
 
-    fn places(&self) -> Places {
+    fn places(&self) -> SkillPlaces {
         let Inner { environment, settings, working_dir, user, find, .. } = &*self.inner;
         let configured = |scope: Scope| {
             let roots = settings.skill_roots.iter().filter(move |root| root.scope == scope);
             roots.map(move |root| self.configured_path(scope, &root.path)).collect()
         };
         let named = environment.paths("METIER_SKILLS_DIR");
-        Places {
+        SkillPlaces {
             working_dir: working_dir.clone(),
             user: user.clone(),
             explicit: find.roots.iter().cloned().chain(named).collect(),

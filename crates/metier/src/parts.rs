@@ -16,18 +16,20 @@ pub mod skill {
 pub mod registry {
     pub use metier_registry::{
         Change, ChangeKind, Conflict, Entry, Ignored, Index, MemorySkill, MemorySkillFiles,
-        Registry, Report, Root, RootReport, RootState, Scan, ScanOptions, Shadowed, parallel, scan,
+        Registry, Root, RootReport, RootState, Scan, ScanOptions, ScanReport, Shadowed, parallel,
+        scan,
     };
 
     /// The list of skills that a model is shown.
     pub mod catalog {
-        pub use metier_registry::catalog::{Catalog, Format, Placed, Shown};
+        pub use metier_registry::catalog::{Catalog, CatalogEntry, CatalogFormat, DisplayLevel};
     }
 
     /// Making, deleting and restoring skills.
     pub mod manage {
         pub use metier_registry::manage::{
-            Backup, Backups, Created, Deletion, Draft, ManageError, Script, create, judge_name,
+            Backup, Backups, Created, Deletion, ManageError, SkillDraft, TemplateScript,
+            check_new_name, create,
         };
     }
 
@@ -45,7 +47,7 @@ pub mod registry {
 /// Reading skills: bodies, resources, limits and reports.
 pub mod loader {
     pub use metier_loader::{
-        BodyLimits, Lines, LoadError, Loaded, MemoryFiles, Next, Part, ResourceLimits,
+        BodyLimits, LineRange, LoadError, Loaded, MemoryFiles, NextPart, Part, ResourceLimits,
         ResourceQuery, SkillFiles, load_body, load_raw,
     };
 }

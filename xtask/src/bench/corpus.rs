@@ -1,7 +1,7 @@
 //! The real skills that benches run on: a large public collection, which lives beside the project or
-//! where `METIER_CORPUS` says, and is no part of it.
+//! where `METIER_CORPUS` says, and is not part of it.
 //!
-//! Where it is absent the bench says so loudly and goes on with the trees it makes itself. Those
+//! Where it is absent the bench says so loudly and continues with the trees it makes itself. Those
 //! flatter: real frontmatter has nested and inline metadata, faults, and names that clash.
 
 use std::env;

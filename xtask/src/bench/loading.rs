@@ -12,12 +12,12 @@ use super::machine;
 use crate::workspace::{Workspace, output};
 
 /// Loading a body, as a multiple of reading and hashing its file.
-const MOST_BODY: f64 = 2.0;
+const MAX_BODY: f64 = 2.0;
 /// Loading a section, as a multiple of one pass of the Markdown parser over its file.
-const MOST_SECTION: f64 = 3.0;
+const MAX_SECTION: f64 = 3.0;
 
 /// A ranked catalog, as a multiple of the unranked list.
-const MOST_CATALOG: f64 = 10.0;
+const MAX_CATALOG: f64 = 10.0;
 
 /// One case: nanoseconds of each round.
 #[derive(Debug, PartialEq)]
@@ -81,12 +81,12 @@ impl Case {
     /// The most that the ratio may be, and what the floor is.
     fn target(&self) -> (f64, &'static str) {
         match self.name.as_str() {
-            name if name.starts_with("section") => (MOST_SECTION, "one pass of the parser"),
-            name if name.starts_with("catalog") => (MOST_CATALOG, "the unranked list"),
+            name if name.starts_with("section") => (MAX_SECTION, "one pass of the parser"),
+            name if name.starts_with("catalog") => (MAX_CATALOG, "the unranked list"),
             name if name.ends_with("trimmed") => {
-                (MOST_BODY, "read, hash and one pass of the parser")
+                (MAX_BODY, "read, hash and one pass of the parser")
             }
-            _ => (MOST_BODY, "read and hash"),
+            _ => (MAX_BODY, "read and hash"),
         }
     }
 }

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use wait4::Wait4;
 
 /// A first run that takes longer than this ends the bench.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PROCESS_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// A program that is run many times. It inherits no environment.
 #[derive(Debug, Clone)]
@@ -70,7 +70,7 @@ impl Program {
             .spawn()
             .with_context(|| self.failure("cannot start"))?;
         let mut stdout = child.stdout.take().context("no pipe to read from")?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PROCESS_TIMEOUT;
         thread::scope(|scope| {
             let reader = scope.spawn(move || read(&mut stdout));
             let status = loop {
@@ -80,7 +80,11 @@ impl Program {
                 if Instant::now() > deadline {
                     child.kill()?;
                     child.wait()?;
-                    bail!("{}: no end after {} s", self.failure("gave up"), PATIENCE.as_secs());
+                    bail!(
+                        "{}: no end after {} s",
+                        self.failure("gave up"),
+                        PROCESS_TIMEOUT.as_secs()
+                    );
                 }
                 thread::sleep(Duration::from_millis(5));
             };

@@ -9,18 +9,18 @@ use super::process::Stat;
 use super::tree::Shape;
 
 /// What `metier list` may cost, in floors, on real skills and at these sizes of the others.
-const MOST_RATIO: f64 = 1.5;
+const MAX_RATIO: f64 = 1.5;
 const RATIO_SIZES: &[u32] = &[10_000, 100_000];
 /// Milliseconds that `metier --version` may take more than `/bin/true`.
-const MOST_START_UP_MS: f64 = 1.2;
+const MAX_START_UP_MS: f64 = 1.2;
 /// Milliseconds that a list of nothing may take more than `metier --version`.
-const MOST_EMPTY_LIST_MS: f64 = 1.0;
+const MAX_EMPTY_LIST_MS: f64 = 1.0;
 /// Peak memory at the largest size.
-const MOST_PEAK_MB: f64 = 150.0;
+const MAX_PEAK_MB: f64 = 150.0;
 const PEAK_SIZE: u32 = 100_000;
 /// Cost per skill may grow by this factor from the smaller to the larger size, beyond what the
 /// floor's own cost per skill grows by (deep directories cost the kernel more).
-const MOST_GROWTH: f64 = 1.25;
+const MAX_GROWTH: f64 = 1.25;
 const GROWTH_SIZES: (u32, u32) = (1_000, 100_000);
 
 /// One tree.
@@ -119,9 +119,9 @@ impl Report {
             let place = format!("{}, {}", row.shape.as_str(), thousands(row.skills));
             let ratio = row.list.min / row.floor.min;
             verdicts.push(Verdict {
-                target: format!("{place}: list at most {MOST_RATIO}x the floor"),
+                target: format!("{place}: list at most {MAX_RATIO}x the floor"),
                 measured: format!("{ratio:.2}x"),
-                pass: ratio <= MOST_RATIO,
+                pass: ratio <= MAX_RATIO,
             });
         }
         let StartUp { bare, version, list, .. } = &self.start_up;
@@ -135,19 +135,19 @@ impl Report {
             ),
             pass: ours.min - than.min <= most,
         };
-        verdicts.push(more("`--version` against `/bin/true`:", version, bare, MOST_START_UP_MS));
+        verdicts.push(more("`--version` against `/bin/true`:", version, bare, MAX_START_UP_MS));
         let what = "an empty `list` against `--version`:";
-        verdicts.push(more(what, list, version, MOST_EMPTY_LIST_MS));
+        verdicts.push(more(what, list, version, MAX_EMPTY_LIST_MS));
         for row in self.rows.iter().filter(|row| row.skills == PEAK_SIZE) {
             let peak = row.list.peak_mb;
             verdicts.push(Verdict {
                 target: format!(
-                    "{}, {}: at most {MOST_PEAK_MB} MB",
+                    "{}, {}: at most {MAX_PEAK_MB} MB",
                     row.shape.as_str(),
                     thousands(row.skills)
                 ),
                 measured: format!("{peak:.1} MB"),
-                pass: peak <= MOST_PEAK_MB,
+                pass: peak <= MAX_PEAK_MB,
             });
         }
         let shapes = [Shape::Flat, Shape::Grouped];
@@ -165,11 +165,11 @@ impl Report {
         };
         let ours = growth(self.start_up.version.min, |row| row.list.min);
         let floor = growth(self.start_up.empty.min, |row| row.floor.min);
-        let limit = MOST_GROWTH * floor.max(1.0);
+        let limit = MAX_GROWTH * floor.max(1.0);
         Some(Verdict {
             target: format!(
                 "{}: linear from {} to {} (cost per skill, without start-up, grows at most \
-                 {MOST_GROWTH}x beyond the floor's)",
+                 {MAX_GROWTH}x beyond the floor's)",
                 shape.as_str(),
                 thousands(GROWTH_SIZES.0),
                 thousands(GROWTH_SIZES.1)

@@ -24,12 +24,12 @@ use super::tree;
 use crate::workspace::{Workspace, output};
 
 /// Milliseconds that a turn may cost, the durable record included.
-const MOST_TURN: f64 = 2.0;
+const MAX_TURN: f64 = 2.0;
 /// Milliseconds to the first request, with the real skills and with none.
-const MOST_START_REAL: f64 = 25.0;
-const MOST_START_NONE: f64 = 8.0;
+const MAX_START_REAL: f64 = 25.0;
+const MAX_START_NONE: f64 = 8.0;
 /// Bytes that a run may take beside a thousand others.
-const MOST_BYTES: f64 = 1e6;
+const MAX_BYTES: f64 = 1e6;
 const LONG: u32 = 20;
 const SHORT: u32 = 2;
 
@@ -68,9 +68,9 @@ pub(crate) fn measure(workspace: &Workspace, scratch: &Scratch, repeats: u32) ->
     eprintln!("bench: the first request");
     let mut starts = Vec::new();
     let none = scratch.fresh("none")?;
-    starts.push(first_request(metier, scratch, (&cwd, &none), (0, MOST_START_NONE), repeats)?);
+    starts.push(first_request(metier, scratch, (&cwd, &none), (0, MAX_START_NONE), repeats)?);
     if let Some(skills) = corpus::unpack(&scratch.fresh("real")?)? {
-        let wanted = (corpus::count(&skills)?, MOST_START_REAL);
+        let wanted = (corpus::count(&skills)?, MAX_START_REAL);
         starts.push(first_request(metier, scratch, (&cwd, &skills), wanted, repeats)?);
     }
     eprintln!("bench: a thousand runs at once");
@@ -205,10 +205,10 @@ impl Report {
         );
         let _ = writeln!(
             out,
-            "| a turn with a model that takes no time (10 skills, {LONG} turns, durable record) | {:.2} / {:.2} ms | {MOST_TURN} ms | {} |",
+            "| a turn with a model that takes no time (10 skills, {LONG} turns, durable record) | {:.2} / {:.2} ms | {MAX_TURN} ms | {} |",
             self.turn.0,
             self.turn.1,
-            verdict(self.turn.0 <= MOST_TURN),
+            verdict(self.turn.0 <= MAX_TURN),
         );
         for Start { skills, most, run, list } in &self.starts {
             let _ = writeln!(
@@ -225,7 +225,7 @@ impl Report {
             out,
             "| {runs} runs of {LONG} turns at once in one process, each with its record on disk | {well} ended well, {:.2} MB each, {ms} ms in all | all, 1 MB each | {} |",
             bytes / 1e6,
-            verdict(well == runs && *bytes <= MOST_BYTES),
+            verdict(well == runs && *bytes <= MAX_BYTES),
         );
         out.push_str("\nMinimum / median.\n");
         out

@@ -20,14 +20,14 @@ const KEY_VARIABLE: &str = "E2E_MODELS_KEY";
 const SKILLS: &[(&str, &str, &str)] = &[
     (
         "release-notes",
-        "Write release notes or a changelog from a list of changes. Use when somebody wants to tell \
+        "Write release notes or a changelog from a list of changes. Use when someone wants to tell \
          users what is new in a version.",
         "# Release notes\n\nGroup the changes into added, changed and fixed. One line each. Answer \
          with the text.\n",
     ),
     (
         "meeting-minutes",
-        "Turn rough notes of a meeting into minutes with decisions and tasks. Use when somebody \
+        "Turn rough notes of a meeting into minutes with decisions and tasks. Use when someone \
          gives notes of a meeting.",
         "# Minutes\n\nFirst the decisions, then the tasks, each with a name and a date.\n",
     ),

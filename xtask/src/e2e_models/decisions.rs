@@ -1,6 +1,6 @@
 //! Whole runs with a real, small model: varied requests, each `metier run` to its end.
 //!
-//! Nobody expects good answers of 135 million weights. What must hold: a run ends by itself with 0, 1
+//! 135 million weights are not expected to give good answers. What must hold: a run ends by itself with 0, 1
 //! or 4, its record is whole, it replays, and every request comes to a decision: at once, or after the
 //! loop has told the model what was wrong with its reply. And since the server holds every reply to our schema,
 //! a reply that was not cut off must be a decision: else schema and parser disagree. One request is in
@@ -80,7 +80,7 @@ pub(crate) fn run_all(
     target: &Target,
     count: u32,
     turns: u32,
-    mut tell: impl FnMut(Row),
+    mut report: impl FnMut(Row),
 ) -> Result<()> {
     let (mut at_once, mut recovered, mut replies, mut decisions) = (0, 0, 0, 0);
     let mut faults: BTreeMap<String, u32> = BTreeMap::new();
@@ -95,9 +95,9 @@ pub(crate) fn run_all(
         for (code, times) in run.faults {
             *faults.entry(code).or_default() += times;
         }
-        tell(row);
+        report(row);
     }
-    tell(Row {
+    report(Row {
         server: "llama.cpp",
         what: format!("{count} runs together"),
         expected: "all decide, some at once".to_owned(),

@@ -21,7 +21,7 @@ const LAUNCHER: &str = include_str!("serve.py");
 const TEMPLATE: &str = include_str!("chat.jinja");
 
 /// The slowest step is the proxy with its hundred packages.
-const PATIENCE: Duration = Duration::from_mins(15);
+const INSTALL_TIMEOUT: Duration = Duration::from_mins(15);
 
 /// What there is below `target/e2e-models`.
 #[derive(Debug)]
@@ -91,13 +91,15 @@ fn install(dir: &Path, python: &Path, requirement: &str, how: &[&str]) -> Result
 fn step(dir: &Path, what: &str, command: &mut Command) -> Result<()> {
     println!("e2e-models: {what}");
     let since = Instant::now();
-    let ended = run_bounded(command, &dir.join("install"), PATIENCE)?;
+    let ended = run_bounded(command, &dir.join("install"), INSTALL_TIMEOUT)?;
     match &ended {
         Ended { code: Some(0), .. } => {
             println!("e2e-models: done in {:.0} s", since.elapsed().as_secs_f32());
             Ok(())
         }
-        Ended { code: None, .. } => bail!("`{what}` had no end after {} s", PATIENCE.as_secs()),
+        Ended { code: None, .. } => {
+            bail!("`{what}` had no end after {} s", INSTALL_TIMEOUT.as_secs())
+        }
         Ended { stderr, .. } => bail!("`{what}` failed:\n{}", stderr.trim_end()),
     }
 }
@@ -122,9 +124,9 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("xtask-e2e-env-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("thing.installed"), "thing==1").unwrap();
-        let nobody = Path::new("/nonexistent/python");
-        assert!(install(&dir, nobody, "thing==1", &[]).is_ok());
-        assert!(install(&dir, nobody, "thing==2", &[]).is_err());
+        let missing_python = Path::new("/nonexistent/python");
+        assert!(install(&dir, missing_python, "thing==1", &[]).is_ok());
+        assert!(install(&dir, missing_python, "thing==2", &[]).is_err());
         fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_models_test_says_is_told_in_the_words_of_the_expectation() {
+    fn what_models_test_says_is_reported_in_the_words_of_the_expectation() {
         let works = r#"{"test":{"ok":true,"mode":"tool_call","usage":{"input":1,"output":2}}}"#;
         assert_eq!(said(works), Some(Expected::Works("tool_call").words()));
         let fault = r#"{"test":{"ok":false,"fault":"not_json: expected value"}}"#;

@@ -1,6 +1,6 @@
 //! `LiteLLM`'s proxy: in front of the small model, and with the faults that it can play.
 //!
-//! Its mock models have an address on which nobody listens, so that nothing ever leaves the machine.
+//! Its mock models have an address without a listener, so that nothing ever leaves the machine.
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -35,9 +35,9 @@ impl Proxy {
     /// Starts it in front of the model at `base_url`.
     pub(crate) fn start(environment: &Environment, base_url: &str) -> Result<Self> {
         let key = format!("sk-{:016x}{:016x}", chance(), chance());
-        let nobody = format!("http://{}/v1", free_address()?);
+        let unused_url = format!("http://{}/v1", free_address()?);
         let config = environment.dir.join("litellm.json");
-        fs::write(&config, serde_json::to_vec_pretty(&settings(base_url, &nobody))?)
+        fs::write(&config, serde_json::to_vec_pretty(&settings(base_url, &unused_url))?)
             .context("cannot write the proxy's settings")?;
         let variables = [
             ("LITELLM_MASTER_KEY", key.as_str()),
@@ -99,7 +99,7 @@ impl Proxy {
         report.add(probe(client, NAME, "408", &late, Expected::Error("timed_out"))?);
         // Without a database it cannot look a key up, and calls that a bad request.
         for dialect in [CHAT, MESSAGES] {
-            let key = "sk-of-somebody-else".to_owned();
+            let key = "sk-of-someone-else".to_owned();
             let stranger = Target { key, ..self.target(dialect, "small") };
             let expected = Expected::Error("bad_request");
             report.add(probe(client, NAME, "a wrong key", &stranger, expected)?);
@@ -108,7 +108,7 @@ impl Proxy {
     }
 }
 
-fn settings(base_url: &str, nobody: &str) -> Value {
+fn settings(base_url: &str, unused_url: &str) -> Value {
     // As a `llamafile` the proxy asks by chat completions, whatever dialect it was asked in; as
     // `openai` it would hand Responses and Messages to llama.cpp's Responses, which drop the schema.
     let model = |name: &str, model: &str, base: &str, more: Value| {
@@ -121,13 +121,11 @@ fn settings(base_url: &str, nobody: &str) -> Value {
     // So small a model repeats itself until it is cut off, unless that costs a little.
     let small = json!({"extra_body": {"repeat_penalty": 1.05}});
     let mut models = vec![model("small", "llamafile/smollm2", base_url, small)];
-    models.extend(
-        FAULTS.iter().map(|(name, word)| {
-            model(name, "llamafile/mock", nobody, json!({"mock_response": word}))
-        }),
-    );
+    models.extend(FAULTS.iter().map(|(name, word)| {
+        model(name, "llamafile/mock", unused_url, json!({"mock_response": word}))
+    }));
     let late = json!({"mock_timeout": true, "timeout": 1});
-    models.push(model("late", "llamafile/mock", nobody, late));
+    models.push(model("late", "llamafile/mock", unused_url, late));
     json!({
         "model_list": models,
         // Trying again is our business, and a fault must stay one.

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use super::environment::Environment;
 
 /// Loading weights takes seconds; importing the proxy's packages on a busy machine takes minutes.
-const PATIENCE: Duration = Duration::from_mins(5);
+const START_TIMEOUT: Duration = Duration::from_mins(5);
 const ONE_TRY: Duration = Duration::from_secs(5);
 
 /// A server that answers.
@@ -52,7 +52,7 @@ impl Server {
                 return Ok(server);
             }
             let ended = server.child.try_wait()?;
-            if ended.is_some() || since.elapsed() > PATIENCE {
+            if ended.is_some() || since.elapsed() > START_TIMEOUT {
                 let log = fs::read_to_string(&log_path).unwrap_or_default();
                 let lines: Vec<&str> = log.lines().collect();
                 let tail = lines[lines.len().saturating_sub(15)..].join("\n");
@@ -76,7 +76,7 @@ impl Drop for Server {
     }
 }
 
-/// An address on which nobody listens now.
+/// An address without a listener.
 pub(crate) fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port is free")?;
     Ok(listener.local_addr()?)
@@ -121,6 +121,6 @@ mod tests {
             assert_eq!(is_ok(address, "/health"), expected, "{reply}");
             assert!(answers.join().unwrap().starts_with(b"GET /health HTTP/1.1\r\n"));
         }
-        assert!(!is_ok(free_address().unwrap(), "/health"), "nobody listens");
+        assert!(!is_ok(free_address().unwrap(), "/health"), "no listener");
     }
 }

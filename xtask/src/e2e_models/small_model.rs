@@ -61,7 +61,7 @@ pub(crate) fn try_all(client: &Client, base_url: &str, report: &mut Report) -> R
         let hurried = Target { timeout_s: 0.05, ..target(dialect) };
         report.add(probe(client, NAME, "too slow", &hurried, Expected::Error("timed_out"))?);
         let gone = Target { base_url: format!("http://{}/v1", free_address()?), ..target(dialect) };
-        report.add(probe(client, NAME, "nobody there", &gone, Expected::Error("network"))?);
+        report.add(probe(client, NAME, "no listener", &gone, Expected::Error("network"))?);
         report.add(overflow(client, &target(dialect))?);
     }
     Ok(())
@@ -73,16 +73,16 @@ fn overflow(client: &Client, target: &Target) -> Result<Row> {
     let since = Instant::now();
     let args = ["run", "--max-turns", "1", "--yes", "--json", "--", &request];
     let ended = client.metier(target, &args, Duration::from_mins(3))?;
-    let told = ended.stdout.contains(r#""kind":"context_overflow""#);
+    let reported = ended.stdout.contains(r#""kind":"context_overflow""#);
     Ok(Row {
         server: NAME,
         what: format!("{}: a request beyond the window", target.dialect.name),
         expected: "exit 1, context_overflow".to_owned(),
-        got: match (ended.code, told) {
+        got: match (ended.code, reported) {
             (Some(code), true) => format!("exit {code}, context_overflow"),
             (code, _) => format!("exit {code:?}: {}", ended.stderr.trim()),
         },
         took: since.elapsed(),
-        passed: ended.code == Some(1) && told,
+        passed: ended.code == Some(1) && reported,
     })
 }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_and_fixtures_are_told_from_source() {
+    fn tests_and_fixtures_are_distinguished_from_source() {
         assert!(is_test_path("crates/a/tests/it/main.rs"));
         assert!(is_test_path("crates/a/src/parse/tests.rs"));
         assert!(!is_test_path("crates/a/src/parse.rs"));

@@ -12,8 +12,8 @@ struct Leftover {
 const LEFTOVERS: &[Leftover] = &[
     Leftover { text: concat!("todo", "!"), advice: "write it, or return a coded error" },
     Leftover { text: concat!("unimplemented", "!"), advice: "write it, or return a coded error" },
-    Leftover { text: concat!("FIX", "ME"), advice: "mend it, or open an issue" },
-    Leftover { text: concat!("XX", "X"), advice: "mend it, or open an issue" },
+    Leftover { text: concat!("FIX", "ME"), advice: "fix it, or open an issue" },
+    Leftover { text: concat!("XX", "X"), advice: "fix it, or open an issue" },
     Leftover { text: concat!("#[ign", "ore"), advice: "a test that does not run proves nothing" },
 ];
 

@@ -21,7 +21,7 @@ const LEVELS: &[&[&str]] = &[
     &["metier-cli"],
 ];
 
-/// Members that are shipped to nobody; nothing that is shipped may use them.
+/// Members that are never shipped; nothing that is shipped may use them.
 const OUTSIDE: &[&str] = &["metier-testkit", "xtask"];
 
 /// A member of the workspace and what its build needs.

@@ -4,7 +4,7 @@
 
 use super::finding::Finding;
 
-const MOST_PACKAGES: usize = 550;
+const MAX_PACKAGES: usize = 550;
 
 /// Reports a lock file with more packages than we want to answer for.
 pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
@@ -12,10 +12,10 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let packages = text.lines().filter(|line| *line == "[[package]]").count();
-    if packages <= MOST_PACKAGES {
+    if packages <= MAX_PACKAGES {
         return Vec::new();
     }
-    let message = format!("{packages} packages, the limit is {MOST_PACKAGES}: drop a dependency");
+    let message = format!("{packages} packages, the limit is {MAX_PACKAGES}: drop a dependency");
     vec![Finding::error(path, 1, message)]
 }
 
@@ -26,8 +26,8 @@ mod tests {
     #[test]
     fn the_cap_itself_passes_and_one_more_fails() {
         let package = "[[package]]\nname = \"a\"\n\n";
-        assert_eq!(check("Cargo.lock", &package.repeat(MOST_PACKAGES)), []);
-        assert_eq!(check("Cargo.lock", &package.repeat(MOST_PACKAGES + 1)).len(), 1);
-        assert_eq!(check("fuzz/Cargo.lock", &package.repeat(MOST_PACKAGES + 1)), []);
+        assert_eq!(check("Cargo.lock", &package.repeat(MAX_PACKAGES)), []);
+        assert_eq!(check("Cargo.lock", &package.repeat(MAX_PACKAGES + 1)).len(), 1);
+        assert_eq!(check("fuzz/Cargo.lock", &package.repeat(MAX_PACKAGES + 1)), []);
     }
 }

@@ -1,4 +1,4 @@
-//! Nothing about the machine somebody worked on: no absolute home paths, no paths of a workplace.
+//! Nothing about a contributor's machine: no absolute home paths, no paths of a workplace.
 //! A path under `/home/user` is fine as an example.
 //!
 //! `tidy:allow-paths` in a file's first lines allows them there (this file needs it itself).
@@ -16,8 +16,8 @@ const HOMES: &[&str] = &["/home/", "/Users/"];
 const OUTSIDE_NOTES: &[&str] =
     &["../shared/", "shared/research", "shared/corpus", "DESIGN.md", "STYLE.md", "DESIGN §"];
 
-/// Names of homes that are nobody's.
-const NOBODY: &[&str] = &["user", "me", "you", "name", "someone", "alice", "bob", "example"];
+/// Home directory names used in examples.
+const EXAMPLE_HOMES: &[&str] = &["user", "me", "you", "name", "someone", "alice", "bob", "example"];
 
 /// Reports each line that names a private place.
 pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
@@ -47,7 +47,7 @@ fn private_place(line: &str) -> Option<String> {
 
 fn private_home(line: &str, homes: &str) -> Option<String> {
     let names = absolute(line, homes).into_iter().map(|at| leading_name(&line[at..]));
-    let mut private = names.filter(|name| !name.is_empty() && !NOBODY.contains(name));
+    let mut private = names.filter(|name| !name.is_empty() && !EXAMPLE_HOMES.contains(name));
     private.next().map(|name| format!("{homes}{name}"))
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use metier_loader::{
-    Lines, LoadError, Loaded, ResourceQuery, inject, invoke, load_body, load_resource,
+    LineRange, LoadError, Loaded, ResourceQuery, inject, invoke, load_body, load_resource,
 };
 use metier_policy::{AnswerMemory, Effect, Invoker, Permission, Request, RequestContext, Subject};
 use metier_registry::Entry;
@@ -99,7 +99,7 @@ pub(super) fn resource(
                 report.headings.join(" | ")
             );
         }
-        if let Some(metier_loader::Next::Lines(lines)) = &report.next {
+        if let Some(metier_loader::NextPart::Lines(lines)) = &report.next {
             text.push_str(&format!("\n(More follows: `section_hint`: \"lines {lines}\")\n"));
         }
         let data = json!({"path": path, "report": report});
@@ -108,7 +108,7 @@ pub(super) fn resource(
 }
 
 /// `lines 201-400` as a hint asks for these lines.
-fn asked_lines(hint: &str) -> Option<Lines> {
+fn asked_lines(hint: &str) -> Option<LineRange> {
     hint.trim().strip_prefix("lines ")?.trim().parse().ok()
 }
 

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
-use metier::registry::catalog::{Catalog, Format, Placed, Shown};
+use metier::registry::catalog::{Catalog, CatalogEntry, CatalogFormat, DisplayLevel};
 use metier::{CatalogBudget, CatalogOptions};
 use serde_json::json;
 
@@ -80,7 +80,7 @@ enum FormatArg {
     Json,
 }
 
-impl From<FormatArg> for Format {
+impl From<FormatArg> for CatalogFormat {
     fn from(format: FormatArg) -> Self {
         match format {
             FormatArg::Lines => Self::Lines,
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Outpu
         Some(Budget(Some(tokens))) => CatalogBudget::Tokens(tokens),
     };
     let options = CatalogOptions {
-        format: args.format.map(Format::from),
+        format: args.format.map(CatalogFormat::from),
         request: args.request.clone(),
         budget,
         files: args.files.clone(),
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Outpu
 }
 
 impl Listed {
-    fn list(&self, how: Shown) -> Vec<&Placed> {
+    fn list(&self, how: DisplayLevel) -> Vec<&CatalogEntry> {
         self.catalog.shown(how).collect()
     }
 
@@ -131,9 +131,9 @@ impl Listed {
         format!(
             "{} {budget}: {} in full, {} by name, {} left out",
             self.catalog.tokens,
-            self.list(Shown::Full).len(),
-            self.list(Shown::Named).len(),
-            self.list(Shown::Omitted).len()
+            self.list(DisplayLevel::Full).len(),
+            self.list(DisplayLevel::Named).len(),
+            self.list(DisplayLevel::Omitted).len()
         )
     }
 }
@@ -145,9 +145,9 @@ impl Output for Listed {
             "tokens": self.catalog.tokens,
             "budget": self.budget,
             "prefix_bytes": self.catalog.prefix.len(),
-            "shown": self.list(Shown::Full),
-            "named": self.list(Shown::Named),
-            "omitted": self.list(Shown::Omitted),
+            "shown": self.list(DisplayLevel::Full),
+            "named": self.list(DisplayLevel::Named),
+            "omitted": self.list(DisplayLevel::Omitted),
         });
         write_json(&document, out)
     }
@@ -175,9 +175,9 @@ impl Output for Listed {
         ]);
         for placed in &self.catalog.placed {
             let how = match placed.shown {
-                Shown::Full => "in full",
-                Shown::Named => "by name",
-                Shown::Omitted => "left out",
+                DisplayLevel::Full => "in full",
+                DisplayLevel::Named => "by name",
+                DisplayLevel::Omitted => "left out",
             };
             table.row(vec![
                 safe(&placed.name).into_owned(),

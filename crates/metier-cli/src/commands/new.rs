@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use metier::registry::manage::{Created, Draft, Script, create, judge_name};
+use metier::registry::manage::{Created, SkillDraft, TemplateScript, check_new_name, create};
 use metier::registry::{Entry, Scan};
 use metier::skill::{Diagnostic, Severity, Source};
 use serde::Serialize;
@@ -80,18 +80,18 @@ impl Rival {
 
 pub(crate) fn run(args: &NewArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     // Before anybody is asked for a description that would be thrown away.
-    judge_name(&args.name).map_err(metier::Error::from)?;
+    check_new_name(&args.name).map_err(metier::Error::from)?;
     let folder = match &args.root {
         Some(root) => context.metier.working_dir().join(root),
         None => context.metier.skills_target(args.scope.chosen())?,
     };
     let description = description(args, json)?;
-    let draft = Draft {
+    let draft = SkillDraft {
         name: &args.name,
         description: &description,
         allowed_tools: args.allowed_tools.as_deref(),
         license: args.license.as_deref(),
-        script: if args.with_script { Script::Example } else { Script::None },
+        script: if args.with_script { TemplateScript::Example } else { TemplateScript::None },
     };
     let created = create(&folder, &draft, &context.metier.limits()).map_err(metier::Error::from)?;
     let scan = context.finding(&FindArgs::default()).skills();

@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use clap::Args;
-use metier::loader::{Lines, Loaded, Next, Part, ResourceQuery};
+use metier::loader::{LineRange, Loaded, NextPart, Part, ResourceQuery};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
@@ -37,7 +37,7 @@ pub(crate) struct ReadArgs {
     section: Option<String>,
     /// Only these lines: A-B, A- or A.
     #[arg(long, value_name = "A-B")]
-    lines: Option<Lines>,
+    lines: Option<LineRange>,
     /// Leave out the first N characters of what is chosen (for lines longer than an excerpt).
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     skip_chars: usize,
@@ -121,10 +121,10 @@ impl Output for Text {
             ));
         }
         match &report.next {
-            Some(Next::Lines(lines)) => {
+            Some(NextPart::Lines(lines)) => {
                 remark(&paint(DIM, format!("there is more: --lines {lines}")));
             }
-            Some(Next::SkipChars(chars)) => {
+            Some(NextPart::SkipChars(chars)) => {
                 remark(&paint(DIM, format!("there is more: --skip-chars {chars}")));
             }
             None => {}

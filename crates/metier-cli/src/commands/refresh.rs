@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use metier::registry::{Change, ChangeKind, Report};
+use metier::registry::{Change, ChangeKind, ScanReport};
 use metier::skill::Digest;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub(crate) struct RefreshArgs {
 struct Refreshed {
     changes: Vec<Change>,
     first: bool,
-    report: Report,
+    report: ScanReport,
     #[serde(skip)]
     skills: usize,
 }

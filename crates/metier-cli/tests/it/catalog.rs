@@ -61,7 +61,7 @@ fn every_skill_is_explained() {
     release           by name           no room for its description
     review-skill      by name           no room for its description
     write-skill       by name           no room for its description
-    tables            left out          it applies to *.csv and no such file is worked on
+    tables            left out          it applies to *.csv, and you are not working on such a file
     deploy            left out          only a person may invoke it (`disable-model-invocation`)
     88 of 90 tokens: 2 in full, 6 by name, 2 left out
 

@@ -82,7 +82,7 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
 
     note[skill-shadowed]: Another skill with the same name is used instead of this one.
       user:pdf  [T]/home/.claude/skills/pdf
-        project:pdf at [T]/project/.agents/skills/pdf counts instead: a root of higher priority has a skill of that name; their frontmatter is the same, the body or other files differ
+        project:pdf at [T]/project/.agents/skills/pdf counts instead: a root with higher priority has a skill of that name; their frontmatter is the same, the body or other files differ
         help: Keep one of them, or rename one. `source:name` still selects the shadowed one.
 
     1 error, 1 warning, 1 note

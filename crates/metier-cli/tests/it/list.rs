@@ -70,7 +70,7 @@ fn the_first_of_two_roots_wins_and_a_folder_named_twice_counts_once() {
 
     Shadowed
       explicit:pdf#2  [T]/two/pdf
-        a root of higher priority has a skill of that name: [T]/one/pdf
+        a root with higher priority has a skill of that name: [T]/one/pdf
 
     ---- stderr
     7 skills in 3 roots; 1 shadowed
@@ -89,7 +89,7 @@ fn a_users_skill_shadows_a_compiled_in_one() {
 
     Shadowed
       builtin:profile-csv  builtin:profile-csv
-        a root of higher priority has a skill of that name: [T]/home/.agent/skills/profile-csv
+        a root with higher priority has a skill of that name: [T]/home/.agent/skills/profile-csv
 
     ---- stderr
     5 skills in 2 roots; 1 shadowed
@@ -166,7 +166,7 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
 
     Shadowed
       user:pdf  [T]/home/.agents/skills/pdf
-        a root of higher priority has a skill of that name: [T]/project/.agents/skills/pdf
+        a root with higher priority has a skill of that name: [T]/project/.agents/skills/pdf
 
     Ignored
       [T]/project/.agents/skills/nameless  name-missing

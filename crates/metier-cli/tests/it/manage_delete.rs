@@ -290,8 +290,8 @@ fn a_skill_behind_a_link_out_of_its_root_is_not_deleted() {
     ---- stdout
 
     ---- stderr
-    error: [T]/home/.agent/skills/grp/pdf really stands at [T]/repo/skills/pdf, outside your folder of skills: a link leads there
-    help: remove the link [T]/home/.agent/skills/grp to be rid of all that it leads to, or the folder where it stands
+    error: [T]/home/.agent/skills/grp/pdf is reached through a link; it is really at [T]/repo/skills/pdf, outside your skills folder
+    help: remove the link [T]/home/.agent/skills/grp to remove everything behind it, or delete the folder it points to
     ");
     let error = document(&home, &run(&home, &["delete", "--yes", "pdf", "--json"]), 1);
     assert_eq!(error["error"]["code"], json!("behind-a-link"));

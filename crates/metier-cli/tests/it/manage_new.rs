@@ -42,7 +42,7 @@ fn inside_a_repository_it_is_the_projects_and_the_check_finds_nothing() {
     ## Steps
 
     1. The first thing to do, with what to look at before.
-    2. Then the next one, and how to tell that it worked.
+    2. The next thing to do, and how to check that it worked.
 
     ## Checks
 
@@ -143,7 +143,7 @@ fn a_bad_name_is_refused_with_the_nearest_good_one() {
     ---- stdout
 
     ---- stderr
-    error: `PDF Tools` is no name for a skill: it takes lower-case letters, digits and single hyphens inside, at most 64 characters
+    error: `PDF Tools` is not a valid skill name: use lower-case letters, digits and single hyphens inside, at most 64 characters
     help: try `pdf-tools`
     ");
     for name in ["..", "../up", "a/b", "/abs", "a--b", "con", "", "\u{1b}[2J", ".hidden"] {
@@ -165,7 +165,7 @@ fn nothing_that_is_there_is_replaced() {
 
     ---- stderr
     error: [T]/project/.agent/skills/pdf is there already
-    help: choose another name, or move away what stands there
+    help: choose another name, or move the existing one away
     ");
     for name in ["empty", "link"] {
         let error = document(&home, &run(&home, &["new", name, "-d", "x", "--json"]), 1);

@@ -85,7 +85,7 @@ fn a_refusal_says_what_to_do() {
     ---- stdout
 
     ---- stderr
-    error: hard.md: another directory entry names the same file
+    error: hard.md: it is a hard link: another directory entry names the same file
     help: hidden files, links and special files of a skill are never read
     ");
     insta::assert_snapshot!(shown(&home, &run(&home, &["read", "pdf", ".env", "--raw"])), @"

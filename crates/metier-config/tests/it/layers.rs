@@ -10,7 +10,7 @@ use metier_config::{Explained, Layer, Scope, Settings};
 use metier_loader::{BodyLimits, OverLimit};
 use metier_model::Provider;
 use metier_policy::{Lifetime, Permission, Preapproval};
-use metier_registry::catalog::Format;
+use metier_registry::catalog::CatalogFormat;
 use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile};
 use serde_json::json;
@@ -81,7 +81,7 @@ fn a_project_overrides_preferences() {
         &user(r#"{ "catalog": { "format": "xml", "budget_tokens": 100 } }"#),
         &project(r#"{ "catalog": { "format": "json" } }"#),
     );
-    assert_eq!(settings.catalog.format, Format::Json);
+    assert_eq!(settings.catalog.format, CatalogFormat::Json);
     assert_eq!(settings.catalog.budget_tokens, 100);
     assert_eq!(row(&settings, "catalog.format").origin, ".agent/config.json");
     assert_eq!(row(&settings, "catalog.budget_tokens").origin, "~/.agent/config.json");

@@ -102,8 +102,8 @@ fn every_path_case_has_its_code_and_nothing_of_a_secret_is_read() {
         if code != *expected {
             wrong.push(format!("{case} {path:?}: {code} instead of {expected}"));
         }
-        let told = format!("{got:?}");
-        assert!(!told.contains("SECRET") && !told.contains("root:"), "{case} read a secret");
+        let printed = format!("{got:?}");
+        assert!(!printed.contains("SECRET") && !printed.contains("root:"), "{case} read a secret");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -155,7 +155,7 @@ fn a_file_that_grows_while_it_is_read_stays_within_the_limit() {
     assert!(between > 0 && refused > 0, "the file did not grow over the limit meanwhile");
 }
 
-/// Case 71. The list shows such a name as well as it can; what it shows is no name of a file, and
+/// Case 71. The list shows such a name as well as it can; what it shows is not a file's name, and
 /// there is no other way to ask for it: a path is text.
 #[test]
 fn a_name_of_foreign_bytes_is_listed_and_cannot_be_read() {

@@ -4,8 +4,8 @@
 
 use metier_fs::SkillRoot;
 use metier_loader::{
-    BodyLimits, Lines, Loaded, MemoryFiles, Next, OverLimit, ResourceLimits, ResourceQuery, inject,
-    load_body, load_resource,
+    BodyLimits, LineRange, Loaded, MemoryFiles, NextPart, OverLimit, ResourceLimits, ResourceQuery,
+    inject, load_body, load_resource,
 };
 use metier_skill::Source;
 use metier_testkit::{TestHome, corpus_skills};
@@ -97,14 +97,14 @@ fn lines_and_pages_go_on_to_the_end_without_gap_or_overlap() {
         12_000,
     );
     assert_eq!((some.text.as_str(), some.report.lines), ("line 3\nline 4\n", (3, 4)));
-    let mut lines: Option<Lines> = None;
+    let mut lines: Option<LineRange> = None;
     let mut whole = String::new();
     loop {
         let page = excerpt(&files, ResourceQuery { lines, ..ResourceQuery::default() }, 100);
         whole.push_str(&page.text);
         match page.report.next {
-            Some(Next::Lines(next)) => lines = next.parse().ok(),
-            Some(Next::SkipChars(_)) => panic!("lines are short"),
+            Some(NextPart::Lines(next)) => lines = next.parse().ok(),
+            Some(NextPart::SkipChars(_)) => panic!("lines are short"),
             None => break,
         }
     }
@@ -116,7 +116,7 @@ fn lines_and_pages_go_on_to_the_end_without_gap_or_overlap() {
     );
     assert_eq!((past.text.as_str(), past.report.lines), ("", (0, 0)));
     for wrong in ["0-3", "5-2", "x", "-", ""] {
-        assert!(wrong.parse::<Lines>().is_err(), "{wrong}");
+        assert!(wrong.parse::<LineRange>().is_err(), "{wrong}");
     }
 }
 
@@ -129,8 +129,8 @@ fn one_endless_line_is_read_to_its_end_by_characters() {
         let page = excerpt(&files, ResourceQuery { skip_chars, ..ResourceQuery::default() }, 300);
         whole.push_str(&page.text);
         match page.report.next {
-            Some(Next::SkipChars(next)) => skip_chars = next,
-            Some(Next::Lines(lines)) => panic!("there is one line: {lines}"),
+            Some(NextPart::SkipChars(next)) => skip_chars = next,
+            Some(NextPart::Lines(lines)) => panic!("there is one line: {lines}"),
             None => break,
         }
     }
@@ -144,7 +144,7 @@ fn a_section_longer_than_an_excerpt_goes_on_inside_the_section() {
     let page =
         excerpt(&files, ResourceQuery { section: Some("A"), ..ResourceQuery::default() }, 100);
     assert!(page.report.truncated);
-    let Some(Next::Lines(lines)) = page.report.next else { panic!("goes on by lines") };
+    let Some(NextPart::Lines(lines)) = page.report.next else { panic!("goes on by lines") };
     let rest = excerpt(
         &files,
         ResourceQuery { lines: lines.parse().ok(), ..ResourceQuery::default() },

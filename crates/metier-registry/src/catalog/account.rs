@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 
 use super::fit::Prefix;
-use super::{Cataloger, Placed, Ranked, Reason, Shown};
+use super::{CatalogEntry, Cataloger, DisplayLevel, DisplayReason, Ranked};
 
 /// A description in the tail.
 pub(super) struct Chosen {
     /// The skill's position.
     pub(super) at: usize,
-    pub(super) reason: Reason,
+    pub(super) reason: DisplayReason,
     pub(super) text: String,
     pub(super) tokens: usize,
 }
@@ -25,7 +25,7 @@ pub(super) fn report(
     chosen: &[Chosen],
     (prefix, costs): (Prefix, &[usize]),
     hits: &[Ranked],
-) -> Vec<Placed> {
+) -> Vec<CatalogEntry> {
     let ranks: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(1..).collect();
     let mut placed = Vec::with_capacity(all.visible.len() + met.len());
     let mut full = vec![false; all.visible.len() + all.conditional.len()];
@@ -33,7 +33,8 @@ pub(super) fn report(
         for (at, &tokens) in costs.iter().enumerate() {
             let message = "all descriptions fit";
             let entry = &all.skill(at).entry;
-            let mut line = Placed::new(entry, Shown::Full, Reason::AllFit, message);
+            let mut line =
+                CatalogEntry::new(entry, DisplayLevel::Full, DisplayReason::AllFit, message);
             line.tokens = Some(tokens);
             placed.push(line);
             full[at] = true;
@@ -42,12 +43,13 @@ pub(super) fn report(
     for one in chosen {
         let rank = ranks.get(&one.at).copied();
         let message = match (one.reason, rank) {
-            (Reason::PathsMet, _) => "it applies to a file that is worked on".to_owned(),
-            (Reason::Ranked, Some(rank)) => format!("number {rank} for this request"),
-            (Reason::Rotation, _) => "it was its turn".to_owned(),
-            _ => "there was room left".to_owned(),
+            (DisplayReason::PathsMet, _) => "it applies to a file you are working on".to_owned(),
+            (DisplayReason::Ranked, Some(rank)) => format!("number {rank} for this request"),
+            (DisplayReason::Rotation, _) => "included by rotation".to_owned(),
+            _ => "it fits in the remaining room".to_owned(),
         };
-        let mut line = Placed::new(&all.skill(one.at).entry, Shown::Full, one.reason, message);
+        let mut line =
+            CatalogEntry::new(&all.skill(one.at).entry, DisplayLevel::Full, one.reason, message);
         line.tokens = Some(one.tokens);
         line.rank = rank;
         placed.push(line);
@@ -57,22 +59,22 @@ pub(super) fn report(
         let rank = ranks.get(&at).copied();
         let (shown, reason, message) = match (prefix, rank) {
             (Prefix::Names, Some(rank)) => (
-                Shown::Named,
-                Reason::DescriptionOverBudget,
-                format!("number {rank} for this request: no room for its description"),
+                DisplayLevel::Named,
+                DisplayReason::DescriptionOverBudget,
+                format!("number {rank} for this request, but there is no room for its description"),
             ),
             (Prefix::Names, None) => (
-                Shown::Named,
-                Reason::DescriptionOverBudget,
+                DisplayLevel::Named,
+                DisplayReason::DescriptionOverBudget,
                 "no room for its description".to_owned(),
             ),
             _ => (
-                Shown::Omitted,
-                Reason::NameOverBudget,
-                "all the names together are more than the budget allows".to_owned(),
+                DisplayLevel::Omitted,
+                DisplayReason::NameOverBudget,
+                "the names alone exceed the budget".to_owned(),
             ),
         };
-        let mut line = Placed::new(&all.skill(at).entry, shown, reason, message);
+        let mut line = CatalogEntry::new(&all.skill(at).entry, shown, reason, message);
         line.rank = rank;
         placed.push(line);
     }
@@ -81,11 +83,11 @@ pub(super) fn report(
     let mut waiting: Vec<usize> = met.iter().copied().filter(|at| !full[*at]).collect();
     waiting.sort_by_key(|at| ranks.get(at).copied().unwrap_or(usize::MAX));
     for at in waiting {
-        let shown = if named > 0 { Shown::Named } else { Shown::Omitted };
+        let shown = if named > 0 { DisplayLevel::Named } else { DisplayLevel::Omitted };
         named = named.saturating_sub(1);
-        let message = "it applies to a file that is worked on; no room for its description";
+        let message = "it applies to a file you are working on; no room for its description";
         let entry = &all.skill(at).entry;
-        placed.push(Placed::new(entry, shown, Reason::DescriptionOverBudget, message));
+        placed.push(CatalogEntry::new(entry, shown, DisplayReason::DescriptionOverBudget, message));
     }
     placed
 }

@@ -1,12 +1,12 @@
 //! What is shown in full, by name, or not at all, within a budget.
 //!
 //! Everything in full when it fits. Else every name, as long as the names leave a quarter of the
-//! budget for descriptions; beyond that half a list of names would help nobody find the other half,
+//! budget for descriptions; beyond that half a list of names would not help to find the other half,
 //! and the budget goes to the descriptions that fit the request best (`search_skills` finds the
-//! rest). Of the descriptions a few are given by rotation, so that a skill nobody asks for in
-//! its own words is seen at times. What stands in the prefix is decided by the skills that are always
+//! rest). Of the descriptions a few are given by rotation, so that a skill whose own words never
+//! come up is still seen at times. What is in the prefix is decided by the skills that are always
 //! visible and by the budget alone; skills that apply to the files at hand are fitted into the tail.
-//! Pure but for what the shelf reads.
+//! Pure except for what [`SkillContents`] reads.
 //!
 //! Why in this order. A model that sees every description picks best, so nothing clever is done while
 //! all of them fit. When they do not, a name without its description is still worth its few tokens, as
@@ -26,32 +26,35 @@ use metier_skill::estimate_tokens;
 use super::account::{Chosen, report};
 use super::paths::worked_on;
 use super::visible::Visible;
-use super::{CatalogRequest, Cataloger, Format, Placed, Ranked, Reason, Shelf, Shown};
+use super::{
+    CatalogEntry, CatalogFormat, CatalogRequest, Cataloger, DisplayLevel, DisplayReason, Ranked,
+    SkillContents,
+};
 
 /// The text and what became of the skills that a model may see.
 #[derive(Debug, Default)]
-pub(super) struct Fitted {
+pub(super) struct FittedCatalog {
     pub(super) prefix: String,
     pub(super) tail: String,
     pub(super) tokens: usize,
-    pub(super) placed: Vec<Placed>,
+    pub(super) placed: Vec<CatalogEntry>,
 }
 
 /// More tokens than any list has.
 const NO_LIMIT: usize = usize::MAX / 4;
 /// How many of a ranking are considered.
-const CONSIDERED: usize = 300;
+const MAX_CONSIDERED: usize = 300;
 /// Descriptions by rotation, and the room below which there are none.
 const ROTATED: usize = 2;
-const LEAST_ROOM_TO_ROTATE: usize = 300;
+const MIN_ROOM_TO_ROTATE: usize = 300;
 /// The best of a ranking, which are not left to the rotation.
-const SURE: usize = 20;
+const ALWAYS_SHOWN: usize = 20;
 /// Skills whose files or bodies were looked at in vain before the list is taken as full.
-const MISFITS: usize = 4;
+const MAX_MISFITS: usize = 4;
 /// Of the room for descriptions this share goes to the best in their order; the rest is spent so
 /// that a short description, which costs less, comes before a long one that is as good. Chosen on
 /// the "when to use" lines of public skills; flat from 0.3 to 0.6, and from 0.5 to 1.
-const IN_ORDER: f32 = 0.4;
+const IN_ORDER_SHARE: f32 = 0.4;
 const THRIFT: f32 = 0.6;
 
 /// How much of the skills that are always visible the prefix shows.
@@ -67,29 +70,43 @@ pub(super) enum Prefix {
     Nothing,
 }
 
-pub(super) fn fit(all: &Cataloger, wanted: &CatalogRequest<'_>, shelf: &dyn Shelf) -> Fitted {
+pub(super) fn fit(
+    all: &Cataloger,
+    wanted: &CatalogRequest<'_>,
+    contents: &dyn SkillContents,
+) -> FittedCatalog {
     let paths = worked_on(wanted);
     let first = all.visible.len();
     let met: Vec<usize> = (0..all.conditional.len())
         .filter(|at| all.conditional[*at].met(&paths))
         .map(|at| at + first)
         .collect();
-    let mut fitted = shown(all, &met, wanted, shelf);
+    let mut fitted = fit_shown(all, &met, wanted, contents);
     let unmet = all.conditional.iter().enumerate().filter(|(at, _)| !met.contains(&(at + first)));
     fitted.placed.extend(unmet.map(|(_, some)| {
         let message = some.unmet_message();
-        Placed::new(&some.visible.entry, Shown::Omitted, Reason::PathsUnmet, message)
+        CatalogEntry::new(
+            &some.visible.entry,
+            DisplayLevel::Omitted,
+            DisplayReason::PathsUnmet,
+            message,
+        )
     }));
     fitted
 }
 
-fn shown(all: &Cataloger, met: &[usize], wanted: &CatalogRequest<'_>, shelf: &dyn Shelf) -> Fitted {
+fn fit_shown(
+    all: &Cataloger,
+    met: &[usize],
+    wanted: &CatalogRequest<'_>,
+    contents: &dyn SkillContents,
+) -> FittedCatalog {
     let format = wanted.format;
     let budget = wanted.budget.unwrap_or(NO_LIMIT);
     if all.visible.is_empty() && met.is_empty() {
-        return Fitted::default();
+        return FittedCatalog::default();
     }
-    let (mut prefix, kind, costs) = prefix(all, wanted, shelf);
+    let (mut prefix, kind, costs) = prefix(all, wanted, contents);
     let opening = match kind {
         Prefix::All => String::new(),
         // No skill is always visible: the frame comes and goes with those that apply.
@@ -101,17 +118,17 @@ fn shown(all: &Cataloger, met: &[usize], wanted: &CatalogRequest<'_>, shelf: &dy
         report(all, (met, also), chosen, (kind, &costs), hits)
     };
     let Some(room) = budget.checked_sub(fixed.iter().sum()) else {
-        return Fitted { placed: placed(&[], 0, &[]), ..Fitted::default() };
+        return FittedCatalog { placed: placed(&[], 0, &[]), ..FittedCatalog::default() };
     };
     let request = wanted.request.map(str::trim).filter(|request| !request.is_empty());
     let needs_ranking = kind != Prefix::All || !met.is_empty();
     let mut hits = match request.filter(|_| needs_ranking) {
-        Some(request) => all.ranking().rank_scores(request, CONSIDERED),
+        Some(request) => all.ranking().rank_scores(request, MAX_CONSIDERED),
         None => Vec::new(),
     };
     hits.retain(|(at, _)| *at < all.visible.len() || met.contains(at));
     let mut room =
-        Room { all, wanted, shelf, left: room, taken: HashSet::new(), chosen: Vec::new() };
+        Room { all, wanted, contents, left: room, taken: HashSet::new(), chosen: Vec::new() };
     let waiting = room.descriptions(met, kind, &hits);
     let mut chosen = room.chosen;
     let mut also = waiting.len();
@@ -129,10 +146,10 @@ fn shown(all: &Cataloger, met: &[usize], wanted: &CatalogRequest<'_>, shelf: &dy
     let tokens = before + estimate_tokens(&tail);
     if prefix.is_empty() && chosen.is_empty() && also == 0 {
         prefix.clear();
-        return Fitted { placed: placed(&[], 0, &hits), ..Fitted::default() };
+        return FittedCatalog { placed: placed(&[], 0, &hits), ..FittedCatalog::default() };
     }
     let placed = placed(&chosen, also, &hits);
-    Fitted { prefix, tail, tokens, placed }
+    FittedCatalog { prefix, tail, tokens, placed }
 }
 
 /// The part that is the same for every request, how much it shows, and what each description in it
@@ -140,14 +157,14 @@ fn shown(all: &Cataloger, met: &[usize], wanted: &CatalogRequest<'_>, shelf: &dy
 fn prefix(
     all: &Cataloger,
     wanted: &CatalogRequest<'_>,
-    shelf: &dyn Shelf,
+    contents: &dyn SkillContents,
 ) -> (String, Prefix, Vec<usize>) {
     let format = wanted.format;
     let budget = wanted.budget.unwrap_or(NO_LIMIT);
     if all.visible.is_empty() {
         return (String::new(), Prefix::Nothing, Vec::new());
     }
-    if let Some((text, costs)) = everything(all, wanted, shelf) {
+    if let Some((text, costs)) = everything(all, wanted, contents) {
         return (text, Prefix::All, costs);
     }
     let list: Vec<&str> = all.visible.iter().map(|visible| visible.entry.name().as_str()).collect();
@@ -162,12 +179,12 @@ fn prefix(
 fn everything(
     all: &Cataloger,
     wanted: &CatalogRequest<'_>,
-    shelf: &dyn Shelf,
+    contents: &dyn SkillContents,
 ) -> Option<(String, Vec<usize>)> {
     let format = wanted.format;
     let budget = wanted.budget.unwrap_or(NO_LIMIT);
     // Metadata alone says whether it is worth looking at files.
-    if format.needs_shelf() && wanted.budget.is_some() {
+    if format.needs_contents() && wanted.budget.is_some() {
         let mut least = 0;
         for visible in &all.visible {
             least += estimate_tokens(visible.description());
@@ -180,7 +197,7 @@ fn everything(
     let mut spent = estimate_tokens(&text) + estimate_tokens(&format.closing(&[]));
     let mut costs = Vec::with_capacity(all.visible.len());
     for (at, visible) in all.visible.iter().enumerate() {
-        let entry = format.entry(visible, shelf, at == 0);
+        let entry = format.entry(visible, contents, at == 0);
         let tokens = estimate_tokens(&entry);
         spent += tokens;
         if spent > budget {
@@ -200,13 +217,13 @@ fn assemble(
 ) -> String {
     let mut tail =
         String::with_capacity(chosen.iter().map(|one| one.text.len()).sum::<usize>() + 64);
-    if !chosen.is_empty() || wanted.format == Format::Json || opening.starts_with('<') {
+    if !chosen.is_empty() || wanted.format == CatalogFormat::Json || opening.starts_with('<') {
         tail.push_str(opening);
     }
     for one in chosen {
         // Entries are written as if another stood before them.
         let text = one.text.as_str();
-        let first = tail.ends_with('[') && wanted.format == Format::Json;
+        let first = tail.ends_with('[') && wanted.format == CatalogFormat::Json;
         tail.push_str(if first { text.strip_prefix(',').unwrap_or(text) } else { text });
     }
     tail.push_str(&wanted.format.closing(also));
@@ -217,7 +234,7 @@ fn assemble(
 struct Room<'a, 'w> {
     all: &'a Cataloger,
     wanted: &'w CatalogRequest<'w>,
-    shelf: &'w dyn Shelf,
+    contents: &'w dyn SkillContents,
     left: usize,
     /// Positions of skills that are chosen, or will be.
     taken: HashSet<usize>,
@@ -241,7 +258,7 @@ impl<'a> Room<'a, '_> {
             if matches!(prefix, Prefix::Names | Prefix::Number) { whole / 2 } else { whole };
         self.left = share.saturating_sub(names);
         for &at in &met {
-            if self.add(at, Reason::PathsMet) {
+            if self.add(at, DisplayReason::PathsMet) {
                 self.taken.insert(at);
             }
         }
@@ -254,7 +271,7 @@ impl<'a> Room<'a, '_> {
             self.ranked(hits, whole);
             self.left += reserved;
             for &(at, _) in &rotated {
-                self.add(at, Reason::Rotation);
+                self.add(at, DisplayReason::Rotation);
             }
             self.rest(hits.is_empty());
         }
@@ -272,9 +289,9 @@ impl<'a> Room<'a, '_> {
     }
 
     /// Shows a skill, if there is room.
-    fn add(&mut self, at: usize, reason: Reason) -> bool {
+    fn add(&mut self, at: usize, reason: DisplayReason) -> bool {
         let visible: &'a Visible = self.all.skill(at);
-        let text = self.wanted.format.entry(visible, self.shelf, false);
+        let text = self.wanted.format.entry(visible, self.contents, false);
         let tokens = estimate_tokens(&text);
         if tokens > self.left {
             return false;
@@ -288,12 +305,12 @@ impl<'a> Room<'a, '_> {
     fn rotated(&self, hits: &[Ranked], whole: usize) -> Vec<(usize, usize)> {
         let count = self.all.visible.len();
         let mut picks = Vec::new();
-        if self.left < LEAST_ROOM_TO_ROTATE || count == 0 || self.wanted.format.needs_shelf() {
+        if self.left < MIN_ROOM_TO_ROTATE || count == 0 || self.wanted.format.needs_contents() {
             return picks;
         }
         for at in self.turn_order().take(count.min(64)) {
-            let sure = hits.iter().take(SURE).any(|hit| hit.0 == at);
-            let text = self.wanted.format.entry(&self.all.visible[at], self.shelf, false);
+            let sure = hits.iter().take(ALWAYS_SHOWN).any(|hit| hit.0 == at);
+            let text = self.wanted.format.entry(&self.all.visible[at], self.contents, false);
             let tokens = estimate_tokens(&text);
             // A long description would take the place of several that fit the request.
             if !sure && tokens <= whole / 8 {
@@ -317,8 +334,8 @@ impl<'a> Room<'a, '_> {
     /// Descriptions of skills that fit the request: first the best, then the best for their cost.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^24")]
     fn ranked(&mut self, hits: &[Ranked], whole: usize) {
-        let shelved = self.wanted.format.needs_shelf();
-        let in_order = whole as f32 * (1.0 - IN_ORDER);
+        let shelved = self.wanted.format.needs_contents();
+        let in_order = whole as f32 * (1.0 - IN_ORDER_SHARE);
         let mut rest: Vec<(f32, usize)> = Vec::new();
         let mut misfits = 0;
         for &(document, score) in hits {
@@ -326,8 +343,8 @@ impl<'a> Room<'a, '_> {
                 continue;
             }
             let visible = self.all.skill(document);
-            if self.left as f32 > in_order && misfits < MISFITS {
-                if self.add(document, Reason::Ranked) {
+            if self.left as f32 > in_order && misfits < MAX_MISFITS {
+                if self.add(document, DisplayReason::Ranked) {
                     self.taken.insert(document);
                     continue;
                 }
@@ -338,10 +355,10 @@ impl<'a> Room<'a, '_> {
         }
         rest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, document) in rest {
-            if self.left < 8 || misfits >= MISFITS {
+            if self.left < 8 || misfits >= MAX_MISFITS {
                 break;
             }
-            if self.add(document, Reason::Ranked) {
+            if self.add(document, DisplayReason::Ranked) {
                 self.taken.insert(document);
             } else {
                 misfits += usize::from(shelved);
@@ -350,7 +367,7 @@ impl<'a> Room<'a, '_> {
         // In the text the best stand first, whatever order they were chosen in.
         let rank: HashMap<usize, usize> = hits.iter().map(|hit| hit.0).zip(1..).collect();
         self.chosen.sort_by_key(|one| match one.reason {
-            Reason::Ranked => rank.get(&one.at).copied().unwrap_or(1),
+            DisplayReason::Ranked => rank.get(&one.at).copied().unwrap_or(1),
             _ => 0,
         });
     }
@@ -359,13 +376,13 @@ impl<'a> Room<'a, '_> {
     fn rest(&mut self, nothing_asked: bool) {
         let mut misfits = 0;
         for at in self.turn_order() {
-            if self.left < 16 || misfits >= if nothing_asked { 32 } else { MISFITS } {
+            if self.left < 16 || misfits >= if nothing_asked { 32 } else { MAX_MISFITS } {
                 break;
             }
             if self.taken.contains(&at) {
                 continue;
             }
-            if self.add(at, Reason::RoomLeft) {
+            if self.add(at, DisplayReason::RoomLeft) {
                 self.taken.insert(at);
             } else {
                 misfits += 1;

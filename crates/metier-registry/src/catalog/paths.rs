@@ -6,7 +6,7 @@
 use super::CatalogRequest;
 
 /// Bytes of a request in which paths are looked for.
-const READ: usize = 16 * 1024;
+const MAX_REQUEST_BYTES: usize = 16 * 1024;
 
 /// The files that are worked on, relative to the project where that is known.
 pub(super) fn worked_on(wanted: &CatalogRequest<'_>) -> Vec<String> {
@@ -23,7 +23,7 @@ pub(super) fn worked_on(wanted: &CatalogRequest<'_>) -> Vec<String> {
     };
     wanted.files.iter().for_each(|file| add(file));
     let text = wanted.request.unwrap_or_default();
-    let text = &text[..text.floor_char_boundary(READ)];
+    let text = &text[..text.floor_char_boundary(MAX_REQUEST_BYTES)];
     for word in text.split_whitespace() {
         // The word as it is, and its stretches of plain characters: a path may stand in a sentence
         // without blanks.

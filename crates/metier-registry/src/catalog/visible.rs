@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::Reason;
+use super::DisplayReason;
 use crate::index::Entry;
 
 /// Characters of a description that are shown.
@@ -74,7 +74,7 @@ impl Conditional {
     pub(super) fn unmet_message(&self) -> String {
         let paths = &self.visible.entry.skill.details().paths;
         let list: Vec<&str> = paths.iter().map(|path| &**path).collect();
-        format!("it applies to {} and no such file is worked on", list.join(", "))
+        format!("it applies to {}, and you are not working on such a file", list.join(", "))
     }
 }
 
@@ -82,13 +82,13 @@ impl Conditional {
 pub(super) fn hidden(
     entry: &Entry,
     denied: &dyn Fn(&Entry) -> Option<String>,
-) -> Option<(Reason, String)> {
+) -> Option<(DisplayReason, String)> {
     if !entry.enabled {
-        return Some((Reason::Disabled, "it is switched off".to_owned()));
+        return Some((DisplayReason::Disabled, "it is disabled".to_owned()));
     }
     if entry.skill.controls.disable_model_invocation {
-        let told = "only a person may invoke it (`disable-model-invocation`)";
-        return Some((Reason::UserOnly, told.to_owned()));
+        let message = "only a person may invoke it (`disable-model-invocation`)";
+        return Some((DisplayReason::UserOnly, message.to_owned()));
     }
-    denied(entry).map(|rule| (Reason::Denied, rule))
+    denied(entry).map(|rule| (DisplayReason::Denied, rule))
 }

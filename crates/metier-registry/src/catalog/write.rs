@@ -12,14 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Shelf;
+use super::SkillContents;
 use super::visible::Visible;
 use crate::index::Entry;
 
 /// How a catalog is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum CatalogFormat {
     /// One line per skill: `- name=… | source=… | description=…`.
     #[default]
     Lines,
@@ -37,9 +37,9 @@ pub enum Format {
 
 const HEADING: &str = "## Available Skills\n\n";
 
-impl Format {
+impl CatalogFormat {
     /// Whether an entry shows more than metadata, so that writing one costs a look at the disk.
-    pub(super) const fn needs_shelf(self) -> bool {
+    pub(super) const fn needs_contents(self) -> bool {
         matches!(self, Self::Awareness | Self::Direct)
     }
 
@@ -78,7 +78,7 @@ impl Format {
         if self == Self::Direct {
             return format!("All skills by name: {list}\n");
         }
-        format!("All skills by name (`search_skills` tells what each is for): {list}\n")
+        format!("All skills by name (`search_skills` says what each is for): {list}\n")
     }
 
     /// How many there are, when not even the names fit.
@@ -103,7 +103,12 @@ impl Format {
     }
 
     /// One entry; `first` when none stands before it.
-    pub(super) fn entry(self, skill: &Visible, shelf: &dyn Shelf, first: bool) -> String {
+    pub(super) fn entry(
+        self,
+        skill: &Visible,
+        contents: &dyn SkillContents,
+        first: bool,
+    ) -> String {
         let entry = &skill.entry;
         let (name, source) = (entry.name().as_str(), entry.source);
         let description = skill.description();
@@ -130,7 +135,7 @@ impl Format {
                     fold_line(description),
                     escape_line(&place(entry)),
                 );
-                let files = shelf.files(entry);
+                let files = contents.files(entry);
                 if !files.is_empty() {
                     let files: Vec<String> =
                         files.iter().map(|file| escape_line(file).into_owned()).collect();
@@ -146,7 +151,7 @@ impl Format {
                     fold_line(description)
                 );
                 // Quoted line by line, so that a body cannot open a heading of its own.
-                for line in shelf.opening(entry).unwrap_or_default().lines() {
+                for line in contents.opening(entry).unwrap_or_default().lines() {
                     text.push_str("> ");
                     text.push_str(line);
                     text.push('\n');

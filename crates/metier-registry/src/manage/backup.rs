@@ -2,14 +2,14 @@
 //!
 //! A backup is a directory `<state>/backups/<id>/` with `record.json` and `skill`, the folder itself
 //! (or the link, as it was). The record is there before the folder comes and after it has gone, so
-//! that no crash leaves a folder that nobody knows.
+//! that no crash leaves an unrecorded folder.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier_fs::{
-    Moved, TreeLimits, canonical, exists, is_link, link_text, list_files, make_dir_for, move_whole,
-    read_bounded, read_dir_names, remove_tree, write_atomic,
+    MoveResult, TreeLimits, canonical, exists, is_link, link_text, list_files, make_dir_for,
+    move_whole, read_bounded, read_dir_names, remove_tree, write_atomic,
 };
 use metier_skill::SkillId;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use super::error::ManageError;
 const RECORD: &str = "record.json";
 const FOLDER: &str = "skill";
 /// The largest record that is read; one of ours has at most 10,000 files.
-const LARGEST_RECORD: u64 = 64 << 20;
+const MAX_RECORD_BYTES: u64 = 64 << 20;
 
 /// The backups of one user.
 #[derive(Debug, Clone)]
@@ -34,11 +34,11 @@ pub struct Backup {
     pub id: String,
     /// The skill's id when it was deleted.
     pub skill: SkillId,
-    /// Where it stood.
+    /// Where it was.
     pub path: String,
     /// When it was deleted, in UTC.
     pub time: String,
-    /// Where the link led, when the folder was one; then only the link was removed.
+    /// The link's target, when the folder was a link; then only the link was removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Bytes of all files.
@@ -68,7 +68,7 @@ pub struct Deletion {
 
 /// Every backup, newest first, and what could not be read as one.
 #[derive(Debug, Default)]
-pub struct Listing {
+pub struct BackupListing {
     /// The backups, newest first.
     pub backups: Vec<Backup>,
     /// Directories among them that hold no record, or a damaged one.
@@ -90,7 +90,7 @@ impl Deletion {
     /// # Errors
     ///
     /// [`ManageError::BehindLink`] where a link on the way leads out of the root: what stands there
-    /// belongs to somebody else. The root may be a link, and so may the skill's own directory.
+    /// belongs to someone else. The root may be a link, and so may the skill's own directory.
     pub fn of(skill: SkillId, path: &Path, root: &Path) -> Result<Self, ManageError> {
         let real = real_place(path, root)?;
         let text = path.to_str().ok_or_else(|| ManageError::PathNotText(path.to_owned()))?;
@@ -177,7 +177,7 @@ impl Backups {
         let moved = write_record(&dir, &backup)
             .and_then(|()| move_whole(&path, &dir.join(FOLDER)).map_err(ManageError::io(&path)));
         match moved {
-            Ok(Moved::Copied { left }) => Ok((backup, left)),
+            Ok(MoveResult::Copied { left }) => Ok((backup, left)),
             Ok(_) => Ok((backup, None)),
             Err(error) => {
                 // Only what this call made: the skill is not in there.
@@ -188,8 +188,8 @@ impl Backups {
     }
 
     /// Every backup, newest first.
-    pub fn list(&self) -> Result<Listing, ManageError> {
-        let mut listing = Listing::default();
+    pub fn list(&self) -> Result<BackupListing, ManageError> {
+        let mut listing = BackupListing::default();
         if !exists(&self.folder) {
             return Ok(listing);
         }
@@ -197,7 +197,7 @@ impl Backups {
             let dir = self.folder.join(&name);
             let folder = dir.join(FOLDER);
             let has_folder = exists(&folder) || is_link(&folder);
-            let bytes = read_bounded(&dir.join(RECORD), LARGEST_RECORD).ok();
+            let bytes = read_bounded(&dir.join(RECORD), MAX_RECORD_BYTES).ok();
             match bytes.and_then(|bytes| serde_json::from_slice::<Backup>(&bytes).ok()) {
                 Some(backup) if backup.id == name && has_folder => listing.backups.push(backup),
                 // Without its folder it was brought back, or never filled: there is nothing to lose.
@@ -244,7 +244,7 @@ impl Backups {
         let moved = move_whole(&self.folder_of(backup), &path).map_err(ManageError::io(&path))?;
         let dir = self.folder.join(&backup.id);
         let mut left = match moved {
-            Moved::Copied { left } => left,
+            MoveResult::Copied { left } => left,
             _ => None,
         };
         // A record without its folder is no backup any more, but it should not stay either.
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_record_is_told_and_an_empty_backup_is_none() {
+    fn a_damaged_record_is_reported_and_an_empty_backup_is_not_one() {
         let tmp = tempfile::tempdir().expect("dir");
         let backups = Backups::in_state(tmp.path());
         let kept = keep(&backups, &skill(tmp.path(), "text"), 1);

@@ -11,7 +11,7 @@ use metier_skill::{
 };
 
 use super::error::ManageError;
-use super::template::{Draft, SCRIPT, SCRIPT_PATH, Script, skill_md};
+use super::template::{SCRIPT, SCRIPT_PATH, SkillDraft, TemplateScript, skill_md};
 
 /// A skill that was made.
 #[derive(Debug)]
@@ -29,8 +29,12 @@ pub struct Created {
 /// # Errors
 ///
 /// [`ManageError`]; then nothing is left behind.
-pub fn create(folder: &Path, draft: &Draft<'_>, limits: &Limits) -> Result<Created, ManageError> {
-    judge_name(draft.name)?;
+pub fn create(
+    folder: &Path,
+    draft: &SkillDraft<'_>,
+    limits: &Limits,
+) -> Result<Created, ManageError> {
+    check_new_name(draft.name)?;
     let text = skill_md(draft);
     let options =
         ParseOptions { profile: Profile::Strict, limits: *limits, directory: Some(draft.name) };
@@ -42,8 +46,8 @@ pub fn create(folder: &Path, draft: &Draft<'_>, limits: &Limits) -> Result<Creat
     let skill = NewFile { path: "SKILL.md", bytes: text.as_bytes(), executable: false };
     let script = NewFile { path: SCRIPT_PATH, bytes: SCRIPT.as_bytes(), executable: true };
     let (files, names) = match draft.script {
-        Script::None => (vec![skill], vec!["SKILL.md"]),
-        Script::Example => (vec![skill, script], vec!["SKILL.md", SCRIPT_PATH]),
+        TemplateScript::None => (vec![skill], vec!["SKILL.md"]),
+        TemplateScript::Example => (vec![skill, script], vec!["SKILL.md", SCRIPT_PATH]),
     };
     let path = folder.join(draft.name);
     create_dir_whole(&path, &files).map_err(ManageError::io(&path))?;
@@ -56,7 +60,7 @@ pub fn create(folder: &Path, draft: &Draft<'_>, limits: &Limits) -> Result<Creat
 /// # Errors
 ///
 /// [`ManageError::BadName`].
-pub fn judge_name(name: &str) -> Result<(), ManageError> {
+pub fn check_new_name(name: &str) -> Result<(), ManageError> {
     let faults = name_faults(name, None, Profile::Strict);
     let breaks_rules = faults.iter().any(|fault| *fault != NameFault::NotAscii);
     if !name.is_empty() && !name.contains('/') && !breaks_rules && RelPath::new(name).is_ok() {
@@ -74,7 +78,7 @@ mod tests {
     #[test]
     fn names_are_judged_with_a_suggestion() {
         for name in ["pdf-tools", "a", "0", "技能", "कौशल"] {
-            assert!(judge_name(name).is_ok(), "{name}");
+            assert!(check_new_name(name).is_ok(), "{name}");
         }
         for (name, near) in [
             ("PDF Tools", Some("pdf-tools")),
@@ -86,7 +90,7 @@ mod tests {
             ("nul", None),
             ("", None),
         ] {
-            match judge_name(name) {
+            match check_new_name(name) {
                 Err(ManageError::BadName { suggestion, .. }) => {
                     assert_eq!(suggestion.as_deref(), near, "{name}");
                 }

@@ -74,13 +74,14 @@ impl ManageError {
         match self {
             Self::BadName { suggestion: Some(name), .. } => format!("try `{name}`"),
             Self::BadName { suggestion: None, .. } => {
-                "use lower-case letters, digits and single hyphens, at most 64".to_owned()
+                "use lower-case letters, digits and single hyphens, at most 64 characters"
+                    .to_owned()
             }
             Self::WouldBeIgnored { code, .. } => code.info().fix_advice.to_owned(),
-            Self::Exists(_) => "choose another name, or move away what stands there".to_owned(),
+            Self::Exists(_) => "choose another name, or move the existing one away".to_owned(),
             Self::PathNotText(_) => "rename the folder, or move it by hand".to_owned(),
             Self::BehindLink { link, .. } => format!(
-                "remove the link {} to be rid of all that it leads to, or the folder where it stands",
+                "remove the link {} to remove everything behind it, or delete the folder it points to",
                 link.display()
             ),
             Self::NoBackup { of_this_name: 0, .. } => {
@@ -93,7 +94,7 @@ impl ManageError {
                 )
             }
             Self::Io { .. } => {
-                "nothing was changed; check the permissions and the free space there".to_owned()
+                "nothing was changed; check the permissions and the free space".to_owned()
             }
         }
     }
@@ -112,17 +113,21 @@ impl fmt::Display for ManageError {
         match self {
             Self::BadName { name, .. } => write!(
                 f,
-                "`{name}` is no name for a skill: it takes lower-case letters, digits and single \
+                "`{name}` is not a valid skill name: use lower-case letters, digits and single \
                  hyphens inside, at most 64 characters"
             ),
             Self::WouldBeIgnored { code, message } => write!(f, "{message} [{code}]"),
             Self::Exists(path) => write!(f, "{} is there already", path.display()),
             Self::PathNotText(path) => {
-                write!(f, "the path {} is not UTF-8, so no backup could name it", path.display())
+                write!(
+                    f,
+                    "the path {} is not UTF-8, so a backup could not record it",
+                    path.display()
+                )
             }
             Self::BehindLink { path, real, .. } => write!(
                 f,
-                "{} really stands at {}, outside your folder of skills: a link leads there",
+                "{} is reached through a link; it is really at {}, outside your skills folder",
                 path.display(),
                 real.display()
             ),

@@ -5,7 +5,7 @@
 
 /// What a new skill should say.
 #[derive(Debug, Clone, Copy)]
-pub struct Draft<'a> {
+pub struct SkillDraft<'a> {
     /// Its name, and its folder's.
     pub name: &'a str,
     /// What it does and when to use it.
@@ -15,12 +15,12 @@ pub struct Draft<'a> {
     /// Its licence.
     pub license: Option<&'a str>,
     /// Whether it has a script.
-    pub script: Script,
+    pub script: TemplateScript,
 }
 
 /// Whether a new skill has a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Script {
+pub enum TemplateScript {
     /// Words are enough.
     None,
     /// With one to start from.
@@ -49,7 +49,7 @@ if __name__ == "__main__":
 "#;
 
 /// The `SKILL.md` of a draft.
-pub(super) fn skill_md(draft: &Draft<'_>) -> String {
+pub(super) fn skill_md(draft: &SkillDraft<'_>) -> String {
     let mut fields = format!("name: {}\n", name_value(draft.name));
     // Windows' line ends, and old Macs': a carriage return has no place in a field.
     let description = draft.description.replace("\r\n", "\n").replace('\r', "\n");
@@ -61,15 +61,15 @@ pub(super) fn skill_md(draft: &Draft<'_>) -> String {
         fields.push_str(&format!("allowed-tools: {}\n", quoted(tools)));
     }
     let (step, resources) = match draft.script {
-        Script::None => (
-            "Then the next one, and how to tell that it worked.".to_owned(),
+        TemplateScript::None => (
+            "The next thing to do, and how to check that it worked.".to_owned(),
             "Nothing yet. Details that only some tasks need go into a folder called references, code \
              that\nwould be written again each time into one called scripts; name each file here, and \
              say when to\nuse it."
                 .to_owned(),
         ),
-        Script::Example => (
-            format!("Run `{SCRIPT_PATH}` with what it should work on, and read what it prints."),
+        TemplateScript::Example => (
+            format!("Run `{SCRIPT_PATH}` on the input, and read its output."),
             format!("- `{SCRIPT_PATH}`: say what it does; `--help` shows its arguments."),
         ),
     };
@@ -135,9 +135,9 @@ mod tests {
 
     use super::*;
 
-    fn draft<'a>(name: &'a str, description: &'a str) -> Draft<'a> {
+    fn draft<'a>(name: &'a str, description: &'a str) -> SkillDraft<'a> {
         let (allowed_tools, license) = (None, None);
-        Draft { name, description, allowed_tools, license, script: Script::None }
+        SkillDraft { name, description, allowed_tools, license, script: TemplateScript::None }
     }
 
     fn options(name: &str, profile: Profile) -> ParseOptions<'_> {
@@ -146,10 +146,10 @@ mod tests {
 
     #[test]
     fn a_new_skill_has_no_diagnostics_in_any_profile() {
-        let whole = Draft {
+        let whole = SkillDraft {
             allowed_tools: Some("Read Bash(git add:*, git commit:*)"),
             license: Some("MIT OR Apache-2.0"),
-            script: Script::Example,
+            script: TemplateScript::Example,
             ..draft("pdf-tools", "Fill: \"forms\" #1\n- it's 'so'\\n, C:\\x\tend")
         };
         for draft in [whole, draft("pdf-tools", "Fill PDF forms.")] {

@@ -1,7 +1,7 @@
 //! Taking a description apart: what a skill is for, and what its author says it is not for.
 //!
 //! `Do NOT use for …`, `not for …`, `excludes …`, `For X, see other-skill` and their Chinese forms
-//! speak of requests that belong elsewhere, often in exactly the words of those requests. Read as a
+//! mention requests that belong elsewhere, often in exactly the words of those requests. Read as a
 //! recommendation they would draw what they mean to send away. A clause lasts to the end of its
 //! sentence, of its parenthesis, or to a dash behind which the author returns to the subject.
 //! Cheap, because every description of an index goes through it; understands nothing.

@@ -2,7 +2,7 @@
 //!
 //! A score only orders the documents of one index; the best of a bad lot is still first. Confidence
 //! asks three questions of the best document and takes the worst answer: how much of what the request
-//! is about does its description speak of, in how many words, and how far is it ahead of the next?
+//! is about does its description mention, in how many words, and how far is it ahead of the next?
 //! Each answer is one half at its threshold, so that one half is where a document *fires*. A name that
 //! is called settles it: who calls a skill wants that one or none.
 //!
@@ -17,7 +17,7 @@ use super::plan::Plan;
 /// At this confidence and above, a document is what the request wants.
 pub(super) const FIRES: f32 = 0.5;
 
-/// The part of what a request is about, weighed by rarity, that a description must speak of. Requests
+/// The part of what a request is about, weighed by rarity, that a description must mention. Requests
 /// carry names, paths and circumstances that no description knows; less than a sixth is chance.
 const COVERAGE: f32 = 1.0 / 6.0;
 /// How many telling words must be shared: one alone is a coincidence.
@@ -56,11 +56,11 @@ impl Evidence {
             else {
                 continue;
             };
-            let telling = if name(first) { concept.telling_in_name } else { concept.telling };
-            if telling == 0.0 {
+            let salience = if name(first) { concept.telling_in_name } else { concept.salience };
+            if salience == 0.0 {
                 continue;
             }
-            let mass = telling * postings.rarity(first);
+            let mass = salience * postings.rarity(first);
             let shared = concept
                 .alternatives
                 .iter()
@@ -91,7 +91,7 @@ impl Evidence {
 
 /// What the request as a whole says about names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Calls {
+pub(super) enum NameCalls {
     /// No skill is called by name.
     None,
     /// Some skill is, of these or of others.
@@ -99,11 +99,11 @@ pub(super) enum Calls {
 }
 
 /// The confidence that a name settles, if it does.
-pub(super) fn settled(naming: Option<Naming>, calls: Calls, by_name_only: bool) -> Option<f32> {
+pub(super) fn settled(naming: Option<Naming>, calls: NameCalls, by_name_only: bool) -> Option<f32> {
     match (naming, calls) {
         (Some(Naming::Called), _) => Some(1.0),
-        (Some(Naming::Declined), _) | (None, Calls::Some) => Some(0.0),
-        (None, Calls::None) => by_name_only.then_some(0.0),
+        (Some(Naming::Declined), _) | (None, NameCalls::Some) => Some(0.0),
+        (None, NameCalls::None) => by_name_only.then_some(0.0),
     }
 }
 

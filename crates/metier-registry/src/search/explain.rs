@@ -8,7 +8,7 @@ use super::fold::is_unspaced;
 use super::score::Scores;
 
 /// Words that are wanted less than this explain nothing: they are function words.
-const LEAST: f32 = 0.1;
+const MIN_WEIGHT: f32 = 0.1;
 
 /// The words that matched, each once, in order.
 pub(super) fn matched(words: &[WordId], dictionary: &Dictionary, scores: &Scores) -> Vec<String> {
@@ -20,7 +20,7 @@ pub(super) fn matched(words: &[WordId], dictionary: &Dictionary, scores: &Scores
         }
     };
     for &word in words {
-        let wanted = dictionary.term_of(word).is_some_and(|term| scores.want(term) > LEAST);
+        let wanted = dictionary.term_of(word).is_some_and(|term| scores.want(term) > MIN_WEIGHT);
         let text = dictionary.text(word);
         if !wanted {
             run.take().into_iter().for_each(&mut push);

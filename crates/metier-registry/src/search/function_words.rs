@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// How much a word of a request tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Telling {
+pub(super) enum Salience {
     /// A function word.
     Hardly,
     /// Politeness, framing, and verbs that fit any request.
@@ -21,10 +21,10 @@ pub(super) enum Telling {
 }
 
 /// The two lists below, to look words up in.
-static LISTED: LazyLock<HashMap<&'static str, Telling>> = LazyLock::new(|| {
+static LISTED: LazyLock<HashMap<&'static str, Salience>> = LazyLock::new(|| {
     let framing = FRAMING.split_ascii_whitespace().chain(CHINESE_FRAMING.split_whitespace());
-    let framing = framing.map(|word| (word, Telling::Little));
-    let function = FUNCTION_WORDS.split_ascii_whitespace().map(|word| (word, Telling::Hardly));
+    let framing = framing.map(|word| (word, Salience::Little));
+    let function = FUNCTION_WORDS.split_ascii_whitespace().map(|word| (word, Salience::Hardly));
     framing.chain(function).collect()
 });
 
@@ -65,23 +65,23 @@ const CHINESE_FRAMING: &str = "一个 一些 一下 不是 不要 以及 以便 
 const FUNCTION_CHARACTERS: &str = "的了吗呢吧啊把被我你您他她它们这那哪么什怎是很请帮给让";
 
 /// What a word of a request tells, by its folded form.
-pub(super) fn telling(word: &str) -> Telling {
+pub(super) fn salience(word: &str) -> Salience {
     // One letter or a small number is an item of a list more often than a subject.
     let short = word.len() == 1 || (word.len() < 4 && word.bytes().all(|b| b.is_ascii_digit()));
-    let unlisted = if short { Telling::Little } else { Telling::Fully };
+    let unlisted = if short { Salience::Little } else { Salience::Fully };
     LISTED.get(word).copied().unwrap_or(unlisted)
 }
 
 /// What a pair of characters of an unspaced script tells. Japanese writes its endings and
 /// particles in Hiragana, so a pair that has any is mostly grammar.
-pub(super) fn gram_telling(gram: &str) -> Telling {
+pub(super) fn gram_salience(gram: &str) -> Salience {
     let is_common =
         |c: char| matches!(c, '\u{3041}'..='\u{309F}') || FUNCTION_CHARACTERS.contains(c);
     if gram.chars().all(is_common) {
-        Telling::Hardly
+        Salience::Hardly
     } else if gram.chars().any(is_common) {
-        Telling::Little
+        Salience::Little
     } else {
-        LISTED.get(gram).copied().unwrap_or(Telling::Fully)
+        LISTED.get(gram).copied().unwrap_or(Salience::Fully)
     }
 }

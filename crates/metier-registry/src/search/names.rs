@@ -7,12 +7,12 @@
 use super::fold::{is_ignored, narrow, push_folded};
 use super::naming::{Naming, Prose};
 
-/// A request longer than this is no name.
+/// A longer request is not a name.
 const MAX_NAME: usize = 512;
 
 /// How exactly a name was given; the later the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Called {
+pub(super) enum NameMatch {
     /// Among other words, as `/name` or in prose (`use the name skill`).
     AsCommand,
     /// The request is the last part of a qualified name.
@@ -36,13 +36,13 @@ impl Names {
         self.keys.push(key(name).into());
     }
 
-    /// How the prose of a request speaks of a document.
+    /// How the prose of a request mentions a document.
     pub(super) fn naming(&self, document: u32, prose: &Prose) -> Option<Naming> {
         prose.naming(self.keys.get(document as usize)?)
     }
 
     /// The documents that the request names, with how, in document order.
-    pub(super) fn called(&self, request: &str, commands: &[String]) -> Vec<(u32, Called)> {
+    pub(super) fn called(&self, request: &str, commands: &[String]) -> Vec<(u32, NameMatch)> {
         let exact = request.trim();
         let exact = if exact.len() <= MAX_NAME { exact } else { "" };
         let whole = exact.trim_matches(['"', '`', '\'']);
@@ -56,18 +56,18 @@ impl Names {
         names
             .filter_map(|(at, (raw, key))| {
                 let called = if !exact.is_empty() && (**raw == *exact || **raw == *whole) {
-                    Some(Called::ByName)
+                    Some(NameMatch::ByName)
                 } else if whole_key.is_empty() {
                     None
                 } else if **key == *whole_key {
-                    Some(Called::ByFoldedName)
+                    Some(NameMatch::ByFoldedName)
                 } else {
-                    is_last_part(raw, key, &whole_key).then_some(Called::ByLastPart)
+                    is_last_part(raw, key, &whole_key).then_some(NameMatch::ByLastPart)
                 };
                 let called = called.or_else(|| {
                     let is_command =
                         |name: &String| **key == **name || is_last_part(raw, key, name);
-                    commands.iter().any(is_command).then_some(Called::AsCommand)
+                    commands.iter().any(is_command).then_some(NameMatch::AsCommand)
                 })?;
                 Some((at, called))
             })

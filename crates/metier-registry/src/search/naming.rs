@@ -9,8 +9,8 @@
 //! *rather than* stands directly before that. All other mentions are words like others.
 //!
 //! Why a grammar and not a score. A call by name comes before every ranking, so a false one is worse
-//! than a missed one: a missed call is still found by its words, a false one loads a manual nobody
-//! asked for. And names are chosen by strangers. A skill may be called `use`, `and`, `this` or
+//! than a missed one: a missed call is still found by its words, a false one loads an unwanted
+//! manual. And names are chosen by strangers. A skill may be called `use`, `and`, `this` or
 //! `summarise the report`; if a bare mention were a call, such a skill would be loaded by half of all
 //! requests. So a name counts only where a person's sentence puts it (after a word of calling, before
 //! *skill*, as a command), without the word *skill* only where a sentence of that kind goes on or ends,
@@ -26,7 +26,7 @@ use super::fold::{is_ignored, is_unspaced, narrow, push_folded};
 /// and what is longer is pasted.
 const MAX_WORDS: usize = 512;
 
-/// How a request speaks of a document by its name.
+/// How a request mentions a document by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Naming {
     /// It says not to use it.
@@ -67,7 +67,7 @@ struct Word {
     /// A sign other than a joint (`-`, `_`, `.`) stands behind it.
     stop: Option<char>,
     /// A blank or the text's end stands behind it, perhaps after a sign.
-    apart: bool,
+    separate: bool,
 }
 
 impl Prose {
@@ -103,10 +103,10 @@ impl Prose {
                 }
                 if let Some(last) = prose.words.last_mut() {
                     if c.is_whitespace() {
-                        last.apart = true;
+                        last.separate = true;
                     } else if last.stop.is_none()
                         && !matches!(c, '-' | '_' | '"' | '`' | '*')
-                        && !(last.apart && opens_a_word(c))
+                        && !(last.separate && opens_a_word(c))
                     {
                         last.stop = Some(c);
                     }
@@ -118,13 +118,13 @@ impl Prose {
             prose.words.push(word);
         }
         if let Some(last) = prose.words.last_mut() {
-            last.apart = true;
+            last.separate = true;
         }
         prose.known = prose.words.iter().map(|word| word.text.clone()).collect();
         prose
     }
 
-    /// How the request speaks of a document with this name, whose `key` is folded to words.
+    /// How the request mentions a document with this name, whose `key` is folded to words.
     pub(super) fn naming(&self, key: &str) -> Option<Naming> {
         if key.starts_with(is_unspaced) {
             return self.unspaced(key);
@@ -142,13 +142,12 @@ impl Prose {
 
     /// How the words from `start` up to `end` are spoken of.
     fn at(&self, start: usize, end: usize) -> Option<Naming> {
-        // `sales.csv` and `pdf/forms` are somebody's files, `pdf-like` is another word.
-        let joined = |at: usize| self.words.get(at).is_some_and(|word| !word.apart);
-        let file =
-            self.words.get(end.wrapping_sub(1)).is_some_and(|word| {
-                !word.apart && matches!(word.stop, Some('.' | '/' | '\\') | None)
-            }) && end < self.words.len()
-                && !self.unspaced_at(end);
+        // `sales.csv` and `pdf/forms` are files, `pdf-like` is another word.
+        let joined = |at: usize| self.words.get(at).is_some_and(|word| !word.separate);
+        let file = self.words.get(end.wrapping_sub(1)).is_some_and(|word| {
+            !word.separate && matches!(word.stop, Some('.' | '/' | '\\') | None)
+        }) && end < self.words.len()
+            && !self.unspaced_at(end);
         let inside = start.checked_sub(1).is_some_and(joined)
             && !self.unspaced_at(start.wrapping_sub(1))
             && !self.words.get(start).is_some_and(|word| word.sign);
@@ -182,7 +181,7 @@ impl Prose {
             && self
                 .words
                 .get(start..end - 1)
-                .is_some_and(|name| name.iter().all(|word| !word.apart));
+                .is_some_and(|name| name.iter().all(|word| !word.separate));
         let before = self.words.get(..start).unwrap_or_default();
         let joint = before.last().is_some_and(|word| {
             matches!(word.text.as_str(), "and" | "then" | "also" | "plus" | "和" | "然后" | "再")
@@ -266,7 +265,7 @@ impl Prose {
 
     /// Whether the request calls some skill, whatever its name: by a command, or as *the some-name
     /// skill*. A slash that begins a path is no command, so it counts only at the beginning or after
-    /// a verb; *a new skill* is no name, so one counts only when it is written with a hyphen.
+    /// a verb; *a new skill* is not a name, so one counts only when it is written with a hyphen.
     pub(super) fn calls_some(&self) -> bool {
         (0..self.words.len()).any(|at| {
             let Some(word) = self.words.get(at) else {
@@ -282,7 +281,7 @@ impl Prose {
     /// Whether words joined by hyphens begin here and *skill* follows them.
     fn is_compound_skill(&self, start: usize) -> bool {
         let rest = self.words.get(start..).unwrap_or_default();
-        let joined = rest.iter().take_while(|word| !word.apart && word.stop.is_none()).count();
+        let joined = rest.iter().take_while(|word| !word.separate && word.stop.is_none()).count();
         let behind = rest.get(joined + 1).map(|word| word.text.as_str());
         joined > 0 && matches!(behind, Some("skill" | "workflow"))
     }

@@ -7,8 +7,8 @@
 
 use super::dictionary::{Dictionary, TermId};
 use super::fold::is_unspaced;
-use super::function_words::Telling;
-use super::request::{Request, Wanted};
+use super::function_words::Salience;
+use super::request::{QueryTerm, Request};
 use super::stem::{kin, stem};
 use super::synonyms::SYNONYMS;
 use super::tuning::Tuning;
@@ -33,7 +33,7 @@ pub(super) struct Alternative {
 pub(super) struct Concept {
     pub(super) weight: f32,
     /// What it tells about the request's subject: 0 for function words and framing.
-    pub(super) telling: f32,
+    pub(super) salience: f32,
     /// What it tells if it is in a document's name, where even framing is the subject.
     pub(super) telling_in_name: f32,
     pub(super) alternatives: Vec<Alternative>,
@@ -57,7 +57,7 @@ impl Plan {
             let concept = planner.concept(wanted, request, at);
             if concept.alternatives.is_empty() {
                 let known = if wanted.is_gram { UNSPACED } else { 1.0 };
-                plan.unknown += concept.telling * known;
+                plan.unknown += concept.salience * known;
             } else {
                 plan.concepts.push(concept);
             }
@@ -75,18 +75,18 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn concept(&mut self, wanted: &Wanted, request: &Request, at: usize) -> Concept {
+    fn concept(&mut self, wanted: &QueryTerm, request: &Request, at: usize) -> Concept {
         let mut concept = Concept {
             weight: wanted.weight,
-            telling: telling(wanted, Telling::Fully),
-            telling_in_name: telling(wanted, Telling::Little),
+            salience: salience(wanted, Salience::Fully),
+            telling_in_name: salience(wanted, Salience::Little),
             alternatives: Vec::new(),
         };
         let known = self.dictionary.term(&wanted.stem);
         if let Some(term) = known {
             add(&mut concept, vec![term], 1.0);
         }
-        if wanted.telling != Telling::Hardly {
+        if wanted.salience != Salience::Hardly {
             self.add_synonyms(&mut concept, &wanted.stem);
             self.add_phrase_synonyms(&mut concept, request, at);
             self.add_kin(&mut concept, wanted);
@@ -95,7 +95,7 @@ impl Planner<'_> {
             for term in self.dictionary.grams_with(&wanted.word) {
                 add(&mut concept, vec![term], self.tuning.prefix);
             }
-        } else if known.is_none() && !wanted.is_gram && wanted.telling == Telling::Fully {
+        } else if known.is_none() && !wanted.is_gram && wanted.salience == Salience::Fully {
             self.guess(&mut concept, wanted);
         }
         concept
@@ -118,7 +118,7 @@ impl Planner<'_> {
     }
 
     /// Who does what is asked for, or what the one who is asked for does.
-    fn add_kin(&self, concept: &mut Concept, wanted: &Wanted) {
+    fn add_kin(&self, concept: &mut Concept, wanted: &QueryTerm) {
         for kin in kin(&wanted.stem) {
             if let Some(term) = self.dictionary.term(&kin) {
                 add(concept, vec![term], self.tuning.kin);
@@ -171,7 +171,7 @@ impl Planner<'_> {
     }
 
     /// What an unknown word may have meant.
-    fn guess(&mut self, concept: &mut Concept, wanted: &Wanted) {
+    fn guess(&mut self, concept: &mut Concept, wanted: &QueryTerm) {
         for hump in &wanted.humps {
             let mut stemmed = hump.clone();
             stem(&mut stemmed);
@@ -204,7 +204,7 @@ impl Planner<'_> {
             else {
                 continue;
             };
-            if a.telling == Telling::Hardly && b.telling == Telling::Hardly {
+            if a.salience == Salience::Hardly && b.salience == Salience::Hardly {
                 continue;
             }
             let weight = a.weight.min(b.weight);
@@ -224,7 +224,7 @@ impl Planner<'_> {
                         vec![Alternative { terms: vec![term], weight: self.tuning.joined }];
                     let weight = a.weight.max(b.weight);
                     let concept =
-                        Concept { weight, telling: 0.0, telling_in_name: 0.0, alternatives };
+                        Concept { weight, salience: 0.0, telling_in_name: 0.0, alternatives };
                     if !plan.concepts.contains(&concept) {
                         plan.concepts.push(concept);
                     }
@@ -238,8 +238,8 @@ impl Planner<'_> {
 
 /// How much a word counts when it is asked what of a request a document covers, if it tells at
 /// least that much.
-fn telling(wanted: &Wanted, least: Telling) -> f32 {
-    if !wanted.is_subject || wanted.telling < least {
+fn salience(wanted: &QueryTerm, least: Salience) -> f32 {
+    if !wanted.is_subject || wanted.salience < least {
         return 0.0;
     }
     // Of the overlapping pairs of an unspaced text, about every second one is no word.

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::function_words::{Telling, gram_telling, telling};
+use super::function_words::{Salience, gram_salience, salience};
 use super::stem::stem;
 use super::tokenize::{Kind, Tokenizer};
 use super::tuning::Tuning;
@@ -24,14 +24,14 @@ const FIRST_WORDS: usize = 10;
 
 /// One distinct term of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct QueryTerm {
     /// As written, folded.
     pub(super) word: String,
     pub(super) stem: String,
     /// Humps of a camel-case word, for when the whole is unknown.
     pub(super) humps: Vec<String>,
     pub(super) is_gram: bool,
-    pub(super) telling: Telling,
+    pub(super) salience: Salience,
     pub(super) weight: f32,
     /// Whether it stands outside paths and URLs, or is a file's extension: what is left are names
     /// that the user gave, which tell nothing about the subject.
@@ -42,7 +42,7 @@ pub(super) struct Wanted {
 /// A request, read.
 #[derive(Debug, Default)]
 pub(super) struct Request {
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<QueryTerm>,
     /// The terms in the order of the text, as positions in `wanted`.
     pub(super) order: Vec<usize>,
     /// What was called as a command (`/name`, `$name`, `@name`), without the sign.
@@ -98,12 +98,12 @@ impl Request {
             Some(&at) => at,
             None if self.wanted.len() < MAX_TERMS => {
                 let at = self.wanted.len();
-                self.wanted.push(Wanted {
+                self.wanted.push(QueryTerm {
                     word: word.to_owned(),
                     stem: stemmed.clone(),
                     humps: Vec::new(),
                     is_gram: kind == Kind::Gram,
-                    telling: if kind == Kind::Gram { gram_telling(word) } else { telling(word) },
+                    salience: if kind == Kind::Gram { gram_salience(word) } else { salience(word) },
                     weight: 0.0,
                     is_subject: false,
                     mentions: 0.0,
@@ -127,10 +127,10 @@ impl Request {
             let Some(wanted) = self.order.get(place).and_then(|&at| self.wanted.get_mut(at)) else {
                 continue;
             };
-            let from_telling = match wanted.telling {
-                Telling::Hardly => tuning.stop,
-                Telling::Little => tuning.chatter,
-                Telling::Fully => 1.0,
+            let from_telling = match wanted.salience {
+                Salience::Hardly => tuning.stop,
+                Salience::Little => tuning.chatter,
+                Salience::Fully => 1.0,
             };
             let in_path =
                 matches!(shape, Shape::Path { extension } if !(extension && place == last));

@@ -107,7 +107,7 @@ fn a_name_in_prose_is_called_declined_or_only_mentioned() {
     assert_eq!(Prose::read("这份合同审查过了").naming("合同审查"), None);
 }
 
-const SHELF: &[(&str, &str)] = &[
+const SKILLS: &[(&str, &str)] = &[
     ("csv-summary", "Sum and average columns of CSV tables, grouped by a column."),
     ("pdf", "Merge, split and fill PDF forms."),
     ("letters", "Draft formal letters and apologies to customers."),
@@ -115,9 +115,9 @@ const SHELF: &[(&str, &str)] = &[
 ];
 
 fn best(request: &str) -> Option<(Hit, &'static str)> {
-    let documents = SHELF.iter().map(|&(name, description)| Document { name, description });
+    let documents = SKILLS.iter().map(|&(name, description)| Document { name, description });
     let hit = SearchIndex::build(documents).rank(request, 1).into_iter().next()?;
-    let name = SHELF[hit.document].0;
+    let name = SKILLS[hit.document].0;
     Some((hit, name))
 }
 
@@ -143,7 +143,7 @@ fn one_shared_word_in_a_long_request_is_a_coincidence() {
 }
 
 #[test]
-fn documents_that_cannot_be_told_apart_do_not_fire() {
+fn documents_that_cannot_be_distinguished_do_not_fire() {
     let twins = [("one", "Sum columns of tables."), ("two", "Sum columns of tables.")];
     let index = SearchIndex::build(twins.map(|(name, description)| Document { name, description }));
     let hits = index.rank("sum the columns of a table", 2);
@@ -152,7 +152,7 @@ fn documents_that_cannot_be_told_apart_do_not_fire() {
 }
 
 #[test]
-fn who_is_called_by_name_fires_and_nobody_else() {
+fn only_the_skill_called_by_name_fires() {
     assert_eq!(fires("/letters merge these pdf forms"), Some("letters"));
     assert_eq!(fires("use the ship workflow"), Some("ship"));
     assert_eq!(fires("ship the release to customers with the workflow"), None, "only by its name");

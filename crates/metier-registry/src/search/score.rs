@@ -8,15 +8,15 @@ use std::cmp::Ordering;
 
 use super::bm25::{List, Postings};
 use super::dictionary::{TermId, WordId};
-use super::names::Called;
+use super::names::NameMatch;
 use super::plan::{Concept, Plan};
 use super::tuning::Tuning;
 
 /// How many of the best documents get the bonuses (and all that tie with the last of them).
-const CLOSER_LOOK: usize = 256;
+const RERANKED: usize = 256;
 
 /// The part of its score that a document keeps whatever it says against a request.
-const LEAST_LEFT: f32 = 0.1;
+const MIN_KEPT_SHARE: f32 = 0.1;
 
 /// The words of a document, as numbers.
 #[derive(Debug, Clone, Copy)]
@@ -42,21 +42,21 @@ impl Scored {
 /// Puts documents that the request declines by name where it wants them: below the others.
 pub(super) fn lower(scored: &mut [Scored], declined: &[u32]) {
     for entry in scored.iter_mut().filter(|entry| declined.contains(&entry.document)) {
-        entry.score *= LEAST_LEFT;
+        entry.score *= MIN_KEPT_SHARE;
     }
 }
 
 /// Lifts documents that are called by name above all others. Both lists are in the order of
 /// the documents.
-pub(super) fn raise(scored: &mut Vec<Scored>, called: &[(u32, Called)]) {
+pub(super) fn raise(scored: &mut Vec<Scored>, called: &[(u32, NameMatch)]) {
     let top = scored.iter().map(|entry| entry.score).fold(0.0, f32::max) + 1.0;
     let mut unscored = Vec::new();
     for &(document, how) in called {
         let lift = match how {
-            Called::AsCommand => top,
-            Called::ByLastPart => 2.0 * top,
-            Called::ByFoldedName => 3.0 * top,
-            Called::ByName => 4.0 * top,
+            NameMatch::AsCommand => top,
+            NameMatch::ByLastPart => 2.0 * top,
+            NameMatch::ByFoldedName => 3.0 * top,
+            NameMatch::ByName => 4.0 * top,
         };
         match scored.binary_search_by_key(&document, |entry| entry.document) {
             Ok(at) => scored[at].score += lift,
@@ -122,7 +122,7 @@ impl Scores {
         for entry in &mut scored {
             // What an author sends elsewhere goes down, but stays on the list: it was found.
             let against = tuning.against * self.against(entry.document);
-            entry.score = (entry.score - against).max(entry.score * LEAST_LEFT);
+            entry.score = (entry.score - against).max(entry.score * MIN_KEPT_SHARE);
         }
         scored
     }
@@ -242,11 +242,11 @@ impl Adder<'_> {
 
 /// The score of the last document that gets a closer look.
 fn cut(scored: &[Scored]) -> f32 {
-    if scored.len() <= CLOSER_LOOK {
+    if scored.len() <= RERANKED {
         return 0.0;
     }
     let mut sums: Vec<f32> = scored.iter().map(|entry| entry.score).collect();
-    let (_, cut, _) = sums.select_nth_unstable_by(CLOSER_LOOK - 1, |a, b| b.total_cmp(a));
+    let (_, cut, _) = sums.select_nth_unstable_by(RERANKED - 1, |a, b| b.total_cmp(a));
     *cut
 }
 

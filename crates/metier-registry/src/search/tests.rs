@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{Document, Hit, SearchIndex};
 
 /// Invented, but of the shapes real skills have.
-const SHELF: &[(&str, &str)] = &[
+const SKILLS: &[(&str, &str)] = &[
     ("xlsx", "Create and edit spreadsheets: formulas, charts, formatting. Use for .xlsx files."),
     ("slide-maker", "Make slide decks for talks. Use when a presentation or .pptx is wanted."),
     ("pdf-tools", "Merge, split and fill PDF forms, extract text and tables from PDF files."),
@@ -26,12 +26,12 @@ fn index(shelf: &[(&str, &str)]) -> SearchIndex {
 }
 
 fn shelf() -> SearchIndex {
-    index(SHELF)
+    index(SKILLS)
 }
 
 /// The names of the documents found, best first.
 fn found(query: &str) -> Vec<&'static str> {
-    shelf().rank(query, 100).iter().map(|hit| SHELF[hit.document].0).collect()
+    shelf().rank(query, 100).iter().map(|hit| SKILLS[hit.document].0).collect()
 }
 
 fn first(query: &str) -> &'static str {
@@ -47,7 +47,7 @@ fn nothing_is_found_for_nothing() {
     let empty = index(&[]);
     assert!(empty.is_empty());
     assert_eq!(empty.rank("spreadsheet", 10), []);
-    assert_eq!(shelf().len(), SHELF.len());
+    assert_eq!(shelf().len(), SKILLS.len());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_chatty_request_with_file_names_finds_the_right_skill() {
 #[test]
 fn the_exact_name_comes_first_whatever_else_matches() {
     assert_eq!(first("pdf"), "pdf");
-    for &(name, _) in SHELF {
+    for &(name, _) in SKILLS {
         for query in
             [name.to_owned(), format!("  {name}\n"), format!("/{name}"), format!("`{name}`")]
         {
@@ -218,8 +218,8 @@ fn a_smaller_limit_gives_the_beginning_of_the_same_list() {
 fn scores_do_not_depend_on_the_order_of_the_documents() {
     let queries =
         ["fix the spreadsheat of the meetings", "合同 review", "险", "trans", "open close"];
-    let mut turned = SHELF.to_vec();
-    for _ in 0..SHELF.len() {
+    let mut turned = SKILLS.to_vec();
+    for _ in 0..SKILLS.len() {
         turned.rotate_left(1);
         turned.swap(0, 5);
         for query in queries {
@@ -229,7 +229,7 @@ fn scores_do_not_depend_on_the_order_of_the_documents() {
                 hits.sort();
                 hits
             };
-            assert_eq!(by_name(&index(&turned), &turned), by_name(&shelf(), SHELF), "{query}");
+            assert_eq!(by_name(&index(&turned), &turned), by_name(&shelf(), SKILLS), "{query}");
         }
     }
 }

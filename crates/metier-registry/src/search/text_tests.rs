@@ -44,7 +44,7 @@ fn forms_of_a_word_share_a_stem() {
 }
 
 #[test]
-fn words_that_only_look_related_keep_apart() {
+fn words_that_only_look_related_stay_distinct() {
     for (a, b) in [
         ("custom", "customer"),
         ("string", "strong"),

@@ -82,7 +82,7 @@ pub(super) fn near<'a>(
             let text = text_of(at);
             match distance(typed.as_bytes(), text.as_bytes(), slips) {
                 Some(1) => found.push((Nearness::OneSlip, at, text)),
-                // Nobody slips twice and on the first letter too: that is another word.
+                // Two slips, one of them on the first letter, make another word.
                 Some(2) if own.head[0] == other.head[0] => {
                     found.push((Nearness::TwoSlips, at, text));
                 }

@@ -12,7 +12,7 @@ use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
 use metier_skill::fence::{self, Complete, Fence};
 use metier_skill::{Code, Diagnostic, MAX_FILE_BYTES, ParseOptions, Parsed, Severity, parse};
 
-use super::{Found, Walk, Walkable};
+use super::{Found, Walk, WalkRoot};
 use crate::index::Entry;
 use crate::parallel;
 use crate::precedence::Candidate;
@@ -87,7 +87,7 @@ impl Walk<'_> {
                 self.failed(probe, Code::FileNotRegular, message)
             }
             Err(HeadError::Changing) => {
-                let message = format!("`{name}` changed while it was read");
+                let message = format!("`{name}` changed while it was being read");
                 self.failed(probe, Code::FileChanging, message)
             }
             Err(HeadError::Io(error)) => self.refused(probe, name, &error),
@@ -98,11 +98,11 @@ impl Walk<'_> {
     /// A refusal is about the directory when that cannot be entered, else about the file.
     fn refused(&self, probe: &Probe, name: &str, error: &io::Error) -> Outcome {
         if is_link_loop(error) && self.options.links == Links::Refuse {
-            let message = format!("`{name}` is a link, which was not followed");
+            let message = format!("`{name}` is a link and was not followed");
             return Outcome::Note(Code::LinkNotFollowed, message);
         }
         if is_link_loop(error) {
-            return Outcome::Note(Code::LinkCycle, "the link leads back to itself".to_owned());
+            return Outcome::Note(Code::LinkCycle, "the link points back to itself".to_owned());
         }
         let enters = Dir::open(&self.root.join(&probe.directory)).is_ok_and(|dir| {
             !matches!(dir.stamp_below(Path::new(name)), Err(e) if e.kind() == io::ErrorKind::PermissionDenied)
@@ -121,13 +121,14 @@ impl Walk<'_> {
     /// hundred thousand skills the order of magnitude is that of reading the files.
     fn found(&self, probe: &Probe, mut parsed: Parsed, stamp: &Stamp) -> Found {
         let path = self.path_of(&probe.directory);
-        // Its head is fine, so it is listed; whoever loads it would be the first to know.
+        // Its head is fine, so it is listed, with a warning: otherwise loading it would be the first sign.
         let size = stamp.size;
         if size > MAX_FILE_BYTES {
-            let told =
-                format!("the file has {size} bytes; more than {MAX_FILE_BYTES} are not loaded");
+            let message = format!(
+                "the file has {size} bytes; files over {MAX_FILE_BYTES} bytes are not loaded"
+            );
             let (code, severity) = (Code::SkillUnloadable, Severity::Warning);
-            parsed.diagnostics.push(Diagnostic::about_file(code, severity, told));
+            parsed.diagnostics.push(Diagnostic::about_file(code, severity, message));
         }
         if let Some(reason) = parsed.reason() {
             return Err(Ignored {
@@ -138,7 +139,7 @@ impl Walk<'_> {
                 column: (reason.column > 0).then_some(reason.column),
             });
         }
-        let Walkable { root, priority, enabled } = self.walkable;
+        let WalkRoot { root, priority, enabled } = self.walkable;
         let modified = stamp.modified;
         let Some(entry) = Entry::of(parsed, root.source, path, priority, modified, enabled) else {
             let message = "the skill could not be read".into();

@@ -74,9 +74,9 @@ fn a_skill_that_is_too_large_to_load_is_listed_with_a_word_about_it() {
     file.set_len(3 << 30).expect("a sparse file");
     let scan = scan_one(&home.path().join("root"));
     assert_eq!(names(&scan), ["huge"]);
-    let told: Vec<&str> =
+    let codes: Vec<&str> =
         scan.index.entries()[0].diagnostics.iter().map(|found| found.code.as_str()).collect();
-    assert_eq!(told, ["skill-unloadable"]);
+    assert_eq!(codes, ["skill-unloadable"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use metier_registry::catalog::{CatalogRequest, Cataloger, MetadataOnly, Shown};
+use metier_registry::catalog::{CatalogRequest, Cataloger, DisplayLevel, MetadataOnly};
 use metier_registry::{Scan, ScanOptions, scan};
 use metier_skill::Profile;
 use metier_testkit::{corpus_dir, corpus_skills};
@@ -65,9 +65,9 @@ fn the_right_skill_is_shown_in_full() {
         let catalog = cataloger.catalog(&wanted, &MetadataOnly);
         assert!(catalog.tokens <= BUDGET, "{}", catalog.tokens);
         assert_eq!(catalog.placed.len(), count);
-        assert!(catalog.shown(Shown::Omitted).all(|placed| !placed.message.is_empty()));
-        shown += catalog.shown(Shown::Full).count();
-        if catalog.shown(Shown::Full).any(|placed| &placed.name == name) {
+        assert!(catalog.shown(DisplayLevel::Omitted).all(|placed| !placed.message.is_empty()));
+        shown += catalog.shown(DisplayLevel::Full).count();
+        if catalog.shown(DisplayLevel::Full).any(|placed| &placed.name == name) {
             hits += 1;
         } else {
             println!("not shown: {name} for {request:?}");

@@ -2,7 +2,7 @@
 //!
 //! Names, copies, links, hashes: what counts as the same.
 
-use metier_registry::{Copy, Root, ScanOptions, scan};
+use metier_registry::{Duplicate, Root, ScanOptions, scan};
 use metier_skill::Source;
 use metier_testkit::{TestHome, skill_text};
 
@@ -41,7 +41,7 @@ fn a_byte_identical_copy_is_one_entry_and_a_rival_with_another_body_is_a_conflic
     let scan = scan(&roots(&home), &options());
     assert_eq!(names(&scan), ["rival", "same"]);
     let path = home.path().join("home/.claude/skills/same");
-    assert_eq!(&*scan.index.entries()[1].copies, [Copy { path, source: Source::User }]);
+    assert_eq!(&*scan.index.entries()[1].copies, [Duplicate { path, source: Source::User }]);
     assert_eq!(scan.report.conflicts.len(), 1);
     assert_eq!(&*scan.report.conflicts[0].name, "rival");
     assert_eq!(scan.report.valid, 4);
@@ -97,7 +97,7 @@ fn identical_trees_have_one_hash_wherever_they_stand_and_however_they_were_made(
 }
 
 #[test]
-fn the_hash_covers_what_is_enforced_and_not_what_is_only_told() {
+fn the_hash_covers_what_is_enforced_and_not_what_is_only_described() {
     let hash = |fields: &str| {
         let home = TestHome::new();
         home.write(

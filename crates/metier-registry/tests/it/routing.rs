@@ -3,7 +3,7 @@
 //!
 //! Of the ten skills of the trigger file five were looked at when thresholds were chosen (`tune`);
 //! the other five were not, but their misses were seen (`held out`). The requests by hand were written
-//! before they were first measured. What that showed to be faults was mended (a path taken for a
+//! before they were first measured. What that showed to be faults was fixed (a path taken for a
 //! command, an unknown skill called by name, Chinese beside English descriptions), and the lead that one
 //! shared word needs was chosen after it: no set here is blind.
 
@@ -27,7 +27,7 @@ struct Case {
 }
 
 /// The names and descriptions that are routed over.
-type Shelf = Vec<(String, String)>;
+type Skills = Vec<(String, String)>;
 
 /// What one set of cases came to.
 #[derive(Default)]
@@ -41,8 +41,8 @@ struct Tally {
 }
 
 impl Tally {
-    fn count(&mut self, case: &Case, shelf: &Shelf, hits: &[Hit]) {
-        let place = hits.iter().position(|hit| shelf[hit.document].0 == case.skill);
+    fn count(&mut self, case: &Case, skills: &Skills, hits: &[Hit]) {
+        let place = hits.iter().position(|hit| skills[hit.document].0 == case.skill);
         let fires = hits.first().is_some_and(|hit| hit.fires() && place == Some(0));
         self.cases += 1;
         if case.wanted {
@@ -54,8 +54,8 @@ impl Tally {
             self.fired_wrongly += usize::from(fires);
         }
         if fires != case.wanted {
-            let told = if fires { "fired wrongly" } else { "did not fire" };
-            println!("  {told}: {} for {:?}", case.skill, case.request);
+            let outcome = if fires { "fired wrongly" } else { "did not fire" };
+            println!("  {outcome}: {} for {:?}", case.skill, case.request);
         }
     }
 
@@ -80,12 +80,12 @@ fn at_least(per_cent: usize, part: usize, of: usize) -> bool {
     part * 100 >= of * per_cent
 }
 
-fn index(shelf: &Shelf) -> SearchIndex {
-    SearchIndex::build(shelf.iter().map(|(name, description)| Document { name, description }))
+fn index(skills: &Skills) -> SearchIndex {
+    SearchIndex::build(skills.iter().map(|(name, description)| Document { name, description }))
 }
 
 /// The compiled-in skills, as their frontmatter has them.
-fn built_in() -> Shelf {
+fn built_in() -> Skills {
     let found = scan(&[], &ScanOptions::default());
     let entries = found.index.entries().iter();
     entries
@@ -94,12 +94,12 @@ fn built_in() -> Shelf {
 }
 
 /// The skills of the trigger file, and its cases; of two skills with one name the first counts.
-fn triggers() -> Option<(Shelf, Vec<Case>)> {
+fn triggers() -> Option<(Skills, Vec<Case>)> {
     let file = corpus_dir()?.join("triggers.json");
     let triggers: Value =
         serde_json::from_slice(&std::fs::read(file).expect("triggers")).expect("JSON");
     let text = |value: &Value| value.as_str().expect("a string").to_owned();
-    let (mut shelf, mut cases) = (Shelf::new(), Vec::new());
+    let (mut skills, mut cases) = (Skills::new(), Vec::new());
     for part in ["sets", "catalogue"] {
         for skill in triggers[part].as_array().expect("a list") {
             let name = text(&skill["name"]);
@@ -107,26 +107,26 @@ fn triggers() -> Option<(Shelf, Vec<Case>)> {
                 let wanted = query[1] == Value::Bool(true);
                 cases.push(Case { request: text(&query[0]), skill: name.clone(), wanted });
             }
-            if shelf.iter().all(|(other, _)| *other != name) {
-                shelf.push((name, text(&skill["description"])));
+            if skills.iter().all(|(other, _)| *other != name) {
+                skills.push((name, text(&skill["description"])));
             }
         }
     }
-    Some((shelf, cases))
+    Some((skills, cases))
 }
 
 #[test]
 fn the_trigger_queries_find_their_skill_and_the_near_misses_do_not() {
-    let Some((shelf, cases)) = triggers() else {
+    let Some((skills, cases)) = triggers() else {
         return;
     };
-    let index = index(&shelf);
+    let index = index(&skills);
     let (mut all, mut tune, mut held_out) = (Tally::default(), Tally::default(), Tally::default());
     for case in &cases {
         let hits = index.rank(&case.request, 5);
-        all.count(case, &shelf, &hits);
+        all.count(case, &skills, &hits);
         let half = if TUNE.contains(&case.skill.as_str()) { &mut tune } else { &mut held_out };
-        half.count(case, &shelf, &hits);
+        half.count(case, &skills, &hits);
     }
     tune.print("triggers, tune");
     held_out.print("triggers, held out");
@@ -139,12 +139,12 @@ fn the_trigger_queries_find_their_skill_and_the_near_misses_do_not() {
 }
 
 /// Requests by hand: the skill that should fire, or none. Any other that fires is an error, too.
-fn by_hand(set: &str, shelf: &Shelf, requests: &[(&str, Option<&str>)]) -> (usize, usize) {
-    let index = index(shelf);
+fn by_hand(set: &str, skills: &Skills, requests: &[(&str, Option<&str>)]) -> (usize, usize) {
+    let index = index(skills);
     let (mut right, mut first, mut five, mut wanted, mut fired, mut hit) = (0, 0, 0, 0, 0, 0);
     for &(request, skill) in requests {
         let hits = index.rank(request, 5);
-        let name = |hit: &Hit| shelf[hit.document].0.as_str();
+        let name = |hit: &Hit| skills[hit.document].0.as_str();
         let fires = hits.first().filter(|hit| hit.fires()).map(name);
         if let Some(skill) = skill {
             wanted += 1;
@@ -182,10 +182,10 @@ fn requests_by_hand_find_their_skill_among_many_others() {
     let Some((others, _)) = triggers() else {
         return;
     };
-    let mut shelf = built_in();
-    shelf.extend(others);
+    let mut skills = built_in();
+    skills.extend(others);
     let requests = [BUILT_IN, OTHERS, UNRELATED].concat();
-    let (right, all) = by_hand("by hand, among all", &shelf, &requests);
+    let (right, all) = by_hand("by hand, among all", &skills, &requests);
     assert!(at_least(75, right, all), "{right} of {all}");
 }
 

@@ -18,22 +18,22 @@ use crate::support::{options, root};
 /// Shorter than the watcher's own poll, so that only its events can pass the test.
 const WAIT: Duration = Duration::from_secs(20);
 
-/// What a watcher told, as it comes.
-struct Told(Receiver<Vec<(ChangeKind, String)>>);
+/// What a watcher reported, as it comes.
+struct Reported(Receiver<Vec<(ChangeKind, String)>>);
 
-impl Told {
-    /// Waits until this is told, and nothing about any other skill. A file that is written in two
+impl Reported {
+    /// Waits until this is reported, and nothing about any other skill. A file that is written in two
     /// steps, or made again, may be seen in between: gone and added is a change too.
     #[track_caller]
     fn expect(&self, kind: ChangeKind, name: &str) {
         let mut gone = false;
         let mut before = Vec::new();
         loop {
-            let Ok(told) = self.0.recv_timeout(WAIT) else {
-                panic!("{kind:?} of {name} is not told; before it came {before:?}");
+            let Ok(reported) = self.0.recv_timeout(WAIT) else {
+                panic!("{kind:?} of {name} was not reported; before it came {before:?}");
             };
-            before.extend(told.clone());
-            for (seen, of) in told {
+            before.extend(reported.clone());
+            for (seen, of) in reported {
                 assert_eq!(of, name, "unexpected {seen:?} of {of} instead of {kind:?} {name}");
                 let again = gone && kind == ChangeKind::Changed && seen == ChangeKind::Added;
                 if seen == kind || again {
@@ -47,32 +47,32 @@ impl Told {
 
 /// Watches `roots` below the home's place while `test` makes its changes. A skill called `stop`
 /// in the first root ends it.
-fn while_watching(home: &TestHome, roots: &[&str], test: impl FnOnce(&Registry, &Told)) {
+fn while_watching(home: &TestHome, roots: &[&str], test: impl FnOnce(&Registry, &Reported)) {
     let paths: Vec<PathBuf> = roots.iter().map(|path| home.path().join(path)).collect();
     let registry = Registry::open(move || paths.iter().map(|path| root(path)).collect(), options());
     let (sender, events) = channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             watch(&registry, &mut |event| {
-                let told: Vec<(ChangeKind, String)> = match event {
+                let reported: Vec<(ChangeKind, String)> = match event {
                     WatchEvent::Changed(changes) => {
                         changes.iter().map(|c| (c.change, c.name.clone())).collect()
                     }
                     _ => Vec::new(),
                 };
-                let stop = told.iter().any(|(_, name)| name == "stop");
+                let stop = reported.iter().any(|(_, name)| name == "stop");
                 // The test may have failed and gone.
-                let gone = sender.send(told).is_err();
+                let gone = sender.send(reported).is_err();
                 if stop || gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         });
-        let told = Told(events);
-        assert_eq!(told.0.recv_timeout(WAIT), Ok(Vec::new()), "ready");
+        let reported = Reported(events);
+        assert_eq!(reported.0.recv_timeout(WAIT), Ok(Vec::new()), "ready");
         // A failure must end the watcher too, or the scope would wait for it for ever.
-        let tested = catch_unwind(AssertUnwindSafe(|| test(&registry, &told)));
+        let tested = catch_unwind(AssertUnwindSafe(|| test(&registry, &reported)));
         home.skill(&format!("{}/stop", roots[0]), "stop", "Ends the test.");
         match tested {
-            Ok(()) => told.expect(ChangeKind::Added, "stop"),
+            Ok(()) => reported.expect(ChangeKind::Added, "stop"),
             Err(failure) => resume_unwind(failure),
         }
     });
@@ -85,34 +85,34 @@ fn replace(home: &TestHome, path: &str, text: &str) {
 }
 
 #[test]
-fn skills_that_are_added_changed_and_removed_are_told() {
+fn skills_that_are_added_changed_and_removed_are_reported() {
     let home = TestHome::new();
     home.skill("root/group/old", "old", "Was there.");
     // A root that does not exist yet is watched for its making.
-    while_watching(&home, &["root", "later/skills"], |registry, told| {
+    while_watching(&home, &["root", "later/skills"], |registry, reported| {
         let pinned = registry.snapshot();
         home.skill("root/new", "new", "Was not there.");
-        told.expect(ChangeKind::Added, "new");
+        reported.expect(ChangeKind::Added, "new");
         home.write("root/new/SKILL.md", skill_text("new", "Says something else."));
-        told.expect(ChangeKind::Changed, "new");
+        reported.expect(ChangeKind::Changed, "new");
         home.write("root/group/old/SKILL.md", skill_text("old", "In a group."));
-        told.expect(ChangeKind::Changed, "old");
+        reported.expect(ChangeKind::Changed, "old");
         // Made again under the same name: the old watch went with the old directory.
         std::fs::remove_dir_all(home.path().join("root/new")).expect("removes");
         home.skill("root/new", "new", "Made again.");
-        told.expect(ChangeKind::Changed, "new");
+        reported.expect(ChangeKind::Changed, "new");
         home.write("root/new/SKILL.md", skill_text("new", "And edited again."));
-        told.expect(ChangeKind::Changed, "new");
+        reported.expect(ChangeKind::Changed, "new");
         // An ignored skill is watched too.
         home.write("root/broken/SKILL.md", "no frontmatter yet");
         home.skill("root/marker", "marker", "Shows that the broken one was seen.");
-        told.expect(ChangeKind::Added, "marker");
-        home.write("root/broken/SKILL.md", skill_text("broken", "Mended."));
-        told.expect(ChangeKind::Added, "broken");
+        reported.expect(ChangeKind::Added, "marker");
+        home.write("root/broken/SKILL.md", skill_text("broken", "Fixed."));
+        reported.expect(ChangeKind::Added, "broken");
         std::fs::remove_dir_all(home.path().join("root/group")).expect("removes");
-        told.expect(ChangeKind::Removed, "old");
+        reported.expect(ChangeKind::Removed, "old");
         home.skill("later/skills/late", "late", "In a root made later.");
-        told.expect(ChangeKind::Added, "late");
+        reported.expect(ChangeKind::Added, "late");
         assert_eq!(pinned.index.entries().len(), 1, "a pinned snapshot never changes");
         assert_eq!(pinned.index.entries()[0].name().as_str(), "old");
     });
@@ -128,22 +128,22 @@ fn what_a_linked_file_leads_to_is_watched_outside_the_root() {
     symlink("texts/pdf.md", home.path().join("outside/current.md")).expect("a link");
     symlink("../../outside/current.md", home.path().join("root/pdf/SKILL.md")).expect("a link");
     symlink("../../outside/new/late.md", home.path().join("root/late/SKILL.md")).expect("a link");
-    while_watching(&home, &["root"], |_, told| {
-        home.write("outside/texts/pdf.md", skill_text("pdf", "Written anew."));
-        told.expect(ChangeKind::Changed, "pdf");
+    while_watching(&home, &["root"], |_, reported| {
+        home.write("outside/texts/pdf.md", skill_text("pdf", "Written again."));
+        reported.expect(ChangeKind::Changed, "pdf");
         replace(&home, "outside/texts/pdf.md", &skill_text("pdf", "Replaced as a whole."));
-        told.expect(ChangeKind::Changed, "pdf");
+        reported.expect(ChangeKind::Changed, "pdf");
         home.write("outside/other/pdf.md", skill_text("pdf", "Another target."));
         symlink("other/pdf.md", home.path().join("staged")).expect("a link");
         std::fs::rename(home.path().join("staged"), home.path().join("outside/current.md"))
             .expect("renames");
-        told.expect(ChangeKind::Changed, "pdf");
+        reported.expect(ChangeKind::Changed, "pdf");
         replace(&home, "outside/other/pdf.md", &skill_text("pdf", "Edited where it is now."));
-        told.expect(ChangeKind::Changed, "pdf");
+        reported.expect(ChangeKind::Changed, "pdf");
         std::fs::remove_file(home.path().join("outside/current.md")).expect("removes");
-        told.expect(ChangeKind::Removed, "pdf");
+        reported.expect(ChangeKind::Removed, "pdf");
         replace_dir(&home, "outside/new", "late.md", &skill_text("late", "There at last."));
-        told.expect(ChangeKind::Added, "late");
+        reported.expect(ChangeKind::Added, "late");
     });
 }
 
@@ -160,19 +160,19 @@ fn a_linked_folder_is_watched_where_it_really_is() {
     home.skill("root/group/real", "real", "As it was.");
     symlink("../outside/pdf", home.path().join("root/pdf")).expect("a link");
     symlink("group/real", home.path().join("root/again")).expect("a link");
-    while_watching(&home, &["root"], |_, told| {
-        home.write("outside/pdf/SKILL.md", skill_text("pdf", "Written anew."));
-        told.expect(ChangeKind::Changed, "pdf");
+    while_watching(&home, &["root"], |_, reported| {
+        home.write("outside/pdf/SKILL.md", skill_text("pdf", "Written again."));
+        reported.expect(ChangeKind::Changed, "pdf");
         std::fs::remove_dir_all(home.path().join("outside/pdf")).expect("removes");
-        told.expect(ChangeKind::Removed, "pdf");
+        reported.expect(ChangeKind::Removed, "pdf");
         replace_dir(&home, "outside/pdf", "SKILL.md", &skill_text("pdf", "Made again."));
-        told.expect(ChangeKind::Added, "pdf");
+        reported.expect(ChangeKind::Added, "pdf");
         replace(&home, "outside/pdf/SKILL.md", &skill_text("pdf", "And edited."));
-        told.expect(ChangeKind::Changed, "pdf");
+        reported.expect(ChangeKind::Changed, "pdf");
         // One directory under two names: losing one name does not blind us to the other.
         std::fs::remove_file(home.path().join("root/again")).expect("removes");
-        told.expect(ChangeKind::Changed, "real");
-        replace(&home, "root/group/real/SKILL.md", &skill_text("real", "Written anew."));
-        told.expect(ChangeKind::Changed, "real");
+        reported.expect(ChangeKind::Changed, "real");
+        replace(&home, "root/group/real/SKILL.md", &skill_text("real", "Written again."));
+        reported.expect(ChangeKind::Changed, "real");
     });
 }

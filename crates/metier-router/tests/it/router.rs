@@ -215,13 +215,13 @@ fn the_output_of_a_script_is_the_answer() {
     let text = answer(decision);
     assert_eq!(
         text,
-        "east 3\nwest 4\n\nFiles it left: run/outputs/chart.svg\n\nThis is the output of \
+        "east 3\nwest 4\n\nFiles it created: run/outputs/chart.svg\n\nThis is the output of \
          `scripts/sum.sh` of the skill tables. No language model was used."
     );
 }
 
 #[test]
-fn a_failure_is_told_and_not_tried_again() {
+fn a_failure_is_reported_and_not_retried() {
     let mut failed = view("sum a.csv", vec![tables()]);
     failed.plan = decide(&failed).plan;
     let data = json!({"exit_code": 1, "timed_out": false, "stdout": "", "stderr": "there is no file a.csv\n"});
@@ -268,7 +268,7 @@ fn what_was_interrupted_is_tried_once_more() {
 #[test]
 fn a_skill_without_a_script_is_read_out_with_one_file_at_most() {
     let body = "# Letters\n\n## When\n\nAlways.\n\n## Steps\n\n1. Read `references/tone.md` for the tone.\n\
-                2. Read `references/apology.md` when somebody apologises.\n";
+                2. Read `references/apology.md` when someone apologises.\n";
     let files = ["SKILL.md", "references/apology.md", "references/tone.md"];
     let mut view = view("a letter of apology", vec![loaded("letters", body, &files)]);
     let action = decide(&view).action;

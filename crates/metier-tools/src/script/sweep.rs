@@ -55,7 +55,7 @@ fn was_killed(_: &Path, _: u32) -> bool {
 fn is_kept(runs: &Path, name: &str) -> bool {
     let dir = Dir::open(runs).and_then(|runs| runs.open_below(name.as_ref(), Links::Refuse));
     let Ok(found) = dir.and_then(|dir| dir.children(RETAINED_ENTRIES.len())) else { return false };
-    let is_known = |entry: &metier_fs::Name| {
+    let is_known = |entry: &metier_fs::EntryName| {
         let kind = entry_kind(&runs.join(name).join(&entry.name));
         RETAINED_ENTRIES.iter().any(|(known, wanted)| entry.name == *known && kind == Some(*wanted))
     };

@@ -1,7 +1,7 @@
 //! What there is to watch for a scan's sake: the real directories it looked into, and single paths
 //! outside of them, which are folders that do not exist yet, links, and what links lead to.
 //!
-//! Everything is told by its real path. One directory under two names must be watched once, since
+//! Everything is recorded by its real path. One directory under two names must be watched once, since
 //! on Linux the end of one of the two watches ends the other, and some systems report events by
 //! real paths alone. Looks at the disk, watches nothing; the watcher calls it after each scan.
 
@@ -15,30 +15,30 @@ use metier_skill::Code;
 use crate::scan::Scan;
 
 /// Paths that links lead through which are watched, in one scan; the slow poll sees the others.
-const MOST_BEHIND_LINKS: usize = 1000;
+const MAX_BEHIND_LINKS: usize = 1000;
 /// Links that lead to links, one after the other.
-const MOST_STEPS: usize = 8;
+const MAX_LINK_STEPS: usize = 8;
 
 /// The places whose changes can change what a scan finds.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct WatchedPaths {
     /// Directories in which every change counts.
     inside: BTreeSet<PathBuf>,
     /// Paths that count by themselves; what else happens beside them does not.
     single: BTreeSet<PathBuf>,
 }
 
-impl Places {
+impl WatchedPaths {
     pub(super) fn of(scan: &Scan) -> Self {
-        let mut gathering = Gathering::default();
+        let mut collector = PathCollector::default();
         for dir in scan.watched() {
-            gathering.add_directory(dir);
+            collector.add_directory(dir);
         }
         let dangling = |code: Code| code == Code::LinkDangling;
         for line in scan.report.notes.iter().filter(|line| dangling(line.code)) {
-            gathering.add_link(&line.path);
+            collector.add_link(&line.path);
         }
-        gathering.places
+        collector.places
     }
 
     /// The directories to watch: for a single path the nearest one above it.
@@ -74,14 +74,14 @@ fn above(path: &Path) -> Option<&Path> {
 }
 
 #[derive(Default)]
-struct Gathering {
-    places: Places,
+struct PathCollector {
+    places: WatchedPaths,
     behind_links: usize,
     /// Real paths of the directories that hold others; most skills lie in a few.
     parents: HashMap<PathBuf, Option<PathBuf>>,
 }
 
-impl Gathering {
+impl PathCollector {
     fn add_directory(&mut self, dir: &Path) {
         let kind = entry_kind(dir);
         if kind == Some(EntryKind::Link) {
@@ -106,8 +106,8 @@ impl Gathering {
     /// A link and everything it leads through: each of them may be replaced or, at the end, edited.
     fn add_link(&mut self, link: &Path) {
         let mut at = Some(link.to_owned());
-        for _ in 0..MOST_STEPS {
-            let Some(path) = at.filter(|_| self.behind_links < MOST_BEHIND_LINKS) else { return };
+        for _ in 0..MAX_LINK_STEPS {
+            let Some(path) = at.filter(|_| self.behind_links < MAX_BEHIND_LINKS) else { return };
             self.behind_links += 1;
             self.add_single(&path);
             at = link_target(&path);
@@ -169,7 +169,7 @@ mod tests {
             absent: false,
         };
         let scanned = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
-        let places = Places::of(&scanned);
+        let places = WatchedPaths::of(&scanned);
         let watched: Vec<PathBuf> = places.directories().into_iter().collect();
         assert_eq!(watched, [at("outside"), at("root"), at("root/pdf")]);
         assert!(places.concern_content(&at("outside/pdf.md")));
@@ -187,12 +187,12 @@ mod tests {
             symlink(format!("l{}", (at + 1) % 40), dir.path().join(format!("l{at}")))
                 .expect("link");
         }
-        let mut gathering = Gathering::default();
-        gathering.add_link(&dir.path().join("l0"));
-        assert_eq!(gathering.places.single.len(), MOST_STEPS);
-        for _ in 0..MOST_BEHIND_LINKS {
-            gathering.add_link(&dir.path().join("l0"));
+        let mut collector = PathCollector::default();
+        collector.add_link(&dir.path().join("l0"));
+        assert_eq!(collector.places.single.len(), MAX_LINK_STEPS);
+        for _ in 0..MAX_BEHIND_LINKS {
+            collector.add_link(&dir.path().join("l0"));
         }
-        assert_eq!(gathering.behind_links, MOST_BEHIND_LINKS);
+        assert_eq!(collector.behind_links, MAX_BEHIND_LINKS);
     }
 }
