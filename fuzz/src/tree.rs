@@ -15,9 +15,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-const MOST_OPERATIONS: usize = 24;
-const MOST_COMPONENTS: usize = 4;
-const MOST_CONTENT: usize = 2048;
+const MAX_OPERATIONS: usize = 24;
+const MAX_COMPONENTS: usize = 4;
+const MAX_CONTENT: usize = 2048;
 
 /// One step of building the tree.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Operation<'a> {
 
 /// Reads the operations; whatever the bytes are, there is an answer.
 pub fn operations(bytes: &[u8]) -> Vec<Operation<'_>> {
-    split(bytes, b"\n%%\n").into_iter().take(MOST_OPERATIONS).filter_map(operation).collect()
+    split(bytes, b"\n%%\n").into_iter().take(MAX_OPERATIONS).filter_map(operation).collect()
 }
 
 fn operation(bytes: &[u8]) -> Option<Operation<'_>> {
@@ -37,7 +37,7 @@ fn operation(bytes: &[u8]) -> Option<Operation<'_>> {
     let (kind, rest) = head.split_first()?;
     let (path, target) = split_once(rest.strip_prefix(b" ").unwrap_or(rest), b' ');
     let content = if *kind == b'l' { target } else { content };
-    let content = &content[..content.len().min(MOST_CONTENT)];
+    let content = &content[..content.len().min(MAX_CONTENT)];
     Some(Operation { kind: *kind, path: contained(path)?, content })
 }
 
@@ -46,7 +46,7 @@ fn contained(bytes: &[u8]) -> Option<PathBuf> {
     let usable = |name: &&[u8]| {
         !name.is_empty() && *name != b"." && *name != b".." && name.len() < 64 && !name.contains(&0)
     };
-    let names = bytes.split(|byte| *byte == b'/').filter(usable).take(MOST_COMPONENTS);
+    let names = bytes.split(|byte| *byte == b'/').filter(usable).take(MAX_COMPONENTS);
     let path: PathBuf = names.map(OsStr::from_bytes).collect();
     (!path.as_os_str().is_empty()).then_some(path)
 }

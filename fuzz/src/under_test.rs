@@ -41,7 +41,7 @@ fn assert_holds(parsed: &Parsed, bytes: &[u8]) {
     assert!(parsed.body.is_none_or(|start| start <= bytes.len()), "a body outside the file");
 }
 
-/// Scans `root` in two profiles and gives every path that the answers speak of.
+/// Scans `root` in two profiles and gives every path that the answers mention.
 pub fn scan_tree(root: &Path) -> Vec<PathBuf> {
     let strict = scan_with(root, Profile::Strict);
     let again = scan_with(root, Profile::Strict);

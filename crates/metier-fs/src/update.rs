@@ -1,7 +1,7 @@
 //! Changing a file that others may be changing too: under a lock, read again, written by rename.
 //!
 //! The lock is a file beside the target, held by the kernel for as long as its owner lives, so that
-//! a crash leaves nothing locked. Whoever holds it removes it; whoever then finds that the file it
+//! a crash leaves nothing locked. The holder removes it; a waiter that then finds that the file it
 //! locked is no longer the one with that name begins again. A lock that stays taken is an error
 //! after a while: nothing here waits for ever.
 

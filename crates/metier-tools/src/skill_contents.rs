@@ -136,7 +136,8 @@ mod tests {
         let wanted = CatalogRequest { format: CatalogFormat::Tool, ..CatalogRequest::default() };
         let (mut tool, catalog) =
             skill_tool(&scan.index, &cataloger, &wanted, BodyLimits::default()).expect("a tool");
-        let shown: Vec<&str> = catalog.shown(DisplayLevel::Full).map(|one| one.name.as_str()).collect();
+        let shown: Vec<&str> =
+            catalog.shown(DisplayLevel::Full).map(|one| one.name.as_str()).collect();
         assert_eq!(tool.schema()["properties"]["name"]["enum"], json!(shown));
         assert!(shown.contains(&"pdf") && shown.contains(&"write-skill"));
         assert!(!tool.description().contains("mine"));

@@ -54,7 +54,7 @@ fn every_skill_is_explained() {
     ---- stdout
     NAME              SHOWN     TOKENS  WHY
     pdf-forms         in full   20      number 1 for this request
-    photos            in full   18      there was room left
+    photos            in full   18      it fits in the remaining room
     csv-summary       by name           no room for its description
     profile-csv       by name           no room for its description
     project-overview  by name           no room for its description

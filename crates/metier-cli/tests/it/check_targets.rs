@@ -122,7 +122,7 @@ fn a_folder_with_no_skill_in_it_fails_though_something_was_found() {
     for arguments in [&["check", "mixed"][..], &["check", "--spec", "mixed"]] {
         let output = run(&home, arguments);
         assert_eq!(output.code, 1, "{output:?}");
-        assert!(output.stdout.contains("[file-name-case]: the file is called `Skill.md`"));
+        assert!(output.stdout.contains("[file-name-case]: the file is named `Skill.md`"));
         assert!(output.stdout.contains("error[file-missing]: there is no `SKILL.md`"));
     }
     let inside = run_in(&home, "project/mixed", &["check"]);

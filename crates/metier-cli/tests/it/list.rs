@@ -19,11 +19,11 @@ fn an_empty_place_has_the_compiled_in_skills() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    csv-summary       builtin  Summarise a CSV or TSV file - count, sum, mean, minimum and maximum of its numeric columns, for the whole table or grouped by a column. Use when somebody wants totals, averages or a breakdown of tabular data, such as "sum the units in orders.csv" or "sales by region". Do NOT use for data quality checks, types or duplicates (use profile-csv), for Excel workbooks, or for charts.
-    profile-csv       builtin  Profile the quality of a CSV or TSV file - column types, empty values, mixed types, duplicate rows, ranges and most frequent values - and report what looks wrong. Use when somebody asks whether a data export or a spreadsheet saved as CSV is clean, or wants it checked before it is loaded somewhere. Do NOT use for totals, averages or a breakdown by a column (use csv-summary).
-    project-overview  builtin  Give an overview of a project or repository - title of its README, build files, programming languages by files and lines, largest folders. Use when somebody opens an unknown codebase and asks what it is, what it is written in, how it is laid out or where to start. Do NOT use to review, explain or change code, or for the history of commits.
-    review-skill      builtin  Review an existing Agent Skill (a folder with a SKILL.md) before it is shared or installed - does its description trigger, are its steps complete, are its scripts and tools safe - and report findings by severity. Use when somebody asks to review, audit or critique a skill, or whether a skill from elsewhere can be trusted. Do NOT use to write a new skill (use write-skill) or to review code that is not a skill.
-    write-skill       builtin  Write or improve an Agent Skill (a folder with a SKILL.md). Use when somebody wants a new skill, asks why a skill does not trigger, or wants its frontmatter, description, steps or file layout written or rewritten. Do NOT use to review or audit a skill that is finished (use review-skill).
+    csv-summary       builtin  Summarise a CSV or TSV file - count, sum, mean, minimum and maximum of its numeric columns, for the whole table or grouped by a column. Use when someone wants totals, averages or a breakdown of tabular data, such as "sum the units in orders.csv" or "sales by region". Do NOT use for data quality checks, types or duplicates (use profile-csv), for Excel workbooks, or for charts.
+    profile-csv       builtin  Profile the quality of a CSV or TSV file - column types, empty values, mixed types, duplicate rows, ranges and most frequent values - and report what looks wrong. Use when someone asks whether a data export or a spreadsheet saved as CSV is clean, or wants it checked before it is loaded somewhere. Do NOT use for totals, averages or a breakdown by a column (use csv-summary).
+    project-overview  builtin  Give an overview of a project or repository - title of its README, build files, programming languages by files and lines, largest folders. Use when someone opens an unknown codebase and asks what it is, what it is written in, how it is laid out or where to start. Do NOT use to review, explain or change code, or for the history of commits.
+    review-skill      builtin  Review an existing Agent Skill (a folder with a SKILL.md) before it is shared or installed - does its description trigger, are its steps complete, are its scripts and tools safe - and report findings by severity. Use when someone asks to review, audit or critique a skill, or whether a skill from elsewhere can be trusted. Do NOT use to write a new skill (use write-skill) or to review code that is not a skill.
+    write-skill       builtin  Write or improve an Agent Skill (a folder with a SKILL.md). Use when someone wants a new skill, asks why a skill does not trigger, or wants its frontmatter, description, steps or file layout written or rewritten. Do NOT use to review or audit a skill that is finished (use review-skill).
 
     ---- stderr
     5 skills in 1 root
@@ -184,7 +184,7 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
         the root does not exist
         help: Check the path, or create the directory.
       [T]/project/.agents/skills/gone  link-dangling
-        the link leads nowhere
+        the link's target does not exist
         help: Remove the link or restore its target.
 
     ---- stderr
