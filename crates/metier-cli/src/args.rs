@@ -1,4 +1,4 @@
-//! What was typed: the top of the command line, without a look at the system.
+//! The command line as it was typed, before anything is asked of the system.
 //!
 //! Commands own their arguments; this file owns the global ones and what happens before a command.
 
@@ -33,18 +33,19 @@ Examples:
                                     a request, to an answer
   metier list                       the skills an agent would see here
   metier check my-skill             what is wrong with a skill, line by line
-  metier check --fix my-skill       mend what can be mended safely
-  metier doctor                     what is wrong with the skills here, and how to mend it
+  metier check --fix my-skill       fix what can be fixed safely
+  metier doctor                     what is wrong with the skills here, and how to fix it
   metier search fill a pdf form     skills for a task
   metier catalog                    what a model is shown of them
   metier inspect pdf                everything about one skill
-  metier read pdf references/a.md   one file of a skill, or one section of it
+  metier read pdf references/a.md   one file of a skill, or one of its sections
   metier exec profile-csv scripts/profile_csv.py -- data.csv
-                                    run a script of a skill in the sandbox
+                                    run a skill's script in the sandbox
   metier new my-skill               a skill to start from
-  metier disable pdf                keep a skill from being used
+  metier disable pdf                stop a skill from being used
 
-Exit codes: 0 done, 1 failed or findings, 2 usage, 3 denied, 4 budget spent, 130 interrupted.";
+Exit codes: 0 done, 1 failed or findings, 2 usage, 3 not allowed or needs approval,
+4 budget spent, 130 interrupted.";
 
 #[derive(Debug, Args)]
 pub(crate) struct GlobalArgs {
@@ -138,7 +139,7 @@ impl Early {
     pub(crate) fn finish(self) -> ExitCode {
         let (error, wants_json) = match self {
             Self::Version => {
-                // A closed pipe is no reason to complain.
+                // A closed pipe is not an error.
                 let text = concat!("metier ", env!("CARGO_PKG_VERSION"), "\n");
                 let _ = std::io::stdout().write_all(text.as_bytes());
                 return ExitCode::SUCCESS;
@@ -152,7 +153,7 @@ impl Early {
         }
         let text = error.render().to_string();
         // Everything before the usage and the tips, on one line.
-        let told = text
+        let first_part = text
             .split(
                 "
 
@@ -161,7 +162,7 @@ impl Early {
             .next()
             .unwrap_or_default()
             .trim_start_matches("error: ");
-        let message = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = first_part.split_whitespace().collect::<Vec<_>>().join(" ");
         let error =
             CommandError::usage(message).help("run `metier --help` for the commands and options");
         output::finish(Err(error), true)

@@ -46,7 +46,7 @@ use crate::error::Result;
 use crate::output::Output;
 
 /// Does what was asked. A configuration that cannot be read stops every command that would act on
-/// it, and none of those that only tell about the program.
+/// it, and none of those that only describe the program.
 pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
     let context = || Context::new(&cli.global);
     match &cli.command {

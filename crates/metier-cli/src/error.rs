@@ -78,10 +78,10 @@ impl CommandError {
         Self { code, message, help: None, faults: Vec::new(), exit }
     }
 
-    /// Something that is done only when a person says yes, and nobody was there to be asked.
+    /// Something that needs a person's yes, and there was no one to ask.
     pub(crate) fn needs_approval(message: impl Into<String>) -> Self {
         Self {
-            code: "needs-approval",
+            code: "NeedsApproval",
             message: message.into(),
             help: None,
             exit: Exit::Denied,

@@ -53,7 +53,7 @@ pub(crate) fn finish(result: Result<Box<dyn Output>, CommandError>, wants_json: 
         Ok(output) if wants_json => print_json(|out| output.json(out)),
         Ok(output) if output.is_raw() => print_raw(|out| output.human(out)),
         Ok(output) => print(|out| output.human(out)),
-        Err(error) => tell(error, wants_json),
+        Err(error) => print_error(error, wants_json),
     };
     // The process ends here; freeing a hundred thousand skills first would only take time.
     std::mem::forget(result);
@@ -103,14 +103,14 @@ impl OrDetected for anstream::ColorChoice {
 }
 
 /// Prints an error in the form that is wanted.
-pub(crate) fn tell(error: &CommandError, wants_json: bool) -> io::Result<()> {
+pub(crate) fn print_error(error: &CommandError, wants_json: bool) -> io::Result<()> {
     if wants_json {
         return print_json(|out| write_json(&serde_json::json!({ "error": error }), out));
     }
-    complain(error)
+    print_error_text(error)
 }
 
-fn complain(error: &CommandError) -> io::Result<()> {
+fn print_error_text(error: &CommandError) -> io::Result<()> {
     let mut out = anstream::stderr();
     writeln!(out, "{}: {}", paint(RED, "error"), error.message)?;
     for fault in error.faults.iter().skip(1) {
@@ -123,8 +123,8 @@ fn complain(error: &CommandError) -> io::Result<()> {
     Ok(())
 }
 
-/// A line on standard error that is no error: progress, totals, advice.
-pub(crate) fn remark(text: &str) {
+/// Prints a line on standard error that is not an error: progress, totals, advice.
+pub(crate) fn print_note(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 

@@ -1,15 +1,15 @@
 //! How far a long command is: one line on standard error that is written over, only on a terminal
 //! and only once the work has taken a while.
 //!
-//! Any thread may count; whoever passes at the right moment writes.
+//! Any thread may count; the one that is due writes the line.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Nothing is shown before this many milliseconds, and nothing sooner after the last line.
-const PATIENCE: u64 = 500;
-const BETWEEN: u64 = 100;
+/// Milliseconds before the first line, and between two lines.
+const FIRST_MILLIS: u64 = 500;
+const INTERVAL_MILLIS: u64 = 100;
 
 /// A count of things done, out of a known number.
 pub(crate) struct Progress {
@@ -23,7 +23,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(what: &'static str, total: usize) -> Self {
-        let due = if io::stderr().is_terminal() { PATIENCE } else { 0 };
+        let due = if io::stderr().is_terminal() { FIRST_MILLIS } else { 0 };
         let (done, start) = (AtomicUsize::new(0), Instant::now());
         Self { what, total, done, start, due: AtomicU64::new(due) }
     }
@@ -36,8 +36,12 @@ impl Progress {
         if due == 0 || now < due {
             return;
         }
-        let next =
-            self.due.compare_exchange(due, now + BETWEEN, Ordering::Relaxed, Ordering::Relaxed);
+        let next = self.due.compare_exchange(
+            due,
+            now + INTERVAL_MILLIS,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
         if next.is_ok() {
             let _ = write!(io::stderr(), "\r{} {done}/{} ", self.what, self.total);
         }
@@ -47,7 +51,7 @@ impl Progress {
 impl Drop for Progress {
     /// Clears the line, if there is one.
     fn drop(&mut self) {
-        if self.due.load(Ordering::Relaxed) > PATIENCE {
+        if self.due.load(Ordering::Relaxed) > FIRST_MILLIS {
             let _ = write!(io::stderr(), "\r\u{1b}[K");
         }
     }

@@ -1,6 +1,6 @@
 //! Asking a person. Questions go to standard error, so that standard output stays data.
 //!
-//! Where nobody can answer nobody is asked: a command then says which flag would have answered.
+//! Where there is no one to ask, a command says which flag would have answered.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -14,11 +14,11 @@ pub(crate) fn can_ask(json: bool) -> bool {
     !json && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Forgets what was typed before a question about leave: it was no answer to what had not been asked.
+/// Discards what was typed before a question was shown: it cannot be an answer to it.
 pub(crate) fn forget_typed() {
     #[cfg(unix)]
     {
-        // Where this is no terminal, nothing was typed.
+        // Fails where this is not a terminal; then nothing was typed either.
         let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     }
 }
@@ -33,25 +33,26 @@ pub(crate) fn ask(question: &str) -> Option<String> {
     (!answer.is_empty()).then(|| answer.to_owned())
 }
 
-/// A yes to a question about leave.
-pub(crate) enum Leave {
-    /// This time.
+/// A yes to a request for approval.
+pub(crate) enum Consent {
+    /// Only this time.
     Once,
-    /// And it is remembered for so long.
+    /// Remembered for this long.
     Always(Lifetime),
-    /// The same, for what is no time: see [`duration::EXPECTED`].
-    NoTime,
+    /// `always` with an invalid time: see [`duration::EXPECTED_FORMAT`].
+    InvalidTime,
 }
 
-/// What somebody typed, if it is a yes: `y`, `a`, `a 8h`.
-pub(crate) fn leave(typed: &str) -> Option<Leave> {
+/// Reads what was typed as a yes: `y`, `a`, `a 8h`.
+pub(crate) fn parse_consent(typed: &str) -> Option<Consent> {
     let lower = typed.to_lowercase();
     let (word, time) = lower.split_once(' ').unwrap_or((&lower, ""));
     match (word, time.trim()) {
-        ("y" | "yes", "") => Some(Leave::Once),
-        ("a" | "always", "") => Some(Leave::Always(Lifetime::Unlimited)),
+        ("y" | "yes", "") => Some(Consent::Once),
+        ("a" | "always", "") => Some(Consent::Always(Lifetime::Unlimited)),
         ("a" | "always", time) => Some(
-            duration::seconds(time).map_or(Leave::NoTime, |s| Leave::Always(Lifetime::Seconds(s))),
+            duration::seconds(time)
+                .map_or(Consent::InvalidTime, |s| Consent::Always(Lifetime::Seconds(s))),
         ),
         _ => None,
     }

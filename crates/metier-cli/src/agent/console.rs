@@ -11,7 +11,7 @@ use metier::agent::{AskApprover, AutoApprove, Note, Observer, Record};
 
 use super::signal::Interrupt;
 use super::terminal::Terminal;
-use super::typed::Typed;
+use super::typed::StdinLines;
 use super::watch::Watcher;
 use crate::prompt;
 
@@ -42,7 +42,7 @@ impl Answerer {
 /// The terminal of one command.
 pub(crate) struct Console {
     pub(crate) watcher: Arc<dyn Watcher>,
-    pub(crate) typed: Arc<Typed>,
+    pub(crate) typed: Arc<StdinLines>,
     pub(crate) interrupt: Interrupt,
     answerer: Answerer,
     asking: AskApprover,
@@ -91,7 +91,7 @@ impl Console {
 }
 
 impl Drop for Console {
-    /// Nobody waits for more questions.
+    /// Ends the listening thread: there will be no more questions.
     fn drop(&mut self) {
         self.asking.asks.close();
     }

@@ -31,7 +31,7 @@ impl Interrupt {
             for _ in signals.forever() {
                 let token = interrupt.token();
                 if token.is_cancelled() {
-                    // Whoever asks twice does not want to wait: no destructor, no buffer.
+                    // A second Ctrl-C means "now": no destructors, no buffers.
                     let code = crate::error::Exit::Interrupted.code();
                     signal_hook::low_level::exit(i32::from(code));
                 }

@@ -1,7 +1,7 @@
-//! A person at the terminal: hears of the questions of a run and answers them.
+//! The person at the terminal, who answers the questions of a run.
 //!
-//! One listener among others. A question that was answered elsewhere, or that nobody waits for any
-//! more, is taken back here too. When the terminal closes, nobody listens here any longer.
+//! One listener among others: a question that was answered elsewhere, or whose run has stopped, is
+//! withdrawn here too. When the terminal closes, this listener ends.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use metier::agent::{AskDetails, Op};
 use metier::policy::{Answer, AskEvent, AskListener, Asks, PendingAsk};
 
 use super::diff;
-use super::typed::{Line, Typed};
+use super::typed::{StdinLines, TypedLine};
 use super::watch::Watcher;
-use crate::prompt::{self, Leave};
+use crate::prompt::{self, Consent};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{duration, safe};
 
@@ -22,7 +22,7 @@ pub(super) struct Terminal {
     pub(super) asks: Asks,
     pub(super) workspace: PathBuf,
     pub(super) watcher: Arc<dyn Watcher>,
-    pub(super) typed: Arc<Typed>,
+    pub(super) typed: Arc<StdinLines>,
 }
 
 impl Terminal {
@@ -34,23 +34,23 @@ impl Terminal {
                 continue;
             }
             match self.ask(&ask) {
-                // Somebody else may have been faster; then theirs counts.
-                Asked::Answered(answer) => drop(self.asks.answer(ask.id, &answer, "user")),
-                Asked::TakenBack => {}
-                // Nobody is there. The listener goes, and the question ends.
-                Asked::Closed => return,
+                // Another listener may have been faster; the first answer counts.
+                TerminalAnswer::Answered(answer) => drop(self.asks.answer(ask.id, &answer, "user")),
+                TerminalAnswer::Withdrawn => {}
+                // The terminal is gone: the listener ends, and with it the question.
+                TerminalAnswer::Closed => return,
             }
         }
     }
 
     /// The person's answer to one question.
-    fn ask(&self, ask: &PendingAsk) -> Asked {
+    fn ask(&self, ask: &PendingAsk) -> TerminalAnswer {
         self.watcher.pause();
         self.typed.forget();
         let mut out = anstream::stderr();
         let Ok(about) = serde_json::from_str::<AskDetails>(&ask.about) else {
-            // No question of a run: nobody here can answer it.
-            return Asked::Closed;
+            // Not the question of a run, so it cannot be shown here.
+            return TerminalAnswer::Closed;
         };
         let what = about.operation.describe();
         let _ = writeln!(out, "{} {}", paint(BOLD, "?"), paint(BOLD, safe(&what)));
@@ -69,18 +69,20 @@ impl Terminal {
                 Ok(answer) => answer,
                 Err(ended) => return ended,
             };
-            match (prompt::leave(&answer), answer.to_lowercase().as_str()) {
-                (Some(Leave::Once), _) => return Asked::Answered(Answer::Once),
-                (Some(Leave::Always(lifetime)), _) => return Asked::Answered(lifetime.into()),
-                (Some(Leave::NoTime), _) => {
-                    let _ = writeln!(out, "  {}", duration::EXPECTED);
+            match (prompt::parse_consent(&answer), answer.to_lowercase().as_str()) {
+                (Some(Consent::Once), _) => return TerminalAnswer::Answered(Answer::Once),
+                (Some(Consent::Always(lifetime)), _) => {
+                    return TerminalAnswer::Answered(lifetime.into());
+                }
+                (Some(Consent::InvalidTime), _) => {
+                    let _ = writeln!(out, "  {}", duration::EXPECTED_FORMAT);
                 }
                 (None, "e" | "explain") => {
                     let _ = writeln!(out, "{}", explained(&about));
                 }
                 (None, "n" | "no") => {
-                    return match self.line("Words for the model (may be empty):", ask) {
-                        Ok(words) => Asked::Answered(Answer::Reject(words)),
+                    return match self.line("Reason, for the model (may be empty):", ask) {
+                        Ok(words) => TerminalAnswer::Answered(Answer::Reject(words)),
                         Err(ended) => ended,
                     };
                 }
@@ -90,14 +92,14 @@ impl Terminal {
     }
 
     /// A line that is typed, unless the question is over before.
-    fn line(&self, question: &str, ask: &PendingAsk) -> Result<String, Asked> {
+    fn line(&self, question: &str, ask: &PendingAsk) -> Result<String, TerminalAnswer> {
         let mut out = anstream::stderr();
         let _ = write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush());
         // A run that is cancelled takes its question back.
         let ended = match self.typed.line(&self.asks.over(ask.id)) {
-            Ok(Line::Text(text)) => return Ok(text),
-            Ok(Line::Stopped) => Asked::TakenBack,
-            Ok(Line::End) | Err(_) => Asked::Closed,
+            Ok(TypedLine::Text(text)) => return Ok(text),
+            Ok(TypedLine::Stopped) => TerminalAnswer::Withdrawn,
+            Ok(TypedLine::End) | Err(_) => TerminalAnswer::Closed,
         };
         let _ = writeln!(out);
         Err(ended)
@@ -105,15 +107,15 @@ impl Terminal {
 }
 
 /// What came of asking.
-enum Asked {
+enum TerminalAnswer {
     Answered(Answer),
     /// It was answered elsewhere, or the run stops.
-    TakenBack,
+    Withdrawn,
     /// The terminal is gone.
     Closed,
 }
 
-/// Everything that is known about a question.
+/// Everything there is to know about a question.
 fn explained(about: &AskDetails) -> String {
     let operation = serde_json::to_string_pretty(&about.operation).unwrap_or_default();
     let digest = about.request.map(|digest| digest.to_string()).unwrap_or_default();

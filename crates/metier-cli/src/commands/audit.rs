@@ -1,6 +1,6 @@
 //! `metier audit verify`: whether the record of a run is what was written.
 //!
-//! Checking is `metier-agent`'s; this goes through the loops inside the run, too.
+//! Checking is `metier-agent`'s; this also goes through the records of subagents.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, RED, paint};
 use crate::render::{count, safe};
 
@@ -33,15 +33,15 @@ enum Action {
 
 /// Check that no byte of a record was changed, no line is missing, and nothing was cut off.
 ///
-/// The events are chained by hashes: whoever changes one has to write all that follow anew. A chain
-/// is no signature: keep the last hash elsewhere if you must know that nobody did.
+/// Each event holds the hash of the one before it, so changing one means rewriting all that follow.
+/// The chain is not a signature: to rule out a rewritten record, keep the last hash elsewhere.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier audit verify
   metier audit verify 20261116-070842-k3f9a --json")]
 struct VerifyArgs {
-    /// The run: its name, the beginning or the end of it, or `last`.
+    /// The run: its id, the beginning or end of it, or `last`.
     #[arg(value_name = "RUN", default_value = "last")]
     run: String,
 }
@@ -51,7 +51,7 @@ struct Verified {
     run_id: String,
     #[serde(flatten)]
     audited: AuditReport,
-    /// The same for the loops inside the run.
+    /// The same for the subagents of the run.
     inner: Vec<Self>,
 }
 
@@ -97,11 +97,11 @@ impl Output for Verified {
             let AuditReport { events, last_hash, finished, findings } = &one.audited;
             let events = count(usize::try_from(*events).unwrap_or(usize::MAX), "event");
             let word = if findings.is_empty() {
-                format!("{} {events}", paint(GREEN, "holds"))
+                format!("{}, {events}", paint(GREEN, "intact"))
             } else {
-                format!("{} {events} as they were written", paint(RED, "broken"))
+                format!("{}, {events} before the damage", paint(RED, "broken"))
             };
-            let end = if *finished { "the run came to an end" } else { "the run has no end" };
+            let end = if *finished { "the run is finished" } else { "the run is not finished" };
             writeln!(out, "{}  {word}; {end}", paint(BOLD, safe(&one.run_id)))?;
             if let Some(hash) = last_hash {
                 writeln!(out, "  {}", paint(DIM, format!("last hash {hash}")))?;
@@ -112,7 +112,7 @@ impl Output for Verified {
         }
         out.flush()?;
         if !self.holds() {
-            remark(&paint(DIM, "what holds can still be read: metier show RUN"));
+            print_note(&paint(DIM, "metier show RUN still shows the intact part"));
         }
         Ok(())
     }

@@ -11,16 +11,16 @@ use serde_json::json;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::Table;
 
-/// Print the list of skills that a model is shown, within a budget of tokens.
+/// Print the list of skills that a model is shown, within a token budget.
 ///
-/// When not every description fits, every name stays and descriptions go to the skills that fit
-/// the request best, plus a few by rotation. The first part of the text is the same for every
-/// request, so that a provider's prompt cache survives.
+/// When not every description fits, every name is kept and the skills that match the request best
+/// keep their descriptions, plus a few by rotation. The first part of the text is the same for every
+/// request, so that a provider's prompt cache stays valid.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,14 +38,14 @@ pub(crate) struct CatalogArgs {
     /// Tokens the list may take, or `none` [default: 4000, or what the configuration says].
     #[arg(long, value_name = "TOKENS", value_parser = budget)]
     budget: Option<Budget>,
-    /// A file that is worked on, relative to the project (repeatable): skills with `paths` are
+    /// A file being worked on, relative to the project (may be repeated): skills with `paths` are
     /// shown when one matches.
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
-    /// Which turn of a session this is: moves the rotation on.
+    /// Which turn of a session this is; advances the rotation.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     turn: u64,
-    /// Say of every skill how it is shown and why, instead of printing the list.
+    /// Explain for every skill how it is shown and why, instead of printing the list.
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -158,9 +158,9 @@ impl Output for Listed {
             out.write_all(self.catalog.text().as_bytes())?;
             out.flush()?;
             if self.catalog.placed.is_empty() {
-                remark("no skills were found; `metier roots` says where they were looked for");
+                print_note("no skills found; `metier roots` shows where Metier looks");
             } else {
-                remark(&paint(
+                print_note(&paint(
                     DIM,
                     format!("{} (metier catalog --explain says why)", self.totals()),
                 ));

@@ -9,17 +9,17 @@ use clap::Args;
 use metier::agent::Status;
 
 use crate::agent::console::Console;
-use crate::agent::typed::Line;
-use crate::commands::run::{HowArgs, Resuming, end};
+use crate::agent::typed::TypedLine;
+use crate::commands::run::{Resuming, RunOptionArgs, end};
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
-use crate::output::{Output, remark, tell};
+use crate::output::{Output, print_error, print_note};
 use crate::render::style::{BOLD, DIM, paint};
 
 /// Talk to the agent: several requests in one session.
 ///
 /// A line is a request; `/name arguments` calls a skill; Ctrl-D or, on a terminal, an empty line ends
-/// the session. Ctrl-C stops the request that is being worked on.
+/// the session. Ctrl-C stops the current request.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ Examples:
   printf 'summarise examples/sales.csv by region\\n/project-overview\\n' | metier chat --yes")]
 pub(crate) struct ChatArgs {
     #[command(flatten)]
-    how: HowArgs,
+    how: RunOptionArgs,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
     let mut exit = Exit::Done;
     let is_terminal = io::stdin().is_terminal();
     if is_terminal && !json {
-        remark(&paint(DIM, "an empty line ends the session"));
+        print_note(&paint(DIM, "press Enter on an empty line to end the session"));
     }
     while let Some(request) = next(&console, is_terminal, json)? {
         chat.cancel_with(console.interrupt.token());
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
                     return Err(error);
                 }
                 exit = error.exit;
-                tell(&error, json).map_err(|error| not_written(&error))?;
+                print_error(&error, json).map_err(|error| not_written(&error))?;
                 continue;
             }
         };
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
     if console.interrupt.token().is_cancelled() {
         exit = Exit::Interrupted;
     }
-    Ok(Box::new(Over { exit }))
+    Ok(Box::new(ChatEnd { exit }))
 }
 
 /// The next request. An empty line ends the session of a person; in a pipe it says nothing.
@@ -84,9 +84,9 @@ fn next(console: &Console, is_terminal: bool, json: bool) -> Result<Option<Strin
             CommandError::failed("request-unreadable", format!("standard input: {error}"))
         })?;
         match line {
-            Line::Text(text) if text.is_empty() && !is_terminal => {}
-            Line::Text(text) => return Ok(Some(text).filter(|text| !text.is_empty())),
-            Line::End | Line::Stopped => return Ok(None),
+            TypedLine::Text(text) if text.is_empty() && !is_terminal => {}
+            TypedLine::Text(text) => return Ok(Some(text).filter(|text| !text.is_empty())),
+            TypedLine::End | TypedLine::Stopped => return Ok(None),
         }
     }
 }
@@ -96,11 +96,11 @@ fn not_written(error: &io::Error) -> CommandError {
 }
 
 /// The session is over; everything has been printed.
-struct Over {
+struct ChatEnd {
     exit: Exit,
 }
 
-impl Output for Over {
+impl Output for ChatEnd {
     fn json(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

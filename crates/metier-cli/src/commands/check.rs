@@ -1,4 +1,4 @@
-//! `metier check`: what is wrong with skills, line by line; and the safe mends.
+//! `metier check`: what is wrong with skills, line by line; and the safe fixes.
 //!
 //! The judgement is `metier-skill`'s, the choice of files `targets`'; this file draws and writes
 //! fixes.
@@ -24,7 +24,7 @@ use crate::render::style::{DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, diff, safe, sarif};
 use targets::{Target, targets};
 
-/// Check skills and draw each fault under its source line.
+/// Check skills and show each problem under its source line.
 ///
 /// PATH is a skill's folder, its SKILL.md, a folder of skills, or a project, in which the folders of
 /// all known agents are checked too. Without PATH: the skill or the skills in the current directory,
@@ -42,10 +42,10 @@ pub(crate) struct CheckArgs {
     /// Skills, or folders of skills.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Write the safe mends, and show what was changed.
+    /// Apply the safe fixes, and show what was changed.
     #[arg(long)]
     fix: bool,
-    /// Show the safe mends without writing them.
+    /// Show the safe fixes without applying them.
     #[arg(long, conflicts_with = "fix")]
     diff: bool,
     /// Judge by the public specification alone, as its reference validator does.
@@ -154,15 +154,15 @@ impl Checked {
         let edits: Vec<TextEdit> =
             diagnostics.iter().filter_map(|d| d.fix.as_deref().cloned()).collect();
         if (args.fix || args.diff) && !edits.is_empty() {
-            let mended = apply_edits(&skill_md.bytes, &edits);
-            let mend = match (skill_md.is_whole(), args.fix) {
+            let fixed_text = apply_edits(&skill_md.bytes, &edits);
+            let written = match (skill_md.is_whole(), args.fix) {
                 // What was not read would be lost.
-                (false, _) => Err("the file is too large to be mended".to_owned()),
-                (true, true) => write_mended(&path, &mended),
+                (false, _) => Err("the file is too large to be fixed".to_owned()),
+                (true, true) => write_fixed(&path, &fixed_text),
                 (true, false) => Ok(()),
             };
-            match mend {
-                Ok(()) => shown_diff = Some(diff::unified(&file, &skill_md.bytes, &mended)),
+            match written {
+                Ok(()) => shown_diff = Some(diff::unified(&file, &skill_md.bytes, &fixed_text)),
                 Err(message) => {
                     let code = Code::FileUnwritable;
                     diagnostics.insert(0, Diagnostic::about_file(code, Severity::Error, message));
@@ -170,7 +170,7 @@ impl Checked {
             }
             if args.fix && shown_diff.is_some() {
                 self.fixed += edits.len();
-                skill_md = SkillMd::whole(mended);
+                skill_md = SkillMd::whole(fixed_text);
                 diagnostics = judge(&skill_md, &path, &options, &files);
             }
         }
@@ -200,12 +200,12 @@ impl Checked {
     }
 }
 
-/// Writes a mended file where it really is; a link is left alone, because it may lead anywhere.
-fn write_mended(path: &Path, mended: &[u8]) -> std::result::Result<(), String> {
+/// Writes a fixed file in place; a link is left alone, because it may lead anywhere.
+fn write_fixed(path: &Path, fixed: &[u8]) -> std::result::Result<(), String> {
     if metier::fs::is_link(path) {
-        return Err("the file is a link and was not mended".to_owned());
+        return Err("the file is a link and was not changed".to_owned());
     }
-    write_atomic(path, mended).map_err(|error| format!("the file cannot be written: {error}"))
+    write_atomic(path, fixed).map_err(|error| format!("the file cannot be written: {error}"))
 }
 
 fn unreadable(error: &ReadError) -> Diagnostic {
@@ -287,14 +287,14 @@ impl Output for Checked {
                 parts.push(paint(style, count(number, word)));
             }
         }
-        let verdict = if parts.is_empty() { paint(GREEN, "no faults") } else { parts.join(", ") };
+        let verdict = if parts.is_empty() { paint(GREEN, "no problems") } else { parts.join(", ") };
         write!(out, "{} checked: {verdict}", count(summary.skills, "skill"))?;
         if summary.fixed > 0 {
-            write!(out, "; {} mended", summary.fixed)?;
+            write!(out, "; {} fixed", summary.fixed)?;
         }
         if summary.fixable > 0 {
             let command = safe("metier check --fix");
-            write!(out, "; {} can be mended by `{command}`", summary.fixable)?;
+            write!(out, "; {} fixable with `{command}`", summary.fixable)?;
         }
         writeln!(out)
     }

@@ -1,4 +1,4 @@
-//! `metier config`: which settings count, where each came from, and the schema of the files.
+//! `metier config`: the settings in effect, where each comes from, and the schema of the files.
 //!
 //! The rules are `metier-config`'s; this file only shows what came of them.
 
@@ -16,7 +16,7 @@ use crate::render::safe;
 use crate::render::style::{DIM, YELLOW, paint};
 use crate::render::table::Table;
 
-/// Show the settings that count here and where each came from.
+/// Show the settings in effect here and where each comes from.
 ///
 /// The user's settings are in ~/.agent/config.json, a project's in its .agent/config.json; comments
 /// and trailing commas are allowed. A project can tighten a guard, never loosen one.
@@ -33,7 +33,7 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show the settings that count (the default).
+    /// Show the settings in effect (the default).
     Show,
     /// Print the JSON Schema of the configuration files.
     Schema,
@@ -103,7 +103,7 @@ impl Output for Configuration {
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         heading(out, "Files")?;
         for file in &self.files {
-            let state = if file.exists { "" } else { " (not there)" };
+            let state = if file.exists { "" } else { " (missing)" };
             writeln!(
                 out,
                 "  {:8} {}{}",
@@ -133,7 +133,7 @@ impl Output for Configuration {
                 let line = overruled.line.map_or_else(String::new, |line| format!(":{line}"));
                 writeln!(
                     out,
-                    "{}: {}{line} asks for {} = {}, which would loosen a guard; it has no effect",
+                    "{}: {}{line} sets {} = {}, which would loosen a guard; it is ignored",
                     paint(YELLOW, "warning"),
                     safe(&overruled.origin),
                     row.key_path,

@@ -17,8 +17,8 @@ use serde::Serialize;
 use crate::commands::list::path_text;
 use crate::error::{CommandError, Result};
 
-/// The most of a `SKILL.md` that is read to be judged.
-const LARGEST: usize = 16 << 20;
+/// How much of a `SKILL.md` is read to check it.
+const MAX_SKILL_MD_BYTES: usize = 16 << 20;
 
 /// A `SKILL.md` as it is judged: of one that is very large, the beginning.
 #[derive(Default)]
@@ -30,11 +30,15 @@ pub(crate) struct SkillMd {
 
 impl SkillMd {
     pub(crate) fn read(path: &Path) -> std::result::Result<Self, ReadError> {
-        match read_bounded(path, LARGEST as u64) {
+        match read_bounded(path, MAX_SKILL_MD_BYTES as u64) {
             Err(ReadError::TooLarge(_)) => {
                 let file = PiecewiseFile::open(path)?;
                 let size = file.size();
-                let mut bytes = vec![0; LARGEST.min(usize::try_from(size).unwrap_or(LARGEST))];
+                let mut bytes = vec![
+                    0;
+                    MAX_SKILL_MD_BYTES
+                        .min(usize::try_from(size).unwrap_or(MAX_SKILL_MD_BYTES))
+                ];
                 file.read_at(0, &mut bytes)?;
                 // A character that the end cut in two is no fault of the file.
                 let cut = std::str::from_utf8(&bytes).err().filter(|it| it.error_len().is_none());

@@ -1,7 +1,7 @@
 //! `metier delete`: one of the user's skills goes, and a backup stays.
 //!
-//! Moving is `metier-registry`'s; this file decides what may be deleted, asks, and tells how it
-//! comes back.
+//! Moving is `metier-registry`'s; this file decides what may be deleted, asks, and says how to
+//! restore it.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ use serde::Serialize;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::prompt;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::render::{bytes, count, safe};
 
 /// How many files of a skill are named before it is deleted.
-const NAMED_FILES: usize = 10;
+const MAX_NAMED_FILES: usize = 10;
 
-/// Delete one of your own skills; a backup is kept, which `metier restore` brings back.
+/// Delete one of your own skills; a backup is kept, and `metier restore` restores it.
 ///
-/// Only skills in your user folders can be deleted. Of a folder that is a link only the link goes;
-/// what a link above the skill leads to outside is left alone.
+/// Only skills in your user folders can be deleted. If the folder is a link, only the link is
+/// deleted; a skill that a link leads to outside your folder is left alone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -113,7 +113,7 @@ fn users_path<'s>(name: &str, entry: &'s Entry, scan: &'s Scan) -> Result<&'s Pa
     );
     let help = match entry.source {
         _ if scan.index.find(&format!("user:{}", entry.name())).is_some() => {
-            format!("you have one of that name too: `metier delete user:{shown}`")
+            format!("to delete your own skill of that name: metier delete user:{shown}")
         }
         Source::Plugin => format!(
             "remove the plugin with the agent that installed it, or `metier disable {shown}`"
@@ -133,26 +133,26 @@ fn place(path: &str, real: Option<&str>) -> String {
 fn approve(preview: &Backup, real: Option<&str>, json: bool) -> Result<()> {
     let id = safe(&preview.skill.to_string()).into_owned();
     let what = match &preview.link {
-        Some(target) => format!("a link to {}; only the link goes", safe(target)),
+        Some(target) => format!("a link to {}; only the link is deleted", safe(target)),
         None => format!("{}, {}", count(preview.files.len(), "file"), bytes(preview.bytes)),
     };
     let path = place(&preview.path, real);
     if !prompt::can_ask(json) {
-        let message = format!("deleting {id} needs your word: {path} ({what})");
+        let message = format!("deleting {id} needs your confirmation: {path} ({what})");
         return Err(CommandError::needs_approval(message)
-            .help(format!("`metier delete --yes {id}` does it; a backup is kept")));
+            .help(format!("to delete it: metier delete --yes {id} (a backup is kept)")));
     }
-    remark(&format!("{}  {path} ({what})", paint(BOLD, &id)));
-    for file in preview.files.iter().take(NAMED_FILES) {
-        remark(&format!("  {}  {}", safe(&file.path), paint(DIM, bytes(file.bytes))));
+    print_note(&format!("{}  {path} ({what})", paint(BOLD, &id)));
+    for file in preview.files.iter().take(MAX_NAMED_FILES) {
+        print_note(&format!("  {}  {}", safe(&file.path), paint(DIM, bytes(file.bytes))));
     }
-    if preview.files.len() > NAMED_FILES {
-        remark(&format!("  and {} more", preview.files.len() - NAMED_FILES));
+    if preview.files.len() > MAX_NAMED_FILES {
+        print_note(&format!("  and {} more", preview.files.len() - MAX_NAMED_FILES));
     }
     if prompt::confirm("Delete it? A backup is kept.") {
         return Ok(());
     }
-    Err(CommandError::needs_approval("nothing was deleted"))
+    Err(CommandError { code: "Rejected", ..CommandError::needs_approval("nothing deleted") })
 }
 
 impl Output for Deleted {
@@ -169,12 +169,12 @@ impl Output for Deleted {
         out.flush()?;
         let warning = paint(YELLOW, "warning");
         for other in &self.remaining {
-            remark(&format!("{warning}: the same skill still stands at {}", safe(other)));
+            print_note(&format!("{warning}: the same skill is still at {}", safe(other)));
         }
         if let Some(left) = &self.left {
-            remark(&format!("{warning}: {} could not be removed", safe(left)));
+            print_note(&format!("{warning}: {} could not be removed", safe(left)));
         }
-        remark(&paint(DIM, format!("`metier restore {}` brings it back", backup.id)));
+        print_note(&paint(DIM, format!("to restore it: metier restore {}", backup.id)));
         Ok(())
     }
 }

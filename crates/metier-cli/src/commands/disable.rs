@@ -5,15 +5,15 @@
 use clap::Args;
 
 use crate::args::GlobalArgs;
-use crate::commands::switch::{self, Wanted};
+use crate::commands::switch::{self, SkillSwitch};
 use crate::context::FindArgs;
 use crate::error::Result;
 use crate::output::Output;
 use crate::scope::ScopeArgs;
 
-/// Switch a skill off: it is still listed, but never found, shown to a model or loaded by one.
+/// Switch a skill off: it is still listed, but never searched, shown to a model or loaded.
 ///
-/// Nothing of the skill is touched: one line is written into ~/.agent/config.json, or with --project
+/// The skill itself is not changed: one line is written to ~/.agent/config.json, or with --project
 /// into the project's .agent/config.json. What you switch off stays off in every project.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -31,5 +31,5 @@ pub(crate) struct DisableArgs {
 }
 
 pub(crate) fn run(args: &DisableArgs, global: &GlobalArgs) -> Result<Box<dyn Output>> {
-    switch::run(&args.name, Wanted::Off, args.scope, &args.find, global)
+    switch::run(&args.name, SkillSwitch::Off, args.scope, &args.find, global)
 }

@@ -1,4 +1,4 @@
-//! `metier doctor`: one page about the skills here, with what is wrong with them and how to mend it.
+//! `metier doctor`: one page about the skills here, with what is wrong with them and how to fix it.
 //!
 //! `examine` looks at each skill, `findings` at the scan and at several skills together, `page` is
 //! the form for people. Judging is the libraries'; this file puts the document together.
@@ -23,12 +23,12 @@ use crate::error::Exit;
 use crate::output::{Output, write_json};
 use crate::progress::Progress;
 
-/// Say what is wrong with the skills here, what they cost, and how to mend each finding.
+/// Show what is wrong with the skills here, what they cost, and how to fix each problem.
 ///
-/// One page: the roots, how many skills there are, what they cost a model in tokens, skills that are
-/// ignored, cannot be loaded or are shadowed, copies in several agents' folders, files that a body
-/// speaks of and that are not there, and how firmly this machine can hold a script. Bodies are read
-/// for it; nothing is changed.
+/// One page: the roots, the number of skills, what they cost a model in tokens, skills that are
+/// ignored, shadowed or cannot be loaded, copies in several agents' folders, missing files that a
+/// body mentions, and how strong the sandbox is on this machine. Bodies are read for this; nothing
+/// is changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -5,7 +5,7 @@
 use clap::Args;
 
 use crate::args::GlobalArgs;
-use crate::commands::switch::{self, Wanted};
+use crate::commands::switch::{self, SkillSwitch};
 use crate::context::FindArgs;
 use crate::error::Result;
 use crate::output::Output;
@@ -20,7 +20,7 @@ use crate::scope::ScopeArgs;
 Examples:
   metier enable pdf
   metier enable --project pdf     in the project's configuration, for everybody who works in it
-  metier enable user:pdf          the user's skill, although the project has one of that name")]
+  metier enable user:pdf          your own skill, although the project has one of that name")]
 pub(crate) struct EnableArgs {
     /// The skill: its name, or `source:name`.
     name: String,
@@ -31,5 +31,5 @@ pub(crate) struct EnableArgs {
 }
 
 pub(crate) fn run(args: &EnableArgs, global: &GlobalArgs) -> Result<Box<dyn Output>> {
-    switch::run(&args.name, Wanted::On, args.scope, &args.find, global)
+    switch::run(&args.name, SkillSwitch::On, args.scope, &args.find, global)
 }

@@ -23,17 +23,17 @@ use crate::agent::watch::Watcher;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::shell::quoted;
 use crate::render::style::{CYAN, DIM, YELLOW, paint};
 use crate::render::{count, safe};
 
-/// Run one script of a skill, if the policy allows it, in the sandbox.
+/// Run one script of a skill in the sandbox, if the policy allows it.
 ///
 /// The script runs in a directory of its own, so an argument that names an existing file is passed
-/// as its absolute path; the project is in `WORKSPACE_DIR`, readable. What the script leaves in
-/// `outputs` is kept. Without a terminal an open question ends with exit code 3 and the command that
-/// approves exactly this request.
+/// as its absolute path; `WORKSPACE_DIR` is the project, read-only. What the script leaves in
+/// `outputs` is kept. Without a terminal, a script that needs approval ends with exit code 3 and the
+/// command that approves exactly this request.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +41,7 @@ Examples:
   metier exec --yes --timeout 10 pdf scripts/fill.py -- form.pdf
   metier explain run_script scripts/fill.py --skill pdf     # would it be allowed, and why
 
-Exit codes: 0 the script ended well, 1 it did not, 3 it was not allowed to run.")]
+Exit codes: 0 the script succeeded, 1 it failed, 3 it was not allowed to run.")]
 pub(crate) struct ExecArgs {
     /// The skill.
     name: String,
@@ -93,7 +93,7 @@ fn advised(error: metier::Error, args: &ExecArgs, context: &Context) -> CommandE
         None => error,
         // Printing the command again would make it good again, and so for ever.
         Some(open) if open.is_stale => error.help(
-            "this approval was used, or is older than a day; run the same command without \
+            "this approval was used already, or is older than a day; run the same command without \
              `--approve` to be asked again",
         ),
         Some(open) => {
@@ -146,7 +146,7 @@ impl Printer {
             report.stdout.bytes.saturating_sub(out.0) + report.stderr.bytes.saturating_sub(err.0);
         if missing > 0 {
             let warning = paint(YELLOW, "warning");
-            remark(&format!("{warning}: {missing} bytes of its output were left out"));
+            print_note(&format!("{warning}: {missing} bytes of the output are missing"));
         }
     }
 }
@@ -157,7 +157,7 @@ impl Observer for Printer {
     fn note(&self, _: u32, note: &Note) {
         match note {
             Note::Warning(text) => {
-                remark(&format!("{}: {}", paint(YELLOW, "warning"), safe(text)));
+                print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(text)));
             }
             Note::Output { stream, text } if !self.json => {
                 let is_error = stream == "stderr";
@@ -228,7 +228,7 @@ impl Ran {
             (Some(0), _) => None,
             (Some(code), _) => Some(format!("the script ended with exit code {code}")),
             (None, Some(signal)) => Some(format!("signal {signal} ended the script")),
-            (None, None) => Some("the script did not end by itself".to_owned()),
+            (None, None) => Some("the script was killed".to_owned()),
         }
     }
 }
@@ -262,16 +262,16 @@ impl Output for Ran {
     fn human(&self, _: &mut dyn Write) -> io::Result<()> {
         let report = self.report();
         if let Some(ending) = self.ending() {
-            remark(&format!("{}: {}", paint(YELLOW, "warning"), safe(&ending)));
+            print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(&ending)));
         }
         if let Some(hint) = self.0.outcome.hint {
-            remark(&format!("{}: {hint}", paint(CYAN, "help")));
+            print_note(&format!("{}: {hint}", paint(CYAN, "help")));
         }
         if let Some(kept) = &self.0.outcome.kept {
-            remark(&paint(DIM, format!("kept in {}", path_text(kept))));
+            print_note(&paint(DIM, format!("kept in {}", path_text(kept))));
         }
         for path in &self.0.outcome.outputs {
-            remark(&format!("  {}", path_text(path)));
+            print_note(&format!("  {}", path_text(path)));
         }
         let tier = report.tier;
         let masked = match report.masked {
@@ -286,7 +286,7 @@ impl Output for Ran {
             Network::Closed => "",
         };
         let time = report.elapsed.as_secs_f64();
-        remark(&paint(
+        print_note(&paint(
             DIM,
             format!("{} in {time:.1} s, sandbox {tier}{network}{masked}", safe(&self.0.skill)),
         ));

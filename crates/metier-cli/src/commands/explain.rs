@@ -1,6 +1,6 @@
 //! `metier explain`: what would be decided about a request, by which rules, and why.
 //!
-//! Nothing is done and nobody is asked. Deciding is `metier-policy`'s.
+//! Nothing is done and no question is asked. Deciding is `metier-policy`'s.
 
 use std::io::{self, Write};
 
@@ -10,16 +10,16 @@ use metier::policy::{Effect, LayerDecision, PolicyDecision};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
 use crate::render::style::{CYAN, DIM, GREEN, RED, YELLOW, paint};
 
 /// Explain what would be decided about a request, and which rules decide it.
 ///
 /// TOOL is `load_skill`, `read_file`, `list_dir`, `grep`, `run_script`, `run_command`, `write_file`,
-/// `delete_file`, `network_request`, `script_network`, or the tool of another program. ARG is what it is used on: a
-/// skill, a path, a script of the skill with its arguments, a command, a host. Words that begin with
-/// a dash stand after `--`.
+/// `delete_file`, `network_request`, `script_network`, or another program's tool. ARG is what it is
+/// used on: a skill, a path, a script with its arguments, a command, a host. Put arguments that
+/// begin with a dash after `--`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,11 +28,11 @@ Examples:
   metier explain run_command --skill pdf -- git push --force
   metier explain load_skill pdf --json")]
 pub(crate) struct ExplainArgs {
-    /// What is wanted.
+    /// The tool.
     tool: String,
     /// What it is used on.
     args: Vec<String>,
-    /// The skill that it is done for.
+    /// Decide as if acting for this skill.
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
     #[command(flatten)]
@@ -61,13 +61,13 @@ impl Output for Explained {
         out.flush()?;
         if let Some(meant) = &self.0.did_you_mean {
             let tool = safe(self.0.decision.permission.as_str());
-            remark(&format!(
+            print_note(&format!(
                 "{}: unknown tool `{tool}`; did you mean `{meant}`?",
                 paint(YELLOW, "warning")
             ));
         }
         if let Some(help) = self.0.help {
-            remark(&format!("{}: {help}", paint(CYAN, "help")));
+            print_note(&format!("{}: {help}", paint(CYAN, "help")));
         }
         Ok(())
     }
@@ -78,11 +78,11 @@ fn verdicts(decision: &PolicyDecision, out: &mut dyn Write) -> io::Result<()> {
     for LayerDecision { layer, effect, because, losers, .. } in &decision.layers {
         let gap = " ".repeat(10 - layer.as_str().len());
         let wide = " ".repeat(7 - effect.as_str().len());
-        let told = safe(because);
-        writeln!(out, "  {}{gap}{}{wide}{told}", paint(CYAN, layer), painted(*effect))?;
+        let text = safe(because);
+        writeln!(out, "  {}{gap}{}{wide}{text}", paint(CYAN, layer), painted(*effect))?;
         for rule in losers {
-            let told = format!("overruled: {}", safe(&rule.to_string()));
-            writeln!(out, "{}{}", " ".repeat(19), paint(DIM, told))?;
+            let text = format!("overruled: {}", safe(&rule.to_string()));
+            writeln!(out, "{}{}", " ".repeat(19), paint(DIM, text))?;
         }
     }
     Ok(())

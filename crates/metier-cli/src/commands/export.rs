@@ -15,10 +15,10 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, write_json};
 
-/// Give a run as a trajectory (ATIF) or as a trace (OpenTelemetry).
+/// Export a run as a trajectory (ATIF) or as a trace (OpenTelemetry).
 ///
-/// RUN is a run's name, the beginning or the end of it, or `last`. A trajectory holds everything that
-/// was said and done. A trace holds what was done, when and at what cost; texts only with --content.
+/// RUN is a run's id, the beginning or end of it, or `last`. A trajectory holds everything that was
+/// said and done. A trace holds what was done, when and at what cost; texts only with --content.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct ExportArgs {
     run: String,
     #[command(flatten)]
     format: Format,
-    /// Put prompts, replies, arguments and results into the trace.
+    /// Include prompts, replies, arguments and results in the trace.
     #[arg(long, conflicts_with = "atif")]
     content: bool,
     /// Write to FILE instead of standard output.
@@ -55,8 +55,7 @@ struct Exported(Value);
 pub(crate) fn run(args: &ExportArgs, context: &Context) -> Result<Box<dyn Output>> {
     let folder = context.metier.find_run(&args.run)?;
     if let Some((run_id, finding)) = damage(&folder)?.first() {
-        let message =
-            format!("the record of {run_id} is not what was written: {}", finding.message);
+        let message = format!("the record of {run_id} was changed: {}", finding.message);
         let help = format!("`metier audit verify {}` says what is wrong", folder.id());
         return Err(CommandError::failed("record-broken", message).help(help));
     }

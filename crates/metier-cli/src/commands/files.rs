@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::commands::content::{self, FileRow};
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{CYAN, DIM, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{bytes, count, safe};
@@ -66,10 +66,10 @@ impl Output for Files {
         table.write(out)?;
         out.flush()?;
         if self.truncated {
-            remark(&paint(YELLOW, "there are more files than are listed"));
+            print_note(&paint(YELLOW, "there are more files than are listed"));
         }
         let total: u64 = self.files.iter().map(|file| file.bytes).sum();
-        remark(&paint(
+        print_note(&paint(
             DIM,
             format!(
                 "{}, {}, below {}",

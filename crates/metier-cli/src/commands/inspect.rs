@@ -20,7 +20,7 @@ use crate::render::diagnostic::draw;
 use crate::render::style::{BOLD, CYAN, DIM, YELLOW, paint};
 use crate::render::{bytes, count, fold_line, safe};
 
-/// Show everything about one skill: fields, controls, files, cost, where it was found, faults.
+/// Show everything about one skill: fields, controls, files, cost, location, problems.
 ///
 /// NAME is a skill's name, or `source:name` (also `name@source`) for one that another shadows.
 #[derive(Debug, Args)]
@@ -152,14 +152,14 @@ impl Inspection {
             (false, true) => "a model or a person",
             (false, false) => "a model",
             (true, true) => "a person",
-            (true, false) => "nobody",
+            (true, false) => "no one",
         };
         facts.push(("started by", who.to_owned()));
         facts.push(("run mode", controls.run_mode.to_string()));
         facts.push((
             "allowed tools",
             controls.allowed_tools.as_ref().map_or_else(
-                || "no limit of its own".to_owned(),
+                || "not restricted".to_owned(),
                 |tools| {
                     if tools.is_empty() {
                         "none".to_owned()

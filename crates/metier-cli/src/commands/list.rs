@@ -15,7 +15,7 @@ use metier::skill::{Code, Source};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
-use crate::output::{Output, heading, remark, write_json};
+use crate::output::{Output, heading, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, fold_line, safe};
@@ -24,8 +24,8 @@ use crate::render::{count, fold_line, safe};
 ///
 /// Searches the folders of every known agent, in the project from the current directory up to the
 /// repository's top, in the home directory, in the plugin cache, and the skills built into metier.
-/// Of several skills with one name the one in the root of highest priority counts; `--all` shows
-/// the others, and everything that was ignored, with the reason.
+/// Of several skills with the same name, the one in the root of highest priority is used; `--all`
+/// shows the others, and everything that was ignored, with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +40,7 @@ pub(crate) struct ListArgs {
     /// Show shadowed and ignored skills too.
     #[arg(long, short)]
     all: bool,
-    /// Stay, and print skills that are added, changed or removed.
+    /// Keep running, and print skills as they are added, changed or removed.
     #[arg(long, conflicts_with = "all")]
     watch: bool,
     #[command(flatten)]
@@ -83,10 +83,10 @@ impl Output for Listing {
             self.others(out)?;
         }
         out.flush()?;
-        remark(&self.totals());
+        print_note(&self.totals());
         for line in self.named_roots_missed() {
             let warning = paint(RED, "error");
-            remark(&format!("{warning}: {}: {}", path_text(&line.path), line.message));
+            print_note(&format!("{warning}: {}: {}", path_text(&line.path), line.message));
         }
         Ok(())
     }
@@ -187,11 +187,11 @@ impl Listing {
         if !more.is_empty() {
             text.push_str(&format!("; {}", more.join(", ")));
             if !self.all {
-                text.push_str(" (metier list --all says why)");
+                text.push_str(" (metier list --all shows why)");
             }
         }
         if report.truncated {
-            text.push_str("; a limit cut the search");
+            text.push_str("; the search stopped at a limit");
         }
         paint(DIM, text)
     }
@@ -251,7 +251,7 @@ fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> 
     out.write_all(b"]")
 }
 
-/// Prints changes until it is interrupted or nobody reads any more.
+/// Prints changes until it is interrupted or its reader is gone.
 fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
     let registry = context.finding(&args.find).registry();
     let chosen = |entry: &&Arc<Entry>| args.source.is_none_or(|source| entry.source == source);
@@ -259,11 +259,14 @@ fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
     watch(&registry, &mut |event| {
         let written = match event {
             WatchEvent::Ready => {
-                remark(&paint(DIM, format!("watching {}; Ctrl-C ends", count(count_now, "skill"))));
+                print_note(&paint(
+                    DIM,
+                    format!("watching {}; press Ctrl-C to stop", count(count_now, "skill")),
+                ));
                 Ok(())
             }
             WatchEvent::Polling(reason) => {
-                remark(&format!(
+                print_note(&format!(
                     "{}: watching by polling: {}",
                     paint(YELLOW, "warning"),
                     safe(reason)
@@ -280,7 +283,7 @@ fn follow(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Output> {
         };
         if written.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    Box::new(Nothing)
+    Box::new(NoOutput)
 }
 
 /// One line a change, on standard output at once.
@@ -311,9 +314,9 @@ pub(crate) fn change_line(change: &Change) -> String {
 }
 
 /// Everything was said already.
-struct Nothing;
+struct NoOutput;
 
-impl Output for Nothing {
+impl Output for NoOutput {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(&serde_json::json!({}), out)
     }

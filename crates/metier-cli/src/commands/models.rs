@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::agent::signal::Interrupt;
 use crate::context::Context;
 use crate::error::{Exit, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
 use crate::render::style::{CYAN, GREEN, RED, paint};
 
-/// Try the configured model.
+/// Test the configured model.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ enum ModelsCommand {
     /// Send one small request: does the endpoint work, which output mode does it support, how fast is
     /// it?
     Test {
-        /// Who is tried: openai:NAME, anthropic:NAME, scripted:FILE, replay:RUN or router.
+        /// The model: openai:NAME, anthropic:NAME, scripted:FILE, replay:RUN or router.
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
     },
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ModelsArgs, context: &Context) -> Result<Box<dyn Output
     if wanted.is_none()
         && let Some(chosen) = context.metier.provider_chosen_by_project()
     {
-        remark(&safe(&chosen));
+        print_note(&safe(&chosen));
     }
     let interrupt = Interrupt::listen();
     let probe = probe(&*model, &interrupt.token());
@@ -70,7 +70,7 @@ impl Output for Tested {
             let works = paint(GREEN, "works");
             return writeln!(
                 out,
-                "{works} {}: {mode}, first words after {}, {} in all, {tokens} tokens",
+                "{works} {}: {mode}, first text after {}, {} in total, {tokens} tokens",
                 safe(&who),
                 ms(first_ms),
                 ms(total_ms),
@@ -86,7 +86,7 @@ impl Output for Tested {
         )?;
         out.flush()?;
         if let Some(error) = error {
-            remark(&format!("{}: {}", paint(CYAN, "help"), error.kind.help()));
+            print_note(&format!("{}: {}", paint(CYAN, "help"), error.kind.help()));
         }
         Ok(())
     }

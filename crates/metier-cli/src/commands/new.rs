@@ -1,6 +1,6 @@
 //! `metier new`: a skill to start from, in the project or in the user's folder.
 //!
-//! Making it is `metier-registry`'s; this file asks for what is missing and tells what came of it.
+//! Making it is `metier-registry`'s; this file asks for what is missing and reports the result.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use serde::Serialize;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::prompt;
 use crate::render::safe;
 use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
 use crate::scope::ScopeArgs;
 
-/// Make a new skill: a folder with a SKILL.md that has the recommended sections.
+/// Create a new skill: a folder with a SKILL.md that has the recommended sections.
 ///
-/// It goes into the project's .agent/skills inside a repository, and into ~/.agent/skills elsewhere.
-/// Nothing that is there is ever replaced. On a terminal you are asked for the description when
-/// there is none.
+/// Inside a repository it goes into the project's .agent/skills, elsewhere into ~/.agent/skills.
+/// Existing files are never replaced. On a terminal you are asked for a description if you do not
+/// give one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,16 +40,16 @@ pub(crate) struct NewArgs {
     description: Option<String>,
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Make it in this folder of skills.
+    /// Create it in this folder of skills.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["user", "project"])]
     root: Option<PathBuf>,
-    /// Limit it to these tools, separated by blanks or commas.
+    /// Limit it to these tools, separated by spaces or commas.
     #[arg(long, value_name = "TOOLS")]
     allowed_tools: Option<String>,
     /// Its licence.
     #[arg(long, value_name = "TEXT")]
     license: Option<String>,
-    /// With a script to start from.
+    /// Include a script to start from.
     #[arg(long)]
     with_script: bool,
 }
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &NewArgs, context: &Context, json: bool) -> Result<Box<d
     };
     let created = create(&folder, &draft, &context.metier.limits()).map_err(metier::Error::from)?;
     let scan = context.finding(&FindArgs::default()).skills();
-    Ok(Box::new(New::tell(created, &args.name, &scan)))
+    Ok(Box::new(New::report(created, &args.name, &scan)))
 }
 
 fn description(args: &NewArgs, json: bool) -> Result<String> {
@@ -114,7 +114,7 @@ fn description(args: &NewArgs, json: bool) -> Result<String> {
 
 impl New {
     /// What a scan from here makes of the new skill.
-    fn tell(created: Created, name: &str, scan: &Scan) -> Self {
+    fn report(created: Created, name: &str, scan: &Scan) -> Self {
         let Created { path, files, diagnostics, .. } = created;
         let real = metier::fs::canonical(&path).unwrap_or_else(|_| path.clone());
         let is_new = |other: &Path| metier::fs::canonical(other).is_ok_and(|other| other == real);
@@ -157,10 +157,10 @@ impl New {
     fn warn(&self) {
         let warning = paint(YELLOW, "warning");
         for found in self.diagnostics.iter().filter(|found| found.severity != Severity::Note) {
-            remark(&format!("{warning}: {} [{}]", safe(&found.message), found.code));
+            print_note(&format!("{warning}: {} [{}]", safe(&found.message), found.code));
         }
         if let Some(rival) = &self.shadowed_by {
-            remark(&format!(
+            print_note(&format!(
                 "{warning}: it is shadowed by the {} skill {}; name it `{}` to reach it",
                 rival.source,
                 safe(&rival.path),
@@ -168,15 +168,15 @@ impl New {
             ));
         }
         for rival in &self.shadows {
-            remark(&format!(
+            print_note(&format!(
                 "{warning}: it shadows the {} skill {}",
                 rival.source,
                 safe(&rival.path)
             ));
         }
         if self.id.is_none() {
-            remark(&format!(
-                "{warning}: no skills are looked for in this folder; name it with --root, or in \
+            print_note(&format!(
+                "{warning}: this folder is not searched for skills; pass it with --root, or add it to \
                  `skill_roots`"
             ));
         }
@@ -190,16 +190,16 @@ impl Output for New {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let path = Path::new(&self.path);
-        writeln!(out, "{} {}", paint(GREEN, "made"), paint(BOLD, &self.name))?;
+        writeln!(out, "{} {}", paint(GREEN, "created"), paint(BOLD, &self.name))?;
         for file in &self.files {
             writeln!(out, "  {}", path_text(&path.join(file)))?;
         }
         out.flush()?;
         self.warn();
         let (open, check) = (self.to_open(), path_text(path));
-        remark(&paint(
+        print_note(&paint(
             DIM,
-            format!("next: `metier open {open}` to write it, `metier check {check}` to judge it"),
+            format!("next: `metier open {open}` to edit it, `metier check {check}` to check it"),
         ));
         Ok(())
     }

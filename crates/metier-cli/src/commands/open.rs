@@ -24,7 +24,7 @@ use crate::render::safe;
 
 /// How long a file manager may take to say that it cannot. Most hand over and end; one that stays
 /// has opened the folder.
-const PATIENCE: Duration = Duration::from_secs(3);
+const FILE_MANAGER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Open a skill in your editor, or its folder in the file manager.
 ///
@@ -114,13 +114,13 @@ fn on_terminal() -> bool {
 fn edit(editor: Option<&OsStr>, file: &Path, json: bool) -> Result<String> {
     let advice = "set VISUAL or EDITOR to the editor's program, such as `vi` or `code --wait`";
     let Some(editor) = editor else {
-        let message = "there is no editor to open it in";
+        let message = "no editor is set";
         return Err(CommandError::failed("no-editor", message).help(advice));
     };
     let shown = safe(&editor.to_string_lossy()).into_owned();
     let words = editor.to_str().and_then(words::split).filter(|words| !words.is_empty());
     let Some((program, arguments)) = words.as_ref().and_then(|words| words.split_first()) else {
-        let message = format!("the editor `{shown}` cannot be read as a command");
+        let message = format!("the editor `{shown}` is not a valid command");
         return Err(CommandError::failed("no-editor", message).help(advice));
     };
     let mut command = command(program);
@@ -143,7 +143,7 @@ fn edit(editor: Option<&OsStr>, file: &Path, json: bool) -> Result<String> {
     }
 }
 
-/// The platform's file manager, and how it is told to show a folder.
+/// The platform's file manager, and the arguments that make it show a folder.
 fn file_manager(directory: &Path, file: &Path) -> (&'static str, Vec<OsString>) {
     if cfg!(target_os = "macos") {
         // Shown in its folder, not opened: a folder called `x.app` would be run.
@@ -171,7 +171,7 @@ fn show(directory: &Path, file: &Path) -> Result<String> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| failed(format!("`{program}`: {error}")))?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + FILE_MANAGER_TIMEOUT;
     while Instant::now() < deadline {
         match child.try_wait() {
             // The Windows explorer ends with 1 when all went well.

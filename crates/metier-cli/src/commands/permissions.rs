@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe, time_text};
 
-/// List the answers that are remembered ("always"), or forget one.
+/// List the remembered answers ("always"), or forget one.
 ///
-/// An answer holds for one content of one skill: a skill that changed asks again. It never opens what
-/// a rule refuses.
+/// An answer is bound to the content of a skill: after a change you are asked again. It never allows
+/// what a rule denies.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ pub(crate) struct PermissionsArgs {
 enum Action {
     /// List the answers, oldest first.
     List,
-    /// Forget an answer, so that it is asked again.
+    /// Forget an answer, so that you are asked again.
     Forget {
         /// The answer, by the id that the list shows.
         id: String,
@@ -123,12 +123,12 @@ impl Output for Listed {
         }
         out.flush()?;
         let what = match self.answers.len() {
-            0 => "no answer is remembered".to_owned(),
+            0 => "no remembered answers".to_owned(),
             number => {
-                format!("{}; metier permissions forget ID forgets one", count(number, "answer"))
+                format!("{}; to forget one: metier permissions forget ID", count(number, "answer"))
             }
         };
-        remark(&paint(DIM, what));
+        print_note(&paint(DIM, what));
         Ok(())
     }
 }
@@ -143,7 +143,7 @@ impl Output for Forgotten {
         let (id, permission) = (paint(CYAN, safe(id)), safe(permission.as_str()));
         writeln!(
             out,
-            "{} {id}: `{permission}` of {} is asked again",
+            "{} {id}: you will be asked about `{permission}` of {} again",
             paint(GREEN, "forgotten"),
             about(&self.forgotten)
         )

@@ -9,14 +9,14 @@ use metier::loader::{LineRange, Loaded, NextPart, Part, ResourceQuery};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{DIM, YELLOW, paint};
 use crate::render::{count, safe};
 
 /// Print a skill's body, or one part of one of its files, within the limits a model gets.
 ///
 /// Without PATH: the body of its SKILL.md. PATH is relative to the skill's directory; links, hidden
-/// files and anything outside are refused. What was left out, and how to read on, is said on
+/// files and anything outside are refused. What was left out, and how to read it, is printed on
 /// standard error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -30,7 +30,7 @@ Examples:
 pub(crate) struct ReadArgs {
     /// The skill.
     name: String,
-    /// A file of it.
+    /// A file of the skill.
     path: Option<String>,
     /// Only the section below this heading.
     #[arg(long, value_name = "HEADING")]
@@ -38,13 +38,13 @@ pub(crate) struct ReadArgs {
     /// Only these lines: A-B, A- or A.
     #[arg(long, value_name = "A-B")]
     lines: Option<LineRange>,
-    /// Leave out the first N characters of what is chosen (for lines longer than an excerpt).
+    /// Skip the first N characters of the selection (for lines longer than an excerpt).
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     skip_chars: usize,
     /// As if a person had typed `/NAME TEXT`: the body with its placeholders filled.
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["path", "section", "lines", "skip_chars", "raw"])]
     arguments: Option<String>,
-    /// The text in the block in which it reaches a model, with the names of the skill's files.
+    /// Print the block that a model gets, with the names of the skill's files.
     #[arg(long, conflicts_with = "raw")]
     block: bool,
     /// The file as it is: whole, with its frontmatter, not normalised.
@@ -98,19 +98,19 @@ impl Output for Text {
         }
         out.flush()?;
         if let Some(wanted) = &report.section_not_found {
-            remark(&format!(
+            print_note(&format!(
                 "{}: there is no section `{}`; this is the start of the file",
                 paint(YELLOW, "warning"),
                 safe(wanted)
             ));
-            remark(&paint(DIM, format!("sections: {}", safe(&report.headings.join(", ")))));
+            print_note(&paint(DIM, format!("sections: {}", safe(&report.headings.join(", ")))));
         }
         if text.is_empty() && report.total_lines > 0 {
             let size = count(report.total_lines, "line");
-            remark(&paint(DIM, format!("nothing is there: {} has {size}", safe(&report.path))));
+            print_note(&paint(DIM, format!("nothing to show: {} has {size}", safe(&report.path))));
         }
         for omitted in &report.omitted {
-            remark(&paint(
+            print_note(&paint(
                 DIM,
                 format!(
                     "left out: {} ({}): {}",
@@ -122,10 +122,10 @@ impl Output for Text {
         }
         match &report.next {
             Some(NextPart::Lines(lines)) => {
-                remark(&paint(DIM, format!("there is more: --lines {lines}")));
+                print_note(&paint(DIM, format!("there is more: --lines {lines}")));
             }
             Some(NextPart::SkipChars(chars)) => {
-                remark(&paint(DIM, format!("there is more: --skip-chars {chars}")));
+                print_note(&paint(DIM, format!("there is more: --skip-chars {chars}")));
             }
             None => {}
         }

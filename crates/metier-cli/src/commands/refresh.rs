@@ -14,14 +14,14 @@ use serde::Serialize;
 use crate::commands::list::change_line;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::count;
 use crate::render::style::{DIM, paint};
 
-/// Tell what changed in the skills here since the last refresh.
+/// Show what changed in the skills here since the last refresh.
 ///
-/// Nothing needs a refresh to be right: a changed skill is always seen. This is for people who want
-/// to know what changed in this directory's skills since they last asked.
+/// No command depends on this: a changed skill is always seen. It only compares the skills of this
+/// directory with those of your last refresh.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -80,7 +80,7 @@ fn remember(context: &Context, find: &FindArgs, now: &Remembered) -> Result<(Rem
     let bytes = serde_json::to_vec(now)
         .map_err(|error| CommandError::failed("internal", error.to_string()))?;
     metier::fs::write_atomic(&file, &bytes).map_err(|error| {
-        let message = format!("what was found cannot be remembered in {}: {error}", file.display());
+        let message = format!("cannot save the list of skills in {}: {error}", file.display());
         CommandError::failed("state-unwritable", message)
             .help("check the permissions of the folder, or set METIER_HOME to another")
     })?;
@@ -133,7 +133,7 @@ impl Output for Refreshed {
             count(self.skills, "skill"),
             self.report.elapsed_ms
         );
-        remark(&paint(DIM, text));
+        print_note(&paint(DIM, text));
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! `metier replay`: the events of a run again, without a model and without doing anything.
 //!
 //! What came from outside (replies, answers, outcomes) drives the same step as in the run; what
-//! follows must be what was recorded. A record that is not what was written is told instead.
+//! follows must be what was recorded. A record that was changed is reported instead.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use serde_json::{Value, json};
 use crate::commands::audit::finding_line;
 use crate::context::Context;
 use crate::error::{Exit, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, RED, paint};
 use crate::render::table::cut;
 use crate::render::{count, fold_line, safe};
 
-/// Run the events of a run again, without a model, and tell the first difference.
+/// Replay the events of a run, without a model, and show the first difference.
 ///
 /// Nothing is asked and nothing is done: the recorded replies, answers and outcomes drive the same
-/// steps, and what follows from them must be what was recorded. RUN is a run's name, the beginning
-/// or the end of it, or `last`.
+/// steps, and what follows from them must be what was recorded. RUN is a run's id, the beginning or
+/// end of it, or `last`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier replay
   metier replay 20261116-070842-k3f9a --json
 
-Exit codes: 0 all reproduced, 1 a difference, or a record that is not what was written.")]
+Exit codes: 0 all reproduced, 1 a difference, or a changed record.")]
 pub(crate) struct ReplayArgs {
     /// The run.
     #[arg(value_name = "RUN", default_value = "last")]
@@ -52,7 +52,7 @@ struct Replayed {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Value>,
     #[serde(skip)]
-    told: Vec<String>,
+    finding_lines: Vec<String>,
 }
 
 /// A difference, and the run that it is in.
@@ -74,10 +74,10 @@ pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<Box<dyn Output
         difference: None,
         missing: 0,
         findings: Vec::new(),
-        told: Vec::new(),
+        finding_lines: Vec::new(),
     };
     for (run_id, finding) in damage(&folder)? {
-        replayed.told.push(finding_line(&finding));
+        replayed.finding_lines.push(finding_line(&finding));
         let mut value = json!(finding);
         value["run_id"] = json!(run_id);
         replayed.findings.push(value);
@@ -109,8 +109,8 @@ fn place(expected: &Value, recorded: &Value) -> String {
     match (expected, recorded) {
         (Value::Object(expected), Value::Object(recorded)) => {
             let keys = expected.keys().chain(recorded.keys());
-            let mut apart = keys.filter(|key| expected.get(*key) != recorded.get(*key));
-            apart.next().map_or_else(String::new, |key| {
+            let mut differing = keys.filter(|key| expected.get(*key) != recorded.get(*key));
+            differing.next().map_or_else(String::new, |key| {
                 let of = |map: &serde_json::Map<_, _>| map.get(key).cloned().unwrap_or_default();
                 let name = key.replace('~', "~0").replace('/', "~1");
                 format!("/{name}{}", place(&of(expected), &of(recorded)))
@@ -133,9 +133,9 @@ impl Output for Replayed {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let id = paint(BOLD, safe(&self.run_id));
-        if !self.told.is_empty() {
-            writeln!(out, "{id}  {}: the record is not what was written", paint(RED, "broken"))?;
-            for line in &self.told {
+        if !self.finding_lines.is_empty() {
+            writeln!(out, "{id}  {}: the record was changed", paint(RED, "broken"))?;
+            for line in &self.finding_lines {
                 writeln!(out, "  {line}")?;
             }
             return Ok(());
@@ -146,7 +146,10 @@ impl Output for Replayed {
             out.flush()?;
             if self.missing > 0 {
                 let more = count(self.missing, "event");
-                remark(&paint(DIM, format!("the record ends where {more} would have followed")));
+                print_note(&paint(
+                    DIM,
+                    format!("the record ends where {more} would have followed"),
+                ));
             }
             return Ok(());
         };
@@ -161,9 +164,8 @@ impl Output for Replayed {
         writeln!(out, "  expected  {}", event_line(expected.as_ref()))?;
         writeln!(out, "  recorded  {}", event_line(recorded.as_ref()))?;
         out.flush()?;
-        let words =
-            "either the record was written anew, or another version of the program wrote it";
-        remark(&paint(DIM, words));
+        let words = "the record was rewritten, or another version of Metier wrote it";
+        print_note(&paint(DIM, words));
         Ok(())
     }
 

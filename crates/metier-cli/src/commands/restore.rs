@@ -14,18 +14,18 @@ use serde::Serialize;
 use crate::commands::list::path_text;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe};
-use trash::Which;
+use trash::TrashSelection;
 
-/// Bring back a deleted skill, or files that a run deleted, or list what can be brought back.
+/// Restore a deleted skill or files that a run deleted, or list what can be restored.
 ///
 /// NAME means the newest backup of that skill, NAME@2 the one before it; the id that `--list` shows
-/// works too. With `--run`, NAME is a file that the run deleted by the tool `delete_file`: its
-/// reference, or its path below the run's workspace, to which it returns. Nothing that stands there
-/// by now is replaced.
+/// works too. With `--run`, NAME is a file that the run deleted with the tool `delete_file`: its
+/// reference, or its path in the run's workspace, where it is restored. Existing files are never
+/// replaced.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,12 +37,12 @@ Examples:
   metier restore --run last docs/notes.txt   the same, by its path
   metier restore --run last --all")]
 pub(crate) struct RestoreArgs {
-    /// The skill, or the backup; with --run the file. Without it everything is listed.
+    /// The skill or the backup; with --run, the file. Without NAME, everything is listed.
     name: Option<String>,
-    /// Files that this run deleted: its name, the beginning or the end of it, or `last`.
+    /// Files that this run deleted: its id, the beginning or end of it, or `last`.
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
-    /// Bring back every file that the run deleted.
+    /// Restore every file that the run deleted.
     #[arg(long, requires = "run", conflicts_with_all = ["name", "list"])]
     all: bool,
     /// List the backups, newest first; with --run the files, oldest first.
@@ -65,7 +65,7 @@ struct Numbered {
 }
 
 #[derive(Serialize)]
-struct Back {
+struct RestoredSkill {
     skill: String,
     path: String,
     backup: String,
@@ -76,9 +76,9 @@ struct Back {
 pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Output>> {
     if let Some(run) = &args.run {
         let which = match &args.name {
-            _ if args.all => Which::All,
-            Some(name) if !args.list => Which::One(name),
-            name => Which::List(name.as_deref()),
+            _ if args.all => TrashSelection::All,
+            Some(name) if !args.list => TrashSelection::One(name),
+            name => TrashSelection::List(name.as_deref()),
         };
         return trash::run(run, which, context);
     }
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
         Some(name) if !args.list => {
             let backup = backups.find(name).map_err(metier::Error::from)?;
             let restored = backups.restore(&backup).map_err(occupied)?;
-            Ok(Box::new(Back {
+            Ok(Box::new(RestoredSkill {
                 skill: backup.skill.to_string(),
                 path: restored.path.to_string_lossy().into_owned(),
                 backup: backup.id,
@@ -158,18 +158,18 @@ impl Output for Listed {
         out.flush()?;
         for path in &self.damaged {
             let warning = paint(YELLOW, "warning");
-            remark(&format!("{warning}: {} is no backup that can be read", safe(path)));
+            print_note(&format!("{warning}: the backup {} cannot be read", safe(path)));
         }
         let what = match self.backups.len() {
             0 => "there is nothing to restore".to_owned(),
-            number => format!("{}; metier restore NAME brings one back", count(number, "backup")),
+            number => format!("{}; to restore one: metier restore NAME", count(number, "backup")),
         };
-        remark(&paint(DIM, what));
+        print_note(&paint(DIM, what));
         Ok(())
     }
 }
 
-impl Output for Back {
+impl Output for RestoredSkill {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(self, out)
     }
@@ -179,7 +179,11 @@ impl Output for Back {
         writeln!(out, "{} {skill}  {}", paint(GREEN, "restored"), path_text(self.path.as_ref()))?;
         out.flush()?;
         if let Some(left) = &self.left {
-            remark(&format!("{}: {} could not be removed", paint(YELLOW, "warning"), safe(left)));
+            print_note(&format!(
+                "{}: {} could not be removed",
+                paint(YELLOW, "warning"),
+                safe(left)
+            ));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::output::Output;
 /// Continue a run that was interrupted or waits for an approval.
 ///
 /// It continues from its record. What was being done when it was interrupted, and could have changed
-/// something, is not silently repeated: the model is told.
+/// something, is not silently repeated: the model is informed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,7 +27,7 @@ pub(crate) struct ResumeArgs {
     /// Approve the request with this digest, once.
     #[arg(long, value_name = "DIGEST")]
     approve: Option<Digest>,
-    /// Who decides, if not the model that the run began with.
+    /// The model, if not the one that the run began with.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// Answer every question with yes, this once. A denial stays a denial.

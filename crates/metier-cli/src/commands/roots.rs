@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{CYAN, DIM, paint};
 use crate::render::table::Table;
 
@@ -81,7 +81,7 @@ impl Output for Roots {
         table.write(out)?;
         out.flush()?;
         if !self.all && self.absent > 0 {
-            remark(&paint(
+            print_note(&paint(
                 DIM,
                 format!(
                     "{} more folders would be searched if they existed (metier roots --all)",

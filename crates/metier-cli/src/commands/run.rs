@@ -16,7 +16,7 @@ use crate::agent::console::{Answerer, Console};
 use crate::agent::watch::{JsonLines, Lines, Watcher};
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
-use crate::output::{Output, remark};
+use crate::output::{Output, print_note};
 use crate::render::{safe, shell};
 
 /// Work on a request: pick skills, load them, run their scripts in the sandbox, answer.
@@ -41,21 +41,21 @@ pub(crate) struct RunArgs {
     #[arg(required = true)]
     request: Vec<String>,
     #[command(flatten)]
-    pub(crate) how: HowArgs,
+    pub(crate) how: RunOptionArgs,
     #[command(flatten)]
     pub(crate) find: FindArgs,
 }
 
 /// How a run is done; the same for `run` and `chat`.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct HowArgs {
+pub(crate) struct RunOptionArgs {
     /// Load this skill before the first turn (may be repeated).
     #[arg(long = "skill", value_name = "NAME")]
     pub(crate) skills: Vec<String>,
     /// A file that the request is about (may be repeated).
     #[arg(long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Who decides: openai:NAME, anthropic:NAME, scripted:FILE, replay:RUN or router.
+    /// The model: openai:NAME, anthropic:NAME, scripted:FILE, replay:RUN or router.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Answer every question with yes, this once. A denial stays a denial.
@@ -64,12 +64,12 @@ pub(crate) struct HowArgs {
     /// Never ask: stop at the first question, with exit code 3.
     #[arg(long, conflicts_with = "yes")]
     pub(crate) no_input: bool,
-    /// At most so many decisions, besides a last turn to answer; not more than `budgets.turns`.
+    /// At most N decisions, plus a last turn to answer; not more than `budgets.turns`.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
     #[command(flatten)]
     pub(crate) rules: RuleArgs,
-    /// Decide about everything, run and change nothing.
+    /// Decide about every action, but run and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -80,8 +80,8 @@ pub(crate) struct RuleArgs {
     /// Allow this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated).
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
-    /// Deny this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated). What a run
-    /// began with stays denied when it is resumed.
+    /// Deny this tool in this run: PERMISSION or PERMISSION:PATTERN (may be repeated). It stays
+    /// denied when the run is resumed.
     #[arg(long, value_name = "RULE")]
     deny: Vec<String>,
 }
@@ -103,12 +103,12 @@ impl RuleArgs {
     }
 }
 
-impl HowArgs {
+impl RunOptionArgs {
     /// A session as the flags say, connected to `console`.
     pub(crate) fn session(&self, metier: &Metier, console: &Console) -> Session {
         let most = metier.settings().run_limits.turns;
         if let Some(asked) = self.max_turns.filter(|asked| *asked > most) {
-            remark(&format!(
+            print_note(&format!(
                 "`--max-turns {asked}` is more than `budgets.turns` allows: {most} turns"
             ));
         }
@@ -117,7 +117,7 @@ impl HowArgs {
             Some(model) => session = session.model(model),
             None => {
                 if let Some(chosen) = metier.provider_chosen_by_project() {
-                    remark(&safe(&chosen));
+                    print_note(&safe(&chosen));
                 }
             }
         }
@@ -161,7 +161,7 @@ fn request(words: &[String]) -> Result<String> {
             let mut text = String::new();
             let stdin = std::io::stdin();
             if stdin.is_terminal() {
-                remark("reading the request from standard input; Ctrl-D ends it");
+                print_note("reading the request from standard input; press Ctrl-D to end it");
             }
             let read = stdin.lock().take(REQUEST_BYTES + 1).read_to_string(&mut text);
             read.map_err(|error| {

@@ -9,15 +9,15 @@ use metier::RunState;
 use serde_json::json;
 
 use crate::context::Context;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::{Table, cut};
 use crate::render::{count, fold_line, safe};
 
 /// List the runs of this project, newest first.
 ///
-/// A run that nobody ended is `running` while a process works on it, and `interrupted` when that
-/// process is gone.
+/// An unfinished run is `running` while a process works on it, and `interrupted` when that process
+/// is gone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +28,7 @@ pub(crate) struct RunsArgs {
     /// List at most N runs.
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// Only runs that stand so.
+    /// List only runs with this status.
     #[arg(long, value_name = "STATUS", value_parser = STATUSES)]
     status: Option<String>,
 }
@@ -84,7 +84,7 @@ impl Output for Listed {
             table.write(out)?;
         }
         out.flush()?;
-        remark(&paint(DIM, self.advice()));
+        print_note(&paint(DIM, self.advice()));
         Ok(())
     }
 }
@@ -92,15 +92,15 @@ impl Output for Listed {
 impl Listed {
     fn advice(&self) -> String {
         if self.runs.is_empty() {
-            return "no runs here; metier run \"REQUEST\" starts one".to_owned();
+            return "no runs here; to start one: metier run \"REQUEST\"".to_owned();
         }
         let more = if self.more { " and more (--limit)" } else { "" };
         let mut words = vec![
             format!("{}{more}", count(self.runs.len(), "run")),
-            "metier show RUN tells one".to_owned(),
+            "metier show RUN shows one".to_owned(),
         ];
         if let Some(open) = self.runs.iter().find(|known| known.can_resume()) {
-            words.push(format!("metier resume {} goes on with one", safe(&open.id)));
+            words.push(format!("metier resume {} continues one", safe(&open.id)));
         }
         words.join("; ")
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::Table;
 use crate::render::{fold_line, safe};
@@ -72,7 +72,7 @@ impl Output for Results {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.results.is_empty() {
-            remark("no skill matches; `metier list` shows all of them");
+            print_note("no skill matches; `metier list` shows all of them");
             return Ok(());
         }
         let mut table =
@@ -86,7 +86,7 @@ impl Output for Results {
         }
         table.write(out)?;
         out.flush()?;
-        remark(&paint(DIM, "metier inspect NAME tells more about one of them"));
+        print_note(&paint(DIM, "metier inspect NAME shows more about one of them"));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! `metier show`: what happened in a run, as a story, as its events, or as a page.
+//! `metier show`: what happened in a run, as a timeline, as its events, or as a page.
 //!
 //! Reads the record and nothing else; nothing is run again.
 
@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{DIM, YELLOW, paint};
-use crate::render::timeline::story;
+use crate::render::timeline::timeline;
 use crate::render::timeline_text::{self, Texts};
 use crate::render::{page, safe};
 
 /// Show what happened in a run: turn by turn what was decided, allowed, asked and done.
 ///
-/// RUN is a run's name, the beginning or the end of it, or `last`.
+/// RUN is a run's id, the beginning or end of it, or `last`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) struct ShowArgs {
     /// Show long texts in full.
     #[arg(long)]
     full: bool,
-    /// Give one page of HTML that needs nothing else.
+    /// Print a self-contained HTML page.
     #[arg(long, conflicts_with = "full")]
     html: bool,
     /// Write the page to FILE instead of standard output.
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ShowArgs, context: &Context) -> Result<Box<dyn Output>>
         let texts = if args.full { Texts::Full } else { Texts::Folded };
         return Ok(Box::new(Shown { known, record, texts }));
     }
-    let page = page::page(&story(&record.recorded), known.status, &record.faults);
+    let page = page::page(&timeline(&record.recorded), known.status, &record.faults);
     match &args.output {
         None => Ok(Box::new(Page(page))),
         Some(file) => write_file(context, file, page.as_bytes()),
@@ -114,14 +114,17 @@ impl Output for Shown {
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        let story = story(&self.record.recorded);
-        timeline_text::write(out, &story, self.known.status, self.texts)?;
+        let timeline = timeline(&self.record.recorded);
+        timeline_text::write(out, &timeline, self.known.status, self.texts)?;
         out.flush()?;
         for fault in &self.record.faults {
-            remark(&format!("{}: {}", paint(YELLOW, "warning"), safe(fault)));
+            print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(fault)));
         }
         if self.known.can_resume() {
-            remark(&paint(DIM, format!("metier resume {} goes on with it", safe(&self.known.id))));
+            print_note(&paint(
+                DIM,
+                format!("to continue it: metier resume {}", safe(&self.known.id)),
+            ));
         }
         Ok(())
     }

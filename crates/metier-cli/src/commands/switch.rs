@@ -15,14 +15,14 @@ use crate::args::GlobalArgs;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::scope::ScopeArgs;
 
 /// What a skill should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum SkillSwitch {
     On,
     Off,
 }
@@ -37,14 +37,14 @@ struct Switched {
     scope: Scope,
     file: String,
     changed: bool,
-    /// The same skill of another source, which counts here instead.
+    /// The same skill of another source, which is used here instead.
     #[serde(skip)]
     counts: Option<String>,
 }
 
 pub(crate) fn run(
     name: &str,
-    wanted: Wanted,
+    wanted: SkillSwitch,
     scope: ScopeArgs,
     find_args: &FindArgs,
     global: &GlobalArgs,
@@ -57,7 +57,7 @@ pub(crate) fn run(
     let id = asked_for.to_string();
     let scope = scope.chosen().unwrap_or(Scope::User);
     let file = context.metier.config_target(scope)?;
-    let asked = wanted == Wanted::On;
+    let asked = wanted == SkillSwitch::On;
     let changed = context.metier.switch_skill(scope, &id, asked)?;
     // Another writer may have been at work too: what counts is what the files say now.
     let enabled = Context::new(global)?.metier.settings().is_skill_enabled(&id);
@@ -106,7 +106,7 @@ impl Output for Switched {
                 Scope::Project => ("your own configuration switches it off", "--user"),
                 _ => ("the project's configuration switches it off", "--project"),
             };
-            remark(&format!(
+            print_note(&format!(
                 "{}: it stays off: {other}; `metier enable {flag} {}` changes that",
                 paint(YELLOW, "warning"),
                 safe(&self.id),
@@ -116,14 +116,14 @@ impl Output for Switched {
                 Scope::Project => "--project ",
                 _ => "",
             };
-            let advice = format!("`metier enable {flag}{}` switches it on again", safe(&self.id));
-            remark(&paint(DIM, advice));
+            let advice = format!("to switch it on again: metier enable {flag}{}", safe(&self.id));
+            print_note(&paint(DIM, advice));
         }
         if let Some(counts) = &self.counts {
             let (counts, verb) = (safe(counts), if self.asked { "enable" } else { "disable" });
-            remark(&format!(
-                "{}: here {counts} counts, which is the same skill and is not switched by this; \
-                 `metier {verb} {counts}` does it",
+            print_note(&format!(
+                "{}: {counts}, an identical copy, is used here and is not affected; \
+                 to {verb} it: metier {verb} {counts}",
                 paint(YELLOW, "warning"),
             ));
         }

@@ -1,6 +1,6 @@
 //! `metier tools`: the tools, how much harm each can do, and what the policy says about it here.
 //!
-//! Deciding is `metier-policy`'s; `metier explain` tells the rules behind an answer.
+//! Deciding is `metier-policy`'s; `metier explain` shows the rules behind an answer.
 
 use std::io::{self, Write};
 
@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::Table;
 
 /// List the tools, their risk, and what the policy says about each here.
 ///
-/// Path tools are judged by the project's own files. With --skill: while acting for that skill, whose
-/// `allowed-tools` is a ceiling.
+/// Tools that take a path are decided for the project's own files. With --skill, the decision is the
+/// one while acting for that skill, whose `allowed-tools` is a ceiling.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ Examples:
   metier tools --skill profile-csv
   metier tools --json")]
 pub(crate) struct ToolsArgs {
-    /// While acting for this skill.
+    /// Decide as if acting for this skill.
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ impl Output for Tools {
         }
         table.write(out)?;
         out.flush()?;
-        remark(&paint(DIM, "metier explain TOOL ARG tells every rule behind an answer"));
+        print_note(&paint(DIM, "metier explain TOOL ARG shows every rule behind a decision"));
         Ok(())
     }
 }

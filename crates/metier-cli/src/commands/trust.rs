@@ -1,6 +1,6 @@
 //! `metier trust`: a project's skills are trusted as they are now.
 //!
-//! What trust changes is `metier-policy`'s; this file looks which skills there are, hashes them and
+//! What trust changes is `metier-policy`'s; this file finds the skills, hashes them and
 //! keeps the record in the user's state, outside the project.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::args::GlobalArgs;
 use crate::commands::list::path_text;
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe, time_text};
@@ -25,7 +25,7 @@ use crate::render::{count, safe, time_text};
 /// Trust the skills of a project, as they are now.
 ///
 /// Without trust, loading a skill that came with a project asks, and its scripts do not run. A skill
-/// that changes or is added later has to be trusted again. Without DIR the whole project is meant.
+/// that changes or is added later has to be trusted again. Without DIR, the whole project is trusted.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -103,9 +103,9 @@ impl Output for Trusted {
         out.flush()?;
         for Untrusted { path, reason, .. } in &self.left_out {
             let warning = paint(YELLOW, "warning");
-            remark(&format!("{warning}: {} is not trusted: {}", safe(path), safe(reason)));
+            print_note(&format!("{warning}: {} is not trusted: {}", safe(path), safe(reason)));
         }
-        remark(&paint(DIM, "`metier untrust` takes it back"));
+        print_note(&paint(DIM, "to undo this: metier untrust"));
         Ok(())
     }
 }
@@ -133,7 +133,7 @@ impl Output for Folders {
             0 => "no folder is trusted".to_owned(),
             number => count(number, "trusted folder"),
         };
-        remark(&paint(DIM, what));
+        print_note(&paint(DIM, what));
         Ok(())
     }
 }

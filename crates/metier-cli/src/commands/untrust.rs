@@ -1,4 +1,4 @@
-//! `metier untrust`: the trust in a project's skills is taken back.
+//! `metier untrust`: a project's skills are no longer trusted.
 //!
 //! The folder need not exist any more; only the record in the user's state is touched.
 
@@ -14,10 +14,10 @@ use crate::error::Result;
 use crate::output::{Output, write_json};
 use crate::render::style::{BOLD, paint};
 
-/// Take back the trust in a project's skills.
+/// Stop trusting the skills of a project.
 ///
-/// Loading them asks again, and their scripts do not run. Without DIR the project is meant that the
-/// working directory belongs to.
+/// Loading them asks again, and their scripts do not run. Without DIR, the project of the working
+/// directory is meant.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,11 +1,10 @@
 //! Times as people write them: `30m`, `8h`, `7d`.
 //! Only what is typed is read here; times of day are `guard::time_text`'s.
 
-/// What is said of anything else.
-pub(crate) const EXPECTED: &str = "a time is a number and s, m, h or d: `a 30m`";
+/// The message for anything else.
+pub(crate) const EXPECTED_FORMAT: &str = "a time is a number and s, m, h or d: `a 30m`";
 
-/// The seconds of a number with `s`, `m`, `h` or `d` behind it; nothing where it is no such time, or
-/// none at all.
+/// The seconds of a number followed by `s`, `m`, `h` or `d`; `None` for anything else, and for zero.
 pub(crate) fn seconds(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
     let each: u64 = match unit {

@@ -1,6 +1,6 @@
-//! The story of a run as one page of HTML that needs nothing else: no script, no other file.
+//! The timeline of a run as one page of HTML that needs nothing else: no script, no other file.
 //!
-//! Requests, skills, outputs and answers are foreign, and whoever wrote them knows HTML. So every
+//! Requests, skills, outputs and answers are untrusted and may contain HTML. So every
 //! text goes through [`escape`], attributes are ours alone, and the page's own policy lets a browser
 //! load nothing and use no style but ours, by its digest.
 
@@ -9,14 +9,14 @@ use metier::skill::Digest;
 use metier::skill::text::{escape_lines, short_line};
 
 use crate::render::count;
-use crate::render::timeline::{End, Entry, Mark, Section, Story, total};
+use crate::render::timeline::{End, Entry, Mark, Section, Timeline, total};
 
 const STYLE: &str = include_str!("page.css");
 /// A text of more lines is folded.
 const FOLDED: usize = 8;
 
 /// The page of a run. `status` is how it stands, `faults` what is wrong with its record.
-pub(crate) fn page(story: &Story, status: &str, faults: &[String]) -> String {
+pub(crate) fn page(timeline: &Timeline, status: &str, faults: &[String]) -> String {
     let mut out = Html(String::with_capacity(64 * 1024));
     let digest = base64(Digest::of(STYLE.as_bytes()).as_bytes());
     out.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -26,18 +26,18 @@ pub(crate) fn page(story: &Story, status: &str, faults: &[String]) -> String {
     ));
     out.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.raw("<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
-    out.text(&short_line(story.request.lines().next().unwrap_or_default(), 80));
+    out.text(&short_line(timeline.request.lines().next().unwrap_or_default(), 80));
     out.raw(" - metier run ");
-    out.text(&story.id);
+    out.text(&timeline.id);
     out.raw("</title>\n<style>");
     out.raw(STYLE);
     out.raw("</style>\n</head>\n<body>\n<header>\n");
-    out.head(story, status);
+    out.head(timeline, status);
     out.raw("</header>\n<main>\n");
     for fault in faults {
         out.within("p", "fault", fault);
     }
-    out.body(story);
+    out.body(timeline);
     out.raw(
         "</main>\n<footer>Made by metier from the record of the run.</footer>\n</body>\n</html>\n",
     );
@@ -62,35 +62,35 @@ impl Html {
         self.raw(&format!("</{tag}>\n"));
     }
 
-    fn head(&mut self, story: &Story, status: &str) {
+    fn head(&mut self, timeline: &Timeline, status: &str) {
         let class = match status {
             "completed" => "good",
             "failed" | "stuck" | "unreadable" => "bad",
             _ => "warn",
         };
         self.raw("<p class=\"id\">run ");
-        self.text(&story.id);
+        self.text(&timeline.id);
         self.raw(&format!(" <span class=\"badge {class}\">"));
         self.text(&status.replace('_', " "));
         self.raw("</span></p>\n<h1>");
-        self.text(&story.request);
+        self.text(&timeline.request);
         self.raw("</h1>\n");
-        self.facts(story);
+        self.facts(timeline);
     }
 
-    fn facts(&mut self, story: &Story) {
-        let started: String = story.started.chars().take(19).collect();
+    fn facts(&mut self, timeline: &Timeline) {
+        let started: String = timeline.started.chars().take(19).collect();
         let mut facts = vec![
-            ("model", story.model.clone()),
+            ("model", timeline.model.clone()),
             ("started", format!("{} UTC", started.replace('T', " "))),
         ];
-        if !story.skills.is_empty() {
-            facts.push(("skills", story.skills.join(", ")));
+        if !timeline.skills.is_empty() {
+            facts.push(("skills", timeline.skills.join(", ")));
         }
-        if !story.files.is_empty() {
-            facts.push(("files", story.files.join(", ")));
+        if !timeline.files.is_empty() {
+            facts.push(("files", timeline.files.join(", ")));
         }
-        if story.dry {
+        if timeline.dry {
             facts.push(("dry run", "nothing was done".to_owned()));
         }
         self.raw("<dl>\n");
@@ -102,12 +102,12 @@ impl Html {
         self.raw("</dl>\n");
     }
 
-    fn body(&mut self, story: &Story) {
-        for section in &story.sections {
+    fn body(&mut self, timeline: &Timeline) {
+        for section in &timeline.sections {
             self.section(section);
         }
-        if let Some(end) = &story.end {
-            self.end(end, story.elapsed_ms);
+        if let Some(end) = &timeline.end {
+            self.end(end, timeline.elapsed_ms);
         }
     }
 

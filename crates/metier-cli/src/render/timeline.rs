@@ -1,7 +1,7 @@
-//! A record as a story: what was asked, and turn by turn what was decided, judged, asked and done.
+//! A record as a timeline: what was asked, and turn by turn what was decided, judged, asked and done.
 //!
 //! Pure, and without a look: the terminal (`timeline_text`) and the page (`page`) draw the same
-//! story. Texts in it are as they were recorded, that is foreign; whoever draws them makes them safe.
+//! timeline. Texts in it are as they were recorded, that is untrusted: what draws them makes them safe.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use metier::skill::FailureCode;
 
 use crate::render::count;
 
-/// A run, told.
-pub(crate) struct Story {
+/// A run, turn by turn.
+pub(crate) struct Timeline {
     pub(crate) id: String,
     pub(crate) request: String,
     pub(crate) model: String,
@@ -49,7 +49,7 @@ pub(crate) struct Entry {
     /// What was said or printed; may be long.
     pub(crate) text: String,
     /// The loop that it started.
-    pub(crate) inner: Option<Box<Story>>,
+    pub(crate) inner: Option<Box<Timeline>>,
 }
 
 /// How an entry is to be taken.
@@ -90,12 +90,12 @@ impl Entry {
     }
 }
 
-/// Tells a run.
-pub(crate) fn story(run: &RecordedRun) -> Story {
+/// The timeline of a run.
+pub(crate) fn timeline(run: &RecordedRun) -> Timeline {
     let setup = &run.setup;
-    let mut teller = Teller {
+    let mut builder = TimelineBuilder {
         run,
-        story: Story {
+        timeline: Timeline {
             id: run.id.to_string(),
             request: setup.request.clone(),
             model: format!("{}:{}", setup.model.provider, setup.model.name),
@@ -113,16 +113,16 @@ pub(crate) fn story(run: &RecordedRun) -> Story {
         decision: String::new(),
     };
     for record in &run.records {
-        teller.take(record);
+        builder.take(record);
     }
-    let mut story = teller.story;
-    story.sections.retain(|section| section.turn.is_some() || !section.entries.is_empty());
-    story
+    let mut timeline = builder.timeline;
+    timeline.sections.retain(|section| section.turn.is_some() || !section.entries.is_empty());
+    timeline
 }
 
-struct Teller<'r> {
+struct TimelineBuilder<'r> {
     run: &'r RecordedRun,
-    story: Story,
+    timeline: Timeline,
     /// What an operation is, by its number.
     ops: BTreeMap<u32, Op>,
     /// Where the entry of an operation is that has begun, and when it did.
@@ -132,11 +132,11 @@ struct Teller<'r> {
     decision: String,
 }
 
-impl Teller<'_> {
+impl TimelineBuilder<'_> {
     fn take(&mut self, record: &Record) {
-        self.story.elapsed_ms = record.elapsed_ms;
-        if let Some(end) = self.story.end.take() {
-            let title = format!("{}, to be gone on with", end.status.as_str());
+        self.timeline.elapsed_ms = record.elapsed_ms;
+        if let Some(end) = self.timeline.end.take() {
+            let title = format!("{}, can be resumed", end.status.as_str());
             self.push(Entry::new("stopped", Mark::Warn, title).because(end.message));
         }
         match &record.event {
@@ -145,7 +145,7 @@ impl Teller<'_> {
                 self.push(Entry::new("resumed", Mark::Warn, title));
             }
             Event::CancelRequested {} => {
-                self.push(Entry::new("stop", Mark::Warn, "somebody asked the run to stop"));
+                self.push(Entry::new("stop", Mark::Warn, "a stop was requested"));
             }
             Event::ModelRequested { turn, tokens, .. } => self.asked_model(*turn, *tokens),
             Event::ModelRetrying { attempt, error, delay_ms, .. } => {
@@ -197,14 +197,17 @@ impl Teller<'_> {
             Event::ActionFinished { op_id, outcome } => {
                 self.finished(*op_id, outcome, record.elapsed_ms);
             }
-            Event::ObservationMade { ok: false, code: Some(code), .. } => self.told(*code),
+            Event::ObservationMade { ok: false, code: Some(code), .. } => {
+                self.add_observation(*code)
+            }
             Event::ContextCompacted { shortened, tokens_before, tokens_after } => {
                 let what = count(*shortened as usize, "old observation");
                 let title = format!("{what} shortened, {tokens_before} to {tokens_after} tokens");
                 self.push(Entry::new("context", Mark::Plain, title));
             }
             Event::BudgetSpent { budget, limit } => {
-                let title = format!("{limit} {budget} are spent; one last turn follows");
+                let title =
+                    format!("the budget of {limit} {budget} is spent; one last turn follows");
                 self.push(Entry::new("budget", Mark::Warn, title));
             }
             Event::LoopDetected { action, target, times } => {
@@ -212,7 +215,7 @@ impl Teller<'_> {
                 self.push(Entry::new("loop", Mark::Warn, title));
             }
             Event::RunFinished { status, message, answer, data, spent } => {
-                self.story.end = Some(End {
+                self.timeline.end = Some(End {
                     status: *status,
                     message: message.clone().unwrap_or_default(),
                     answer: answer.as_ref().map_or("", |text| text.as_str()).to_owned(),
@@ -220,14 +223,14 @@ impl Teller<'_> {
                     spent: *spent,
                 });
             }
-            // The head of the story has it, or nothing is told by it.
+            // The head of the timeline has it, or it adds nothing.
             _ => {}
         }
     }
 
     fn section(&mut self) -> &mut Section {
-        let last = self.story.sections.len() - 1;
-        &mut self.story.sections[last]
+        let last = self.timeline.sections.len() - 1;
+        &mut self.timeline.sections[last]
     }
 
     fn push(&mut self, entry: Entry) {
@@ -238,7 +241,7 @@ impl Teller<'_> {
     fn asked_model(&mut self, turn: u32, tokens: u64) {
         if self.section().turn != Some(turn) {
             let (cost, entries) = (String::new(), Vec::new());
-            self.story.sections.push(Section { turn: Some(turn), cost, entries });
+            self.timeline.sections.push(Section { turn: Some(turn), cost, entries });
         }
         self.section().cost = format!("about {tokens} tokens sent");
     }
@@ -251,18 +254,18 @@ impl Teller<'_> {
             .inner
             .iter()
             .find(|inner| inner.id.as_str().ends_with(&format!("-sub{op_id}")));
-        entry.inner = inner.map(|inner| Box::new(story(inner)));
+        entry.inner = inner.map(|inner| Box::new(timeline(inner)));
         self.ops.insert(op_id, op.clone());
         self.push(entry);
-        let section = self.story.sections.len() - 1;
-        let at = self.story.sections[section].entries.len() - 1;
+        let section = self.timeline.sections.len() - 1;
+        let at = self.timeline.sections[section].entries.len() - 1;
         self.begun.insert(op_id, (section, at, elapsed_ms));
     }
 
     fn finished(&mut self, op_id: u32, outcome: &Outcome, elapsed_ms: u64) {
         let begun = self.begun.remove(&op_id);
         let entry = if let Some((section, at, _)) = begun {
-            &mut self.story.sections[section].entries[at]
+            &mut self.timeline.sections[section].entries[at]
         } else {
             // What could not even be judged has no operation in the record, only the decision.
             let what = self.ops.get(&op_id).map_or_else(|| self.decision.clone(), Op::describe);
@@ -284,15 +287,15 @@ impl Teller<'_> {
         outcome.text.as_str().clone_into(&mut entry.text);
         if let Some(skill) = &outcome.skill {
             skill.body.as_str().clone_into(&mut entry.text);
-            self.story.skills.push(skill.id.to_string());
+            self.timeline.skills.push(skill.id.to_string());
         }
     }
 
-    /// The model was told of a failure that no entry shows yet.
-    fn told(&mut self, code: FailureCode) {
+    /// Adds a failure that the model observed and that no entry shows yet.
+    fn add_observation(&mut self, code: FailureCode) {
         let shown = self.section().entries.last().is_some_and(|last| last.mark == Mark::Bad);
         if !shown {
-            self.push(Entry::new("told", Mark::Bad, format!("the model is told: {code}")));
+            self.push(Entry::new("observed", Mark::Bad, format!("the model observes {code}")));
         }
     }
 }

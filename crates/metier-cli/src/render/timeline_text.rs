@@ -1,4 +1,4 @@
-//! The story of a run on a terminal: a line for each thing that happened, long texts folded.
+//! The timeline of a run on a terminal: a line for each thing that happened, long texts folded.
 //!
 //! Everything that was recorded is foreign and goes through the filter for terminals.
 
@@ -9,7 +9,7 @@ use metier::skill::text::escape_lines;
 
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::{cut, terminal_width};
-use crate::render::timeline::{End, Entry, Mark, Section, Story, total};
+use crate::render::timeline::{End, Entry, Mark, Section, Timeline, total};
 use crate::render::{count, fold_line, safe};
 
 /// Lines of a text that are shown when it is folded.
@@ -28,10 +28,10 @@ pub(crate) enum Texts {
     Full,
 }
 
-/// Writes a story. `status` is how the run stands.
+/// Writes a timeline. `status` is how the run stands.
 pub(crate) fn write(
     out: &mut dyn Write,
-    story: &Story,
+    timeline: &Timeline,
     status: &str,
     texts: Texts,
 ) -> io::Result<()> {
@@ -40,13 +40,13 @@ pub(crate) fn write(
         "failed" | "stuck" => RED,
         _ => YELLOW,
     };
-    writeln!(out, "{}  {}", paint(BOLD, safe(&story.id)), paint(style, status))?;
+    writeln!(out, "{}  {}", paint(BOLD, safe(&timeline.id)), paint(style, status))?;
     let mut writer = Writer { out, indent: 0, texts };
-    writer.text(&story.request, Texts::Full)?;
-    for (name, value) in facts(story) {
+    writer.text(&timeline.request, Texts::Full)?;
+    for (name, value) in facts(timeline) {
         writer.line(&format!("{}{value}", label(name, CYAN)))?;
     }
-    writer.story(story)
+    writer.timeline(timeline)
 }
 
 struct Writer<'w> {
@@ -56,14 +56,14 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn story(&mut self, story: &Story) -> io::Result<()> {
-        for section in &story.sections {
+    fn timeline(&mut self, timeline: &Timeline) -> io::Result<()> {
+        for section in &timeline.sections {
             writeln!(self.out)?;
             self.section(section)?;
         }
-        if let Some(end) = &story.end {
+        if let Some(end) = &timeline.end {
             writeln!(self.out)?;
-            self.end(end, story.elapsed_ms)?;
+            self.end(end, timeline.elapsed_ms)?;
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Writer<'_> {
             // What it was given is the same, and how it ended stands at its end.
             self.indent -= LABEL - 2;
             self.line(&format!("{}{}", label("loop", CYAN), paint(BOLD, safe(&inner.id))))?;
-            self.story(inner)?;
+            self.timeline(inner)?;
             self.indent += LABEL - 2;
         }
         self.indent -= LABEL;
@@ -136,7 +136,7 @@ impl Writer<'_> {
         self.line(&paint(DIM, format!("spent: {}", total(&end.spent, elapsed_ms))))
     }
 
-    /// A foreign text, behind a bar that tells it from our own words.
+    /// A foreign text, behind a bar that sets it off from our own text.
     fn text(&mut self, text: &str, texts: Texts) -> io::Result<()> {
         let text = text.trim_end();
         if text.is_empty() {
@@ -174,17 +174,17 @@ fn label(name: &str, style: anstyle::Style) -> String {
 }
 
 /// What a run was given, in lines.
-fn facts(story: &Story) -> Vec<(&'static str, String)> {
+fn facts(timeline: &Timeline) -> Vec<(&'static str, String)> {
     let listed = |names: &[String]| fold_line(&names.join(", ")).into_owned();
-    let started: String = story.started.chars().take(19).collect();
-    let mut facts = vec![("model", fold_line(&story.model).into_owned())];
-    if !story.skills.is_empty() {
-        facts.push(("skills", listed(&story.skills)));
+    let started: String = timeline.started.chars().take(19).collect();
+    let mut facts = vec![("model", fold_line(&timeline.model).into_owned())];
+    if !timeline.skills.is_empty() {
+        facts.push(("skills", listed(&timeline.skills)));
     }
-    if !story.files.is_empty() {
-        facts.push(("files", listed(&story.files)));
+    if !timeline.files.is_empty() {
+        facts.push(("files", listed(&timeline.files)));
     }
-    if story.dry {
+    if timeline.dry {
         facts.push(("dry run", "nothing was done".to_owned()));
     }
     facts.push(("started", format!("{} UTC", safe(&started.replace('T', " ")))));

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{builtin, document, json, keys, run, shown, texts};
 
 /// A project with three skills of its own that a model may see, one for people and one for tables.
-fn shelf() -> TestHome {
+fn skills() -> TestHome {
     let home = TestHome::new();
     let skill = |name: &str, description: &str, more: &str| {
         let text = format!(
@@ -29,7 +29,7 @@ fn names<'a>(document: &'a Value, key: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_default_is_one_line_a_skill() {
-    let home = shelf();
+    let home = skills();
     let output = run(&home, &["catalog", "--budget", "none"]);
     let own: Vec<&str> =
         output.stdout.lines().filter(|line| !line.contains("source=builtin")).collect();
@@ -41,13 +41,13 @@ fn the_default_is_one_line_a_skill() {
             "- name=release | source=project | description=Write release notes.",
         ]
     );
-    let told = format!("tokens, no limit: {} in full, 0 by name, 2 left out", builtin() + 3);
-    assert!(output.stderr.contains(&told), "{output:?}");
+    let report = format!("tokens, no limit: {} in full, 0 by name, 2 left out", builtin() + 3);
+    assert!(output.stderr.contains(&report), "{output:?}");
 }
 
 #[test]
 fn every_skill_is_explained() {
-    let home = shelf();
+    let home = skills();
     let args = ["catalog", "--request", "fill this form", "--budget", "90", "--explain"];
     insta::assert_snapshot!(shown(&home, &run(&home, &args)), @"
     exit: 0
@@ -71,7 +71,7 @@ fn every_skill_is_explained() {
 
 #[test]
 fn the_document_accounts_for_every_skill() {
-    let home = shelf();
+    let home = skills();
     let document = json(&home, &["catalog", "--json"]);
     assert_eq!(
         keys(&document),
@@ -118,7 +118,7 @@ fn a_small_budget_keeps_names_and_a_stable_prefix() {
 
 #[test]
 fn the_configuration_sets_format_and_budget() {
-    let home = shelf();
+    let home = skills();
     home.write(
         "home/.agent/config.json",
         r#"{"catalog": {"format": "xml", "budget_tokens": 5000}, "skills": {"project:photos": {"enabled": false}}}"#,
@@ -133,7 +133,7 @@ fn the_configuration_sets_format_and_budget() {
 
 #[test]
 fn files_and_bodies_are_shown_where_the_format_says_so() {
-    let home = shelf();
+    let home = skills();
     home.write("project/.agents/skills/photos/scripts/sort.py", "print()");
     let awareness = run(&home, &["catalog", "--format", "awareness"]).stdout;
     assert!(awareness.contains("  Files: SKILL.md, scripts/sort.py\n"), "{awareness}");
@@ -148,10 +148,12 @@ fn files_and_bodies_are_shown_where_the_format_says_so() {
 
 #[test]
 fn a_budget_is_a_number_or_none() {
-    let home = shelf();
+    let home = skills();
     let output = run(&home, &["catalog", "--json", "--budget", "much"]);
     let error = document(&home, &output, 2);
     assert!(
-        error["error"]["message"].as_str().is_some_and(|told| told.contains("number of tokens"))
+        error["error"]["message"]
+            .as_str()
+            .is_some_and(|report| report.contains("number of tokens"))
     );
 }

@@ -12,7 +12,7 @@ use crate::run_server::{Answer, DIALECTS, Server};
 use crate::run_support::{answer, call, events_in, holds_scripts, of_type, project, runs, select};
 use crate::support::METIER;
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// A session over pipes.
 struct Session {
@@ -60,7 +60,7 @@ impl Session {
 fn asked_so_far(server: &Server, wanted: usize) {
     let since = Instant::now();
     while server.asked().len() < wanted {
-        assert!(since.elapsed() < PATIENCE, "{} requests", server.asked().len());
+        assert!(since.elapsed() < TIMEOUT, "{} requests", server.asked().len());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -153,7 +153,7 @@ fn ctrl_c_while_nothing_is_worked_on_ends_the_session() {
 }
 
 #[test]
-fn a_session_through_a_pipe_stops_at_no_question_and_goes_on_with_the_next() {
+fn a_session_through_a_pipe_stops_at_no_question_and_continues_with_the_next() {
     let home = project();
     if !holds_scripts(&home) {
         return;

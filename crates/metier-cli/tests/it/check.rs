@@ -27,7 +27,7 @@ fn a_flawless_skill_has_no_faults() {
     insta::assert_snapshot!(shown(&home, &run(&home, &["check", "good"])), @"
     exit: 0
     ---- stdout
-    1 skill checked: no faults
+    1 skill checked: no problems
 
     ---- stderr
     ");
@@ -106,7 +106,7 @@ fn a_folder_of_skills_is_checked_in_the_order_of_paths() {
       = help: Put the value in double quotes (`metier check --fix` does it).
       = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
 
-    3 skills checked: 1 error, 3 warnings; 1 can be mended by `metier check --fix`
+    3 skills checked: 1 error, 3 warnings; 1 fixable with `metier check --fix`
 
     ---- stderr
     "#);
@@ -152,7 +152,7 @@ fn an_empty_folder_has_no_skill() {
 }
 
 #[test]
-fn a_pipe_or_a_directory_called_skill_md_is_told_and_never_waited_for() {
+fn a_pipe_or_a_directory_called_skill_md_is_reported_and_never_waited_for() {
     let home = TestHome::new();
     fifo(&home.project().join("pipe/SKILL.md"));
     std::fs::create_dir_all(home.project().join("dir/SKILL.md")).expect("directories");
@@ -175,7 +175,7 @@ fn a_pipe_or_a_directory_called_skill_md_is_told_and_never_waited_for() {
 }
 
 #[test]
-fn what_was_not_looked_at_is_told() {
+fn what_was_not_looked_at_is_reported() {
     let home = TestHome::new();
     home.skill("project/skills/near", "near", "Fine.");
     home.skill("project/skills/1/2/3/4/5/6/7/far", "far", "Too deep.");
@@ -185,7 +185,7 @@ fn what_was_not_looked_at_is_told() {
 }
 
 #[test]
-fn a_file_that_may_not_be_read_is_told() {
+fn a_file_that_may_not_be_read_is_reported() {
     let home = TestHome::new();
     let file = home.skill("project/secret", "secret", "Fine.").join("SKILL.md");
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o000)).expect("chmod");
@@ -206,7 +206,7 @@ fn a_file_that_may_not_be_read_is_told() {
 }
 
 #[test]
-fn a_mend_that_cannot_be_written_is_an_error_and_changes_nothing() {
+fn a_fix_that_cannot_be_written_is_an_error_and_changes_nothing() {
     let home = TestHome::new();
     let file = home.write("project/colon/SKILL.md", COLON);
     let set = |path: &Path, mode| {
@@ -257,7 +257,7 @@ fn by_the_specification_a_dot_has_the_name_of_the_directory() {
     home.skill("project/right", "right", "Fine.");
     home.skill("project/wrong", "other", "Fine.");
     let right = run_in(&home, "project/right", &["check", "--spec", "."]);
-    assert_eq!((right.code, &*right.stdout), (0, "1 skill checked: no faults\n"));
+    assert_eq!((right.code, &*right.stdout), (0, "1 skill checked: no problems\n"));
     let wrong = run_in(&home, "project/wrong", &["check", "--spec", "."]);
     assert_eq!(wrong.code, 1);
     assert!(wrong.stdout.contains("error[name-directory]"), "{wrong:?}");
@@ -286,7 +286,7 @@ fn quiet_leaves_notes_out() {
     let loud = run(&home, &["check", "note"]);
     assert!(loud.stdout.ends_with("1 skill checked: 1 note\n"), "{loud:?}");
     let quiet = run(&home, &["check", "--quiet", "note"]);
-    assert_eq!((quiet.code, &*quiet.stdout), (0, "1 skill checked: no faults\n"));
+    assert_eq!((quiet.code, &*quiet.stdout), (0, "1 skill checked: no problems\n"));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn limits_come_from_the_configuration() {
 }
 
 #[test]
-fn a_glob_that_no_file_can_match_is_told_under_its_line() {
+fn a_glob_that_no_file_can_match_is_reported_under_its_line() {
     let home = TestHome::new();
     let text = "---\nname: x\ndescription: d\npaths:\n- \"*.csv\"\n- \"[abc\"\n---\n# X\n";
     home.write("project/x/SKILL.md", text);
@@ -320,12 +320,12 @@ fn a_glob_that_no_file_can_match_is_told_under_its_line() {
     "#);
     assert!(!run(&home, &["check", "--spec", "x"]).stdout.contains("paths-glob-invalid"));
     home.write("project/x/SKILL.md", text.replace("[abc", "[abc]*.{ts,tsx}"));
-    assert_eq!(run(&home, &["check", "x"]).stdout, "1 skill checked: no faults\n");
+    assert_eq!(run(&home, &["check", "x"]).stdout, "1 skill checked: no problems\n");
 }
 
 /// Few lines can be as much as many: a loader leaves something out by either measure.
 #[test]
-fn a_body_with_very_many_characters_in_few_lines_is_told() {
+fn a_body_with_very_many_characters_in_few_lines_is_reported() {
     let home = TestHome::new();
     let text = |chars| format!("---\nname: x\ndescription: d\n---\n{}\n", "\u{5b57}".repeat(chars));
     home.write("project/x/SKILL.md", text(39_999));

@@ -1,4 +1,4 @@
-//! `metier check --fix` writes the safe mends and nothing else; `--diff` shows them and writes
+//! `metier check --fix` writes the safe fixes and nothing else; `--diff` shows them and writes
 //! nothing.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,10 +9,10 @@ use crate::support::{files_below, run, shown};
 
 /// A byte order mark, Windows line ends, two repairs, a field that grants, and a body that is no text.
 const MESSY: &[u8] = b"\xef\xbb\xbf---\r\nname: \xe2\x80\x9cx\xe2\x80\x9d\r\ndescription: Use when: asked\r\nallowed-tools: Bash(git:*),Read\r\n---\r\n\r\n\xff\xfe\0 it\tso.\r\n";
-const MENDED: &[u8] = b"---\r\nname: \"x\"\r\ndescription: \"Use when: asked\"\r\nallowed-tools: Bash(git:*),Read\r\n---\r\n\r\n\xff\xfe\0 it\tso.\r\n";
+const FIXED: &[u8] = b"---\r\nname: \"x\"\r\ndescription: \"Use when: asked\"\r\nallowed-tools: Bash(git:*),Read\r\n---\r\n\r\n\xff\xfe\0 it\tso.\r\n";
 
 #[test]
-fn diff_shows_the_mends_and_writes_nothing() {
+fn diff_shows_the_fixes_and_writes_nothing() {
     let home = TestHome::new();
     let text = "---\nname: x\ndescription: Use when: asked\n---\nDo it.\n";
     let path = home.write("project/x/SKILL.md", text);
@@ -39,7 +39,7 @@ fn diff_shows_the_mends_and_writes_nothing() {
      ---
      Do it.
 
-    1 skill checked: 1 warning; 1 can be mended by `metier check --fix`
+    1 skill checked: 1 warning; 1 fixable with `metier check --fix`
 
     ---- stderr
     "#);
@@ -74,7 +74,7 @@ fn fix_writes_exactly_what_diff_shows() {
      ---
      Do it.
 
-    1 skill checked: no faults; 1 mended
+    1 skill checked: no problems; 1 fixed
 
     ---- stderr
     "#);
@@ -86,7 +86,7 @@ fn fix_keeps_the_mode_the_line_ends_and_every_other_byte() {
     let path = home.write("project/x/SKILL.md", MESSY);
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("chmod");
     run(&home, &["check", "--fix", "x"]);
-    assert_eq!(std::fs::read(&path).expect("reads"), MENDED);
+    assert_eq!(std::fs::read(&path).expect("reads"), FIXED);
     assert_eq!(std::fs::metadata(&path).expect("there").mode() & 0o7777, 0o640);
     assert_eq!(files_below(&home.project().join("x")), ["SKILL.md"], "no temporary file is left");
 }
@@ -104,7 +104,7 @@ fn a_second_fix_changes_nothing() {
         (after.ino(), after.mtime_nsec()),
         "not written"
     );
-    assert!(!again.stdout.contains("mended"), "{again:?}");
+    assert!(!again.stdout.contains("fixed"), "{again:?}");
     assert_eq!(again.stdout, run(&home, &["check", "x"]).stdout);
 }
 
@@ -131,7 +131,7 @@ fn fix_never_touches_what_grants() {
 }
 
 #[test]
-fn fix_mends_every_skill_of_a_folder_and_counts() {
+fn fix_repairs_every_skill_of_a_folder_and_counts() {
     let home = TestHome::new();
     for name in ["a", "b"] {
         let text = format!("---\nname: {name}\ndescription: Use when: asked\n---\nDo it.\n");
@@ -183,7 +183,7 @@ fn fix_never_shortens_a_file_that_is_too_large_to_read_whole() {
 }
 
 #[test]
-fn one_file_that_cannot_be_written_keeps_no_other_from_being_mended() {
+fn one_file_that_cannot_be_written_keeps_no_other_from_being_fixed() {
     let home = TestHome::new();
     let text = |name: &str| format!("---\nname: {name}\ndescription: Use when: asked\n---\nx\n");
     let real = home.write("real/SKILL.md", text("b"));

@@ -10,7 +10,7 @@ const REPAIRS: &[(&str, &str, &str)] = &[
     ("description: Use when: asked", "yaml-unquoted-colon", "description: \"Use when: asked\""),
     ("description: Use when:", "yaml-unquoted-colon", "description: \"Use when:\""),
     ("description: *Bold* start", "yaml-special-start", "description: \"*Bold* start\""),
-    ("description: @somebody", "yaml-special-start", "description: \"@somebody\""),
+    ("description: @someone", "yaml-special-start", "description: \"@someone\""),
     ("description: [Draft] text", "yaml-special-start", "description: \"[Draft] text\""),
     ("description: `code` first", "yaml-special-start", "description: \"`code` first\""),
     ("description: | on one line", "yaml-text-after-block", "description: \"on one line\""),
@@ -35,7 +35,7 @@ fn file(line: &str) -> String {
 
 #[test]
 fn each_repair_is_drawn_under_its_line_and_written_by_fix() {
-    for (line, code, mended) in REPAIRS {
+    for (line, code, fixed_line) in REPAIRS {
         let home = TestHome::new();
         let path = home.write("project/x/SKILL.md", file(line));
         let output = run(&home, &["check", "x"]);
@@ -47,22 +47,22 @@ fn each_repair_is_drawn_under_its_line_and_written_by_fix() {
         assert_eq!(drawn[3], format!("3 | {}", line.replace('\t', "    ")), "{output:?}");
         assert!(drawn[4].trim_start_matches([' ', '|']).starts_with('^'), "{line}: {output:?}");
         assert!(output.stdout.contains("= help: "), "{line}: {output:?}");
-        assert!(output.stdout.ends_with("1 warning; 1 can be mended by `metier check --fix`\n"));
+        assert!(output.stdout.ends_with("1 warning; 1 fixable with `metier check --fix`\n"));
 
         let fixed = run(&home, &["check", "--fix", "x"]);
         assert_eq!(fixed.code, 0, "{fixed:?}");
-        assert!(fixed.stdout.ends_with("1 skill checked: no faults; 1 mended\n"), "{fixed:?}");
+        assert!(fixed.stdout.ends_with("1 skill checked: no problems; 1 fixed\n"), "{fixed:?}");
         let written = std::fs::read_to_string(&path).expect("reads");
-        assert_eq!(written, file(mended), "only that line is another");
+        assert_eq!(written, file(fixed_line), "only that line is another");
     }
 }
 
 #[test]
 fn the_listing_shows_what_fix_would_write() {
-    for (line, _, mended) in REPAIRS {
+    for (line, _, fixed_line) in REPAIRS {
         let (before, after) = (TestHome::new(), TestHome::new());
         before.write("project/.agents/skills/x/SKILL.md", file(line));
-        after.write("project/.agents/skills/x/SKILL.md", file(mended));
+        after.write("project/.agents/skills/x/SKILL.md", file(fixed_line));
         let description =
             |home: &TestHome| run(home, &["inspect", "x", "--json"]).json()["description"].take();
         assert_eq!(description(&before), description(&after), "{line}");
@@ -85,7 +85,7 @@ fn a_repair_says_how_the_line_is_read() {
       = help: Quote the whole value (`metier check --fix` does it).
       = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
 
-    1 skill checked: 1 warning; 1 can be mended by `metier check --fix`
+    1 skill checked: 1 warning; 1 fixable with `metier check --fix`
 
     ---- stderr
     "#);
@@ -101,7 +101,7 @@ fn a_repair_says_how_the_line_is_read() {
       |
       = help: Use straight double quotes (`metier check --fix` does it).
 
-    1 skill checked: 1 warning; 1 can be mended by `metier check --fix`
+    1 skill checked: 1 warning; 1 fixable with `metier check --fix`
 
     ---- stderr
     "#);
@@ -118,7 +118,7 @@ fn a_name_is_repaired_too() {
     assert_eq!(written, "---\nname: \"x\"\ndescription: Fine.\n---\nDo it.\n");
 }
 
-/// Lines with a fault that nobody may mend by guessing, and the code each gets.
+/// Lines with a fault that must not be fixed by guessing, and the code each gets.
 const FAULTS: &[(&str, &str)] = &[
     ("description: cut # here", "yaml-comment-cut"),
     ("description: One\ndescription: Two", "yaml-duplicate-key"),

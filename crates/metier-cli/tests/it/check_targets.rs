@@ -28,7 +28,7 @@ fn without_a_path_inside_a_skill_that_skill_is_checked() {
       = help: Put the value in double quotes (`metier check --fix` does it).
       = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
 
-    1 skill checked: 1 warning; 1 can be mended by `metier check --fix`
+    1 skill checked: 1 warning; 1 fixable with `metier check --fix`
 
     ---- stderr
     "#);
@@ -49,7 +49,7 @@ fn without_a_path_in_a_project_its_skills_are_checked_and_not_the_users() {
         assert!(output.stdout.contains("warning[yaml-unquoted-colon]"), "{output:?}");
         assert!(
             output.stdout.ends_with(
-                "2 skills checked: 1 error, 1 warning; 1 can be mended by `metier check --fix`\n"
+                "2 skills checked: 1 error, 1 warning; 1 fixable with `metier check --fix`\n"
             ),
             "{output:?}"
         );
@@ -96,7 +96,7 @@ fn inside_a_skill_no_agents_folder_is_looked_for() {
     let home = TestHome::new();
     home.skill("project/good", "good", "Fine.");
     home.write("project/good/.claude/skills/tags/SKILL.md", TAGS);
-    assert_eq!(run(&home, &["check", "good"]).stdout, "1 skill checked: no faults\n");
+    assert_eq!(run(&home, &["check", "good"]).stdout, "1 skill checked: no problems\n");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_folder_with_no_skill_in_it_fails_though_something_was_found() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_read_is_told_once() {
+fn a_folder_that_may_not_be_read_is_reported_once() {
     use std::os::unix::fs::PermissionsExt;
 
     let home = TestHome::new();

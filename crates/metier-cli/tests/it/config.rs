@@ -28,9 +28,9 @@ fn the_defaults() {
     exit: 0
     ---- stdout
     Files
-      managed  /etc/metier/config.json (not there)
-      user     [T]/home/.agent/config.json (not there)
-      project  [T]/project/.agent/config.json (not there)
+      managed  /etc/metier/config.json (missing)
+      user     [T]/home/.agent/config.json (missing)
+      project  [T]/project/.agent/config.json (missing)
 
     SETTING                                       VALUE     FROM
     skill_roots                                   []        default
@@ -78,7 +78,7 @@ fn the_defaults() {
 }
 
 #[test]
-fn each_value_tells_its_file_and_line_and_a_project_cannot_loosen_a_guard() {
+fn each_value_has_its_file_and_line_and_a_project_cannot_loosen_a_guard() {
     let home = TestHome::new();
     home.write(
         "home/.agent/config.json",
@@ -95,7 +95,7 @@ fn each_value_tells_its_file_and_line_and_a_project_cannot_loosen_a_guard() {
     exit: 0
     ---- stdout
     Files
-      managed  /etc/metier/config.json (not there)
+      managed  /etc/metier/config.json (missing)
       user     [T]/home/.agent/config.json
       project  [T]/project/.agent/config.json
 
@@ -103,7 +103,7 @@ fn each_value_tells_its_file_and_line_and_a_project_cannot_loosen_a_guard() {
     profile                                       "lenient"  [T]/home/.agent/config.json:3
     security.max_skill_body_lines                 100        [T]/project/.agent/config.json:4
     security.max_walk_depth                       3          [T]/home/.agent/config.json:4
-    warning: [T]/project/.agent/config.json:3 asks for security.max_walk_depth = 9, which would loosen a guard; it has no effect
+    warning: [T]/project/.agent/config.json:3 sets security.max_walk_depth = 9, which would loosen a guard; it is ignored
 
     ---- stderr
     "#);
@@ -186,7 +186,7 @@ fn a_broken_file_is_named_with_line_and_nearest_key() {
 }
 
 #[test]
-fn several_faults_are_told_at_once() {
+fn several_faults_are_reported_at_once() {
     let home = TestHome::new();
     home.write(
         "home/.agent/config.json",

@@ -28,7 +28,7 @@ fn the_sandbox_of_this_machine_is_tried() {
     assert!(sandbox["features"].as_array().is_some_and(|list| !list.is_empty()), "{sandbox}");
     let page = run(&home, &["doctor"]).stdout;
     let best = sandbox["best"].as_str().expect("a tier");
-    assert!(page.contains(&format!("the tier {best}")) || page.contains("do not run"), "{page}");
+    assert!(page.contains(&format!("in tier {best} (")) || page.contains("do not run"), "{page}");
 }
 
 /// The findings of a code.
@@ -82,7 +82,7 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
 
     note[skill-shadowed]: Another skill with the same name is used instead of this one.
       user:pdf  [T]/home/.claude/skills/pdf
-        project:pdf at [T]/project/.agents/skills/pdf counts instead: a root with higher priority has a skill of that name; their frontmatter is the same, the body or other files differ
+        project:pdf at [T]/project/.agents/skills/pdf is used instead: a root with higher priority has a skill of that name; their frontmatter is the same, the body or other files differ
         help: Keep one of them, or rename one. `source:name` still selects the shadowed one.
 
     1 error, 1 warning, 1 note
@@ -210,7 +210,7 @@ fn a_reference_to_a_file_that_is_not_there_names_the_one_that_is_meant() {
 }
 
 #[test]
-fn check_and_inspect_tell_broken_references_too() {
+fn check_and_inspect_report_broken_references_too() {
     let home = TestHome::new();
     skill(&home, &format!("{ROOT}/pdf"), "# PDF\n\nSee [a](references/a.md).\n");
     let output = run(&home, &["check"]);
@@ -229,13 +229,13 @@ fn check_and_inspect_tell_broken_references_too() {
 
     ---- stderr
     ");
-    assert_eq!(run(&home, &["check", "--spec"]).stdout, "1 skill checked: no faults\n");
+    assert_eq!(run(&home, &["check", "--spec"]).stdout, "1 skill checked: no problems\n");
     let shown = json(&home, &["inspect", "pdf", "--json"]);
     assert_eq!(texts(&shown["diagnostics"], "code"), ["reference-missing"]);
 }
 
 #[test]
-fn rivals_are_told_with_the_id_that_reaches_them() {
+fn rivals_are_reported_with_the_id_that_reaches_them() {
     let home = TestHome::new();
     skill(&home, &format!("{ROOT}/pdf"), "One.\n");
     skill(&home, "home/.claude/skills/pdf", "Two.\n");
@@ -313,7 +313,7 @@ fn a_skill_that_is_listed_and_cannot_be_loaded_is_an_error() {
 }
 
 #[test]
-fn a_long_body_costs_and_is_told() {
+fn a_long_body_costs_and_is_reported() {
     let home = TestHome::new();
     skill(&home, &format!("{ROOT}/long"), &"A line.\n".repeat(501));
     skill(&home, &format!("{ROOT}/short"), "A line.\n");
@@ -353,25 +353,25 @@ fn a_skill_that_only_a_person_starts_or_that_is_off_is_not_listed() {
         (&json!(builtin() + 2), &json!(builtin() + 1), &json!(builtin()))
     );
     let page = run(&home, &["doctor"]).stdout;
-    let told =
+    let report =
         format!("{} skills: {} listed, 1 for people only, 1 off\n", builtin() + 2, builtin());
-    assert!(page.contains(&told), "{page}");
+    assert!(page.contains(&report), "{page}");
 }
 
 #[test]
 fn a_named_root_that_is_not_there_is_an_error_and_a_closed_folder_a_warning() {
     let home = TestHome::new();
     let output = run(&home, &["doctor", "--json", "--root", "nowhere"]);
-    let told = document(&home, &output, 1);
-    assert_eq!(texts(&told["findings"], "code"), ["root-missing"]);
+    let report = document(&home, &output, 1);
+    assert_eq!(texts(&report["findings"], "code"), ["root-missing"]);
 
     let closed = home.path().join(ROOT).join("closed");
     std::fs::create_dir_all(&closed).expect("directories");
     std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o000))
         .expect("chmod");
     let Some(output) = run_unprivileged(&home, &["doctor", "--json"]) else { return };
-    let told = document(&home, &output, 0);
-    assert_eq!(texts(&told["findings"], "code"), ["directory-unreadable"]);
+    let report = document(&home, &output, 0);
+    assert_eq!(texts(&report["findings"], "code"), ["directory-unreadable"]);
 }
 
 #[test]
@@ -397,9 +397,9 @@ fn a_body_is_too_long_by_characters_too_and_the_settings_say_what_that_means() {
     let document = json(&home, &["doctor", "--json"]);
     let found = of_code(&document, "body-too-long");
     let messages: Vec<&Value> = found.iter().map(|it| &it["message"]).collect();
-    let told =
+    let report =
         "the body has 7 lines and 41 characters; a loader gives 500 and 20 and names the rest";
-    assert!(messages.contains(&&json!(told)), "{document}");
+    assert!(messages.contains(&&json!(report)), "{document}");
     config(r#"{"security": {"max_skill_body_chars": 20, "over_long_body": "refuse"}}"#);
     let document = self::document(&home, &run(&home, &["doctor", "--json"]), 1);
     let found = of_code(&document, "skill-unloadable");
@@ -419,8 +419,8 @@ fn a_skill_for_some_files_is_not_listed_in_every_request() {
     let totals = &document["totals"];
     assert_eq!((&totals["listed"], &totals["conditional"]), (&json!(builtin()), &json!(1)));
     let page = run(&home, &["doctor"]).stdout;
-    let told = format!("{} skills: {} listed, 1 for some files only\n", builtin() + 1, builtin());
-    assert!(page.contains(&told), "{page}");
+    let report = format!("{} skills: {} listed, 1 for some files only\n", builtin() + 1, builtin());
+    assert!(page.contains(&report), "{page}");
 }
 
 #[test]

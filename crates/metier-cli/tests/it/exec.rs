@@ -183,7 +183,7 @@ fn only_the_outputs_of_a_script_are_kept() {
 }
 
 #[test]
-fn long_output_that_is_no_text_loses_no_line_and_what_is_cut_is_told() {
+fn long_output_that_is_no_text_loses_no_line_and_what_is_cut_is_reported() {
     let home = TestHome::new();
     if !holds(&home) {
         return;
@@ -198,11 +198,7 @@ fn long_output_that_is_no_text_loses_no_line_and_what_is_cut_is_told() {
     skill(&home, "", "scripts/run.sh", "head -c 70000000 /dev/zero | tr '\\0' a\n");
     let output = run(&home, &["exec", "--yes", "work", "scripts/run.sh"]);
     assert_eq!(output.stdout.len(), 64 << 20);
-    assert!(
-        output.stderr.contains("2891136 bytes of its output were left out"),
-        "{}",
-        output.stderr
-    );
+    assert!(output.stderr.contains("2891136 bytes of the output are missing"), "{}", output.stderr);
 }
 
 #[test]
@@ -219,8 +215,8 @@ fn allowed_tools_is_a_ceiling_that_yes_does_not_lift() {
     ] {
         let error = document(&home, &run(&home, args), 3);
         assert_eq!(error["error"]["code"], "NotAllowed");
-        let told = error["error"]["message"].as_str().expect("a text");
-        assert!(told.contains("allowed-tools"), "{told}");
+        let report = error["error"]["message"].as_str().expect("a text");
+        assert!(report.contains("allowed-tools"), "{report}");
     }
     let tools = json(&home, &["tools", "--json", "--skill", "work"]);
     for tool in tools["tools"].as_array().expect("a list") {
@@ -476,7 +472,7 @@ fn what_a_skill_needs_is_checked_first() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let home = TestHome::new();
     skill(&home, "", "scripts/run.sh", "echo ran\n");
     for (args, code) in [
@@ -486,7 +482,7 @@ fn mistakes_are_told() {
     ] {
         let output = run(&home, &[&["exec", "--json", "--yes"][..], &args].concat());
         let error = document(&home, &output, code);
-        assert!(error["error"]["message"].as_str().is_some_and(|told| !told.is_empty()));
+        assert!(error["error"]["message"].as_str().is_some_and(|report| !report.is_empty()));
     }
     home.write(&format!("{SKILL}/scripts/odd"), "no first line, no suffix\n");
     let output = run(&home, &["exec", "--yes", "work", "scripts/odd"]);
@@ -494,7 +490,7 @@ fn mistakes_are_told() {
 }
 
 #[test]
-fn the_list_of_tools_tells_of_a_plain_file_what_the_rules_say() {
+fn the_list_of_tools_shows_what_the_rules_say_about_a_plain_file() {
     let home = TestHome::new();
     let of = |home: &TestHome, tool: &str| {
         let list = json(home, &["tools", "--json"]);

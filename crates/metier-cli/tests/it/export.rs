@@ -17,9 +17,9 @@ fn object_has_only(value: &Value, allowed: &[&str]) {
 
 /// The rules of the format: known keys only, steps from 1, results that name a call of their step,
 /// nothing of a language model where none was asked, and references that lead somewhere.
-fn check_trajectory(told: &Value) {
+fn check_trajectory(report: &Value) {
     object_has_only(
-        told,
+        report,
         &[
             "schema_version",
             "session_id",
@@ -33,23 +33,23 @@ fn check_trajectory(told: &Value) {
             "subagent_trajectories",
         ],
     );
-    assert_eq!(told["schema_version"], "ATIF-v1.8");
-    assert!(told["trajectory_id"].is_string() && told["session_id"].is_string());
+    assert_eq!(report["schema_version"], "ATIF-v1.8");
+    assert!(report["trajectory_id"].is_string() && report["session_id"].is_string());
     object_has_only(
-        &told["agent"],
+        &report["agent"],
         &["name", "version", "model_name", "tool_definitions", "extra"],
     );
-    assert!(told["agent"]["name"].is_string() && told["agent"]["version"].is_string());
+    assert!(report["agent"]["name"].is_string() && report["agent"]["version"].is_string());
     let empty = Vec::new();
-    let inner = told["subagent_trajectories"].as_array().unwrap_or(&empty);
+    let inner = report["subagent_trajectories"].as_array().unwrap_or(&empty);
     let known: BTreeSet<&str> =
         inner.iter().map(|inner| inner["trajectory_id"].as_str().expect("an id")).collect();
     assert_eq!(known.len(), inner.len());
-    for (at, step) in told["steps"].as_array().expect("steps").iter().enumerate() {
+    for (at, step) in report["steps"].as_array().expect("steps").iter().enumerate() {
         check_step(at, step, &known);
     }
     object_has_only(
-        &told["final_metrics"],
+        &report["final_metrics"],
         &[
             "total_prompt_tokens",
             "total_completion_tokens",
@@ -59,8 +59,8 @@ fn check_trajectory(told: &Value) {
             "extra",
         ],
     );
-    let steps = told["steps"].as_array().map_or(0, Vec::len);
-    assert_eq!(told["final_metrics"]["total_steps"], steps);
+    let steps = report["steps"].as_array().map_or(0, Vec::len);
+    assert_eq!(report["final_metrics"]["total_steps"], steps);
     inner.iter().for_each(check_trajectory);
 }
 
@@ -109,14 +109,14 @@ fn check_step(at: usize, step: &Value, known: &BTreeSet<&str>) {
 }
 
 #[test]
-fn a_trajectory_tells_the_run_within_the_rules_of_the_format() {
+fn a_trajectory_holds_the_run_within_the_rules_of_the_format() {
     let home = TestHome::new();
     Case::default().record(&home);
-    let told = json(&home, &["export", "--atif", "--json"]);
-    check_trajectory(&told);
-    assert_eq!(told["session_id"], "20260131-120000-aaaaa");
-    assert_eq!(told["extra"]["status"], "completed");
-    let steps = told["steps"].as_array().expect("steps");
+    let report = json(&home, &["export", "--atif", "--json"]);
+    check_trajectory(&report);
+    assert_eq!(report["session_id"], "20260131-120000-aaaaa");
+    assert_eq!(report["extra"]["status"], "completed");
+    let steps = report["steps"].as_array().expect("steps");
     let sources: Vec<&str> =
         steps.iter().map(|step| step["source"].as_str().expect("a source")).collect();
     assert_eq!(&sources[..3], ["system", "user", "agent"]);
@@ -146,9 +146,9 @@ fn a_trajectory_tells_the_run_within_the_rules_of_the_format() {
     assert_eq!(agent[6]["extra"]["data"], json!({"count": 900}));
     assert!(agent.iter().all(|step| step["llm_call_count"] == 1));
     assert_eq!(agent[0]["metrics"]["prompt_tokens"], 100);
-    assert_eq!(told["final_metrics"]["total_prompt_tokens"], 700);
-    assert_eq!(told["final_metrics"]["total_completion_tokens"], 70);
-    assert_eq!(told["final_metrics"]["total_cached_tokens"], 280);
+    assert_eq!(report["final_metrics"]["total_prompt_tokens"], 700);
+    assert_eq!(report["final_metrics"]["total_completion_tokens"], 70);
+    assert_eq!(report["final_metrics"]["total_cached_tokens"], 280);
 }
 
 #[test]
@@ -156,13 +156,13 @@ fn a_run_without_a_language_model_says_so() {
     for provider in ["router", "scripted", "replay"] {
         let home = TestHome::new();
         Case { provider, ..Case::default() }.record(&home);
-        let told = json(&home, &["export", "--atif"]);
-        check_trajectory(&told);
-        let steps = told["steps"].as_array().expect("steps");
+        let report = json(&home, &["export", "--atif"]);
+        check_trajectory(&report);
+        let steps = report["steps"].as_array().expect("steps");
         let agent: Vec<&Value> = steps.iter().filter(|step| step["source"] == "agent").collect();
         assert_eq!(agent.len(), 7);
         assert!(agent.iter().all(|step| step["llm_call_count"] == 0), "{provider}");
-        assert_eq!(told["final_metrics"]["total_prompt_tokens"], 0);
+        assert_eq!(report["final_metrics"]["total_prompt_tokens"], 0);
     }
 }
 
@@ -177,8 +177,8 @@ fn attribute<'a>(of: &'a Value, key: &str) -> &'a Value {
     })
 }
 
-fn spans(told: &Value) -> Vec<&Value> {
-    let scope = &told["resourceSpans"][0]["scopeSpans"][0];
+fn spans(report: &Value) -> Vec<&Value> {
+    let scope = &report["resourceSpans"][0]["scopeSpans"][0];
     scope["spans"].as_array().expect("spans").iter().collect()
 }
 
@@ -186,8 +186,8 @@ fn nanos(value: &Value) -> u64 {
     value.as_str().expect("a text, as OTLP writes such numbers").parse().expect("a number")
 }
 
-fn check_trace(told: &Value) {
-    let spans = spans(told);
+fn check_trace(report: &Value) {
+    let spans = spans(report);
     let ids: BTreeSet<&str> =
         spans.iter().map(|span| span["spanId"].as_str().expect("an id")).collect();
     assert_eq!(ids.len(), spans.len(), "every span has its own id");
@@ -216,10 +216,10 @@ fn check_trace(told: &Value) {
 fn a_trace_has_the_spans_of_the_conventions() {
     let home = TestHome::new();
     Case::default().record(&home);
-    let told = json(&home, &["export", "last", "--otel"]);
-    check_trace(&told);
-    assert_eq!(json(&home, &["export", "--otel"]), told, "the same run is the same trace");
-    let spans = spans(&told);
+    let report = json(&home, &["export", "last", "--otel"]);
+    check_trace(&report);
+    assert_eq!(json(&home, &["export", "--otel"]), report, "the same run is the same trace");
+    let spans = spans(&report);
     let named = |name: &str| spans.iter().filter(|span| span["name"] == name).count();
     assert_eq!(named("chat small"), 7 + 1, "seven turns, and one of the loop inside");
     assert_eq!(named("execute_tool grep"), 1);

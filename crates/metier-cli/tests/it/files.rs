@@ -79,14 +79,14 @@ fn special_files_are_listed_and_nothing_waits_for_them() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_listed_is_told() {
+fn a_folder_that_cannot_be_listed_is_reported() {
     let home = TestHome::new();
     pdf(&home);
     let closed = home.path().join(SKILL).join("references");
     std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).expect("chmod");
     let Some(output) = run_unprivileged(&home, &["files", "pdf", "--json"]) else { return };
-    let told = document(&home, &output, 0);
-    assert_eq!(told["truncated"], json!(true));
+    let report = document(&home, &output, 0);
+    assert_eq!(report["truncated"], json!(true));
     std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o755)).expect("chmod");
 }
 

@@ -1,5 +1,5 @@
 //! Which skill is which: a `SKILL.md` that is a link, links that are refused, and names that look
-//! like another skill's id. A skill is its directory, and nobody answers to a foreign id.
+//! like another skill's id. A skill is its directory, and none answers to a foreign id.
 
 use std::os::unix::fs::symlink;
 
@@ -90,8 +90,8 @@ fn links_are_followed_or_refused_as_the_settings_say() {
     home.write("project/.agent/config.json", r#"{"security": {"follow_symlinks": false}}"#);
     let refused = json(&home, &["list", "--json"]);
     assert_eq!(linked_ids(&refused), [""; 0]);
-    let told = texts(&refused["report"]["notes"], "code");
-    assert_eq!(told, ["link-not-followed", "link-not-followed"]);
+    let report = texts(&refused["report"]["notes"], "code");
+    assert_eq!(report, ["link-not-followed", "link-not-followed"]);
 
     std::fs::remove_file(home.project().join(".agent/config.json")).expect("removes");
     assert_eq!(json(&home, &["list", "--json"]), followed);

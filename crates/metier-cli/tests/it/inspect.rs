@@ -159,7 +159,7 @@ fn a_shadowed_skill_is_reached_by_both_spellings_of_its_id() {
       enabled         yes
       started by      a model or a person
       run mode        inline
-      allowed tools   no limit of its own
+      allowed tools   not restricted
       cost            about 17 tokens listed, 8 loaded (4 lines)
       digest          sha256:f166711f8321db61e02232f4d1c4a310621d52d001185e36c92f602fbe9fd759
 
@@ -184,7 +184,7 @@ fn a_shadowed_skill_is_reached_by_both_spellings_of_its_id() {
       enabled         yes
       started by      a model or a person
       run mode        inline
-      allowed tools   no limit of its own
+      allowed tools   not restricted
       cost            about 17 tokens listed, 8 loaded (4 lines)
       digest          sha256:498025eb40fe75c65d8ffdfa95696c5c38444eade2f37e58ccc1d1548d0a8924
 
@@ -319,7 +319,7 @@ fn an_ignored_skill_says_why_it_is_not_listed() {
 }
 
 #[test]
-fn copies_are_told() {
+fn copies_are_reported() {
     let home = TestHome::new();
     home.skill("project/.agents/skills/pdf", "pdf", "One skill.");
     home.skill("home/.agents/skills/pdf", "pdf", "One skill.");

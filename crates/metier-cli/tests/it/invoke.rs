@@ -5,7 +5,7 @@ use metier_testkit::TestHome;
 
 use crate::support::{document, run, shown};
 
-fn shelf() -> TestHome {
+fn skills() -> TestHome {
     let home = TestHome::new();
     home.write(
         "project/.agents/skills/fix/SKILL.md",
@@ -22,7 +22,7 @@ fn shelf() -> TestHome {
 
 #[test]
 fn arguments_fill_the_placeholders_once() {
-    let home = shelf();
+    let home = skills();
     let output = run(&home, &["read", "fix", "--arguments", "12 '$1 high'"]);
     assert_eq!(output.stdout, "Fix issue 12 ($1 high). All: 12 '$1 high'. Costs $5.\n");
     // A model gets the body as it is.
@@ -32,7 +32,7 @@ fn arguments_fill_the_placeholders_once() {
 
 #[test]
 fn a_skill_that_is_not_for_people_is_refused() {
-    let home = shelf();
+    let home = skills();
     let output = run(&home, &["read", "hidden", "--arguments", "", "--json"]);
     let error = document(&home, &output, 3);
     assert_eq!(error["error"]["code"], "NotAllowed");
@@ -41,7 +41,7 @@ fn a_skill_that_is_not_for_people_is_refused() {
 
 #[test]
 fn the_block_names_the_skill_and_its_files() {
-    let home = shelf();
+    let home = skills();
     let output = run(&home, &["read", "fix", "--block"]);
     insta::with_settings!({filters => vec![("[0-9a-f]{16,64}", "[digest]")]}, {
         insta::assert_snapshot!(shown(&home, &output), @r#"

@@ -149,7 +149,7 @@ fn explain_tools_and_catalog_say_the_same() {
 fn exec_asks_refuses_and_shows_the_same_from_inside_the_sandbox() {
     let home = home();
     let metier = library(&home, "project");
-    let asked = metier.session().exec(&look(&["x"])).expect_err("nobody answers");
+    let asked = metier.session().exec(&look(&["x"])).expect_err("no one answers");
     assert_eq!(asked.kind, ErrorKind::NeedsApproval);
     let printed = run(&home, &["exec", "look", "scripts/look.sh", "--", "x"]);
     let digest = asked.approval.as_ref().expect("an approval").request.to_string();
@@ -281,7 +281,7 @@ fn a_run_that_waits_is_resumed_by_the_other() {
     let id = waits.id().to_string();
     let resumed = run(&home, &["resume", &id, "--approve", &open.request.to_string()]);
     assert_eq!((resumed.code, resumed.stdout.trim()), (0, "done"), "{resumed:?}");
-    // The same approval does not count twice, whoever asks.
+    // The same approval does not count twice, on any way in.
     let stale = metier.session().approve_request(open.request).resume(&id);
     assert!(stale.is_err(), "it has ended");
 }
@@ -327,7 +327,7 @@ fn without_the_users_folders_nothing_of_the_user_is_read_or_written() {
 }
 
 #[test]
-fn a_program_that_did_not_call_init_is_told_to() {
+fn a_program_that_did_not_call_init_is_advised_to() {
     let home = home();
     let metier = Metier::builder(home.project())
         .environment(Environment::empty().with_home(home.home()))

@@ -15,7 +15,7 @@ fn own_names(listing: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_root_with_too_many_entries_is_cut_and_the_cut_is_told() {
+fn a_root_with_too_many_entries_is_cut_and_the_cut_is_reported() {
     let home = TestHome::new();
     many_skills(&home, "project/.agents/skills", 3000);
     home.write("home/.agent/config.json", r#"{"security": {"max_walk_entries": 1000}}"#);
@@ -37,7 +37,7 @@ fn a_root_with_too_many_entries_is_cut_and_the_cut_is_told() {
     assert_eq!(
         human.stderr,
         format!(
-            "{} skills in 2 roots; 1 not searched (metier list --all says why); a limit cut the search\n",
+            "{} skills in 2 roots; 1 not searched (metier list --all shows why); the search stopped at a limit\n",
             1000 + builtin()
         )
     );
@@ -51,7 +51,7 @@ fn a_root_with_too_many_entries_is_cut_and_the_cut_is_told() {
 }
 
 #[test]
-fn skills_below_the_depth_limit_are_told() {
+fn skills_below_the_depth_limit_are_reported() {
     let home = TestHome::new();
     home.skill("project/.agents/skills/a/b/near", "near", "Near.");
     home.skill("project/.agents/skills/a/b/c/far", "far", "Far.");
@@ -68,7 +68,7 @@ fn skills_below_the_depth_limit_are_told() {
         help: Name the deeper directory as a root of its own, or raise `security.max_walk_depth`.
 
     ---- stderr
-    6 skills in 2 roots; 1 not searched; a limit cut the search
+    6 skills in 2 roots; 1 not searched; the search stopped at a limit
     ");
 }
 

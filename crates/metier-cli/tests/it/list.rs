@@ -49,7 +49,7 @@ fn an_explicit_root_beats_the_project_which_beats_the_user() {
     slides            user      The user's.
 
     ---- stderr
-    8 skills in 4 roots; 3 shadowed (metier list --all says why)
+    8 skills in 4 roots; 3 shadowed (metier list --all shows why)
     ");
 }
 
@@ -141,7 +141,7 @@ fn one_source_is_a_view_of_the_whole_listing() {
 }
 
 #[test]
-fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
+fn all_shows_what_was_shadowed_ignored_and_not_searched_and_why() {
     let home = TestHome::new();
     home.skill("project/.agents/skills/pdf", "pdf", "The project's.");
     home.write(
@@ -194,7 +194,7 @@ fn all_tells_what_was_shadowed_ignored_and_not_searched_and_why() {
     let brief = run(&home, &["list", "--root", &missing]);
     assert!(
         brief.stderr.starts_with(
-            "6 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched (metier list --all says why)\n"
+            "6 skills in 3 roots; 1 shadowed, 3 ignored, 2 not searched (metier list --all shows why)\n"
         ),
         "{brief:?}"
     );
@@ -250,7 +250,7 @@ fn the_lenient_profile_lists_what_the_strict_one_leaves_out() {
     NAME              SOURCE   DESCRIPTION
 
     ---- stderr
-    5 skills in 2 roots; 2 ignored (metier list --all says why)
+    5 skills in 2 roots; 2 ignored (metier list --all shows why)
     ");
 }
 
@@ -300,7 +300,7 @@ fn of_two_with_one_name_in_one_root_the_later_one_wins() {
 }
 
 #[test]
-fn a_root_that_may_not_be_read_is_told() {
+fn a_root_that_may_not_be_read_is_reported() {
     let home = TestHome::new();
     let root = home.skill("project/.agents/skills/pdf", "pdf", "Fine.");
     let root = root.parent().expect("a root");
@@ -338,5 +338,5 @@ fn names_that_are_no_text_are_shown_as_well_as_they_can_be() {
     assert!(path.ends_with("/caf\u{fffd}"), "{path}");
     assert_eq!(run(&home, &["inspect", "cafe"]).code, 0);
     let inside = TestHome::finish(home.command(METIER).current_dir(&dir).arg("check"));
-    assert_eq!(inside.stdout, "1 skill checked: no faults\n");
+    assert_eq!(inside.stdout, "1 skill checked: no problems\n");
 }

@@ -31,7 +31,7 @@ fn two_processes_and_a_writer_never_disturb_each_other() {
                         let ignored = report["ignored"].as_array().expect("a list").len() as u64;
                         let valid = report["valid"].as_u64().expect("a number");
                         assert_eq!(report["found"], valid + ignored, "nothing is lost: {report}");
-                        assert!(valid >= 300, "what nobody touches is always there: {report}");
+                        assert!(valid >= 300, "what no one touches is always there: {report}");
                     }
                 })
             })

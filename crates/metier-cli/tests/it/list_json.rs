@@ -169,7 +169,7 @@ fn copies_belong_to_one_entry() {
 }
 
 #[test]
-fn a_diagnostic_tells_code_place_and_who_else_rejects_it() {
+fn a_diagnostic_reports_code_place_and_who_else_rejects_it() {
     let home = TestHome::new();
     home.write(
         "project/.agents/skills/colon/SKILL.md",

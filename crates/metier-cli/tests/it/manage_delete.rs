@@ -10,17 +10,17 @@ use serde_json::json;
 use crate::support::{METIER, answer_on_terminal, document, files_below, json, keys, run, shown};
 
 /// What was printed, without ids and times.
-fn told(home: &TestHome, output: &Output) -> String {
+fn deleted_report(home: &TestHome, output: &Output) -> String {
     shown(home, output)
 }
 
-macro_rules! assert_told {
+macro_rules! assert_reported {
     ($home:expr, $output:expr, @$snapshot:literal) => {
         insta::with_settings!({filters => vec![
             (r"\d{14}-\w{4}", "[ID]"),
             (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[DATE AND TIME]"),
         ]}, {
-            insta::assert_snapshot!(told($home, $output), @$snapshot);
+            insta::assert_snapshot!(deleted_report($home, $output), @$snapshot);
         });
     };
 }
@@ -38,27 +38,27 @@ fn a_skill_goes_with_all_its_files_and_comes_back_with_all_of_them() {
     let home = with_skill();
     let folder = home.home().join(".claude/skills/pdf");
     let before = files_below(&folder);
-    assert_told!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
+    assert_reported!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
     exit: 0
     ---- stdout
     deleted user:pdf  [T]/home/.claude/skills/pdf
 
     ---- stderr
-    `metier restore [ID]` brings it back
+    to restore it: metier restore [ID]
     ");
     assert!(!folder.exists());
     assert!(!run(&home, &["list"]).stdout.contains("pdf"));
-    assert_told!(&home, &run(&home, &["restore", "--list"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--list"]), @"
     exit: 0
     ---- stdout
     NAME  DELETED              ID                   PATH
     pdf   [DATE AND TIME]  [ID]  [T]/home/.claude/skills/pdf
 
     ---- stderr
-    1 backup; metier restore NAME brings one back
+    1 backup; to restore one: metier restore NAME
     ");
     assert_eq!(run(&home, &["restore"]), run(&home, &["restore", "--list"]));
-    assert_told!(&home, &run(&home, &["restore", "pdf"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "pdf"]), @"
     exit: 0
     ---- stdout
     restored user:pdf  [T]/home/.claude/skills/pdf
@@ -66,7 +66,7 @@ fn a_skill_goes_with_all_its_files_and_comes_back_with_all_of_them() {
     ---- stderr
     ");
     assert_eq!(files_below(&folder), before);
-    assert_told!(&home, &run(&home, &["restore", "--list"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--list"]), @"
     exit: 0
     ---- stdout
 
@@ -105,11 +105,11 @@ fn without_a_terminal_and_without_a_word_nothing_is_deleted() {
     ---- stdout
 
     ---- stderr
-    error: deleting user:pdf needs your word: [T]/home/.claude/skills/pdf (2 files, 70 B)
-    help: `metier delete --yes user:pdf` does it; a backup is kept
+    error: deleting user:pdf needs your confirmation: [T]/home/.claude/skills/pdf (2 files, 70 B)
+    help: to delete it: metier delete --yes user:pdf (a backup is kept)
     ");
     let error = document(&home, &run(&home, &["delete", "pdf", "--json"]), 3);
-    assert_eq!(error["error"]["code"], json!("needs-approval"));
+    assert_eq!(error["error"]["code"], json!("NeedsApproval"));
     assert!(home.home().join(".claude/skills/pdf/SKILL.md").exists());
     assert!(!home.home().join(".local").exists());
 }
@@ -122,7 +122,7 @@ fn on_a_terminal_a_person_is_asked_and_only_yes_is_yes() {
             return;
         };
         assert_eq!(output.code, 3, "{output:?}");
-        assert!(output.stdout.contains("nothing was deleted"), "{output:?}");
+        assert!(output.stdout.contains("nothing deleted"), "{output:?}");
         assert!(home.home().join(".claude/skills/pdf/SKILL.md").exists());
     }
     let output = answer_on_terminal(&home, &["delete", "pdf"], "[y/N]", "y\n").expect("a terminal");
@@ -160,7 +160,7 @@ fn only_the_users_own_skills_can_be_deleted() {
     error: `ours` is the project's skill, [T]/project/.agents/skills/ours: only skills in your own folders can be deleted
     help: remove its folder there, or switch it off: `metier disable ours`
     error: `both` is the project's skill, [T]/project/.agents/skills/both: only skills in your own folders can be deleted
-    help: you have one of that name too: `metier delete user:both`
+    help: to delete your own skill of that name: metier delete user:both
     error: `plug` is a plugin's skill, [T]/home/.claude/plugins/cache/market/tool/1.0/skills/plug: only skills in your own folders can be deleted
     help: remove the plugin with the agent that installed it, or `metier disable plug`
     error: `write-skill` is a built-in skill, builtin:write-skill: only skills in your own folders can be deleted
@@ -214,13 +214,13 @@ fn of_a_linked_folder_only_the_link_goes() {
     std::fs::create_dir_all(home.home().join(".claude/skills")).expect("directory");
     let link = home.home().join(".claude/skills/pdf");
     symlink("../../../dotfiles/pdf", &link).expect("link");
-    assert_told!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
+    assert_reported!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
     exit: 0
     ---- stdout
     deleted the link of user:pdf  [T]/home/.claude/skills/pdf
 
     ---- stderr
-    `metier restore [ID]` brings it back
+    to restore it: metier restore [ID]
     ");
     assert!(real.join("SKILL.md").exists());
     assert!(std::fs::symlink_metadata(&link).is_err());
@@ -230,18 +230,18 @@ fn of_a_linked_folder_only_the_link_goes() {
 }
 
 #[test]
-fn other_places_of_the_same_skill_are_told() {
+fn other_places_of_the_same_skill_are_reported() {
     let home = TestHome::new();
     home.skill("home/.agents/skills/pdf", "pdf", "Fill PDF forms.");
     home.skill("home/.claude/skills/pdf", "pdf", "Fill PDF forms.");
-    assert_told!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
+    assert_reported!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
     exit: 0
     ---- stdout
     deleted user:pdf  [T]/home/.agents/skills/pdf
 
     ---- stderr
-    warning: the same skill still stands at [T]/home/.claude/skills/pdf
-    `metier restore [ID]` brings it back
+    warning: the same skill is still at [T]/home/.claude/skills/pdf
+    to restore it: metier restore [ID]
     ");
     assert!(home.home().join(".claude/skills/pdf/SKILL.md").exists());
 }
@@ -326,21 +326,21 @@ fn where_the_root_is_a_link_the_real_path_is_shown_before_and_after() {
     ---- stdout
 
     ---- stderr
-    error: deleting user:pdf needs your word: [T]/home/.agent/skills/pdf, which is [T]/repo/skills/pdf (1 file, 62 B)
-    help: `metier delete --yes user:pdf` does it; a backup is kept
+    error: deleting user:pdf needs your confirmation: [T]/home/.agent/skills/pdf, which is [T]/repo/skills/pdf (1 file, 62 B)
+    help: to delete it: metier delete --yes user:pdf (a backup is kept)
     ");
     if let Some(asked) = answer_on_terminal(&home, &["delete", "pdf"], "[y/N]", "n\n") {
         let text = home.scrub(&asked.stdout);
         assert!(text.contains("[T]/repo/skills/pdf"), "{text}");
     }
     assert!(real.join("SKILL.md").exists());
-    assert_told!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
+    assert_reported!(&home, &run(&home, &["delete", "--yes", "pdf"]), @"
     exit: 0
     ---- stdout
     deleted user:pdf  [T]/home/.agent/skills/pdf, which is [T]/repo/skills/pdf
 
     ---- stderr
-    `metier restore [ID]` brings it back
+    to restore it: metier restore [ID]
     ");
     assert!(!real.exists());
     assert_eq!(run(&home, &["restore", "pdf"]).code, 0);

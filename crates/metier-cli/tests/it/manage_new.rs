@@ -17,11 +17,11 @@ fn inside_a_repository_it_is_the_projects_and_the_check_finds_nothing() {
     insta::assert_snapshot!(shown(&home, &output), @"
     exit: 0
     ---- stdout
-    made pdf-tools
+    created pdf-tools
       [T]/project/.agent/skills/pdf-tools/SKILL.md
 
     ---- stderr
-    next: `metier open pdf-tools` to write it, `metier check [T]/project/.agent/skills/pdf-tools` to judge it
+    next: `metier open pdf-tools` to edit it, `metier check [T]/project/.agent/skills/pdf-tools` to check it
     ");
     let text = std::fs::read_to_string(home.project().join(".agent/skills/pdf-tools/SKILL.md"));
     insta::assert_snapshot!(text.expect("reads"), @r#"
@@ -65,7 +65,7 @@ fn inside_a_repository_it_is_the_projects_and_the_check_finds_nothing() {
 }
 
 #[test]
-fn the_document_tells_what_was_made() {
+fn the_document_reports_what_was_made() {
     let home = TestHome::new();
     let made = json(
         &home,
@@ -176,7 +176,7 @@ fn nothing_that_is_there_is_replaced() {
 }
 
 #[test]
-fn of_several_at_once_one_makes_the_skill_and_the_others_are_told() {
+fn of_several_at_once_one_makes_the_skill_and_the_others_fail() {
     let home = TestHome::new();
     let start = |at: usize| {
         let mut command = home.command(METIER);
@@ -248,40 +248,40 @@ fn each_place_can_be_chosen() {
 }
 
 #[test]
-fn a_rival_of_the_same_name_is_told() {
+fn a_rival_of_the_same_name_is_reported() {
     let home = TestHome::new();
     home.skill("home/.claude/skills/pdf", "pdf", "The user's.");
     insta::assert_snapshot!(shown(&home, &run(&home, &["new", "pdf", "-d", "x"])), @"
     exit: 0
     ---- stdout
-    made pdf
+    created pdf
       [T]/project/.agent/skills/pdf/SKILL.md
 
     ---- stderr
     warning: it shadows the user skill [T]/home/.claude/skills/pdf
-    next: `metier open pdf` to write it, `metier check [T]/project/.agent/skills/pdf` to judge it
+    next: `metier open pdf` to edit it, `metier check [T]/project/.agent/skills/pdf` to check it
     ");
     insta::assert_snapshot!(shown(&home, &run(&home, &["new", "pdf", "-d", "y", "--user"])), @"
     exit: 0
     ---- stdout
-    made pdf
+    created pdf
       [T]/home/.agent/skills/pdf/SKILL.md
 
     ---- stderr
     warning: it is shadowed by the project skill [T]/project/.agent/skills/pdf; name it `user:pdf` to reach it
-    next: `metier open user:pdf` to write it, `metier check [T]/home/.agent/skills/pdf` to judge it
+    next: `metier open user:pdf` to edit it, `metier check [T]/home/.agent/skills/pdf` to check it
     ");
     let outside = at(&home, "outside");
     let output = run(&home, &["new", "far", "-d", "x", "--root", &outside]);
     insta::assert_snapshot!(shown(&home, &output), @"
     exit: 0
     ---- stdout
-    made far
+    created far
       [T]/outside/far/SKILL.md
 
     ---- stderr
-    warning: no skills are looked for in this folder; name it with --root, or in `skill_roots`
-    next: `metier open --root [T]/outside far` to write it, `metier check [T]/outside/far` to judge it
+    warning: this folder is not searched for skills; pass it with --root, or add it to `skill_roots`
+    next: `metier open --root [T]/outside far` to edit it, `metier check [T]/outside/far` to check it
     ");
 }
 

@@ -16,15 +16,17 @@ fn with_skill() -> TestHome {
 
 /// A program that writes its arguments into a file, one a line.
 fn program(home: &TestHome, name: &str, exit: u8) -> String {
-    let told = home.path().join("told");
-    let text =
-        format!("#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" > '{}'\nexit {exit}\n", told.display());
+    let opened_report = home.path().join("told");
+    let text = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" > '{}'\nexit {exit}\n",
+        opened_report.display()
+    );
     let path = home.write(&format!("bin/{name}"), text);
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("chmod");
     path.to_string_lossy().into_owned()
 }
 
-fn told(home: &TestHome) -> String {
+fn opened_report(home: &TestHome) -> String {
     home.scrub(&std::fs::read_to_string(home.path().join("told")).expect("it was started"))
 }
 
@@ -66,7 +68,7 @@ fn an_editor_with_arguments_is_started_without_a_shell() {
     let editor = format!("'{}/my editor' --wait '$(touch x)' ; echo", bin.display());
     let output = open(&home, &[("VISUAL", &editor), ("EDITOR", "other")], &["--editor", "pdf"]);
     assert_eq!((output.code, &*output.stderr), (0, ""), "{output:?}");
-    insta::assert_snapshot!(told(&home), @"
+    insta::assert_snapshot!(opened_report(&home), @"
     [T]/bin/my editor
     --wait
     $(touch x)
@@ -84,7 +86,7 @@ fn without_a_terminal_the_folder_opens_in_the_file_manager() {
     let editor = program(&home, "editor", 0);
     let output = open(&home, &[("EDITOR", &editor)], &["pdf", "--json"]);
     assert_eq!(document(&home, &output, 0)["with"], json!("folder"));
-    assert_eq!(told(&home), "[T]/bin/xdg-open\n[T]/project/.agents/skills/pdf\n");
+    assert_eq!(opened_report(&home), "[T]/bin/xdg-open\n[T]/project/.agents/skills/pdf\n");
 }
 
 #[test]
@@ -102,7 +104,7 @@ fn on_a_terminal_the_editor_opens_the_file() {
     }
     let output = TestHome::finish(&mut command);
     assert_eq!(output.code, 0, "{output:?}");
-    assert_eq!(told(&home), "[T]/bin/editor\n[T]/project/.agents/skills/pdf/SKILL.md\n");
+    assert_eq!(opened_report(&home), "[T]/bin/editor\n[T]/project/.agents/skills/pdf/SKILL.md\n");
 }
 
 #[test]

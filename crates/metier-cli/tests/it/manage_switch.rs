@@ -26,7 +26,7 @@ fn a_skill_that_is_off_is_marked_and_not_found_and_comes_back() {
     project:invoice is now off in [T]/home/.agent/config.json
 
     ---- stderr
-    `metier enable project:invoice` switches it on again
+    to switch it on again: metier enable project:invoice
     ");
     insta::assert_snapshot!(config(&home, "home/.agent/config.json"), @r#"
     {
@@ -44,7 +44,7 @@ fn a_skill_that_is_off_is_marked_and_not_found_and_comes_back() {
     project:invoice was already off in [T]/home/.agent/config.json
 
     ---- stderr
-    `metier enable project:invoice` switches it on again
+    to switch it on again: metier enable project:invoice
     ");
     insta::assert_snapshot!(shown(&home, &run(&home, &["enable", "invoice"])), @"
     exit: 0
@@ -99,7 +99,7 @@ fn what_the_user_switched_off_no_project_switches_on() {
     ");
     assert!(!is_on(&home, "user:pdf"));
     let shown = run(&home, &["config"]);
-    let warning = "asks for skills.user:pdf.enabled = true, which would loosen a guard";
+    let warning = "sets skills.user:pdf.enabled = true, which would loosen a guard";
     assert!(shown.stdout.contains(warning), "{shown:?}");
     home.write("home/.agent/config.json", r#"{"skills": {"pdf": {"enabled": false}}}"#);
     assert!(!is_on(&home, "user:pdf"), "by name too");
@@ -236,8 +236,8 @@ fn the_id_that_was_asked_for_is_written_and_no_other() {
     user:cp is now off in [T]/home/.agent/config.json
 
     ---- stderr
-    `metier enable user:cp` switches it on again
-    warning: here project:cp counts, which is the same skill and is not switched by this; `metier disable project:cp` does it
+    to switch it on again: metier enable user:cp
+    warning: project:cp, an identical copy, is used here and is not affected; to disable it: metier disable project:cp
     ");
 }
 
@@ -275,7 +275,7 @@ fn a_rank_is_refused_because_an_id_switches_all_of_its_name() {
 fn the_advice_names_the_file_that_was_written() {
     let home = TestHome::new();
     let off = run(&home, &["disable", "--project", "write-skill"]);
-    let advice = "`metier enable --project builtin:write-skill` switches it on again\n";
+    let advice = "to switch it on again: metier enable --project builtin:write-skill\n";
     assert_eq!(off.stderr, advice);
     assert_eq!(run(&home, &["enable", "--project", "builtin:write-skill"]).stderr, "");
     assert!(is_on(&home, "builtin:write-skill"));

@@ -1,4 +1,4 @@
-//! An administrator's configuration: rules that nobody overrules, limits that nobody loosens, and a
+//! An administrator's configuration: rules that no one overrules, limits that no one loosens, and a
 //! program that does nothing where it cannot be read.
 
 use std::process::Command;
@@ -59,9 +59,9 @@ fn a_rule_of_the_administrator_counts_against_and_for_everybody() {
     ] {
         assert_eq!(effect(&home, request), expected, "{request:?}");
     }
-    let told = run(&home, &["explain", "run_command", "curl", "x"]);
-    assert!(told.stdout.contains("  managed   deny "), "{told:?}");
-    assert!(told.stdout.contains("managed.json:1)"), "{told:?}");
+    let report = run(&home, &["explain", "run_command", "curl", "x"]);
+    assert!(report.stdout.contains("  managed   deny "), "{report:?}");
+    assert!(report.stdout.contains("managed.json:1)"), "{report:?}");
     rules(&home, "project/.agent/config.json", &[("network_request", "*", "deny")]);
     assert_eq!(effect(&home, &["network_request", "intranet.example"]), "deny");
 }
@@ -127,7 +127,7 @@ fn either_word_about_the_sandbox_means_both() {
 }
 
 #[test]
-fn an_example_that_fails_is_told_with_its_line() {
+fn an_example_that_fails_is_reported_with_its_line() {
     let home = TestHome::new();
     let text = "{ \"permissions\": [{ \"permission\": \"run_command\", \"pattern\": \"rm\", \
                 \"effect\": \"deny\" }],\n\"permission_examples\": [\n\
@@ -188,7 +188,7 @@ fn limits_are_tightened_never_loosened_and_preferences_are_refused() {
 }
 
 #[test]
-fn a_rule_for_all_tools_asks_about_the_network_that_somebody_else_opened() {
+fn a_rule_for_all_tools_asks_about_the_network_that_another_file_opened() {
     let home = TestHome::new();
     home.skill("home/.agents/skills/net", "net", "Calls.");
     home.write("home/.agents/skills/net/scripts/x.sh", "echo x\n");

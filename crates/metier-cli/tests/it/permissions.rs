@@ -80,21 +80,21 @@ fn a_decision_is_explained_with_the_rules_that_won_and_lost() {
 #[test]
 fn the_document_has_the_effect_and_the_layers() {
     let home = project();
-    let told = json(&home, &["explain", "run_command", "--json", "--", "git", "push", "-f"]);
+    let report = json(&home, &["explain", "run_command", "--json", "--", "git", "push", "-f"]);
     assert_eq!(
-        keys(&told),
+        keys(&report),
         ["digest", "effect", "help", "layers", "permission", "reason", "request", "subject"]
     );
-    assert_eq!(told["effect"], "deny");
-    assert_eq!(told["subject"], json!({"command": ["git", "push", "-f"]}));
-    let layers: Vec<_> = told["layers"].as_array().expect("layers").iter().collect();
+    assert_eq!(report["effect"], "deny");
+    assert_eq!(report["subject"], json!({"command": ["git", "push", "-f"]}));
+    let layers: Vec<_> = report["layers"].as_array().expect("layers").iter().collect();
     assert_eq!(layers.len(), 2);
     assert_eq!((&layers[0]["layer"], &layers[0]["effect"]), (&json!("user"), &json!("allow")));
     assert_eq!(layers[0]["rule"]["origin"], "[T]/home/.agent/config.json");
     assert_eq!(layers[0]["rule"]["line"], 3);
     assert_eq!(layers[0]["losers"][0]["line"], 2);
     assert_eq!((&layers[1]["layer"], &layers[1]["effect"]), (&json!("project"), &json!("deny")));
-    assert!(told["digest"].as_str().expect("a digest").starts_with("sha256:"));
+    assert!(report["digest"].as_str().expect("a digest").starts_with("sha256:"));
 }
 
 #[test]
@@ -136,9 +136,9 @@ fn a_link_in_the_workspace_does_not_lead_around_the_floor() {
     assert_eq!(effect(&home, &["read_file", "docs/id_ed25519"]), "deny");
     std::os::unix::fs::symlink(home.home().join(".bashrc"), home.project().join("new"))
         .expect("links");
-    let told = json(&home, &["explain", "write_file", "new", "--json"]);
-    let layers = told["layers"].as_array().expect("layers");
-    assert_eq!(layers.last().expect("a layer")["layer"], "floor", "{told}");
+    let report = json(&home, &["explain", "write_file", "new", "--json"]);
+    let layers = report["layers"].as_array().expect("layers");
+    assert_eq!(layers.last().expect("a layer")["layer"], "floor", "{report}");
 }
 
 #[test]
@@ -196,18 +196,18 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
       project:deploy  (new)
 
     ---- stderr
-    `metier untrust` takes it back
+    to undo this: metier untrust
     ");
     // `allowed-tools` of the skill lists git only: trust is not the last word.
-    let told = json(&home, &[&["explain", "--json"], &ship[..]].concat());
-    let layers: Vec<&Value> = told["layers"].as_array().expect("layers").iter().collect();
-    assert!(layers.iter().all(|layer| layer["layer"] != "trust"), "{told}");
+    let report = json(&home, &[&["explain", "--json"], &ship[..]].concat());
+    let layers: Vec<&Value> = report["layers"].as_array().expect("layers").iter().collect();
+    assert!(layers.iter().all(|layer| layer["layer"] != "trust"), "{report}");
     assert_eq!(effect(&home, &["load_skill", "deploy"]), "allow");
 
     home.write(&format!("{DEPLOY}/scripts/ship.sh"), "echo changed\n");
-    let told = json(&home, &["explain", "load_skill", "deploy", "--json"]);
-    assert_eq!(told["effect"], "ask");
-    let reason = told["reason"].as_str().expect("a reason");
+    let report = json(&home, &["explain", "load_skill", "deploy", "--json"]);
+    assert_eq!(report["effect"], "ask");
+    let reason = report["reason"].as_str().expect("a reason");
     assert!(reason.contains("has changed since"), "{reason}");
     insta::assert_snapshot!(shown(&home, &run(&home, &["trust"])), @"
     exit: 0
@@ -216,7 +216,7 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
       project:deploy  (changed)
 
     ---- stderr
-    `metier untrust` takes it back
+    to undo this: metier untrust
     ");
     assert_eq!(effect(&home, &["load_skill", "deploy"]), "allow");
 
@@ -290,12 +290,12 @@ fn answers_are_listed_used_and_forgotten() {
     0123456789ab  run_script  user:pdf  everywhere  2023-11-14 22:13  -      `user:pdf/scripts/fill.py`
 
     ---- stderr
-    1 answer; metier permissions forget ID forgets one
+    1 answer; to forget one: metier permissions forget ID
     ");
-    let told =
+    let report =
         json(&home, &["explain", "run_script", "scripts/fill.py", "--skill", "pdf", "--json"]);
-    assert_eq!(told["effect"], "allow");
-    assert_eq!(told["lifted"]["remembered"]["id"], "0123456789ab");
+    assert_eq!(report["effect"], "allow");
+    assert_eq!(report["lifted"]["remembered"]["id"], "0123456789ab");
     home.write("home/.agent/skills/pdf/scripts/fill.py", "print('changed')\n");
     let fill = ["run_script", "scripts/fill.py", "--skill", "pdf"];
     assert_eq!(effect(&home, &fill), "ask", "the script has changed");
@@ -305,7 +305,7 @@ fn answers_are_listed_used_and_forgotten() {
         @"
     exit: 0
     ---- stdout
-    forgotten 0123456789ab: `run_script` of `user:pdf/scripts/fill.py` is asked again
+    forgotten 0123456789ab: you will be asked about `run_script` of `user:pdf/scripts/fill.py` again
 
     ---- stderr
     "

@@ -43,7 +43,7 @@ fn metier_skills_dir_is_a_list_of_explicit_roots_after_those_of_the_command_line
     slides            explicit  Later in the variable.
 
     ---- stderr
-    8 skills in 5 roots; 3 shadowed (metier list --all says why)
+    8 skills in 5 roots; 3 shadowed (metier list --all shows why)
     ");
 }
 
@@ -62,7 +62,7 @@ fn claude_skills_dir_is_a_user_root() {
     sheet             user     In the home directory.
 
     ---- stderr
-    7 skills in 3 roots; 1 shadowed (metier list --all says why)
+    7 skills in 3 roots; 1 shadowed (metier list --all shows why)
     ");
 }
 
@@ -161,7 +161,7 @@ fn a_subdirectory_sees_the_repositorys_roots_and_its_own_first() {
     sheet             project  At the top.
 
     ---- stderr
-    7 skills in 3 roots; 1 shadowed (metier list --all says why)
+    7 skills in 3 roots; 1 shadowed (metier list --all shows why)
     ");
     assert_eq!(run(&home, &["-C", "crate/src", "list"]), deep);
     assert_eq!(run(&home, &["list", "-C", "crate/src"]), deep);
@@ -174,7 +174,7 @@ fn relative_paths_start_where_dash_c_leads() {
     let listing = json(&home, &["-C", "../elsewhere", "list", "--json", "--root", "skills"]);
     assert_eq!(own_ids(&listing), ["explicit:pdf"]);
     let checked = run(&home, &["-C", "../elsewhere", "check", "skills"]);
-    assert_eq!(checked.stdout, "1 skill checked: no faults\n");
+    assert_eq!(checked.stdout, "1 skill checked: no problems\n");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn roots_of_the_configuration_belong_to_whose_file_names_them() {
     assert_eq!(own_ids(&listing), ["project:pdf", "user:sheet", "user:slides"]);
 }
 
-/// The home directory is nobody's project, whatever way leads there: its file is the user's alone.
+/// The home directory is never a project, whatever way leads there: its file is the user's alone.
 #[test]
 fn in_the_home_directory_the_users_file_is_not_also_the_projects() {
     let home = TestHome::new();

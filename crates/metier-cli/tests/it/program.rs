@@ -183,9 +183,9 @@ fn the_manual_is_printed_or_written_page_by_page() {
     expected.sort();
     let dir = home.project().join("share/man1");
     assert_eq!(files_below(&dir), expected);
-    let told: Vec<&str> =
+    let report: Vec<&str> =
         written.stdout.lines().map(|line| line.rsplit('/').next().expect("a name")).collect();
-    assert_eq!(told.len(), expected.len());
+    assert_eq!(report.len(), expected.len());
     for file in &expected {
         let page = std::fs::read_to_string(dir.join(file)).expect("reads");
         let title = file.trim_end_matches(".1").to_uppercase().replace('-', "\\-");

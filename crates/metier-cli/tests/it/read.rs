@@ -131,7 +131,7 @@ fn lines_are_those_of_the_file() {
     assert_eq!(lines("33-").stdout, "End without a line break");
     let beyond = lines("900-");
     assert_eq!((beyond.stdout.as_str(), beyond.code), ("", 0));
-    assert_eq!(beyond.stderr, "nothing is there: references/guide.md has 33 lines\n");
+    assert_eq!(beyond.stderr, "nothing to show: references/guide.md has 33 lines\n");
     for wrong in ["0-3", "5-2", "x", ""] {
         assert_eq!(lines(wrong).code, 2, "{wrong}");
     }
@@ -213,7 +213,7 @@ fn pages_put_together_are_the_whole_file() {
 }
 
 #[test]
-fn people_are_told_how_to_read_on() {
+fn output_says_how_to_read_on() {
     let home = guided();
     home.write(&format!("{SKILL}/long.md"), "twelve chars\n".repeat(2000));
     let output = run(&home, &["read", "pdf", "long.md"]);
@@ -289,10 +289,10 @@ fn every_section_left_out_of_a_long_body_is_reached_by_the_printed_option() {
     let omitted = document["report"]["omitted"].as_array().expect("a list");
     assert!(omitted.len() >= 5, "{omitted:?}");
     let file = format!("---\nname: pdf\ndescription: d\n---\n\n{body}");
-    let told = run(&home, &["read", "pdf"]).stderr;
-    assert_eq!(told.lines().count(), omitted.len(), "{told}");
+    let printed = run(&home, &["read", "pdf"]).stderr;
+    assert_eq!(printed.lines().count(), omitted.len(), "{printed}");
     let mut reached = String::new();
-    for (line, omitted) in told.lines().zip(omitted) {
+    for (line, omitted) in printed.lines().zip(omitted) {
         let (_, option) = line.rsplit_once(" lines): ").expect("an option");
         let part = whole_part(&home, option);
         let lines = usize::try_from(omitted["lines"].as_u64().expect("a number")).expect("small");

@@ -30,9 +30,9 @@ fn trapped() -> TestHome {
 /// The code that reading `path` ends in.
 fn code(home: &TestHome, path: &str, more: &[&str]) -> String {
     let output = run(home, &[&["read", "pdf", path, "--json"], more].concat());
-    let told = document(home, &output, 1);
+    let report = document(home, &output, 1);
     assert!(!output.stdout.contains("SECRET"), "{path}: {output:?}");
-    let error = &told["error"];
+    let error = &report["error"];
     assert!(error["help"].as_str().is_some_and(|help| !help.is_empty()), "{path}: {error}");
     error["code"].as_str().expect("a code").to_owned()
 }
@@ -104,8 +104,8 @@ fn a_body_of_ten_megabytes_is_a_coded_error() {
     let text = format!("---\nname: big\ndescription: d\n---\n{}", "A line.\n".repeat(1_250_000));
     home.write("project/.agents/skills/big/SKILL.md", text);
     for args in [&["read", "big", "--json"][..], &["read", "big", "--raw", "--json"]] {
-        let told = document(&home, &run(&home, args), 1);
-        assert_eq!(told["error"]["code"], "FileTooLarge", "{args:?}");
+        let report = document(&home, &run(&home, args), 1);
+        assert_eq!(report["error"]["code"], "FileTooLarge", "{args:?}");
     }
 }
 
@@ -137,8 +137,8 @@ fn a_body_that_is_no_text_is_a_coded_error() {
         b"---\nname: latin\ndescription: d\n---\n\xe9\n",
     );
     for name in ["nul", "latin"] {
-        let told = document(&home, &run(&home, &["read", name, "--json"]), 1);
-        assert_eq!(told["error"]["code"], "NotText", "{name}");
+        let report = document(&home, &run(&home, &["read", name, "--json"]), 1);
+        assert_eq!(report["error"]["code"], "NotText", "{name}");
     }
 }
 
@@ -149,9 +149,9 @@ fn a_file_without_permission_is_a_coded_error() {
     std::fs::set_permissions(file, PermissionsExt::from_mode(0o000)).expect("chmod");
     let args = ["read", "pdf", "closed.md", "--json"];
     let Some(output) = run_unprivileged(&home, &args) else { return };
-    let told = document(&home, &output, 1);
-    assert_eq!(told["error"]["code"], "IoError");
-    let message = told["error"]["message"].as_str().expect("a text");
+    let report = document(&home, &output, 1);
+    assert_eq!(report["error"]["code"], "IoError");
+    let message = report["error"]["message"].as_str().expect("a text");
     assert!(message.contains("closed.md") && message.contains("denied"), "{message}");
 }
 
@@ -189,7 +189,7 @@ fn what_is_mounted_inside_a_skill_is_not_read() {
         TestHome::finish(command.arg(home.path().join(SKILL)))
     };
     if mounted("mount --bind \"$1\" \"$2/mounted\"").code != 0 {
-        eprintln!("NOT TESTED: this user may not mount, so nobody tried a mount inside a skill");
+        eprintln!("NOT TESTED: this user may not mount, so a mount inside a skill was not tried");
         return;
     }
     for script in [
@@ -198,8 +198,8 @@ fn what_is_mounted_inside_a_skill_is_not_read() {
         "mount -t tmpfs none \"$2/mounted\" && echo SECRET > \"$2/mounted/secret.md\" && exec \"$0\" read pdf mounted/secret.md --json",
     ] {
         let output = mounted(script);
-        let told = document(&home, &output, 1);
-        assert_eq!(told["error"]["code"], "PathTraversalBlocked", "{script}");
+        let report = document(&home, &output, 1);
+        assert_eq!(report["error"]["code"], "PathTraversalBlocked", "{script}");
         assert!(!output.stdout.contains("SECRET"), "{output:?}");
     }
 }
@@ -227,9 +227,9 @@ fn a_file_that_vanishes_is_a_coded_error_and_never_a_crash() {
         answers
     });
     for (read, list) in answers {
-        let told = read.json();
-        let fine = matches!(told["text"].as_str(), Some("text\n" | ""));
-        assert!(fine || told["error"]["code"] == "IoError", "{read:?}");
+        let report = read.json();
+        let fine = matches!(report["text"].as_str(), Some("text\n" | ""));
+        assert!(fine || report["error"]["code"] == "IoError", "{read:?}");
         assert_eq!(list.code, 0, "{list:?}");
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn can_trace() -> bool {
     if quiet("strace").is_ok_and(|status| status.success()) {
         return true;
     }
-    eprintln!("NOT TESTED: strace is absent or may not trace, so nobody watched the reads");
+    eprintln!("NOT TESTED: strace is absent or may not trace, so the reads were not watched");
     false
 }
 

@@ -234,7 +234,7 @@ pub(crate) fn kill_after(folder: &RunFolder, events: usize) {
     std::fs::remove_file(folder.path().join("run.json")).expect("removes");
 }
 
-/// Changes one event and writes the whole chain anew, summary included: what somebody does who knows
+/// Changes one event and writes the whole chain anew, summary included: what an attacker does who knows
 /// how the record works.
 pub(crate) fn forge(folder: &RunFolder, change: impl Fn(&mut Event) -> bool) {
     let id = folder.id().as_str();
@@ -260,7 +260,7 @@ pub(crate) fn forge(folder: &RunFolder, change: impl Fn(&mut Event) -> bool) {
 }
 
 /// A snapshot of what a command tells, without what differs from run to run.
-macro_rules! told {
+macro_rules! report {
     ($home:expr, $args:expr, @$text:literal) => {
         insta::with_settings!({filters => [
             (r"\d+ ms", "[MS]"),
@@ -269,4 +269,4 @@ macro_rules! told {
         ]}, { insta::assert_snapshot!(shown($home, &run($home, $args)), @$text) })
     };
 }
-pub(crate) use told;
+pub(crate) use report;

@@ -103,6 +103,6 @@ fn a_state_folder_that_cannot_be_written_is_an_error_with_advice() {
     home.write("home/.local/state", "a file where the folder should be");
     let output = run(&home, &["refresh"]);
     assert_eq!(output.code, 1);
-    assert!(output.stderr.contains("cannot be remembered"), "{output:?}");
+    assert!(output.stderr.contains("cannot save the list of skills"), "{output:?}");
     assert!(output.stderr.contains("help: check the permissions"), "{output:?}");
 }

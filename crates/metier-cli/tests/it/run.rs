@@ -259,7 +259,7 @@ fn a_dry_run_decides_and_executes_nothing() {
 }
 
 #[test]
-fn what_is_denied_for_the_run_is_refused_and_the_model_is_told() {
+fn what_is_denied_for_the_run_is_refused_and_the_model_observes_it() {
     let home = project();
     if !holds_scripts(&home) {
         return;
@@ -288,7 +288,7 @@ fn a_file_is_written_only_where_the_user_allowed_it() {
     assert_eq!(codes(&events(&home)), ["NotAllowed"]);
     assert!(!home.project().join("out.txt").exists());
     let output = run_scripted(&home, &replies(), &["--allow", "write_file:src/*"]);
-    assert_eq!(output.code, 3, "elsewhere somebody has to say so: {output:?}");
+    assert_eq!(output.code, 3, "elsewhere a person has to approve it: {output:?}");
     assert!(!home.project().join("out.txt").exists());
     let output = run_scripted(&home, &replies(), &["--allow", "write_file"]);
     assert_eq!(output.code, 0, "{output:?}");

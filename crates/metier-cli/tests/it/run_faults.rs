@@ -69,9 +69,9 @@ fn fails(words: &str, params: &Value, fault: impl Fn(Dialect) -> Answer) {
         let server = Server::in_order(vec![fault(dialect)]);
         let output = run_against(&home, dialect, &server.url(), params);
         assert_eq!((output.code, output.stdout.as_str()), (1, ""), "{dialect:?}: {output:?}");
-        let told = output.stderr.to_lowercase();
-        assert!(told.contains(words), "{dialect:?}: {words:?} in {output:?}");
-        assert!(told.contains("metier resume"), "{output:?}");
+        let report = output.stderr.to_lowercase();
+        assert!(report.contains(words), "{dialect:?}: {words:?} in {output:?}");
+        assert!(report.contains("metier resume"), "{output:?}");
         let well = Server::in_order(vec![dialect.decides(&answer("well again"))]);
         dialect.configure(&home, &well.url(), &json!({}));
         let resumed = run_keyed(&home, &["resume", "last"]);
@@ -239,7 +239,7 @@ fn with_own_certificate(name: &str) -> (u16, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn a_certificate_that_nobody_vouches_for_is_a_clear_error_and_nothing_is_sent() {
+fn an_untrusted_certificate_is_a_clear_error_and_nothing_is_sent() {
     for dialect in DIALECTS {
         for name in ["localhost", "elsewhere.example"] {
             let (port, read) = with_own_certificate(name);
@@ -254,7 +254,7 @@ fn a_certificate_that_nobody_vouches_for_is_a_clear_error_and_nothing_is_sent() 
 }
 
 #[test]
-fn a_key_that_is_refused_is_told_without_the_key() {
+fn a_key_that_is_refused_is_reported_without_the_key() {
     fails("401", &json!({}), |dialect| {
         let message = format!("Incorrect API key provided: {CANARY}. Get one from the console.");
         dialect.refuses(401, "authentication_error", &message, "")

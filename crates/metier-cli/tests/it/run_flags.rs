@@ -64,7 +64,7 @@ fn a_model_that_fails_ends_with_exit_code_one_and_can_go_on() {
 }
 
 #[test]
-fn a_model_that_cannot_be_is_told_before_anything_begins() {
+fn a_model_that_cannot_be_is_reported_before_anything_begins() {
     let home = project();
     home.write("project/bad.json", "{\"replies\": [{\"action\": 1}]}");
     for (model, code, words) in [

@@ -1,4 +1,4 @@
-//! What a run is not talked into: records of somebody else's making, approvals of something else,
+//! What a run is not talked into: records that others made, approvals of something else,
 //! ceilings that got lost, other runs' records.
 
 use metier_testkit::{Output, TestHome};

@@ -92,7 +92,7 @@ fn killed_at_every_event_inside_the_run_goes_on_to_the_same_end() {
     // Outside, the last thing is that the skill began to work.
     let begun: Vec<&str> = whole_outside.split_inclusive('\n').collect();
     let started = begun.iter().rposition(|line| line.contains("\"action.started\"")).expect("one");
-    let mut told = 0;
+    let mut report = 0;
     for cut in 0..=lines.len() {
         // A process that was killed has not told how it ended.
         for file in [&inside, &outside] {
@@ -109,8 +109,8 @@ fn killed_at_every_event_inside_the_run_goes_on_to_the_same_end() {
         let ran =
             of_type(&record, "action.started").iter().filter(|op| op["op"] == "script").count();
         assert_eq!(ran, 1, "killed after {cut}: nothing is done twice");
-        told += interrupted;
+        report += interrupted;
         is_sound(&home);
     }
-    assert_eq!(told, 1, "one cut is inside the script");
+    assert_eq!(report, 1, "one cut is inside the script");
 }

@@ -68,7 +68,7 @@ fn mistakes() -> Vec<(&'static str, Vec<Value>, Value, &'static str)> {
 }
 
 #[test]
-fn every_mistake_is_told_with_a_code_costs_a_turn_and_the_run_goes_on() {
+fn every_mistake_is_reported_with_a_code_costs_a_turn_and_the_run_goes_on() {
     let mut wrong = Vec::new();
     for (what, before, reply, code) in mistakes() {
         let home = project();

@@ -17,7 +17,7 @@ use crate::run_support::{
 };
 use crate::support::{METIER, files_below, run};
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// A run in the background, followed by its events.
 struct Running {
@@ -62,7 +62,7 @@ impl Running {
 fn is_gone(word: &str) {
     let since = Instant::now();
     while let Some(process) = process_with(word) {
-        assert!(since.elapsed() < PATIENCE, "{} still runs", process.display());
+        assert!(since.elapsed() < TIMEOUT, "{} still runs", process.display());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -83,7 +83,7 @@ fn slow(home: &TestHome, seconds: &str) {
 }
 
 #[test]
-fn a_run_that_is_killed_in_a_script_leaves_nothing_and_tells_the_model_when_it_goes_on() {
+fn a_run_that_is_killed_in_a_script_leaves_nothing_and_the_model_learns_of_it_on_resume() {
     let home = project();
     if !holds_scripts(&home) {
         return;
@@ -101,7 +101,7 @@ fn a_run_that_is_killed_in_a_script_leaves_nothing_and_tells_the_model_when_it_g
     running.until("action.output");
     let since = Instant::now();
     while process_with("7654321").is_none() {
-        assert!(since.elapsed() < PATIENCE, "the script sleeps");
+        assert!(since.elapsed() < TIMEOUT, "the script sleeps");
         std::thread::sleep(Duration::from_millis(5));
     }
     running.signal("KILL");
@@ -188,7 +188,7 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
     let text = std::fs::read_to_string(whole.join("events.jsonl")).expect("a record");
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     assert!(lines.len() > 35, "{} events", lines.len());
-    let told: usize = std::thread::scope(|scope| {
+    let report: usize = std::thread::scope(|scope| {
         let halves = [0, 1].map(|half| {
             let (whole, expected, lines) = (&whole, &expected, &lines);
             scope.spawn(move || {
@@ -198,7 +198,7 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
         });
         halves.into_iter().map(|half| half.join().expect("no panic")).sum()
     });
-    assert_eq!(told, 2, "one cut for each change that was begun and not finished");
+    assert_eq!(report, 2, "one cut for each change that was begun and not finished");
 }
 
 /// Goes on from the first events of a run in a fresh place; gives how often the model was told that
@@ -219,17 +219,17 @@ fn killed_after(whole: &Path, expected: &Value, lines: &[&str]) -> usize {
     assert_eq!(resumed.code, 0, "killed after event {cut}: {resumed:?}");
     let after = events_in(&folder);
     assert_eq!(outcome(&after), *expected, "killed after event {cut}");
-    let told = codes(&after).iter().filter(|code| **code == "Interrupted").count();
+    let report = codes(&after).iter().filter(|code| **code == "Interrupted").count();
     // What was done before the kill was done elsewhere: what is here was done after it.
     let written = usize::from(home.project().join("out.txt").exists());
     for (op, done) in [("script", marks(&home)), ("tool", written)] {
         let again = usize::from(!started(&before, op, true));
         assert_eq!(done, again, "killed after event {cut}: {op}");
         let unclear = started(&before, op, false) && !started(&before, op, true);
-        assert!(!unclear || told == 1, "killed after event {cut}: {op} is done again in silence");
+        assert!(!unclear || report == 1, "killed after event {cut}: {op} is done again in silence");
     }
     is_sound(&home);
-    told
+    report
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn an_interrupt_while_a_model_is_asked_ends_the_wait_once_and_twice() {
         running.until("model.requested");
         let since = Instant::now();
         while server.asked().is_empty() {
-            assert!(since.elapsed() < PATIENCE, "it asks");
+            assert!(since.elapsed() < TIMEOUT, "it asks");
             std::thread::sleep(Duration::from_millis(5));
         }
         for _ in 0..signals {
@@ -308,7 +308,7 @@ fn an_interrupt_while_a_model_is_asked_ends_the_wait_once_and_twice() {
 }
 
 #[test]
-fn two_processes_do_not_go_on_with_one_run() {
+fn two_processes_do_not_continue_one_run() {
     let home = project();
     let replies =
         json!([{"action": {"type": "final_answer", "text": "late"}, "delay_ms": 600_000}]);

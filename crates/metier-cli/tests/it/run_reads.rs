@@ -119,9 +119,9 @@ fn a_denied_skill_is_not_even_opened_when_a_model_insists() {
     ]);
     let trace = watched(&home, &replies);
     leaves_the_other_alone(&trace, &root);
-    let told = codes(&events(&home)).iter().map(|code| (*code).to_owned()).collect::<Vec<_>>();
-    assert_eq!(told.len(), 4, "{told:?}");
-    assert!(!told.contains(&"ok".to_owned()), "{told:?}");
+    let report = codes(&events(&home)).iter().map(|code| (*code).to_owned()).collect::<Vec<_>>();
+    assert_eq!(report.len(), 4, "{report:?}");
+    assert!(!report.contains(&"ok".to_owned()), "{report:?}");
 }
 
 #[test]

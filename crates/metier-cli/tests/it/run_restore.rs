@@ -13,7 +13,7 @@ use crate::support::{document, files_below, json, keys, run, run_in, shown};
 /// Bytes that no text would survive with.
 const NOTES: &[u8] = b"\xef\xbb\xbfline\r\n\0\xff\xfe end";
 
-macro_rules! assert_told {
+macro_rules! assert_reported {
     ($home:expr, $output:expr, @$snapshot:literal) => {
         insta::with_settings!({filters => vec![(r"\d{8}-\d{6}-[0-9a-z]+", "[RUN]")]}, {
             insta::assert_snapshot!(shown($home, $output), @$snapshot);
@@ -61,7 +61,7 @@ fn refused(home: &TestHome, args: &[&str], code: &str) -> String {
 #[test]
 fn a_deleted_file_is_listed_and_comes_back_as_it_was() {
     let home = deleted();
-    assert_told!(&home, &run(&home, &["restore", "--run", "last"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--run", "last"]), @"
     exit: 0
     ---- stdout
     REFERENCE     SIZE  PATH
@@ -69,12 +69,12 @@ fn a_deleted_file_is_listed_and_comes_back_as_it_was() {
     trash-000002  5 B   todo.txt
 
     ---- stderr
-    2 deleted files; metier restore --run [RUN] REFERENCE brings one back to [T]/project
+    2 deleted files; to restore one to [T]/project: metier restore --run [RUN] REFERENCE
     ");
     let listed = run(&home, &["restore", "--run", "last"]);
     assert_eq!(run(&home, &["restore", "--run", "last", "--list"]), listed);
     std::fs::remove_dir(home.project().join("docs")).expect("it is empty");
-    assert_told!(&home, &run(&home, &["restore", "--run", "last", "trash-000001"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--run", "last", "trash-000001"]), @"
     exit: 0
     ---- stdout
     restored trash-000001  [T]/project/docs/notes.bin
@@ -86,17 +86,17 @@ fn a_deleted_file_is_listed_and_comes_back_as_it_was() {
     let mode = std::fs::metadata(&notes).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o750);
     assert_eq!(trash(&home), ["trash-000002", "trash-000002.json"]);
-    // By its path, as somebody may write it; and by the name of the run.
+    // By its path, as a person may write it; and by the name of the run.
     let id = last_run(&home).file_name().expect("a name").to_string_lossy().into_owned();
     let output = run(&home, &["restore", "./todo.txt", "--run", &id[..id.len() - 1]]);
     assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(std::fs::read(home.project().join("todo.txt")).expect("it is back"), b"rest\n");
-    assert_told!(&home, &run(&home, &["restore", "--run", "last", "--list"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--run", "last", "--list"]), @"
     exit: 0
     ---- stdout
 
     ---- stderr
-    there is nothing to restore of the run [RUN]
+    the run [RUN] has nothing to restore
     ");
     assert_eq!(trash(&home), [] as [&str; 0]);
     is_sound(&home);
@@ -130,19 +130,19 @@ fn what_stands_there_by_now_is_not_replaced_and_nothing_is_lost() {
     let home = deleted();
     home.write("project/todo.txt", "new");
     let kept = trash(&home);
-    assert_told!(&home, &run(&home, &["restore", "--run", "last", "todo.txt"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--run", "last", "todo.txt"]), @"
     exit: 1
     ---- stdout
 
     ---- stderr
-    error: [T]/project/todo.txt is there already
+    error: [T]/project/todo.txt already exists
     help: move it away first; the deleted file stays in [T]/project/.agent/runs/[RUN]/trash
     ");
     refused(&home, &["restore", "--run", "last", "trash-000002"], "already-exists");
     std::fs::remove_dir(home.project().join("docs")).expect("it is empty");
     home.write("project/docs", "a file where a folder was");
-    let told = refused(&home, &["restore", "--run", "last", "docs/notes.bin"], "already-exists");
-    assert_eq!(told, "[T]/project/docs is no folder");
+    let report = refused(&home, &["restore", "--run", "last", "docs/notes.bin"], "already-exists");
+    assert_eq!(report, "[T]/project/docs is not a folder");
     std::fs::remove_file(home.project().join("docs")).expect("removes");
     let elsewhere = home.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("directory");
@@ -153,13 +153,13 @@ fn what_stands_there_by_now_is_not_replaced_and_nothing_is_lost() {
     assert_eq!(trash(&home), kept);
     // Of all of them, those come back for which there is room.
     std::fs::remove_file(home.project().join("docs")).expect("removes");
-    assert_told!(&home, &run(&home, &["restore", "--run", "last", "--all"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--run", "last", "--all"]), @"
     exit: 1
     ---- stdout
     restored trash-000001  [T]/project/docs/notes.bin
 
     ---- stderr
-    warning: trash-000002 was left: [T]/project/todo.txt is there already
+    warning: trash-000002 was left: [T]/project/todo.txt already exists
     ");
     assert_eq!(std::fs::read(home.project().join("docs/notes.bin")).expect("back"), NOTES);
     let output = run(&home, &["restore", "--run", "last", "--all", "--json"]);
@@ -179,8 +179,8 @@ fn of_two_files_that_were_in_one_place_one_is_named() {
     let flags = ["--allow", "delete_file", "--allow", "write_file"];
     let output = run_scripted(&home, &replies, &flags);
     assert_eq!(output.code, 0, "{output:?}");
-    let told = refused(&home, &["restore", "--run", "last", "todo.txt"], "file-ambiguous");
-    assert_eq!(told, "2 deleted files were at todo.txt: trash-000001, trash-000002");
+    let report = refused(&home, &["restore", "--run", "last", "todo.txt"], "file-ambiguous");
+    assert_eq!(report, "2 deleted files were at todo.txt: trash-000001, trash-000002");
     let output = run(&home, &["restore", "--run", "last", "--all", "--json"]);
     let left = document(&home, &output, 1);
     assert_eq!(left["failed"].as_array().map(Vec::len), Some(2), "none is guessed: {left}");
@@ -190,27 +190,27 @@ fn of_two_files_that_were_in_one_place_one_is_named() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn what_is_not_there_is_reported() {
     let home = deleted();
-    assert_told!(&home, &run(&home, &["restore", "--run", "last", "trash-000003"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--run", "last", "trash-000003"]), @"
     exit: 1
     ---- stdout
 
     ---- stderr
-    error: the run [RUN] keeps no deleted file `trash-000003`
-    help: `metier restore --run [RUN]` lists those that it keeps; one that was brought back is kept no longer
+    error: the run [RUN] has no deleted file `trash-000003`
+    help: `metier restore --run [RUN]` lists its deleted files; restored ones are no longer there
     ");
-    assert_told!(&home, &run(&home, &["restore", "--run", "last", "tody.txt"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "--run", "last", "tody.txt"]), @"
     exit: 1
     ---- stdout
 
     ---- stderr
-    error: the run [RUN] keeps no deleted file `tody.txt`
+    error: the run [RUN] has no deleted file `tody.txt`
     help: did you mean `todo.txt`?
     ");
     for odd in ["../todo.txt", "/etc/passwd", "", "trash-000001.json", "\u{1b}[2J"] {
-        let told = refused(&home, &["restore", "--run", "last", odd], "no-deleted-file");
-        assert!(!told.contains('\u{1b}'), "{told}");
+        let report = refused(&home, &["restore", "--run", "last", odd], "no-deleted-file");
+        assert!(!report.contains('\u{1b}'), "{report}");
     }
     refused(&home, &["restore", "--run", "nobody"], "run-not-found");
     assert_eq!(run(&home, &["restore", "--run", "last", "--all"]).code, 0);
@@ -269,7 +269,7 @@ fn it_goes_back_to_the_workspace_of_the_run_from_wherever_it_is_asked_for() {
     // From below: a path begins at the workspace.
     let args = ["restore", "--run", "last", "docs/notes.bin"];
     let output = run_in(&home, "project/deep/below", &args);
-    assert_told!(&home, &output, @"
+    assert_reported!(&home, &output, @"
     exit: 0
     ---- stdout
     restored trash-000001  [T]/project/docs/notes.bin

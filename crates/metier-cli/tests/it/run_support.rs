@@ -95,8 +95,8 @@ pub(crate) fn of_type<'e>(events: &'e [Value], wanted: &str) -> Vec<&'e Value> {
 
 /// The codes of what the model was told, in order; `ok` where an action was done.
 pub(crate) fn codes(events: &[Value]) -> Vec<&str> {
-    let told = of_type(events, "observation.made");
-    told.into_iter().map(|event| event["code"].as_str().unwrap_or("ok")).collect()
+    let report = of_type(events, "observation.made");
+    report.into_iter().map(|event| event["code"].as_str().unwrap_or("ok")).collect()
 }
 
 /// The record of the newest run is whole and true, and leads to itself again.

@@ -18,7 +18,7 @@ use crate::run_support::{
 };
 use crate::support::{METIER, run};
 
-const PATIENCE: Duration = Duration::from_secs(50);
+const TIMEOUT: Duration = Duration::from_secs(50);
 const QUESTION: &str = "[e]xplain:";
 
 /// A terminal with the binary on it. Both streams are one.
@@ -67,7 +67,7 @@ impl Terminal {
     fn until(&self, text: &str, times: usize) {
         let since = Instant::now();
         while self.seen().matches(text).count() < times {
-            assert!(since.elapsed() < PATIENCE, "no {text:?} ({times}) in {:?}", self.seen());
+            assert!(since.elapsed() < TIMEOUT, "no {text:?} ({times}) in {:?}", self.seen());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -106,7 +106,7 @@ fn answered(home: &TestHome, keys: &[&str]) -> Option<(String, i32)> {
         if at == 0 || keys[at - 1] == "e\n" {
             terminal.until(QUESTION, 1 + keys[..at].iter().filter(|key| **key == "e\n").count());
         } else {
-            terminal.until("Words for the model", 1);
+            terminal.until("Reason, for the model", 1);
         }
         terminal.types(key);
     }
@@ -142,7 +142,7 @@ fn always_is_remembered_until_the_script_changes() {
     assert_eq!(code, 0, "{seen}");
     let next = run(&home, &RUN);
     assert_eq!((next.code, next.stdout.as_str()), (0, "That was it.\n"), "{next:?}");
-    assert_eq!(of_type(&events(&home), "ask.opened").len(), 0, "nobody is asked");
+    assert_eq!(of_type(&events(&home), "ask.opened").len(), 0, "no one is asked");
     home.write("home/.agents/skills/talk/scripts/talk.sh", "echo two\n");
     let changed = run(&home, &RUN);
     assert_eq!(changed.code, 3, "changed content is another question: {changed:?}");
@@ -176,7 +176,7 @@ fn always_for_some_time_ends_with_that_time_and_with_what_the_user_set_for_all()
     assert_eq!(seconds(&remembered(&home)), 8 * 60 * 60);
     assert_eq!(of_type(&events(&home), "ask.answered")[0]["answer"], json!({"always_for": 28_800}));
     is_sound(&home);
-    assert_eq!(run(&home, &RUN).code, 0, "nobody is asked while it holds");
+    assert_eq!(run(&home, &RUN).code, 0, "no one is asked while it holds");
     // Time is what the record says: an answer of yesterday.
     let file = home.home().join(".local/state/metier/answers.json");
     let mut kept: serde_json::Value =
@@ -216,7 +216,7 @@ fn what_was_typed_before_a_question_is_no_answer_to_it() {
     terminal.types("y\ny\n");
     terminal.until(QUESTION, 2);
     terminal.types("n\n");
-    terminal.until("Words for the model", 1);
+    terminal.until("Reason, for the model", 1);
     terminal.types("\n");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");
@@ -242,7 +242,7 @@ fn no_takes_words_to_the_model_and_explain_asks_again() {
     terminal.types("\n");
     terminal.until(QUESTION, 4);
     terminal.types("n\n");
-    terminal.until("Words for the model", 1);
+    terminal.until("Reason, for the model", 1);
     terminal.types("whisper instead\n");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");

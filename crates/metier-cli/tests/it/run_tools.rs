@@ -104,7 +104,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
 
 impl Session {
     /// The same with the skill as it is now, and the sink that was set.
-    fn anew(self) -> Self {
+    fn with_new_run(self) -> Self {
         with_tools(self.home, &self.rules, self.output, self.tier)
     }
 
@@ -171,7 +171,7 @@ fn both_streams_are_data_and_long_output_is_cut_and_kept_whole() {
     assert_eq!((&data["stdout"], &data["stderr"]), (&json!("out\n"), &json!("err [redacted]\n")));
     let numbers = "seq 1 5000";
     session.home.write("home/.agents/skills/work/scripts/run.sh", format!("{numbers}\n"));
-    let session = session.anew();
+    let session = session.with_new_run();
     let whole = (1..=5000).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
     let command = json!({"command": ["seq", "1", "5000"]});
     let results = [
@@ -204,7 +204,7 @@ fn output_is_heard_as_it_comes_and_masked() {
                   until [ -e \"$WORKSPACE_DIR/go\" ]; do sleep 0.05; done\necho second >&2\n";
     session.home.write("home/.agents/skills/work/scripts/run.sh", script);
     session.output = Some(hear);
-    let session = session.anew();
+    let session = session.with_new_run();
     let result = session.script(&[]).expect("runs");
     assert_eq!(result.data["exit_code"], 0, "{}", result.text);
     let words = json!({"command": ["echo", "third"]});

@@ -6,7 +6,7 @@ use metier_fs::AppendFile;
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::recorded_run::{Case, events_of, kill_after, lines_of, told};
+use crate::recorded_run::{Case, events_of, kill_after, lines_of, report};
 use crate::support::{document, json, keys, run, shown, texts};
 
 #[test]
@@ -15,7 +15,7 @@ fn runs_are_listed_newest_first_with_how_they_stand() {
     Case::default().record(&home);
     Case::waiting("20260131-120100-bbbbb").record(&home);
     kill_after(&Case { id: "20260131-120200-ccccc", ..Case::default() }.record(&home), 12);
-    told!(&home, &["runs"], @"
+    report!(&home, &["runs"], @"
     exit: 0
     ---- stdout
     RUN                    WHEN              STATUS          TURNS  TOKENS  MODEL         REQUEST
@@ -24,7 +24,7 @@ fn runs_are_listed_newest_first_with_how_they_stand() {
     20260131-120000-aaaaa  [TIME]  completed       7      880     openai:small  Count the matches
 
     ---- stderr
-    3 runs; metier show RUN tells one; metier resume 20260131-120200-ccccc goes on with one
+    3 runs; metier show RUN shows one; metier resume 20260131-120200-ccccc continues one
     ");
     let listed = json(&home, &["runs", "--json"]);
     assert_eq!(texts(&listed["runs"], "status"), ["interrupted", "needs_approval", "completed"]);
@@ -55,7 +55,7 @@ fn a_run_that_a_process_holds_is_running() {
 }
 
 #[test]
-fn a_run_whose_summary_is_behind_its_record_is_told_from_the_record() {
+fn a_run_whose_summary_is_behind_its_record_is_shown_from_the_record() {
     let home = TestHome::new();
     let folder = Case::waiting("20260131-120000-aaaaa").record(&home);
     let file = folder.path().join("run.json");
@@ -75,14 +75,14 @@ fn a_run_whose_summary_is_behind_its_record_is_told_from_the_record() {
 }
 
 #[test]
-fn nothing_readable_and_nothing_at_all_are_told_apart() {
+fn nothing_readable_and_nothing_at_all_are_distinguished() {
     let home = TestHome::new();
-    told!(&home, &["runs"], @"
+    report!(&home, &["runs"], @"
     exit: 0
     ---- stdout
 
     ---- stderr
-    no runs here; metier run \"REQUEST\" starts one
+    no runs here; to start one: metier run \"REQUEST\"
     ");
     let error = document(&home, &run(&home, &["show", "--json"]), 1);
     assert_eq!(error["error"]["code"], "run-not-found");
@@ -97,10 +97,10 @@ fn nothing_readable_and_nothing_at_all_are_told_apart() {
 }
 
 #[test]
-fn a_run_is_told_turn_by_turn() {
+fn a_run_is_shown_turn_by_turn() {
     let home = TestHome::new();
     Case::default().record(&home);
-    told!(&home, &["show"], @r#"
+    report!(&home, &["show"], @r#"
     exit: 0
     ---- stdout
     20260131-120000-aaaaa  completed
@@ -200,13 +200,13 @@ fn a_run_is_told_turn_by_turn() {
 }
 
 #[test]
-fn a_killed_and_a_waiting_run_are_told_up_to_where_they_stand() {
+fn a_killed_and_a_waiting_run_are_shown_up_to_where_they_stand() {
     let home = TestHome::new();
     let folder = Case::waiting("20260131-120000-aaaaa").record(&home);
     let waiting = run(&home, &["show"]);
     assert!(waiting.stdout.contains("no answer; the run waits"), "{waiting:?}");
     assert!(waiting.stdout.contains("` needs approval"), "{waiting:?}");
-    assert_eq!(waiting.stderr, "metier resume 20260131-120000-aaaaa goes on with it\n");
+    assert_eq!(waiting.stderr, "to continue it: metier resume 20260131-120000-aaaaa\n");
     let (_, bytes) = events_of(&folder);
     let began = |line: &&[u8]| String::from_utf8_lossy(line).contains("\"action.started\"");
     let at = lines_of(&bytes).iter().position(began).expect("an action");
@@ -220,11 +220,11 @@ fn a_killed_and_a_waiting_run_are_told_up_to_where_they_stand() {
 fn the_document_of_a_run_has_its_events_as_they_were_written() {
     let home = TestHome::new();
     let folder = Case::default().record(&home);
-    let told = json(&home, &["show", "--json"]);
-    assert_eq!(keys(&told), ["events", "inner", "setup", "summary"]);
-    assert_eq!(told["summary"]["status"], "completed");
-    assert_eq!(told["setup"]["request"], "Count the matches");
-    let events = told["events"].as_array().expect("events");
+    let report = json(&home, &["show", "--json"]);
+    assert_eq!(keys(&report), ["events", "inner", "setup", "summary"]);
+    assert_eq!(report["summary"]["status"], "completed");
+    assert_eq!(report["setup"]["request"], "Count the matches");
+    let events = report["events"].as_array().expect("events");
     let (_, bytes) = events_of(&folder);
     let lines: Vec<Value> =
         lines_of(&bytes).iter().map(|line| serde_json::from_slice(line).expect("JSON")).collect();
@@ -237,7 +237,7 @@ fn the_document_of_a_run_has_its_events_as_they_were_written() {
             assert_eq!(event, line);
         }
     }
-    assert_eq!(told["inner"][0]["run_id"], "20260131-120000-aaaaa-sub5");
+    assert_eq!(report["inner"][0]["run_id"], "20260131-120000-aaaaa-sub5");
 }
 
 /// Blinking text, a window title, text that runs backwards, and every way out of HTML.

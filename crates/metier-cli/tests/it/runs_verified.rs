@@ -1,11 +1,11 @@
-//! `metier replay` and `audit verify`: records as they were written, and records that somebody has
+//! `metier replay` and `audit verify`: records as they were written, and records that someone has
 //! changed, with care or without.
 
 use metier_agent::{Event, RunFolder};
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::recorded_run::{Case, events_of, forge, kill_after, lines_of, told};
+use crate::recorded_run::{Case, events_of, forge, kill_after, lines_of, report};
 use crate::support::{document, json, keys, run, shown};
 
 #[test]
@@ -15,10 +15,10 @@ fn a_replay_reproduces_every_event() {
     let inner = folder.path().join("inner/20260131-120000-aaaaa-sub5/events.jsonl");
     let inner = std::fs::read(inner).expect("the record of the loop inside");
     let written = lines_of(&events_of(&folder).1).len() + lines_of(&inner).len();
-    let told = json(&home, &["replay", "--json"]);
-    assert_eq!(keys(&told), ["difference", "events", "missing", "reproduced", "run_id"]);
-    assert_eq!((&told["reproduced"], &told["difference"]), (&json!(true), &Value::Null));
-    assert_eq!(told["events"], written);
+    let report = json(&home, &["replay", "--json"]);
+    assert_eq!(keys(&report), ["difference", "events", "missing", "reproduced", "run_id"]);
+    assert_eq!((&report["reproduced"], &report["difference"]), (&json!(true), &Value::Null));
+    assert_eq!(report["events"], written);
     let shown = run(&home, &["replay"]);
     let expected = format!("20260131-120000-aaaaa  {written} events, all reproduced\n");
     assert_eq!(shown.stdout, expected);
@@ -33,13 +33,13 @@ fn a_killed_run_is_reproduced_up_to_its_end_wherever_that_is() {
         std::fs::write(folder.events_file(), &whole).expect("writes");
         std::fs::write(folder.path().join("run.json"), "").expect("writes");
         kill_after(&folder, events);
-        let told = json(&home, &["replay", "--json"]);
-        assert_eq!(told["reproduced"], true, "after {events}: {told}");
+        let report = json(&home, &["replay", "--json"]);
+        assert_eq!(report["reproduced"], true, "after {events}: {report}");
     }
 }
 
 #[test]
-fn a_replay_tells_the_first_difference_of_a_record_that_was_written_anew() {
+fn a_replay_reports_the_first_difference_of_a_record_that_was_written_anew() {
     let home = TestHome::new();
     let folder = Case::default().record(&home);
     forge(&folder, |event| match event {
@@ -50,7 +50,7 @@ fn a_replay_tells_the_first_difference_of_a_record_that_was_written_anew() {
         _ => false,
     });
     assert_eq!(json(&home, &["audit", "verify", "--json"])["findings"], json!([]));
-    told!(&home, &["replay"], @"
+    report!(&home, &["replay"], @"
     exit: 1
     ---- stdout
     20260131-120000-aaaaa  differs at event 6, in /plan/steps/1/title
@@ -58,11 +58,11 @@ fn a_replay_tells_the_first_difference_of_a_record_that_was_written_anew() {
       recorded  {\"type\":\"plan.changed\",\"plan\":{\"goal\":\"Know how many\",\"steps\":[{\"id\":\"s1\",\"title\":\"Find them\",\"status\":\"in_progress\"},{\"id\":\"s2\",\"title\":\"Write \\u001b[31mnothing\",\"status\":\"pending\"}],\"assumptions\":[],\"constraints\":[]}}
 
     ---- stderr
-    either the record was written anew, or another version of the program wrote it
+    the record was rewritten, or another version of Metier wrote it
     ");
-    let told = document(&home, &run(&home, &["replay", "--json"]), 1);
-    assert_eq!(told["reproduced"], false);
-    let difference = &told["difference"];
+    let report = document(&home, &run(&home, &["replay", "--json"]), 1);
+    assert_eq!(report["reproduced"], false);
+    let difference = &report["difference"];
     assert_eq!(difference["at"], "/plan/steps/1/title");
     assert_eq!(difference["expected"]["plan"]["steps"][1]["title"], "Write it down");
     assert_eq!(difference["seq"], 6);
@@ -197,12 +197,12 @@ fn whatever_is_changed_in_a_record_is_found() {
 fn a_check_says_what_holds_and_where_it_stops() {
     let home = TestHome::new();
     let folder = Case::default().record(&home);
-    told!(&home, &["audit", "verify"], @"
+    report!(&home, &["audit", "verify"], @"
     exit: 0
     ---- stdout
-    20260131-120000-aaaaa  holds 47 events; the run came to an end
+    20260131-120000-aaaaa  intact, 47 events; the run is finished
       last hash [HASH]
-    20260131-120000-aaaaa-sub5  holds 10 events; the run came to an end
+    20260131-120000-aaaaa-sub5  intact, 10 events; the run is finished
       last hash [HASH]
 
     ---- stderr
@@ -210,22 +210,22 @@ fn a_check_says_what_holds_and_where_it_stops() {
     change(&folder, "events.jsonl", |bytes| {
         String::from_utf8(bytes).expect("text").replacen("secret", "public", 1).into()
     });
-    told!(&home, &["audit", "verify", "aaaaa"], @"
+    report!(&home, &["audit", "verify", "aaaaa"], @"
     exit: 1
     ---- stdout
-    20260131-120000-aaaaa  broken 15 events as they were written; the run has no end
+    20260131-120000-aaaaa  broken, 15 events before the damage; the run is not finished
       last hash [HASH]
       events.jsonl:16 the line, or one before it, is not what was written [hash-mismatch]
-    20260131-120000-aaaaa-sub5  holds 10 events; the run came to an end
+    20260131-120000-aaaaa-sub5  intact, 10 events; the run is finished
       last hash [HASH]
 
     ---- stderr
-    what holds can still be read: metier show RUN
+    metier show RUN still shows the intact part
     ");
-    told!(&home, &["replay"], @"
+    report!(&home, &["replay"], @"
     exit: 1
     ---- stdout
-    20260131-120000-aaaaa  broken: the record is not what was written
+    20260131-120000-aaaaa  broken: the record was changed
       events.jsonl:16 the line, or one before it, is not what was written [hash-mismatch]
 
     ---- stderr

@@ -133,8 +133,8 @@ fn every_way_in_gives_the_same_decision() {
         }
         assert_eq!(decided(&home, "load"), Some(*load), "{case}: a model loads: {model:?}");
         if holds {
-            let told = decided(&home, "script");
-            assert_eq!(told, Some(*script), "{case}: a model's script: {model:?}");
+            let report = decided(&home, "script");
+            assert_eq!(report, Some(*script), "{case}: a model's script: {model:?}");
         }
     }
 }

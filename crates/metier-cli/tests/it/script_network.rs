@@ -119,7 +119,7 @@ fn a_rule_for_all_tools_opens_nothing_and_may_close() {
 }
 
 #[test]
-fn that_the_network_is_open_is_said_wherever_somebody_is_asked_or_told() {
+fn every_question_and_report_says_that_the_network_is_open() {
     let Some(setup) = Setup::new("") else { return };
     setup.user(&json!({"permissions": [rule("script_network", "*", "allow")]}));
     let said = "it runs with the network open";
@@ -134,8 +134,8 @@ fn that_the_network_is_open_is_said_wherever_somebody_is_asked_or_told() {
     run_scripted(&setup.home, &replies, &["--yes"]);
     let events = events(&setup.home);
     for kind in ["policy.decided", "ask.opened"] {
-        let told = of_type(&events, kind);
-        let last = told.last().expect(kind);
+        let report = of_type(&events, kind);
+        let last = report.last().expect(kind);
         assert!(last["reason"].as_str().is_some_and(|why| why.contains(said)), "{kind}: {last}");
     }
     let finished = of_type(&events, "action.finished");
@@ -196,9 +196,9 @@ fn a_model_gets_the_same_answer() {
     assert_eq!(run(&open).code, 0);
     assert_eq!(setup.heard().as_deref(), Some("hello\n"));
     setup.user(&json!({"permissions": [rule("script_network", "*", "ask")]}));
-    let told = run(&["--no-input", "--allow", "run_script"]);
-    assert_eq!(told.code, 3, "{told:?}");
-    assert!(told.stderr.contains("script_network"), "{told:?}");
+    let report = run(&["--no-input", "--allow", "run_script"]);
+    assert_eq!(report.code, 3, "{report:?}");
+    assert!(report.stderr.contains("script_network"), "{report:?}");
     assert_eq!(setup.heard(), None);
 }
 

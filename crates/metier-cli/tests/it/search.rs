@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{document, json, keys, run, shown, shown_own, texts};
 
-fn shelf() -> TestHome {
+fn skills() -> TestHome {
     let home = TestHome::new();
     let skill = |name: &str, description: &str| {
         home.skill(&format!("project/.agents/skills/{name}"), name, description);
@@ -27,7 +27,7 @@ fn best(home: &TestHome, words: &[&str]) -> String {
 
 #[test]
 fn english_words_find_by_name_and_description() {
-    let home = shelf();
+    let home = skills();
     insta::assert_snapshot!(shown_own(&home, &run(&home, &["search", "pdf", "form"])), @"
     exit: 0
     ---- stdout
@@ -35,7 +35,7 @@ fn english_words_find_by_name_and_description() {
     pdf-forms  project  Fill in PDF forms. Use when a form must be completed.
 
     ---- stderr
-    metier inspect NAME tells more about one of them
+    metier inspect NAME shows more about one of them
     ");
     assert_eq!(best(&home, &["review", "my", "changes"]), "review-code");
     assert_eq!(best(&home, &["please translate this letter"]), "translate");
@@ -43,21 +43,21 @@ fn english_words_find_by_name_and_description() {
 
 #[test]
 fn chinese_words_find_chinese_descriptions() {
-    let home = shelf();
+    let home = skills();
     assert_eq!(best(&home, &["电子表格"]), "biaoge");
     assert_eq!(best(&home, &["我需要一个表格"]), "biaoge");
 }
 
 #[test]
 fn misspelt_words_are_understood() {
-    let home = shelf();
+    let home = skills();
     assert_eq!(best(&home, &["spredsheet"]), "spreadsheet");
     assert_eq!(best(&home, &["transalte"]), "translate");
 }
 
 #[test]
 fn a_result_has_the_keys_of_an_entry_and_a_score() {
-    let home = shelf();
+    let home = skills();
     let mut found = json(&home, &["search", "--json", "--limit", "1", "pdf"]);
     assert_eq!(keys(&found), ["results"]);
     let score = found["results"][0]["score"].take();
@@ -78,7 +78,7 @@ fn a_result_has_the_keys_of_an_entry_and_a_score() {
 
 #[test]
 fn results_are_best_first_and_at_most_as_many_as_asked_for() {
-    let home = shelf();
+    let home = skills();
     let found = json(&home, &["search", "--json", "form table letters code"]);
     let scores: Vec<f64> = found["results"]
         .as_array()
@@ -96,7 +96,7 @@ fn results_are_best_first_and_at_most_as_many_as_asked_for() {
 
 #[test]
 fn nothing_found_is_exit_code_one() {
-    let home = shelf();
+    let home = skills();
     insta::assert_snapshot!(shown(&home, &run(&home, &["search", "qqqzzzxxx"])), @"
     exit: 1
     ---- stdout
@@ -110,7 +110,7 @@ fn nothing_found_is_exit_code_one() {
 
 #[test]
 fn a_skill_that_is_off_is_not_found() {
-    let home = shelf();
+    let home = skills();
     home.write("home/.agent/config.json", r#"{"skills": {"pdf-forms": {"enabled": false}}}"#);
     let output = run(&home, &["search", "pdf"]);
     assert!(!output.stdout.contains("pdf-forms"), "{output:?}");
@@ -118,7 +118,7 @@ fn a_skill_that_is_off_is_not_found() {
 
 #[test]
 fn words_are_needed() {
-    let home = shelf();
+    let home = skills();
     let output = run(&home, &["search"]);
     assert_eq!((output.code, &*output.stdout), (2, ""));
 }

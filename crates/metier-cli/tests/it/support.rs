@@ -22,7 +22,7 @@ pub(crate) fn builtin() -> usize {
 }
 
 /// How long a test waits for something that should happen soon.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Runs the binary in the project.
 pub(crate) fn run(home: &TestHome, args: &[&str]) -> Output {
@@ -59,12 +59,12 @@ pub(crate) fn run_unprivileged(home: &TestHome, args: &[&str]) -> Option<Output>
     Some(TestHome::finish(command.uid(65534).gid(65534).args(args)))
 }
 
-/// Runs the binary on a terminal of its own, where somebody types `typed`. Both streams are one.
+/// Runs the binary on a terminal of its own, where a person types `typed`. Both streams are one.
 pub(crate) fn run_on_terminal(home: &TestHome, args: &[&str], typed: &str) -> Option<Output> {
     answer_on_terminal(home, args, "", typed)
 }
 
-/// The same for somebody who types when `question` stands there.
+/// The same for a person who types when `question` stands there.
 pub(crate) fn answer_on_terminal(
     home: &TestHome,
     args: &[&str],
@@ -202,17 +202,17 @@ impl Live {
 
     /// The next line on standard output.
     pub(crate) fn line(&self) -> String {
-        self.stdout.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+        self.stdout.recv_timeout(TIMEOUT).unwrap_or_else(|error| {
             panic!("{error}; standard error: {:?}", self.stderr.try_iter().collect::<Vec<_>>())
         })
     }
 
     /// The next line on standard error.
     pub(crate) fn remark(&self) -> String {
-        self.stderr.recv_timeout(PATIENCE).expect("a line on standard error")
+        self.stderr.recv_timeout(TIMEOUT).expect("a line on standard error")
     }
 
-    /// Kills the process and gives the lines of standard output that nobody asked for.
+    /// Kills the process and gives the lines of standard output that were not read yet.
     pub(crate) fn end(mut self) -> Vec<String> {
         self.child.kill().expect("kills");
         self.child.wait().expect("ends");

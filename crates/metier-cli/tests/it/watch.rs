@@ -83,7 +83,7 @@ fn a_skill_that_breaks_is_removed_and_its_rival_comes_back() {
 
 /// Each watcher follows one source and is told of its own half, once and no more.
 #[test]
-fn a_removal_that_uncovers_a_rival_is_told_to_both_sources() {
+fn a_removal_that_uncovers_a_rival_is_reported_to_both_sources() {
     let home = TestHome::new();
     home.skill("project/.agents/skills/pdf", "pdf", "The project's.");
     home.skill("home/.agents/skills/pdf", "pdf", "The user's.");
@@ -100,7 +100,7 @@ fn a_removal_that_uncovers_a_rival_is_told_to_both_sources() {
 }
 
 #[test]
-fn a_broken_skill_that_is_mended_is_told_before_the_slow_poll() {
+fn a_broken_skill_that_is_fixed_is_reported_before_the_slow_poll() {
     let home = TestHome::new();
     home.write("project/.agents/skills/draft/SKILL.md", "no frontmatter");
     let live = watching(&home, &[]);

@@ -20,7 +20,7 @@ pub(crate) struct JsonLines {
 impl JsonLines {
     fn print(value: &Value) {
         let mut out = io::stdout().lock();
-        // Nobody may be reading; the record has it all.
+        // The reader may be gone; the record has everything.
         let _ = serde_json::to_writer(&mut out, value);
         let _ = out.write_all(b"\n").and_then(|()| out.flush());
     }

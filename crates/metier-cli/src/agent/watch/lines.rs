@@ -10,11 +10,12 @@ use metier::policy::{Answer, Effect};
 use metier::skill::text::{clip, escape_lines, short_line};
 
 use super::Watcher;
+use crate::render::count;
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 
 /// Lines of a script's output that are shown while it runs.
 const SHOWN_OUTPUT: usize = 8;
-/// Characters of a line that is told.
+/// Characters of a progress line.
 const LINE_CHARS: usize = 160;
 
 /// A run in lines.
@@ -33,7 +34,7 @@ struct Screen {
     answered: bool,
     plan: Option<Plan>,
     output_lines: usize,
-    /// Why somebody was asked.
+    /// The reason of the open question.
     asked: String,
 }
 
@@ -190,11 +191,12 @@ impl Observer for Lines {
                 }
             }
             Event::ContextCompacted { shortened, .. } => {
-                let text = format!("{shortened} old observations were shortened");
+                let what = count(*shortened as usize, "old observation");
+                let text = format!("{what} shortened to fit the context");
                 self.line(depth, &format!("  {}", paint(DIM, text)));
             }
             Event::BudgetSpent { budget, limit } => {
-                let text = format!("{limit} {budget} are spent; one last turn");
+                let text = format!("the budget of {limit} {budget} is spent; one last turn");
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "budget")));
             }
             Event::LoopDetected { action, times, .. } => {

@@ -80,8 +80,8 @@ fn or_missing(mut found: Vec<Target>, path: &Path) -> Vec<Target> {
 
 /// Whether there is neither a skill nor an error among them.
 fn only_remarks(found: &[Target]) -> bool {
-    let remark = |problem: &Diagnostic| problem.severity < Severity::Error;
-    found.iter().all(|target| target.problem.as_ref().is_some_and(remark))
+    let print_note = |problem: &Diagnostic| problem.severity < Severity::Error;
+    found.iter().all(|target| target.problem.as_ref().is_some_and(print_note))
 }
 
 /// The path without `.` and `..`, so that what is shown leads there from anywhere.
@@ -180,7 +180,7 @@ fn below(root: Root, context: &Context) -> Vec<Target> {
         if let Some(severity) =
             line.code.severity(Profile::Strict).filter(|it| *it > Severity::Note)
         {
-            // A `SKILL.md` that leads nowhere is a skill that nobody can read.
+            // A `SKILL.md` that is a dead link is a skill that cannot be read.
             let in_place = line.path.file_name().is_some_and(|name| name == "SKILL.md");
             let severity = if in_place { Severity::Error } else { severity };
             targets.push(Target::problem(

@@ -1,5 +1,5 @@
 //! One skill, looked at as a model would load it: what it costs, whether its body can be loaded,
-//! and whether the files that the body speaks of are there.
+//! and whether the files that the body mentions exist.
 //!
 //! Called for many skills at once, on any thread.
 

@@ -1,5 +1,5 @@
-//! What the scan says about skills that did not make it, that stand in each other's way, or that
-//! are there several times; each with what to do about it.
+//! What the scan says about skills that were ignored, that shadow each other, or that exist several
+//! times; each with what to do about it.
 //!
 //! A finding's code is one of the table that `docs/diagnostics.md` is made from.
 
@@ -27,7 +27,7 @@ pub(super) struct Finding {
     pub(super) column: Option<u32>,
     pub(super) message: String,
     pub(super) help: String,
-    /// Other directories it is about: copies, or the skill that counts instead.
+    /// Other directories it is about: copies, or the skill that is used instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) others: Vec<String>,
 }
@@ -62,15 +62,15 @@ impl Finding {
 /// The digests of the frontmatter of skills, by their directories.
 type Digests<'s> = HashMap<&'s Path, Digest>;
 
-/// Everything that the scan itself tells.
+/// Everything that the scan itself reports.
 pub(super) fn of_scan(scan: &Scan) -> Vec<Finding> {
     let mut findings: Vec<Finding> = scan.report.ignored.iter().map(ignored).collect();
     findings.extend(scan.report.notes.iter().map(not_searched));
     let all = scan.index.entries().iter().chain(scan.index.shadowed());
     let digests: Digests<'_> = all.map(|entry| (entry.path.as_path(), entry.digest)).collect();
     for conflict in &scan.report.conflicts {
-        let told = |loser| shadowed(conflict, loser, &scan.index, &digests);
-        findings.extend(conflict.shadowed.iter().map(told));
+        let finding = |loser| shadowed(conflict, loser, &scan.index, &digests);
+        findings.extend(conflict.shadowed.iter().map(finding));
     }
     findings.extend(scan.index.entries().iter().filter_map(|entry| copied(entry)));
     findings
@@ -88,8 +88,8 @@ fn not_searched(line: &Ignored) -> Finding {
     Finding::new(line.code, severity, &line.path, &*line.message)
 }
 
-/// That a project's skill counts instead of the user's is what precedence is for; two of one source
-/// are more often a mistake.
+/// A project's skill in place of the user's is what precedence is for; two of one source are more
+/// often a mistake.
 fn shadowed(
     conflict: &Conflict,
     loser: &Shadowed,
@@ -104,7 +104,7 @@ fn shadowed(
         "their frontmatter differs"
     };
     let message = format!(
-        "{}:{} at {} counts instead: {}; {differs}",
+        "{}:{} at {} is used instead: {}; {differs}",
         conflict.source,
         conflict.name,
         text(&conflict.winner),
@@ -125,7 +125,7 @@ fn reached_as(conflict: &Conflict, loser: &Shadowed, index: &Index) -> Option<St
     std::iter::once(id.clone()).chain(ranked).find(means)
 }
 
-/// A link to the skill is no copy that could drift apart.
+/// A link to the skill is not a copy, since the two cannot drift apart.
 fn copied(entry: &Entry) -> Option<Finding> {
     let real = |path: &Path| metier::fs::canonical(path).unwrap_or_else(|_| path.to_owned());
     let own: PathBuf = real(&entry.path);
@@ -138,7 +138,7 @@ fn copied(entry: &Entry) -> Option<Finding> {
     if others.is_empty() {
         return None;
     }
-    let message = format!("the same skill stands in {} folders and counts once", others.len() + 1);
+    let message = format!("the same skill is in {} folders and is listed once", others.len() + 1);
     let severity = Code::SkillCopied.severity(Profile::Strict)?;
     let mut finding = Finding::about(entry, Code::SkillCopied, severity, message);
     finding.others = others;

@@ -17,7 +17,7 @@ use crate::render::table::Table;
 use crate::render::{count, safe};
 
 /// Skills in the table of costs, and findings of one code.
-const SHOWN: usize = 10;
+const MAX_SHOWN: usize = 10;
 
 impl Doctor {
     pub(super) fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -33,7 +33,7 @@ impl Doctor {
         heading(out, "Sandbox")?;
         let Some(probe) = &self.sandbox.probe else {
             let fault = self.sandbox.fault.as_deref().unwrap_or_default();
-            writeln!(out, "  it could not be tried: {}", safe(fault))?;
+            writeln!(out, "  it could not be tested: {}", safe(fault))?;
             return writeln!(out);
         };
         for tier in &probe.tiers {
@@ -49,9 +49,9 @@ impl Doctor {
         }
         let (best, least) = (probe.best, self.sandbox.least);
         let verdict = if best >= least {
-            format!("scripts run in the tier {best} (at least {least} is asked for)")
+            format!("scripts run in tier {best} (at least {least} is required)")
         } else {
-            format!("scripts do not run: {least} is asked for, and this machine reaches {best}")
+            format!("scripts do not run: {least} is required, and this machine reaches {best}")
         };
         writeln!(out, "  {verdict}")?;
         writeln!(out)
@@ -183,7 +183,7 @@ impl Doctor {
     }
 
     fn most(&self) -> usize {
-        if self.all { usize::MAX } else { SHOWN }
+        if self.all { usize::MAX } else { MAX_SHOWN }
     }
 
     fn write_more(&self, out: &mut dyn Write, length: usize) -> io::Result<()> {
@@ -208,7 +208,7 @@ fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         None => writeln!(out, "  {path}{place}")?,
     }
     writeln!(out, "    {}", safe(&finding.message))?;
-    // Whoever counts instead is named in the message.
+    // The skill that is used instead is named in the message.
     if finding.code == metier::skill::Code::SkillCopied {
         for other in &finding.others {
             writeln!(out, "    also at {}", safe(other))?;

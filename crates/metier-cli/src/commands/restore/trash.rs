@@ -16,14 +16,14 @@ use serde::Serialize;
 use crate::commands::list::path_text;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
-use crate::output::{Output, remark, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{bytes, count, safe};
 
 /// What is wanted of the files.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Which<'a> {
+pub(super) enum TrashSelection<'a> {
     /// A list of them, or of those that are called so.
     List(Option<&'a str>),
     /// One of them back.
@@ -49,7 +49,7 @@ struct Listed {
 }
 
 #[derive(Serialize)]
-struct Back {
+struct RestoredFiles {
     run_id: String,
     workspace: String,
     restored: Vec<TrashedFile>,
@@ -64,16 +64,20 @@ struct Failed {
     message: String,
 }
 
-pub(super) fn run(run: &str, which: Which<'_>, context: &Context) -> Result<Box<dyn Output>> {
+pub(super) fn run(
+    run: &str,
+    which: TrashSelection<'_>,
+    context: &Context,
+) -> Result<Box<dyn Output>> {
     let deleted = Deleted::of(context.metier.find_run(run)?, context);
     match which {
-        Which::List(name) => Ok(Box::new(deleted.listed(name))),
-        Which::One(name) => {
+        TrashSelection::List(name) => Ok(Box::new(deleted.listed(name))),
+        TrashSelection::One(name) => {
             let file = deleted.find(name)?.clone();
             deleted.restore(&deleted.open()?, &file)?;
             Ok(Box::new(deleted.back(vec![file], Vec::new())))
         }
-        Which::All => {
+        TrashSelection::All => {
             let root = deleted.open()?;
             let (mut restored, mut failed) = (Vec::new(), Vec::new());
             for file in deleted.files.iter().cloned() {
@@ -127,16 +131,16 @@ impl Deleted {
 
     fn unknown(&self, name: &str) -> CommandError {
         let id = self.run.id();
-        let message = format!("the run {id} keeps no deleted file `{}`", safe(name));
+        let message = format!("the run {id} has no deleted file `{}`", safe(name));
         let paths = self.files.iter().map(|file| file.path.as_str());
         let help = match nearest(name, paths) {
             Some(near) => format!("did you mean `{}`?", safe(near)),
             None if self.files.is_empty() => {
-                "it keeps none: it deleted none, or they were brought back".to_owned()
+                "it deleted no files, or all of them were restored".to_owned()
             }
             None => format!(
-                "`metier restore --run {id}` lists those that it keeps; one that was brought back \
-                 is kept no longer"
+                "`metier restore --run {id}` lists its deleted files; restored ones are no longer \
+                 there"
             ),
         };
         CommandError::failed("no-deleted-file", message).help(help)
@@ -155,19 +159,22 @@ impl Deleted {
 
     fn refused(&self, file: &TrashedFile, failure: &ToolFailure) -> CommandError {
         let kept = format!("the deleted file stays in {}", self.place());
-        let told = |code, message| CommandError::failed(code, message);
+        let failed = |code, message| CommandError::failed(code, message);
         match self.in_the_way(&file.path) {
             Some((at, true)) => {
-                told("already-exists", format!("{} is there already", path_text(&at)))
+                failed("already-exists", format!("{} already exists", path_text(&at)))
                     .help(format!("move it away first; {kept}"))
             }
-            Some((at, false)) => told("already-exists", format!("{} is no folder", path_text(&at)))
-                .help(format!("move it away first, so that the folder can be made again; {kept}")),
+            Some((at, false)) => {
+                failed("already-exists", format!("{} is not a folder", path_text(&at))).help(
+                    format!("move it away first, so that the folder can be created again; {kept}"),
+                )
+            }
             None if failure.code == FailureCode::NotAllowed => {
-                told(failure.code.as_str(), safe(&failure.message).into_owned())
+                failed(failure.code.as_str(), safe(&failure.message).into_owned())
                     .help(safe(&failure.help).into_owned())
             }
-            None => told(failure.code.as_str(), safe(&failure.message).into_owned())
+            None => failed(failure.code.as_str(), safe(&failure.message).into_owned())
                 .help(format!("check the permissions and the free space there; {kept}")),
         }
     }
@@ -201,9 +208,9 @@ impl Deleted {
         Listed { run_id: self.run.id().to_string(), workspace, files }
     }
 
-    fn back(&self, restored: Vec<TrashedFile>, failed: Vec<Failed>) -> Back {
+    fn back(&self, restored: Vec<TrashedFile>, failed: Vec<Failed>) -> RestoredFiles {
         let workspace = self.workspace.to_string_lossy().into_owned();
-        Back { run_id: self.run.id().to_string(), workspace, restored, failed }
+        RestoredFiles { run_id: self.run.id().to_string(), workspace, restored, failed }
     }
 }
 
@@ -220,7 +227,7 @@ fn ambiguous(files: &[&TrashedFile]) -> CommandError {
 }
 
 fn nothing(run: &str) -> String {
-    format!("there is nothing to restore of the run {}", safe(run))
+    format!("the run {} has nothing to restore", safe(run))
 }
 
 impl Output for Listed {
@@ -246,17 +253,17 @@ impl Output for Listed {
         let what = match self.files.len() {
             0 => nothing(&self.run_id),
             number => format!(
-                "{}; metier restore --run {run} REFERENCE brings one back to {}",
+                "{}; to restore one to {}: metier restore --run {run} REFERENCE",
                 count(number, "deleted file"),
                 safe(&self.workspace)
             ),
         };
-        remark(&paint(DIM, what));
+        print_note(&paint(DIM, what));
         Ok(())
     }
 }
 
-impl Output for Back {
+impl Output for RestoredFiles {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(self, out)
     }
@@ -270,10 +277,10 @@ impl Output for Back {
         out.flush()?;
         for Failed { file, message, .. } in &self.failed {
             let warning = paint(YELLOW, "warning");
-            remark(&format!("{warning}: {} was left: {message}", safe(&file.reference)));
+            print_note(&format!("{warning}: {} was left: {message}", safe(&file.reference)));
         }
         if self.restored.is_empty() && self.failed.is_empty() {
-            remark(&paint(DIM, nothing(&self.run_id)));
+            print_note(&paint(DIM, nothing(&self.run_id)));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::RuleArgs;
 use crate::agent::console::Console;
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
-use crate::output::{Output, remark};
+use crate::output::{Output, print_note};
 use crate::render::safe;
 use crate::render::style::{CYAN, DIM, paint};
 
@@ -43,7 +43,7 @@ pub(crate) fn end(
     json: bool,
 ) -> Box<dyn Output> {
     if run.skills_changed() {
-        remark("the skills have changed since the run began; it keeps to those that have not");
+        print_note("the skills have changed since the run began; it keeps to those that have not");
     }
     let open = run.open_approval();
     let mut words = context.command_words();
@@ -108,13 +108,13 @@ impl Ended {
     fn advise(&self) {
         let (help, command) = (paint(CYAN, "help"), safe(&self.resume));
         if self.open.is_some_and(|open| open.is_stale) {
-            remark(&format!(
+            print_note(&format!(
                 "{help}: this approval was used, or is older than a day; to be asked again: {command}"
             ));
         } else if self.open.is_some() {
-            remark(&format!("{help}: To approve this request once: {command}"));
+            print_note(&format!("{help}: To approve this request once: {command}"));
         } else if self.status.can_resume() {
-            remark(&format!("{help}: `{command}` continues it"));
+            print_note(&format!("{help}: `{command}` continues it"));
         }
         if self.json {
             return;
@@ -129,6 +129,6 @@ impl Ended {
         };
         let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
         let line = format!("run {}: {turns}{calls}{cost} (metier show)", self.run);
-        remark(&paint(DIM, line));
+        print_note(&paint(DIM, line));
     }
 }

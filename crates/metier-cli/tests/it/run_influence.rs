@@ -44,8 +44,9 @@ fn a_key_that_was_configured_for_one_provider_is_not_given_to_another() {
         assert!(!marker.exists(), "the program was asked for a key of another provider");
         let own = keyed(&home, &["models", "test", "--model", "openai:other"]);
         assert_eq!(own.code, 1, "{model}: {own:?}");
-        let told = own.stderr.contains("NOT_SET_ANYWHERE") || own.stderr.contains("printed no key");
-        assert!(told, "{model}: {own:?}");
+        let report =
+            own.stderr.contains("NOT_SET_ANYWHERE") || own.stderr.contains("printed no key");
+        assert!(report, "{model}: {own:?}");
     }
     assert!(marker.exists(), "for its own provider it was asked");
 }
@@ -61,10 +62,7 @@ fn a_clone_cannot_bring_its_own_model() {
     assert!(!output.stdout.contains("the clone speaks"), "{output:?}");
     assert_eq!(setup(&home)["model"]["provider"], "router");
     let shown = run(&home, &["config"]);
-    assert!(
-        shown.stdout.contains("config.json:2 asks for model.provider = \"scripted\""),
-        "{shown:?}"
-    );
+    assert!(shown.stdout.contains("config.json:2 sets model.provider = \"scripted\""), "{shown:?}");
     // A flag is the user's word.
     let output = run(&home, &["run", "sing me a song", "--model", "scripted:evil.json"]);
     assert_eq!(output.stdout, "the clone speaks\n", "{output:?}");
@@ -78,8 +76,8 @@ fn a_project_does_not_send_requests_to_a_provider() {
     let output = keyed(&home, &["run", "sing me a song"]);
     assert_eq!(setup(&home)["model"]["provider"], "router", "{output:?}");
     let shown = run(&home, &["config"]).stdout;
-    assert!(shown.contains("config.json:2 asks for model.provider = \"openai\""), "{shown}");
-    // It can keep requests here, and that is told.
+    assert!(shown.contains("config.json:2 sets model.provider = \"openai\""), "{shown}");
+    // It can keep requests here, and that is reported.
     home.write("home/.agent/config.json", r#"{"model": {"provider": "openai"}}"#);
     home.write("project/.agent/config.json", r#"{"model": {"provider": "router"}}"#);
     for args in [&["models", "test"][..], &["run", "sing me a song"], &["chat"]] {
@@ -110,13 +108,13 @@ fn a_host_that_is_allowed_for_a_run_is_on_its_list() {
 }
 
 #[test]
-fn more_turns_than_the_budget_are_cut_and_that_is_told() {
+fn more_turns_than_the_budget_are_cut_and_that_is_reported() {
     let home = project();
-    for (turns, told, counts) in [("50", true, 12), ("12", false, 12), ("5", false, 5)] {
+    for (turns, report, counts) in [("50", true, 12), ("12", false, 12), ("5", false, 5)] {
         let output = run_scripted(&home, &json!([answer("done")]), &["--max-turns", turns]);
         assert_eq!(output.code, 0, "{output:?}");
         let line = format!("`--max-turns {turns}` is more than `budgets.turns` allows");
-        assert_eq!(output.stderr.contains(&line), told, "{output:?}");
+        assert_eq!(output.stderr.contains(&line), report, "{output:?}");
         assert_eq!(setup(&home)["limits"]["turns"], counts);
     }
     let help = run(&home, &["run", "--help"]);
