@@ -1,16 +1,16 @@
 //! The environment of a script: built from nothing, by name. Pure.
 //!
-//! What is not named here or declared by whoever asks for the run is not there: no keys of the
-//! user, no agent sockets, no proxies.
+//! A variable that is neither named here nor declared by the caller is absent: no keys of the user,
+//! no agent sockets, no proxies.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::Error;
 
-/// The places a script is told of.
+/// The directories that a script learns by its environment.
 #[derive(Debug, Clone, Copy)]
-pub struct Places<'a> {
+pub struct ScriptPlaces<'a> {
     /// The skill's files, as the run sees them.
     pub skill_dir: &'a Path,
     /// Where the skill may keep data between runs.
@@ -22,7 +22,7 @@ pub struct Places<'a> {
 }
 
 /// Names that this module sets itself; a declaration cannot change them.
-const OWN: &[&str] = &[
+const RESERVED_NAMES: &[&str] = &[
     "HOME",
     "LANG",
     "LC_ALL",
@@ -38,11 +38,11 @@ const LOADS_CODE: &[&str] = &["BASH_ENV", "ENV", "PERL5OPT", "PYTHONSTARTUP", "R
 
 /// The environment for `places` with the `declared` variables in it.
 pub fn environment(
-    places: Places<'_>,
+    places: ScriptPlaces<'_>,
     declared: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, Error> {
     for (name, value) in declared {
-        let is_own = OWN.contains(&name.as_str());
+        let is_own = RESERVED_NAMES.contains(&name.as_str());
         let own = is_own.then_some("is set by the run itself");
         let fault = own.or_else(|| fault_of(name, value));
         if let Some(fault) = fault {
@@ -57,7 +57,7 @@ pub fn environment(
     let mut env = declared.clone();
     env.extend(
         [
-            // The system's settings of git are out of sight, which git takes for an error.
+            // The system-wide git settings are hidden, which git would report as an error.
             ("GIT_ATTR_NOSYSTEM", "1".to_owned()),
             ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
             ("HOME", text(places.work_dir)),
@@ -82,10 +82,10 @@ pub fn environment(
 pub(crate) fn fault_of(name: &str, value: &str) -> Option<&'static str> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if name.is_empty() || !name.bytes().all(is_word) || name.as_bytes()[0].is_ascii_digit() {
-        return Some("is no name of a variable");
+        return Some("is not a valid variable name");
     }
     if name.starts_with("LD_") || name.starts_with("DYLD_") || LOADS_CODE.contains(&name) {
-        return Some("makes programs load foreign code and is never passed on");
+        return Some("makes programs load other code and is never passed on");
     }
     value.contains('\0').then_some("has a NUL byte in its value")
 }
@@ -94,8 +94,8 @@ pub(crate) fn fault_of(name: &str, value: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn places() -> Places<'static> {
-        Places {
+    fn places() -> ScriptPlaces<'static> {
+        ScriptPlaces {
             skill_dir: Path::new("/s"),
             data_dir: Path::new("/d"),
             work_dir: Path::new("/w"),

@@ -1,5 +1,5 @@
 //! Why a process was not run, or why its end is not known. One enum, each with a stable code and a
-//! hint; a script that ran and failed is no error but a report.
+//! hint; a script that ran and failed is a report, not an error.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use crate::wire::Step;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The word names no tier.
-    #[error("`{word}` is no sandbox tier")]
+    /// There is no tier of this name.
+    #[error("unknown sandbox tier `{word}`")]
     UnknownTier {
         /// The word.
         word: String,
@@ -35,7 +35,7 @@ pub enum Error {
         /// The tier that was asked for.
         tier: Tier,
     },
-    /// The plan contradicts itself or asks for what is never given.
+    /// The plan contradicts itself or asks for something that is never allowed.
     #[error("the plan of the run is refused: {reason}")]
     Plan {
         /// What is wrong with it.
@@ -53,7 +53,7 @@ pub enum Error {
         /// What the system said.
         message: String,
     },
-    /// The helper went away without saying how the run ended.
+    /// The helper exited without reporting how the run ended.
     #[error("the sandbox helper `{helper}` ended without a report ({detail})")]
     Helper {
         /// The binary that was started.
@@ -143,8 +143,8 @@ impl Error {
             }
             Self::InterpreterMissing { needs, .. } => format!("install {needs}, then try again"),
             Self::ScriptChanged { .. } => "look at the change and approve it again".to_owned(),
-            Self::Skill { .. } => "mend or remove that file of the skill".to_owned(),
-            Self::Io { .. } => "look at the message of the system".to_owned(),
+            Self::Skill { .. } => "fix or remove that file of the skill".to_owned(),
+            Self::Io { .. } => "see the system's message".to_owned(),
         }
     }
 

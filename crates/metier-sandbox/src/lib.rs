@@ -9,23 +9,23 @@
 //! |---|---|
 //! | `plan` | what is to run and what it may see and use ([`RunPlan`]); pure |
 //! | `environment` | the variables of a script ([`environment()`]); pure |
-//! | `limits` | time, memory, processes, output ([`Limits`]); pure |
+//! | `limits` | time, memory, processes, output ([`SandboxLimits`]); pure |
 //! | `interpreter` | what runs a script, by its first line or suffix ([`Interpreter`]); pure |
 //! | `locate` | where that is installed and what of it must be readable ([`Located`]) |
 //! | `stage` | the run's own folder: the approved files of the skill, a working directory ([`Stage`]) |
-//! | `tier`, `probe` | what this machine can hold ([`Tier`], [`Probe`]) |
-//! | `runner`, `stopping`, `streams`, `report`, `output` | a run and what is told of it ([`Runner`], [`Report`]) |
+//! | `tier`, `probe` | which confinement this machine supports ([`Tier`], [`SandboxProbe`]) |
+//! | `runner`, `stopping`, `streams`, `report`, `output` | a run, its events and its report ([`Runner`], [`SandboxReport`]) |
 //! | `redact` | masking of secrets in streams ([`Redactor`], [`Secrets`]); pure |
-//! | `wire` | what runner and helper say to each other |
-//! | `linux` | the helper: one file a step |
+//! | `wire` | the protocol between runner and helper |
+//! | `linux` | the helper: one file per step |
 //! | `platform_linux`, `platform_other` | the parent's side of each system |
 //!
 //! ```no_run
-//! use metier_sandbox::{Probe, RunOptions, RunPlan, Runner, Tier};
+//! use metier_sandbox::{SandboxProbe, RunOptions, RunPlan, Runner, Tier};
 //!
 //! # fn main() -> Result<(), metier_sandbox::Error> {
 //! let (helper, scratch) = ("/usr/bin/metier".as_ref(), "/var/tmp".as_ref());
-//! let tier = Probe::run(helper, scratch)?.tier_for(Tier::LEAST_BY_DEFAULT)?;
+//! let tier = SandboxProbe::run(helper, scratch)?.tier_for(Tier::LEAST_BY_DEFAULT)?;
 //! let mut plan = RunPlan::new("/usr/bin/sort", "/var/tmp/work");
 //! plan.args = vec!["names.txt".to_owned()];
 //! let report = Runner::new(helper, tier).run(&plan, &RunOptions::default(), &|event| drop(event))?;
@@ -35,7 +35,7 @@
 //! ```
 //!
 //! Files on disk: a stage, below a folder that the caller names; the files for whole output, which
-//! the caller names too. Whether something may run is decided elsewhere, before this crate is asked.
+//! the caller names too. The caller decides whether something may run before it uses this crate.
 
 #![cfg_attr(
     not(target_os = "linux"),
@@ -67,20 +67,20 @@ mod streams;
 mod tier;
 mod wire;
 
-pub use environment::{Places, environment};
+pub use environment::{ScriptPlaces, environment};
 pub use error::Error;
 pub use interpreter::{Interpreter, Runtime};
-pub use limits::{Limits, OutputLimits};
+pub use limits::{OutputLimits, SandboxLimits};
 pub use locate::{Located, SearchPath};
-pub use output::Shown;
-pub use plan::{Network, RunPlan};
-pub use probe::{Act, Attempt, Feature, Probe, TierProbe};
+pub use output::CapturedStream;
+pub use plan::{NetworkAccess, RunPlan};
+pub use probe::{ProbeAct, ProbeAttempt, SandboxFeature, SandboxProbe, TierProbe};
 pub use redact::{MASK, Redactor, Secrets};
-pub use report::{Report, RunEvent, Stream};
+pub use report::{OutputStream, RunEvent, SandboxReport};
 pub use runner::{RunOptions, Runner};
 pub use stage::{Stage, StageLimits};
 pub use tier::Tier;
-pub use wire::{EXIT_PROTOCOL, EXIT_SETUP, Exit, Step, Stop};
+pub use wire::{EXIT_PROTOCOL, EXIT_SETUP, ProcessExit, Step, StopReason};
 
 /// The first argument with which a binary of ours is the helper.
 pub const HELPER_ARGUMENT: &str = "__sandbox";

@@ -1,5 +1,5 @@
-//! What a run may use at most. Values only: the helper's `resources` and `supervisor` keep those of
-//! processes, `streams` and `output` those of what is printed.
+//! The limits of a run. Values only: the helper's `resources` and `supervisor` enforce those of
+//! processes, `streams` and `output` those of the output.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The limits of one run. The defaults were measured to let Python, Node, git and shells work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Time on the clock, from the start of the helper.
+pub struct SandboxLimits {
+    /// Wall-clock time, from the start of the helper.
     pub wall: Duration,
     /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
@@ -39,11 +39,11 @@ pub struct OutputLimits {
     pub tail: usize,
     /// Bytes written to the file that keeps the whole.
     pub stored: u64,
-    /// Bytes after which the run is stopped: a script that prints without end has no news.
+    /// Bytes after which the run is stopped.
     pub total: u64,
 }
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             wall: Duration::from_mins(1),

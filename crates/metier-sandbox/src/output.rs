@@ -7,7 +7,7 @@ use crate::limits::OutputLimits;
 
 /// Head and tail of a stream of any length, in bounded memory.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct HeadAndTail {
     head: Vec<u8>,
     tail: std::collections::VecDeque<u8>,
     head_limit: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Kept {
 
 /// What is shown of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Shown {
+pub struct CapturedStream {
     /// The text: all of it, or head and tail with a line between them that says what is missing.
     pub text: String,
     /// Bytes that were printed, after masking.
@@ -26,7 +26,7 @@ pub struct Shown {
     pub truncated: bool,
 }
 
-impl Kept {
+impl HeadAndTail {
     pub(crate) fn new(limits: &OutputLimits) -> Self {
         Self {
             head: Vec::new(),
@@ -52,7 +52,7 @@ impl Kept {
         self.bytes
     }
 
-    pub(crate) fn show(mut self) -> Shown {
+    pub(crate) fn show(mut self) -> CapturedStream {
         let kept = (self.head.len() + self.tail.len()) as u64;
         let missing = self.bytes - kept;
         let mut tail: &[u8] = self.tail.make_contiguous();
@@ -73,7 +73,7 @@ impl Kept {
             let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
             format!("{head}\n[{missing} bytes left out]\n{tail}")
         };
-        Shown { text, bytes: self.bytes, truncated: missing > 0 }
+        CapturedStream { text, bytes: self.bytes, truncated: missing > 0 }
     }
 }
 
@@ -83,9 +83,9 @@ mod tests {
 
     use super::*;
 
-    fn kept(chunks: &[&[u8]]) -> Shown {
+    fn kept(chunks: &[&[u8]]) -> CapturedStream {
         let limits = OutputLimits { head: 4, tail: 4, stored: 0, total: 0 };
-        let mut kept = Kept::new(&limits);
+        let mut kept = HeadAndTail::new(&limits);
         for chunk in chunks {
             kept.push(chunk);
         }

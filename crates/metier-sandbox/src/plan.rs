@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment;
 use crate::error::Error;
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,15 +31,15 @@ pub struct RunPlan {
     /// Directories that can also be written, beside the working directory.
     pub writable: Vec<PathBuf>,
     /// Whether it reaches the network.
-    pub network: Network,
+    pub network: NetworkAccess,
     /// What it may use at most.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
 }
 
 /// The network of a run. There is nothing between the two yet: no list of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Network {
+pub enum NetworkAccess {
     /// None, loopback included.
     Closed,
     /// That of the machine.
@@ -104,8 +104,8 @@ impl RunPlan {
             read_only: Vec::new(),
             hidden: Vec::new(),
             writable: Vec::new(),
-            network: Network::Closed,
-            limits: Limits::default(),
+            network: NetworkAccess::Closed,
+            limits: SandboxLimits::default(),
         }
     }
 

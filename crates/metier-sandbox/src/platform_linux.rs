@@ -14,23 +14,23 @@ use metier_cancel::OnCancel;
 use crate::error::Error;
 use crate::linux::{descendants, landlock_abi};
 use crate::plan::RunPlan;
-use crate::probe::{Feature, Probe, Targets, TierProbe};
-use crate::report::{Report, RunEvent, Stream};
+use crate::probe::{SandboxFeature, SandboxProbe, Targets, TierProbe};
+use crate::report::{OutputStream, RunEvent, SandboxReport};
 use crate::runner::{RunOptions, Runner};
 use crate::stopping::StopRequest;
 use crate::streams::Sink;
 use crate::tier::Tier;
-use crate::wire::{CANCEL, Ending, Policy, Status, Stop, receive, send};
+use crate::wire::{CANCEL, Ending, Policy, Status, StopReason, receive, send};
 
 /// How long after its own deadline a helper counts as stuck.
-const PATIENCE: Duration = Duration::from_secs(5);
+const HELPER_GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(
     runner: &Runner,
     plan: &RunPlan,
     options: &RunOptions,
     events: &(dyn Fn(RunEvent) + Sync),
-) -> Result<Report, Error> {
+) -> Result<SandboxReport, Error> {
     if runner.tier() == Tier::Macos {
         return Err(Error::TierUnavailable { tier: Tier::Macos });
     }
@@ -43,12 +43,12 @@ fn follow(
     attempt: Option<Targets>,
     options: &RunOptions,
     events: &(dyn Fn(RunEvent) + Sync),
-) -> Result<Report, Error> {
+) -> Result<SandboxReport, Error> {
     let tier = runner.tier();
     let limits = &plan.limits;
     let stop = StopRequest::new(&options.cancel);
-    let stdout = Sink::open(Stream::Stdout, &limits.output, options, &stop, events)?;
-    let stderr = Sink::open(Stream::Stderr, &limits.output, options, &stop, events)?;
+    let stdout = Sink::open(OutputStream::Stdout, &limits.output, options, &stop, events)?;
+    let stderr = Sink::open(OutputStream::Stderr, &limits.output, options, &stop, events)?;
     let started = Instant::now();
     let version = Policy::VERSION.to_owned();
     let policy = Policy { version, tier, plan: plan.clone(), attempt };
@@ -66,18 +66,18 @@ fn follow(
         (ended, stdout.join(), stderr.join())
     });
     let mut ending = ended?;
-    if let Some(Stop::Cancelled) = ending.stopped {
+    if let Some(StopReason::Cancelled) = ending.stopped {
         ending.stopped = stop.reason().or(ending.stopped);
     }
-    let follow = |followed: std::thread::Result<Option<crate::streams::Followed>>| {
+    let follow = |followed: std::thread::Result<Option<crate::streams::StreamResult>>| {
         let followed = followed.ok().flatten();
         followed.map_or_else(Default::default, |followed| (followed.shown, followed.masked))
     };
     let ((stdout, masked_out), (stderr, masked_err)) = (follow(stdout), follow(stderr));
-    let mut report = Report {
+    let mut report = SandboxReport {
         exit_code: None,
         signal: None,
-        timed_out: ending.stopped == Some(Stop::Timeout),
+        timed_out: ending.stopped == Some(StopReason::Timeout),
         stopped: ending.stopped,
         killed: ending.killed,
         tier,
@@ -122,7 +122,7 @@ fn wait(
 ) -> Result<Ending, Error> {
     let helper = |detail: String| Error::Helper { helper: runner.helper().to_owned(), detail };
     let waiting = || Error::io("waiting for the sandbox helper");
-    let deadline = started + plan.limits.wall + plan.limits.grace + PATIENCE;
+    let deadline = started + plan.limits.wall + plan.limits.grace + HELPER_GRACE;
     let (stop_requested, _guard) = readable_when_stopped(stop).map_err(waiting())?;
     let mut asked = false;
     loop {
@@ -212,14 +212,14 @@ fn finish(child: &mut Child, is_stuck: bool) {
     let _status = child.wait();
 }
 
-pub(crate) fn probe(helper: &Path, scratch: &Path) -> Result<Probe, Error> {
+pub(crate) fn probe(helper: &Path, scratch: &Path) -> Result<SandboxProbe, Error> {
     let dir = scratch.join(format!("probe-{}", std::process::id()));
     let result = probe_in(helper, &dir);
     metier_fs::remove_tree(&dir).map_err(Error::io(format!("removing {}", dir.display())))?;
     result
 }
 
-fn probe_in(helper: &Path, dir: &Path) -> Result<Probe, Error> {
+fn probe_in(helper: &Path, dir: &Path) -> Result<SandboxProbe, Error> {
     let doing = || format!("preparing the probe in {}", dir.display());
     let (work, outside) = (dir.join("work"), dir.join("outside"));
     metier_fs::create_private_dir(&work).map_err(Error::io(doing()))?;
@@ -237,7 +237,7 @@ fn probe_in(helper: &Path, dir: &Path) -> Result<Probe, Error> {
     let held = tiers.iter().find(|probe| probe.missing.is_none());
     let best = held.map_or(Tier::None, |probe| probe.tier);
     let features = features(&tiers);
-    Ok(Probe { best, tiers, features })
+    Ok(SandboxProbe { best, tiers, features })
 }
 
 fn probe_tier(runner: &Runner, work: &Path, targets: &Targets) -> TierProbe {
@@ -256,7 +256,7 @@ fn probe_tier(runner: &Runner, work: &Path, targets: &Targets) -> TierProbe {
     }
 }
 
-fn features(tiers: &[TierProbe]) -> Vec<Feature> {
+fn features(tiers: &[TierProbe]) -> Vec<SandboxFeature> {
     let abi = landlock_abi();
     let missing = |tier| tiers.iter().find(|probe| probe.tier == tier)?.missing.clone();
     let (strong, medium) = (missing(Tier::Strong), missing(Tier::Medium));
@@ -266,8 +266,8 @@ fn features(tiers: &[TierProbe]) -> Vec<Feature> {
     };
     let is_root = rustix::process::geteuid().is_root();
     vec![
-        Feature { name: "namespaces", present: strong.is_none(), detail: seen(&strong) },
-        Feature {
+        SandboxFeature { name: "namespaces", present: strong.is_none(), detail: seen(&strong) },
+        SandboxFeature {
             name: "landlock",
             present: abi > 0,
             detail: match abi {
@@ -275,13 +275,17 @@ fn features(tiers: &[TierProbe]) -> Vec<Feature> {
                 abi => format!("level {abi}"),
             },
         },
-        Feature {
+        SandboxFeature {
             name: "landlock signals",
             present: abi >= 6,
             detail: "signals and abstract sockets stay inside from level 6 on".to_owned(),
         },
-        Feature { name: "landlock and seccomp", present: medium.is_none(), detail: seen(&medium) },
-        Feature {
+        SandboxFeature {
+            name: "landlock and seccomp",
+            present: medium.is_none(),
+            detail: seen(&medium),
+        },
+        SandboxFeature {
             name: "process limit",
             present: !is_root,
             detail: if is_root {

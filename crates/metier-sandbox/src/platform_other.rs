@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::plan::RunPlan;
-use crate::probe::{Feature, Probe, TierProbe};
-use crate::report::{Report, RunEvent};
+use crate::probe::{SandboxFeature, SandboxProbe, TierProbe};
+use crate::report::{RunEvent, SandboxReport};
 use crate::runner::{RunOptions, Runner};
 use crate::tier::Tier;
 
@@ -18,7 +18,7 @@ pub(crate) fn run(
     plan: &RunPlan,
     options: &RunOptions,
     events: &(dyn Fn(RunEvent) + Sync),
-) -> Result<Report, Error> {
+) -> Result<SandboxReport, Error> {
     match runner.tier() {
         Tier::None => unconfined::run(plan, options, events),
         tier => Err(Error::TierUnavailable { tier }),
@@ -26,7 +26,7 @@ pub(crate) fn run(
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature is that of the other system")]
-pub(crate) fn probe(_: &Path, _: &Path) -> Result<Probe, Error> {
+pub(crate) fn probe(_: &Path, _: &Path) -> Result<SandboxProbe, Error> {
     let system = std::env::consts::OS;
     let missing = |tier| TierProbe {
         tier,
@@ -38,8 +38,8 @@ pub(crate) fn probe(_: &Path, _: &Path) -> Result<Probe, Error> {
         tiers.push(missing(Tier::Macos));
     }
     let detail = format!("scripts on {system} run unconfined, if they run at all");
-    let features = vec![Feature { name: "sandbox", present: false, detail }];
-    Ok(Probe { best: Tier::None, tiers, features })
+    let features = vec![SandboxFeature { name: "sandbox", present: false, detail }];
+    Ok(SandboxProbe { best: Tier::None, tiers, features })
 }
 
 /// There is no helper here.

@@ -2,7 +2,7 @@
 //!
 //! Version numbers and "it is installed" say little: user namespaces may be switched off by a
 //! setting, Landlock by a boot parameter, either by a container. So the real helper runs, and in
-//! place of a program it tries the acts of [`Act`].
+//! place of a program it tries the acts of [`ProbeAct`].
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub(crate) struct Targets {
 /// An act that is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Act {
+pub enum ProbeAct {
     /// Writing in the working directory. It must succeed, or the failures prove nothing.
     WriteWorkDir,
     /// Reading a file outside.
@@ -48,7 +48,7 @@ pub enum Act {
     Trace,
 }
 
-impl Act {
+impl ProbeAct {
     const fn says(self) -> &'static str {
         match self {
             Self::WriteWorkDir => "write in its working directory",
@@ -72,16 +72,16 @@ impl Act {
 
 /// What came of an act.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct ProbeAttempt {
     /// The act.
-    pub act: Act,
+    pub act: ProbeAct,
     /// Why it failed; none when it succeeded.
     pub error: Option<String>,
 }
 
 /// A feature of this machine, for `metier doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Feature {
+pub struct SandboxFeature {
     /// Its name.
     pub name: &'static str,
     /// Whether it is there and works.
@@ -98,21 +98,21 @@ pub struct TierProbe {
     /// Why it does not hold here; none when it does.
     pub missing: Option<String>,
     /// What was tried.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<ProbeAttempt>,
 }
 
 /// What this machine can hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Probe {
+pub struct SandboxProbe {
     /// The best tier that holds.
     pub best: Tier,
     /// Every tier that was tried, strongest first.
     pub tiers: Vec<TierProbe>,
     /// What they are made of.
-    pub features: Vec<Feature>,
+    pub features: Vec<SandboxFeature>,
 }
 
-impl Probe {
+impl SandboxProbe {
     /// Tries the tiers with this helper. Files are made below `scratch` and removed again.
     pub fn run(helper: &Path, scratch: &Path) -> Result<Self, Error> {
         crate::platform::probe(helper, scratch)
@@ -138,16 +138,16 @@ impl Probe {
 
 impl TierProbe {
     /// Judges the attempts of a tier: the one allowed act succeeded, no forbidden one did.
-    pub(crate) fn judge(tier: Tier, attempts: Vec<Attempt>) -> Self {
-        let failed = |attempt: &&Attempt| {
-            let allowed = attempt.act == Act::WriteWorkDir;
+    pub(crate) fn judge(tier: Tier, attempts: Vec<ProbeAttempt>) -> Self {
+        let failed = |attempt: &&ProbeAttempt| {
+            let allowed = attempt.act == ProbeAct::WriteWorkDir;
             attempt.act.is_required(tier) && allowed != attempt.error.is_none()
         };
         let missing = match attempts.iter().find(failed) {
             _ if attempts.is_empty() => Some("the probe printed nothing".to_owned()),
-            Some(Attempt { act: Act::WriteWorkDir, error }) => {
+            Some(ProbeAttempt { act: ProbeAct::WriteWorkDir, error }) => {
                 let error = error.as_deref().unwrap_or_default();
-                Some(format!("a child could not {}: {error}", Act::WriteWorkDir.says()))
+                Some(format!("a child could not {}: {error}", ProbeAct::WriteWorkDir.says()))
             }
             Some(attempt) => Some(format!("a child could {}", attempt.act.says())),
             None => None,
@@ -160,23 +160,28 @@ impl TierProbe {
 mod tests {
     use super::*;
 
-    fn attempts(succeeds: &[Act]) -> Vec<Attempt> {
-        [Act::WriteWorkDir, Act::ReadOutside, Act::SignalParent, Act::ConnectTcp]
-            .map(|act| {
-                let error = (!succeeds.contains(&act)).then(|| "no".to_owned());
-                Attempt { act, error }
-            })
-            .to_vec()
+    fn attempts(succeeds: &[ProbeAct]) -> Vec<ProbeAttempt> {
+        [
+            ProbeAct::WriteWorkDir,
+            ProbeAct::ReadOutside,
+            ProbeAct::SignalParent,
+            ProbeAct::ConnectTcp,
+        ]
+        .map(|act| {
+            let error = (!succeeds.contains(&act)).then(|| "no".to_owned());
+            ProbeAttempt { act, error }
+        })
+        .to_vec()
     }
 
-    fn missing(tier: Tier, succeeds: &[Act]) -> Option<String> {
+    fn missing(tier: Tier, succeeds: &[ProbeAct]) -> Option<String> {
         TierProbe::judge(tier, attempts(succeeds)).missing
     }
 
     #[test]
     fn a_tier_holds_when_every_forbidden_act_failed_and_the_allowed_one_did_not() {
-        assert_eq!(missing(Tier::Strong, &[Act::WriteWorkDir]), None);
-        let read = [Act::WriteWorkDir, Act::ReadOutside];
+        assert_eq!(missing(Tier::Strong, &[ProbeAct::WriteWorkDir]), None);
+        let read = [ProbeAct::WriteWorkDir, ProbeAct::ReadOutside];
         assert_eq!(
             missing(Tier::Medium, &read).as_deref(),
             Some("a child could read a file outside")
@@ -191,7 +196,7 @@ mod tests {
 
     #[test]
     fn an_old_kernel_that_lets_signals_out_keeps_the_medium_tier_and_not_the_strong_one() {
-        let acts = [Act::WriteWorkDir, Act::SignalParent];
+        let acts = [ProbeAct::WriteWorkDir, ProbeAct::SignalParent];
         assert_eq!(missing(Tier::Medium, &acts), None);
         assert!(missing(Tier::Strong, &acts).is_some());
     }
@@ -199,7 +204,7 @@ mod tests {
     #[test]
     fn below_the_least_tier_the_refusal_names_what_is_missing_and_the_override() {
         let medium = TierProbe::judge(Tier::Medium, attempts(&[]));
-        let probe = Probe { best: Tier::None, tiers: vec![medium], features: Vec::new() };
+        let probe = SandboxProbe { best: Tier::None, tiers: vec![medium], features: Vec::new() };
         assert_eq!(probe.tier_for(Tier::None).ok(), Some(Tier::None));
         let error = probe.tier_for(Tier::Medium).expect_err("refused");
         assert!(error.to_string().contains("could not write in its working directory"));

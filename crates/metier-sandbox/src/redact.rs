@@ -23,7 +23,7 @@
 //! of a token could switch the shape off. *A shape that has begun stays masked to its end* even when
 //! that end is megabytes away, without holding the bytes: a token of endless length costs no memory.
 //! *A private key is the exception with a limit*: it ends at its own last line, and a script that only
-//! prints the first one would hide everything it does after it from whoever reads the record.
+//! prints the first one would hide everything after it from the reader of the record.
 //!
 //! It comes before every cap, file and decoding. A cap that came first would cut a secret in half, and
 //! half a secret is no value that anybody looks for; decoding first would turn the broken bytes inside
@@ -54,7 +54,7 @@ pub struct Secrets {
 
 impl Secrets {
     /// Prepares `values`; those under six bytes are not looked for, and their number is told by
-    /// [`Secrets::too_short`] to whoever asks beforehand.
+    /// [`Secrets::too_short`] to a caller that asks beforehand.
     pub fn new<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> Self {
         let values = values.into_iter();
         let mut spellings: Vec<Vec<u8>> = values
@@ -207,7 +207,7 @@ impl Redactor {
             at += length;
         }
         self.before.extend(self.held.drain(..at));
-        let old = self.before.len().saturating_sub(shapes::LOOK_BACK);
+        let old = self.before.len().saturating_sub(shapes::LOOKBEHIND);
         self.before.drain(..old);
         out
     }

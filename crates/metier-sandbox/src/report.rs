@@ -1,18 +1,18 @@
-//! What is told about a run: events while it goes on, a report when it has ended.
+//! What is known about a run: events while it goes on, a report when it has ended.
 //! Types only; `runner` makes them, and they are what JSON shows.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::output::Shown;
+use crate::output::CapturedStream;
 use crate::tier::Tier;
-use crate::wire::{Exit, Stop};
+use crate::wire::{ProcessExit, StopReason};
 
 /// One of the two streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stream {
+pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
@@ -29,57 +29,57 @@ pub enum RunEvent {
         /// The tier.
         tier: Tier,
     },
-    /// It printed something; secrets are masked. No more of a stream comes as events than its head
-    /// limit: a page that follows a run is not drowned by it.
+    /// It printed something; secrets are masked. Events stop at the head limit of a
+    /// stream, so that they cannot flood a front end.
     Output {
         /// Where.
-        stream: Stream,
-        /// What, as text; bytes that are none are replaced.
+        stream: OutputStream,
+        /// The text; invalid UTF-8 is replaced.
         text: String,
     },
     /// It is being stopped.
     Stopping {
         /// Why.
-        reason: Stop,
+        reason: StopReason,
     },
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
-    /// The code it ended with; none when a signal ended it.
+pub struct SandboxReport {
+    /// The exit code; `None` when a signal ended it.
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
     /// Whether the time was up.
     pub timed_out: bool,
     /// Why it was stopped, if it was.
-    pub stopped: Option<Stop>,
+    pub stopped: Option<StopReason>,
     /// Processes that were left when the program ended or was stopped, and were killed.
     pub killed: u32,
-    /// The tier that held it.
+    /// The tier that confined it.
     pub tier: Tier,
     /// From the start of the helper to the end of everything.
     #[serde(rename = "elapsed_ms", serialize_with = "as_millis")]
     pub elapsed: Duration,
     /// Standard output, masked.
-    pub stdout: Shown,
+    pub stdout: CapturedStream,
     /// Standard error, masked.
-    pub stderr: Shown,
+    pub stderr: CapturedStream,
     /// How many secrets were masked in both.
     pub masked: u64,
 }
 
-impl Report {
+impl SandboxReport {
     /// Whether it ended by itself with code 0.
     pub fn succeeded(&self) -> bool {
         self.exit_code == Some(0) && self.stopped.is_none()
     }
 
-    pub(crate) fn ended(&mut self, exit: Exit) {
+    pub(crate) fn ended(&mut self, exit: ProcessExit) {
         (self.exit_code, self.signal) = match exit {
-            Exit::Code(code) => (Some(code), None),
-            Exit::Signal(signal) => (None, Some(signal)),
+            ProcessExit::Code(code) => (Some(code), None),
+            ProcessExit::Signal(signal) => (None, Some(signal)),
         };
     }
 }

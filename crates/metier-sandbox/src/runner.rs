@@ -1,8 +1,8 @@
-//! Running a plan: starts the helper, follows the output, tells events, and gives the report.
+//! Running a plan: starts the helper, follows the output, sends events, and returns the report.
 //!
-//! Blocking, with a thread for each stream; whoever is asynchronous calls it from a thread. The
-//! helper keeps the time and ends the processes. This side is the second watch: it ends the
-//! helper when that should be stuck, and takes whatever is below it along.
+//! Blocking, with a thread for each stream; async callers use a thread. The helper enforces the time
+//! limit and ends the processes. This side is the second line: it kills a helper that is stuck,
+//! together with everything below it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use metier_cancel::CancelToken;
 use crate::error::Error;
 use crate::plan::RunPlan;
 use crate::redact::Secrets;
-use crate::report::{Report, RunEvent};
+use crate::report::{RunEvent, SandboxReport};
 use crate::tier::Tier;
 
-/// What a run needs beside its plan.
+/// What a run needs besides its plan.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     /// Values that are masked in all output; those of passed secrets belong here.
@@ -38,7 +38,7 @@ pub struct Runner {
 
 impl Runner {
     /// `helper` is a binary that calls [`crate::helper_main`] when its first argument is
-    /// [`crate::HELPER_ARGUMENT`]; `tier` comes from [`crate::Probe::tier_for`].
+    /// [`crate::HELPER_ARGUMENT`]; `tier` comes from [`crate::SandboxProbe::tier_for`].
     pub fn new(helper: impl Into<PathBuf>, tier: Tier) -> Self {
         Self { helper: helper.into(), tier }
     }
@@ -62,7 +62,7 @@ impl Runner {
         plan: &RunPlan,
         options: &RunOptions,
         events: &(dyn Fn(RunEvent) + Sync),
-    ) -> Result<Report, Error> {
+    ) -> Result<SandboxReport, Error> {
         plan.check()?;
         crate::platform::run(self, plan, options, events)
     }

@@ -23,7 +23,7 @@ pub struct StageLimits {
 }
 
 impl StageLimits {
-    /// What is copied where nobody says otherwise.
+    /// The limits that every run uses.
     pub const DEFAULT: Self = Self { files: 5_000, bytes: 256 << 20 };
 }
 

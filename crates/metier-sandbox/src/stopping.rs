@@ -1,11 +1,11 @@
-//! Why a run is to end before its own end: the caller cancelled it, or it printed more than it may.
+//! Why a run is stopped early: the caller cancelled it, or it printed more than it may.
 //!
-//! One token of the run's own, a child of the caller's, wakes whoever waits in both cases. The reader
-//! of a stream cancels only this one: the caller's token may serve other runs as well.
+//! The run has its own token, a child of the caller's, which wakes the waiting thread in both cases.
+//! The reader of a stream cancels only this one: other runs may share the caller's token.
 
 use metier_cancel::CancelToken;
 
-use crate::wire::Stop;
+use crate::wire::StopReason;
 
 /// What asks a run to end.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub(crate) struct StopRequest {
 }
 
 impl StopRequest {
-    /// Nobody has asked yet, unless the caller has.
+    /// Not stopped yet, unless the caller has already cancelled.
     pub(crate) fn new(caller: &CancelToken) -> Self {
         Self { caller: caller.clone(), own: caller.child() }
     }
@@ -25,17 +25,17 @@ impl StopRequest {
         self.own.cancel();
     }
 
-    /// What wakes whoever waits for the run.
+    /// The token that wakes the thread that waits for the run.
     pub(crate) const fn token(&self) -> &CancelToken {
         &self.own
     }
 
-    /// Why it is to end. A caller who cancelled hears that it was cancelled, whatever else happened.
-    pub(crate) fn reason(&self) -> Option<Stop> {
+    /// Why it is to end. A cancellation by the caller takes precedence.
+    pub(crate) fn reason(&self) -> Option<StopReason> {
         if self.caller.is_cancelled() {
-            Some(Stop::Cancelled)
+            Some(StopReason::Cancelled)
         } else {
-            self.own.is_cancelled().then_some(Stop::Output)
+            self.own.is_cancelled().then_some(StopReason::Output)
         }
     }
 }

@@ -1,26 +1,26 @@
-//! Following one stream of a run: read, mask, keep, store, tell. Runs in a thread of its own until
-//! the stream ends; a script that prints too much is stopped, not waited for.
+//! Following one stream of a run: read, mask, keep, store, send events. Runs on its own thread until
+//! the stream ends; a script that prints too much is stopped.
 
 use std::io::{Read, Write};
 use std::path::Path;
 
 use crate::error::Error;
 use crate::limits::OutputLimits;
-use crate::output::{Kept, Shown};
+use crate::output::{CapturedStream, HeadAndTail};
 use crate::redact::Redactor;
-use crate::report::{RunEvent, Stream};
+use crate::report::{OutputStream, RunEvent};
 use crate::runner::RunOptions;
 use crate::stopping::StopRequest;
 
-/// What one stream gave.
-pub(crate) struct Followed {
-    pub(crate) shown: Shown,
+/// What is left of one stream.
+pub(crate) struct StreamResult {
+    pub(crate) shown: CapturedStream,
     pub(crate) masked: u64,
 }
 
 /// Where a stream goes.
 pub(crate) struct Sink<'a> {
-    pub(crate) stream: Stream,
+    pub(crate) stream: OutputStream,
     pub(crate) limits: &'a OutputLimits,
     pub(crate) events: &'a (dyn Fn(RunEvent) + Sync),
     file: Option<std::fs::File>,
@@ -34,15 +34,15 @@ pub(crate) struct Sink<'a> {
 impl<'a> Sink<'a> {
     /// Opens the file that keeps the whole, if one is wanted.
     pub(crate) fn open(
-        stream: Stream,
+        stream: OutputStream,
         limits: &'a OutputLimits,
         options: &RunOptions,
         stop: &StopRequest,
         events: &'a (dyn Fn(RunEvent) + Sync),
     ) -> Result<Self, Error> {
         let path = match stream {
-            Stream::Stdout => options.stdout_file.as_deref(),
-            Stream::Stderr => options.stderr_file.as_deref(),
+            OutputStream::Stdout => options.stdout_file.as_deref(),
+            OutputStream::Stderr => options.stderr_file.as_deref(),
         };
         let make = |path: &Path| {
             metier_fs::create_private_file(path)
@@ -60,8 +60,8 @@ impl<'a> Sink<'a> {
     }
 
     /// Reads to the end.
-    pub(crate) fn follow(mut self, mut from: impl Read) -> Followed {
-        let mut kept = Kept::new(self.limits);
+    pub(crate) fn follow(mut self, mut from: impl Read) -> StreamResult {
+        let mut kept = HeadAndTail::new(self.limits);
         let mut buffer = vec![0; 64 << 10];
         let mut raw = 0_u64;
         loop {
@@ -73,7 +73,7 @@ impl<'a> Sink<'a> {
             };
             raw += count as u64;
             if raw > self.limits.total {
-                // What comes now is read so that nobody waits for us, and forgotten.
+                // Further output is read and dropped, so that the script does not block on a full pipe.
                 self.stop.flooded();
                 continue;
             }
@@ -86,10 +86,10 @@ impl<'a> Sink<'a> {
             let text = String::from_utf8_lossy(&self.begun).into_owned();
             (self.events)(RunEvent::Output { stream: self.stream, text });
         }
-        Followed { shown: kept.show(), masked: self.redactor.masked() }
+        StreamResult { shown: kept.show(), masked: self.redactor.masked() }
     }
 
-    fn take(&mut self, safe: &[u8], kept: &mut Kept) {
+    fn take(&mut self, safe: &[u8], kept: &mut HeadAndTail) {
         if safe.is_empty() {
             return;
         }

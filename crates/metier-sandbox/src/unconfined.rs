@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::plan::RunPlan;
-use crate::report::{Report, RunEvent, Stream};
+use crate::report::{OutputStream, RunEvent, SandboxReport};
 use crate::runner::RunOptions;
 use crate::stopping::StopRequest;
-use crate::streams::{Followed, Sink};
+use crate::streams::{Sink, StreamResult};
 use crate::tier::Tier;
-use crate::wire::{Exit, Stop};
+use crate::wire::{ProcessExit, StopReason};
 
 /// How often the child is asked whether it has ended. A cancellation does not wait for it.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -21,11 +21,11 @@ pub(super) fn run(
     plan: &RunPlan,
     options: &RunOptions,
     events: &(dyn Fn(RunEvent) + Sync),
-) -> Result<Report, Error> {
+) -> Result<SandboxReport, Error> {
     let limits = &plan.limits;
     let stop = StopRequest::new(&options.cancel);
-    let stdout = Sink::open(Stream::Stdout, &limits.output, options, &stop, events)?;
-    let stderr = Sink::open(Stream::Stderr, &limits.output, options, &stop, events)?;
+    let stdout = Sink::open(OutputStream::Stdout, &limits.output, options, &stop, events)?;
+    let stderr = Sink::open(OutputStream::Stderr, &limits.output, options, &stop, events)?;
     let started = Instant::now();
     let mut command = Command::new(&plan.program);
     command
@@ -54,7 +54,7 @@ pub(super) fn run(
             }
             let reason = stop.reason();
             let late = started.elapsed() > limits.wall;
-            if let Some(reason) = reason.or(late.then_some(Stop::Timeout)) {
+            if let Some(reason) = reason.or(late.then_some(StopReason::Timeout)) {
                 stopped = Some(reason);
                 events(RunEvent::Stopping { reason });
                 let _gone = child.kill();
@@ -63,8 +63,8 @@ pub(super) fn run(
             stop.token().wait_timeout(POLL_INTERVAL);
         };
         kill_group(child.id());
-        let exit = Exit::Code(status.and_then(|status| status.code()).unwrap_or(-1));
-        let mut followed: [Option<Followed>; 2] = [None, None];
+        let exit = ProcessExit::Code(status.and_then(|status| status.code()).unwrap_or(-1));
+        let mut followed: [Option<StreamResult>; 2] = [None, None];
         for (stream, one) in receiver {
             followed[stream] = one;
         }
@@ -72,10 +72,10 @@ pub(super) fn run(
     });
     let [out, err] =
         followed.map(|one| one.map_or_else(Default::default, |one| (one.shown, one.masked)));
-    let mut report = Report {
+    let mut report = SandboxReport {
         exit_code: None,
         signal: None,
-        timed_out: stopped == Some(Stop::Timeout),
+        timed_out: stopped == Some(StopReason::Timeout),
         stopped,
         killed: 0,
         tier: Tier::None,

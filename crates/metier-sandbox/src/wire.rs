@@ -1,7 +1,7 @@
-//! What parent and helper say to each other: one policy one way, a few statuses the other.
+//! The protocol between parent and helper: one policy one way, a few statuses the other.
 //!
 //! Frames on a socket pair that is the helper's standard input: a length in four bytes, then JSON.
-//! Types and framing only; who opens and closes the socket is the business of `runner` and `linux`.
+//! Types and framing only; `runner` and `linux` open and close the socket.
 
 use std::io::{self, Read, Write};
 
@@ -12,16 +12,16 @@ use crate::plan::RunPlan;
 use crate::probe::Targets;
 use crate::tier::Tier;
 
-/// A frame that is longer is no frame of ours.
-const LONGEST: u32 = 4 << 20;
+/// Longer frames are refused.
+const MAX_FRAME_BYTES: u32 = 4 << 20;
 
 /// The helper ends with this code when it could not confine; nothing was run then.
 pub const EXIT_SETUP: i32 = 120;
 
-/// The helper ends with this code when nobody sent it a policy.
+/// The helper exits with this code when it was not sent a policy.
 pub const EXIT_PROTOCOL: i32 = 121;
 
-/// The parent's one word after the policy: end the run.
+/// The parent's only message after the policy: end the run.
 pub(crate) const CANCEL: u8 = b'C';
 
 /// What the helper has to apply.
@@ -41,7 +41,7 @@ impl Policy {
     pub(crate) const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 }
 
-/// What the helper tells.
+/// What the helper reports.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Status {
@@ -63,9 +63,9 @@ pub(crate) struct Failure {
 /// How the program and whatever it started came to an end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Ending {
-    pub(crate) exit: Exit,
+    pub(crate) exit: ProcessExit,
     /// Why it was stopped, if it was.
-    pub(crate) stopped: Option<Stop>,
+    pub(crate) stopped: Option<StopReason>,
     /// Processes that were still there and were killed.
     pub(crate) killed: u32,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Ending {
 /// How one process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Exit {
+pub enum ProcessExit {
     /// By itself, with this code.
     Code(i32),
     /// By this signal.
@@ -83,27 +83,27 @@ pub enum Exit {
 /// Why a run was stopped before its own end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stop {
+pub enum StopReason {
     /// The time was up.
     Timeout,
-    /// Somebody cancelled it.
+    /// The caller cancelled it.
     Cancelled,
     /// It had more processes than it may.
     Processes,
     /// It printed more than it may.
     Output,
-    /// Whoever started it went away.
+    /// The process that started it is gone.
     ParentGone,
 }
 
-impl std::fmt::Display for Stop {
+impl std::fmt::Display for StopReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Timeout => "its time was up",
-            Self::Cancelled => "somebody cancelled it",
-            Self::Processes => "it had more processes than it may",
-            Self::Output => "it printed more than it may",
-            Self::ParentGone => "whoever started it went away",
+            Self::Timeout => "it ran out of time",
+            Self::Cancelled => "it was cancelled",
+            Self::Processes => "it started too many processes",
+            Self::Output => "it printed too much",
+            Self::ParentGone => "the process that started it is gone",
         })
     }
 }
@@ -163,7 +163,7 @@ impl std::fmt::Display for Step {
 /// Writes one frame.
 pub(crate) fn send<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
     let json = serde_json::to_vec(message)?;
-    let length = u32::try_from(json.len()).ok().filter(|length| *length <= LONGEST);
+    let length = u32::try_from(json.len()).ok().filter(|length| *length <= MAX_FRAME_BYTES);
     let length = length.ok_or_else(|| io::Error::other("the message is too long"))?;
     let mut frame = Vec::with_capacity(json.len() + 4);
     frame.extend_from_slice(&length.to_le_bytes());
@@ -176,7 +176,7 @@ pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
-    if length > LONGEST {
+    if length > MAX_FRAME_BYTES {
         return Err(io::Error::other("the message is too long"));
     }
     let mut json = Vec::new();
@@ -191,7 +191,8 @@ mod tests {
     #[test]
     fn a_frame_comes_back_as_it_was_sent() {
         let mut bytes = Vec::new();
-        let ending = Ending { exit: Exit::Signal(9), stopped: Some(Stop::Timeout), killed: 2 };
+        let ending =
+            Ending { exit: ProcessExit::Signal(9), stopped: Some(StopReason::Timeout), killed: 2 };
         send(&mut bytes, &Status::Ended(ending)).expect("sends");
         let back: Status = receive(&mut bytes.as_slice()).expect("receives");
         assert_eq!(

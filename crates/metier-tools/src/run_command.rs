@@ -10,7 +10,8 @@ use metier_cancel::CancelToken;
 use metier_fs::{canonical, create_private_dir, remove_tree};
 use metier_policy::Risk;
 use metier_sandbox::{
-    Interpreter, Limits, Located, Places, RunOptions, RunPlan, Runner, Runtime, environment,
+    Interpreter, Located, RunOptions, RunPlan, Runner, Runtime, SandboxLimits, ScriptPlaces,
+    environment,
 };
 use metier_skill::FailureCode;
 use schemars::JsonSchema;
@@ -98,7 +99,7 @@ fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelTo
     };
     let located = Located::find(&wanted, &host.search).map_err(|error| failed(&error))?;
     let data_dir = work_dir.join("data");
-    let places = Places {
+    let places = ScriptPlaces {
         skill_dir: &work_dir,
         data_dir: &data_dir,
         work_dir: &work_dir,
@@ -116,7 +117,7 @@ fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelTo
     plan.read_only.clone_from(&located.roots);
     plan.hidden = hidden;
     plan.read_only.extend(workspace);
-    plan.limits = Limits { wall: host.timeout, ..plan.limits };
+    plan.limits = SandboxLimits { wall: host.timeout, ..plan.limits };
     let options = RunOptions {
         secrets: Arc::clone(&host.secrets),
         stdout_file: Some(run_dir.join("stdout")),

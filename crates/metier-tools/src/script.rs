@@ -17,8 +17,8 @@ use metier_fs::{
 };
 use metier_registry::Entry;
 use metier_sandbox::{
-    Interpreter, Limits, Located, Network, Places, Report, RunEvent, RunOptions, RunPlan, Runner,
-    Stage, StageLimits, environment,
+    Interpreter, Located, NetworkAccess, RunEvent, RunOptions, RunPlan, Runner, SandboxLimits,
+    SandboxReport, ScriptPlaces, Stage, StageLimits, environment,
 };
 use metier_skill::{Digest, RelPath};
 use serde_json::json;
@@ -45,7 +45,7 @@ pub struct ScriptCall {
     /// Its arguments. No shell interprets them.
     pub args: Vec<String>,
     /// Whether the policy opens the network to it.
-    pub network: Network,
+    pub network: NetworkAccess,
     /// Wall-clock limit, where it is shorter than the host's.
     pub timeout: Option<Duration>,
 }
@@ -54,7 +54,7 @@ pub struct ScriptCall {
 #[derive(Debug)]
 pub struct ScriptOutcome {
     /// How it ended.
-    pub report: Report,
+    pub report: SandboxReport,
     /// Files that it left in its `outputs` folder, below the run's folder.
     pub outputs: Vec<PathBuf>,
     /// Where the whole output and the files are; `None` when there was nothing to keep.
@@ -67,7 +67,7 @@ pub struct ScriptOutcome {
 
 impl ScriptOutcome {
     /// The result for the model; `network` is what the script ran with.
-    pub fn to_result(&self, network: Network) -> ToolResult {
+    pub fn to_result(&self, network: NetworkAccess) -> ToolResult {
         let mut result = describe_run(&self.report, self.kept.as_ref(), &self.outputs);
         result.data["network"] = json!(network);
         if let Some(hint) = self.hint {
@@ -194,7 +194,7 @@ impl ScriptHost {
         let outputs: Vec<PathBuf> = regular.map(|file| kept.join(file.path)).collect();
         let worth_keeping = !outputs.is_empty() || is_long(&report);
         let installs = plan.program.file_stem().is_some_and(|name| name == "uv");
-        let is_closed = plan.network == Network::Closed;
+        let is_closed = plan.network == NetworkAccess::Closed;
         let hint = (installs && is_closed && !report.succeeded()).then_some(NO_NETWORK);
         let left_out = stage.left_out.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         let kept = worth_keeping.then(|| run_dir.to_owned());
@@ -212,7 +212,7 @@ impl ScriptHost {
         let text = metier_fs::read_bounded(script, 16 << 20).map_err(|error| read(&error))?;
         let located = Located::find(&Interpreter::of(call.script.as_str(), &text)?, &self.search)?;
         let data_dir = canonical(&self.data_of(&call.entry)).map_err(|error| read(&error))?;
-        let places = Places {
+        let places = ScriptPlaces {
             skill_dir: &stage.skill_dir,
             data_dir: &data_dir,
             work_dir: &stage.work_dir,
@@ -238,7 +238,7 @@ impl ScriptHost {
         plan.writable.push(data_dir);
         plan.network = call.network;
         let wall = call.timeout.map_or(self.timeout, |asked| asked.min(self.timeout));
-        plan.limits = Limits { wall, ..plan.limits };
+        plan.limits = SandboxLimits { wall, ..plan.limits };
         Ok(plan)
     }
 }

@@ -4,7 +4,7 @@
 //! asks, one prompt covers both requests; without such a rule the script runs offline.
 
 use metier_policy::{Effect, Permission, Policy, PolicyDecision, Request, RequestContext};
-use metier_sandbox::Network;
+use metier_sandbox::NetworkAccess;
 use metier_skill::Digest;
 
 /// The policy's decision about running a script.
@@ -59,8 +59,8 @@ impl ScriptDecision {
     }
 
     /// The network that it gets if it runs.
-    pub const fn network(&self) -> Network {
-        if self.network.is_some() { Network::Open } else { Network::Closed }
+    pub const fn network(&self) -> NetworkAccess {
+        if self.network.is_some() { NetworkAccess::Open } else { NetworkAccess::Closed }
     }
 
     /// The requests that need an answer; one answer applies to all of them.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use metier_fs::canonical;
 use metier_registry::Entry;
-use metier_sandbox::{Report, RunEvent, SearchPath, Secrets, Stream, Tier};
+use metier_sandbox::{OutputStream, RunEvent, SandboxReport, SearchPath, Secrets, Tier};
 use metier_skill::{Digest, Source};
 use serde_json::{Value, json};
 
@@ -64,8 +64,8 @@ impl ScriptHost {
     pub(crate) fn forward(&self, event: &RunEvent) {
         if let (Some(sink), RunEvent::Output { stream, text }) = (&self.output, event) {
             let name = match stream {
-                Stream::Stdout => "stdout",
-                Stream::Stderr => "stderr",
+                OutputStream::Stdout => "stdout",
+                OutputStream::Stderr => "stderr",
             };
             sink(name, text);
         }
@@ -120,7 +120,7 @@ pub fn script_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) ->
 }
 
 /// Whether a result cannot show all of the output, so that it has to be kept in a file.
-pub(crate) fn is_long(report: &Report) -> bool {
+pub(crate) fn is_long(report: &SandboxReport) -> bool {
     let streams = [&report.stdout, &report.stderr];
     let shown: usize = streams.iter().map(|stream| stream.text.len()).sum();
     shown + RESULT_OVERHEAD_CHARS > OutputCap::default().chars
@@ -132,7 +132,7 @@ const RESULT_OVERHEAD_CHARS: usize = 200;
 
 /// The result of a run, for the model.
 pub(crate) fn describe_run(
-    report: &Report,
+    report: &SandboxReport,
     kept: Option<&PathBuf>,
     outputs: &[PathBuf],
 ) -> ToolResult {

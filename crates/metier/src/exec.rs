@@ -10,7 +10,7 @@ use metier_agent::{
     ActionContext, Answer, Approval, Approver, Asked, Note, Op, Question, RunFolder,
 };
 use metier_policy::{Effect, Invoker};
-use metier_sandbox::Network;
+use metier_sandbox::NetworkAccess;
 use metier_skill::{Digest, FailureCode};
 use metier_tools::ScriptDecision;
 use metier_tools::script::ScriptOutcome;
@@ -76,7 +76,7 @@ pub struct Executed {
     /// What the policy said.
     pub effect: Effect,
     /// Whether it ran with the network open.
-    pub network: Network,
+    pub network: NetworkAccess,
     /// The approval, where one was needed.
     pub approval: Option<Approval>,
 }

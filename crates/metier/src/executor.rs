@@ -13,7 +13,7 @@ use metier_agent::local_executor::{LazyParts, LiveOutput, ScriptHostMaker};
 use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
 use metier_registry::Scan;
-use metier_sandbox::{Probe, SearchPath, Secrets, Tier};
+use metier_sandbox::{SandboxProbe, SearchPath, Secrets, Tier};
 use metier_skill::SkillId;
 use metier_tools::script::sweep;
 use metier_tools::{FailureCode, PolicyStore, ScriptHost, ToolFailure, Toolbox, script_workspace};
@@ -88,9 +88,9 @@ impl Metier {
     }
 
     /// What holds scripts on this machine.
-    pub fn probe_sandbox(&self) -> Result<Probe> {
+    pub fn probe_sandbox(&self) -> Result<SandboxProbe> {
         let helper = helper(self.inner.helper.as_ref())?;
-        Ok(Probe::run(&helper, &self.state_dir()?.join("exec"))?)
+        Ok(SandboxProbe::run(&helper, &self.state_dir()?.join("exec"))?)
     }
 
     /// Makes the host that scripts run on. Trying the sandbox takes a moment, so it is done when
@@ -124,7 +124,7 @@ impl Metier {
         let state = self.state_dir()?;
         let runs = state.join("exec");
         sweep(&runs);
-        let tier = Probe::run(&helper, &runs)?.tier_for(self.min_tier())?;
+        let tier = SandboxProbe::run(&helper, &runs)?.tier_for(self.min_tier())?;
         Ok(ScriptHost {
             helper,
             tier,

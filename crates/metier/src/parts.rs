@@ -87,7 +87,7 @@ pub mod model {
 
 /// Running scripts: the sandbox's tiers and reports.
 pub mod sandbox {
-    pub use metier_sandbox::{Network, Probe, Report, SearchPath, Tier};
+    pub use metier_sandbox::{NetworkAccess, SandboxProbe, SandboxReport, SearchPath, Tier};
 }
 
 /// Tools: writing one, what a run deleted, and what a script left.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metier_policy::{Effect, Invoker, LoadedSkill, Request};
-use metier_sandbox::{RunEvent, Stream};
+use metier_sandbox::{OutputStream, RunEvent};
 use metier_skill::{RelPath, SkillId};
 use metier_tools::policy_facts::{acting_skill, loaded_skill};
 use metier_tools::requirements::Requirements;
@@ -72,8 +72,8 @@ impl PreparedScript {
         self.host.run(&self.call, context.cancel, &|event| {
             if let RunEvent::Output { stream, text } = event {
                 let stream = match stream {
-                    Stream::Stdout => "stdout",
-                    Stream::Stderr => "stderr",
+                    OutputStream::Stdout => "stdout",
+                    OutputStream::Stderr => "stderr",
                 };
                 (context.output)(stream, &text);
             }

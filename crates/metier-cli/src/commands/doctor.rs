@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use clap::Args;
 use metier::Metier;
 use metier::registry::{RootReport, parallel};
-use metier::sandbox::{Probe, Tier};
+use metier::sandbox::{SandboxProbe, Tier};
 use metier::skill::Severity;
 use serde::Serialize;
 
@@ -76,7 +76,7 @@ struct Sandbox {
     /// The least tier that a script may run in here.
     least: Tier,
     #[serde(flatten)]
-    probe: Option<Probe>,
+    probe: Option<SandboxProbe>,
     /// Why it could not be tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,

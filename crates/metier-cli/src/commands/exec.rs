@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use metier::agent::{Note, Observer, Record};
 use metier::policy::Answer;
-use metier::sandbox::{Network, Report};
+use metier::sandbox::{NetworkAccess, SandboxReport};
 use metier::skill::Digest;
 use metier::skill::text::escape_lines;
 use metier::tools::script::ScriptOutcome;
@@ -205,7 +205,7 @@ fn pass_on(text: &str, mut to: impl Write + IsTerminal) -> io::Result<()> {
 }
 
 impl Ran {
-    fn report(&self) -> &Report {
+    fn report(&self) -> &SandboxReport {
         &self.0.outcome.report
     }
 
@@ -282,8 +282,8 @@ impl Output for Ran {
             }
         };
         let network = match self.0.network {
-            Network::Open => ", network open",
-            Network::Closed => "",
+            NetworkAccess::Open => ", network open",
+            NetworkAccess::Closed => "",
         };
         let time = report.elapsed.as_secs_f64();
         print_note(&paint(

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use metier_sandbox::{Probe, Tier};
+use metier_sandbox::{SandboxProbe, Tier};
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(crate) fn project() -> TestHome {
 /// Whether scripts can run on this machine.
 pub(crate) fn holds_scripts(home: &TestHome) -> bool {
     let place = home.path().canonicalize().expect("a path").join("probe");
-    let probe = Probe::run(METIER.as_ref(), &place).expect("a probe");
+    let probe = SandboxProbe::run(METIER.as_ref(), &place).expect("a probe");
     let holds = probe.tier_for(Tier::Medium).is_ok();
     if !holds {
         eprintln!("NOT TESTED: this machine holds no script (sandbox {})", probe.best);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use metier_cancel::CancelToken;
 use metier_policy::{AnswerMemory, Effect, Invoker, Policy, TrustedFolders, UnixTime};
 use metier_registry::{Entry, Root, ScanOptions, scan};
-use metier_sandbox::{Probe, RunEvent, SearchPath, Secrets, Stream, Tier};
+use metier_sandbox::{OutputStream, RunEvent, SandboxProbe, SearchPath, Secrets, Tier};
 use metier_skill::{RelPath, Source};
 use metier_testkit::TestHome;
 use metier_tools::policy_facts::{acting_skill, loaded_skill, places_of};
@@ -45,7 +45,7 @@ fn session(frontmatter: &str, script: &str, rules: &str) -> Option<Session> {
     );
     home.write("home/.agents/skills/work/scripts/run.sh", script);
     home.write("project/note.txt", "words of the workspace\n");
-    let probe = Probe::run(METIER.as_ref(), &dir.join("probe")).expect("a probe");
+    let probe = SandboxProbe::run(METIER.as_ref(), &dir.join("probe")).expect("a probe");
     let Ok(tier) = probe.tier_for(Tier::Medium) else {
         eprintln!("NOT TESTED: this machine holds no script (sandbox {})", probe.best);
         return None;
@@ -136,7 +136,7 @@ impl Session {
     fn run(&self, call: &ScriptCall) -> CallResult {
         let hear = |event: RunEvent| {
             if let (Some(output), RunEvent::Output { stream, text }) = (&self.output, event) {
-                let stream = if stream == Stream::Stdout { "stdout" } else { "stderr" };
+                let stream = if stream == OutputStream::Stdout { "stdout" } else { "stderr" };
                 output(stream, &text);
             }
         };

@@ -2,7 +2,7 @@
 //! tested in `metier-sandbox`; here only that this binary is one.
 #![cfg(target_os = "linux")]
 
-use metier_sandbox::{HELPER_ARGUMENT, Probe, RunOptions, RunPlan, Runner, Tier};
+use metier_sandbox::{HELPER_ARGUMENT, RunOptions, RunPlan, Runner, SandboxProbe, Tier};
 use metier_testkit::TestHome;
 
 use crate::support::{METIER, run};
@@ -20,7 +20,7 @@ fn the_helper_is_in_no_help_and_refuses_to_be_started_by_hand() {
 fn the_binary_holds_a_program_in_the_best_tier_of_this_machine() {
     let home = TestHome::new();
     let dir = home.path().canonicalize().expect("a path");
-    let probe = Probe::run(METIER.as_ref(), &dir).expect("probes");
+    let probe = SandboxProbe::run(METIER.as_ref(), &dir).expect("probes");
     if probe.best == Tier::None {
         eprintln!("NOT TESTED: this machine holds nothing: {:?}", probe.tiers);
         return;

@@ -11,24 +11,27 @@ use std::time::Duration;
 use rustix::process::{Pid, test_kill_process};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::probe::{Act, Attempt, Targets};
+use crate::probe::{ProbeAct, ProbeAttempt, Targets};
 
 /// Tries everything and prints the attempts as JSON.
 pub(super) fn run(targets: &Targets, work_dir: &Path) -> i32 {
-    let attempts: Vec<Attempt> = [
-        (Act::WriteWorkDir, write(&work_dir.join("allowed"))),
-        (Act::ReadOutside, read(&targets.secret)),
-        (Act::WriteOutside, write(&targets.secret.with_extension("written"))),
-        (Act::ReadParent, read(format!("/proc/{}/environ", targets.parent).as_ref())),
-        (Act::SignalParent, signal(targets.parent)),
-        (Act::ConnectTcp, connect(targets.port)),
-        (Act::SendUdp, UdpSocket::bind("127.0.0.1:0").map(|_| ())),
-        (Act::UnixSocket, UnixStream::connect("/run/nothing.sock").map(|_| ()).or_else(not_there)),
-        (Act::NewNamespace, new_namespace()),
-        (Act::Trace, trace()),
+    let attempts: Vec<ProbeAttempt> = [
+        (ProbeAct::WriteWorkDir, write(&work_dir.join("allowed"))),
+        (ProbeAct::ReadOutside, read(&targets.secret)),
+        (ProbeAct::WriteOutside, write(&targets.secret.with_extension("written"))),
+        (ProbeAct::ReadParent, read(format!("/proc/{}/environ", targets.parent).as_ref())),
+        (ProbeAct::SignalParent, signal(targets.parent)),
+        (ProbeAct::ConnectTcp, connect(targets.port)),
+        (ProbeAct::SendUdp, UdpSocket::bind("127.0.0.1:0").map(|_| ())),
+        (
+            ProbeAct::UnixSocket,
+            UnixStream::connect("/run/nothing.sock").map(|_| ()).or_else(not_there),
+        ),
+        (ProbeAct::NewNamespace, new_namespace()),
+        (ProbeAct::Trace, trace()),
     ]
     .into_iter()
-    .map(|(act, result)| Attempt { act, error: result.err().map(|error| error.to_string()) })
+    .map(|(act, result)| ProbeAttempt { act, error: result.err().map(|error| error.to_string()) })
     .collect();
     let json = serde_json::to_vec(&attempts).unwrap_or_default();
     match io::stdout().write_all(&json).and_then(|()| io::stdout().flush()) {

@@ -24,7 +24,7 @@ pub(super) fn take_socket() -> io::Result<UnixStream> {
     Ok(UnixStream::from(socket))
 }
 
-/// Lets go of the streams of the program: whoever reads them waits for the last holder.
+/// Closes the program's streams: their reader waits until the last holder has closed them.
 pub(super) fn release_output() -> io::Result<()> {
     let null = OpenOptions::new().write(true).open("/dev/null")?;
     dup2_stdout(&null)?;

@@ -13,14 +13,14 @@ use seccompiler::{
 };
 
 use super::rules::landlock_abi;
-use crate::plan::Network;
+use crate::plan::NetworkAccess;
 use crate::tier::Tier;
 
 /// What the filter depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting {
     pub(super) tier: Tier,
-    pub(super) network: Network,
+    pub(super) network: NetworkAccess,
     /// The process that watches over this one.
     pub(super) supervisor: i32,
 }
@@ -152,8 +152,8 @@ fn forbidden(setting: Setting) -> Result<RulesByCall, seccompiler::BackendError>
         FORBIDDEN.iter().chain(FORBIDDEN_HERE).map(|call| (*call, Vec::new())).collect();
     // No socket of any family: connections, netlink, vsock and the user's agents are all behind it.
     let sockets = match setting.network {
-        Network::Closed => Vec::new(),
-        Network::Open => vec![SeccompRule::new(vec![
+        NetworkAccess::Closed => Vec::new(),
+        NetworkAccess::Open => vec![SeccompRule::new(vec![
             condition(0, Ne, libc::AF_INET)?,
             condition(0, Ne, libc::AF_INET6)?,
         ])?],
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn the_filter_compiles_for_every_setting_and_is_small() {
         for tier in [Tier::Medium, Tier::Strong] {
-            for network in [Network::Closed, Network::Open] {
+            for network in [NetworkAccess::Closed, NetworkAccess::Open] {
                 let setting = Setting { tier, network, supervisor: 42 };
                 let programs = programs(setting).expect("compiles");
                 assert!(programs.iter().map(Vec::len).sum::<usize>() < 1000);

@@ -16,7 +16,7 @@ use rustix::process::{chdir, pivot_root};
 
 use metier_fs::EntryKind;
 
-use crate::plan::{DEVICES, NETWORK_ENTRIES, Network, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES};
+use crate::plan::{DEVICES, NETWORK_ENTRIES, NetworkAccess, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES};
 
 /// One part of the tree.
 enum Part {
@@ -85,7 +85,7 @@ fn parts(plan: &RunPlan) -> Vec<Part> {
         }
     }
     let network: &[&str] =
-        if plan.network == Network::Open { NETWORK_ENTRIES } else { Default::default() };
+        if plan.network == NetworkAccess::Open { NETWORK_ENTRIES } else { Default::default() };
     for entry in SYSTEM_ENTRIES.iter().chain(network).map(Path::new) {
         // `/etc/localtime` and others are links to where the plan may not lead.
         if let Ok(from) = metier_fs::canonical(entry) {

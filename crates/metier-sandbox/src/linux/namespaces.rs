@@ -7,14 +7,14 @@ use std::io::{self, Write};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::plan::Network;
+use crate::plan::NetworkAccess;
 
 /// Enters new namespaces. The next child is the first process of the new process namespace.
-pub(super) fn enter(network: Network) -> io::Result<()> {
+pub(super) fn enter(network: NetworkAccess) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let mut flags =
         UnshareFlags::NEWUSER | UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
-    if network == Network::Closed {
+    if network == NetworkAccess::Closed {
         flags |= UnshareFlags::NEWNET;
     }
     // SAFETY: of all flags only the sharing of descriptors is unsafe, and it is not among these;

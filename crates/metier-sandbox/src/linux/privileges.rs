@@ -62,7 +62,7 @@ pub(super) fn hide_memory() -> io::Result<()> {
     Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// Whoever waits for this process going away takes it along.
+/// Kills this process when its parent dies.
 pub(super) fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }

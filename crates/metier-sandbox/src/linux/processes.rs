@@ -6,13 +6,13 @@ use std::path::Path;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// More than any limit lets a run have; the walk ends there.
-const MOST: usize = 100_000;
+const MAX_PROCESSES: usize = 100_000;
 
 /// The descendants of `root`, without itself.
 pub(crate) fn descendants(root: u32) -> Vec<u32> {
     let mut found = children(root);
     let mut next = 0;
-    while next < found.len() && found.len() < MOST {
+    while next < found.len() && found.len() < MAX_PROCESSES {
         let more = children(found[next]);
         found.extend(more);
         next += 1;

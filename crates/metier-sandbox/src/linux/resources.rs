@@ -8,10 +8,10 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 
 /// Sets all limits but the number of processes.
-pub(super) fn limit(limits: &Limits) -> io::Result<()> {
+pub(super) fn limit(limits: &SandboxLimits) -> io::Result<()> {
     // The signal of the soft limit can be caught; that of the hard one cannot.
     set(Resource::Cpu, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1))?;
     set_both(Resource::As, limits.memory_bytes)?;
@@ -23,12 +23,12 @@ pub(super) fn limit(limits: &Limits) -> io::Result<()> {
 }
 
 /// The number of processes in a user namespace of their own: exactly the limit.
-pub(super) fn limit_processes_of_namespace(limits: &Limits) -> io::Result<()> {
+pub(super) fn limit_processes_of_namespace(limits: &SandboxLimits) -> io::Result<()> {
     set_both(Resource::Nproc, u64::from(limits.processes))
 }
 
 /// The number of processes among all others of the user: a ceiling for a fork bomb.
-pub(super) fn limit_processes_of_user(limits: &Limits) -> io::Result<()> {
+pub(super) fn limit_processes_of_user(limits: &SandboxLimits) -> io::Result<()> {
     let tasks = tasks_of_machine().unwrap_or(4096);
     set_both(Resource::Nproc, tasks + u64::from(limits.processes))
 }

@@ -12,7 +12,7 @@ use landlock::{
 
 use metier_fs::EntryKind;
 
-use crate::plan::{DEVICES, NETWORK_ENTRIES, Network, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES};
+use crate::plan::{DEVICES, NETWORK_ENTRIES, NetworkAccess, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES};
 use crate::tier::Tier;
 
 /// The newest level that we know; the kernel's own is found at run time.
@@ -49,7 +49,7 @@ pub(super) fn confine(plan: &RunPlan, tier: Tier) -> io::Result<()> {
     let mut rules = Rules { ruleset: create(plan.network).map_err(io::Error::other)? };
     rules.read_if_there(SYSTEM_DIRS)?;
     rules.read_if_there(SYSTEM_ENTRIES)?;
-    if plan.network == Network::Open {
+    if plan.network == NetworkAccess::Open {
         rules.read_if_there(NETWORK_ENTRIES)?;
     }
     for device in DEVICES.iter().filter(|device| metier_fs::exists(device.as_ref())) {
@@ -83,14 +83,14 @@ pub(super) fn confine(plan: &RunPlan, tier: Tier) -> io::Result<()> {
     }
 }
 
-fn create(network: Network) -> Result<RulesetCreated, landlock::RulesetError> {
+fn create(network: NetworkAccess) -> Result<RulesetCreated, landlock::RulesetError> {
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
         .scope(Scope::from_all(KNOWN))?;
     match network {
-        Network::Closed => ruleset.handle_access(AccessNet::from_all(KNOWN))?.create(),
-        Network::Open => ruleset.create(),
+        NetworkAccess::Closed => ruleset.handle_access(AccessNet::from_all(KNOWN))?.create(),
+        NetworkAccess::Open => ruleset.create(),
     }
 }
 

@@ -16,7 +16,7 @@ use std::time::Instant;
 use rustix::process::{Pid, WaitOptions, wait};
 
 use super::filter::{self, Setting};
-use super::supervisor::{Told, Watch, exit_of};
+use super::supervisor::{ProgramStatus, Supervisor, exit_of};
 use super::{attempts, descriptors, mounts, namespaces, privileges, resources, rules};
 use crate::tier::Tier;
 use crate::wire::{EXIT_PROTOCOL, EXIT_SETUP, Failure, Policy, Status, Step, receive, send};
@@ -41,14 +41,14 @@ pub(crate) fn helper_main() -> i32 {
     let Ok(policy) = receive::<Policy>(&mut parent) else { return EXIT_PROTOCOL };
     let begun = session.and_then(|_| begin(&policy));
     let watch = match begun {
-        Ok(begun) => Watch {
+        Ok(begun) => Supervisor {
             tier: policy.tier,
             limits: &policy.plan.limits,
             started,
             parent,
             child: begun.child,
             setup: begun.setup,
-            told: begun.told,
+            status_pipe: begun.status_pipe,
         },
         Err(failure) => {
             let sent = send(&mut parent, &Status::Failed(failure));
@@ -58,14 +58,14 @@ pub(crate) fn helper_main() -> i32 {
     watch.run()
 }
 
-struct Begun {
+struct StartedHelper {
     child: Pid,
     setup: OwnedFd,
-    told: Option<OwnedFd>,
+    status_pipe: Option<OwnedFd>,
 }
 
 /// The steps before the first fork, and the fork.
-fn begin(policy: &Policy) -> Result<Begun, Failure> {
+fn begin(policy: &Policy) -> Result<StartedHelper, Failure> {
     if policy.version != Policy::VERSION {
         return Err(Failure {
             step: Step::Policy,
@@ -76,14 +76,14 @@ fn begin(policy: &Policy) -> Result<Begun, Failure> {
     let limits = &policy.plan.limits;
     resources::limit(limits).at(Step::Limits)?;
     let (setup_read, setup_write) = pipe().at(Step::Fork)?;
-    let mut told = None;
+    let mut status_pipe = None;
     let supervisor = std::process::id();
     let child = if policy.tier == Tier::Strong {
         namespaces::enter(policy.plan.network).at(Step::Namespaces)?;
         resources::limit_processes_of_namespace(limits).at(Step::Limits)?;
-        let (told_read, told_write) = pipe().at(Step::Fork)?;
-        told = Some(told_read);
-        fork(|| first_process(policy, setup_write, told_write)).at(Step::Fork)?
+        let (status_read, status_write) = pipe().at(Step::Fork)?;
+        status_pipe = Some(status_read);
+        fork(|| first_process(policy, setup_write, status_write)).at(Step::Fork)?
     } else {
         resources::limit_processes_of_user(limits).at(Step::Limits)?;
         let own = rustix::process::getpid();
@@ -91,11 +91,11 @@ fn begin(policy: &Policy) -> Result<Begun, Failure> {
         fork(|| become_program(policy, setup_write, supervisor)).at(Step::Fork)?
     };
     descriptors::release_output().at(Step::Descriptors)?;
-    Ok(Begun { child, setup: setup_read, told })
+    Ok(StartedHelper { child, setup: setup_read, status_pipe })
 }
 
 /// The first process of the namespaces: builds the tree, starts the program, collects the dead.
-fn first_process(policy: &Policy, setup: OwnedFd, told: OwnedFd) -> i32 {
+fn first_process(policy: &Policy, setup: OwnedFd, status_pipe: OwnedFd) -> i32 {
     let prepared = (|| {
         privileges::die_with_parent().at(Step::Fork)?;
         namespaces::enter_mounts().at(Step::Namespaces)?;
@@ -132,10 +132,10 @@ fn first_process(policy: &Policy, setup: OwnedFd, told: OwnedFd) -> i32 {
             Err(_) => return EXIT_SETUP,
         }
     };
-    // Whatever is left ends with this process; only the count is told.
+    // Whatever is left ends with this process; only the count is status_pipe.
     let left = super::processes::descendants(1).len();
     let left = u32::try_from(left).unwrap_or(u32::MAX);
-    match (Told { exit: exit_of(Some(status)), left }).send(told) {
+    match (ProgramStatus { exit: exit_of(Some(status)), left }).send(status_pipe) {
         Ok(()) => 0,
         Err(_) => EXIT_SETUP,
     }

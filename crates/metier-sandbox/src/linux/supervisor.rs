@@ -5,7 +5,7 @@
 //!
 //! A process cannot be trusted to end itself, and one that is confined cannot end others: so the helper
 //! forks, the child confines itself and becomes the program, and this half stays outside the
-//! confinement with nothing to do but wait. It tells `Started` only when the pipe of the set-up closes,
+//! confinement with nothing to do but wait. It reports `Started` only when the pipe of the set-up closes,
 //! which the kernel does on `exec`: until then a failure of any step can come out of it, and no output
 //! counts as that of a confined program.
 //!
@@ -13,7 +13,7 @@
 //! the socket of the parent. A byte on the socket is a cancellation; its end means that the parent is
 //! gone, killed for instance, and then everything goes too: no script outlives the one who started it.
 //! The interval is for what no descriptor tells, the number of processes: the kernel's own limit does
-//! not hold for root, and without it a fork bomb of root's would be seen by nobody.
+//! not hold for root, and without it a fork bomb of root's would go unnoticed.
 //!
 //! Stopping goes from polite to certain. SIGTERM to all that descend from here, not to a process group,
 //! which `setsid` leaves; then SIGCONT, because a stopped process hears nothing until it goes on. After
@@ -37,28 +37,30 @@ use rustix::process::{
 };
 
 use super::processes::{descendants, reap, signal_all};
-use crate::limits::Limits;
+use crate::limits::SandboxLimits;
 use crate::tier::Tier;
-use crate::wire::{CANCEL, EXIT_PROTOCOL, EXIT_SETUP, Ending, Exit, Failure, Status, Stop, send};
+use crate::wire::{
+    CANCEL, EXIT_PROTOCOL, EXIT_SETUP, Ending, Failure, ProcessExit, Status, StopReason, send,
+};
 
 /// How often processes are counted. Root needs it more: the kernel does not limit root's.
-const TICK: Duration = Duration::from_millis(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// What the supervisor holds.
-pub(super) struct Watch<'a> {
+pub(super) struct Supervisor<'a> {
     pub(super) tier: Tier,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a SandboxLimits,
     pub(super) started: Instant,
     pub(super) parent: UnixStream,
     /// The child: the program itself, or the first process of its namespace.
     pub(super) child: Pid,
     /// Ends when the program was executed; before that, a failure may come out of it.
     pub(super) setup: OwnedFd,
-    /// Where the first process of a namespace tells how the program ended.
-    pub(super) told: Option<OwnedFd>,
+    /// Where the first process of a namespace reports how the program ended.
+    pub(super) status_pipe: Option<OwnedFd>,
 }
 
-impl Watch<'_> {
+impl Supervisor<'_> {
     /// Watches until all is over; gives the helper's exit code.
     pub(super) fn run(mut self) -> i32 {
         match self.watch() {
@@ -104,14 +106,14 @@ impl Watch<'_> {
     }
 
     /// Waits for the program's end or for a reason to stop it.
-    fn wait_for_end(&mut self, child: &OwnedFd) -> io::Result<Option<Stop>> {
+    fn wait_for_end(&mut self, child: &OwnedFd) -> io::Result<Option<StopReason>> {
         let deadline = self.started + self.limits.wall;
         loop {
             let now = Instant::now();
             if now >= deadline {
-                return Ok(Some(Stop::Timeout));
+                return Ok(Some(StopReason::Timeout));
             }
-            let wait = TICK.min(deadline - now);
+            let wait = POLL_INTERVAL.min(deadline - now);
             let [child_ended, parent_spoke] = ready([child.as_fd(), self.parent.as_fd()], wait)?;
             if child_ended {
                 return Ok(None);
@@ -119,15 +121,15 @@ impl Watch<'_> {
             if parent_spoke {
                 let mut word = [0];
                 return match (&self.parent).read(&mut word)? {
-                    1 if word[0] == CANCEL => Ok(Some(Stop::Cancelled)),
-                    _ => Ok(Some(Stop::ParentGone)),
+                    1 if word[0] == CANCEL => Ok(Some(StopReason::Cancelled)),
+                    _ => Ok(Some(StopReason::ParentGone)),
                 };
             }
             let count = descendants(std::process::id()).len();
             // The first process of a namespace is ours.
             let own = usize::from(self.tier == Tier::Strong);
             if count > self.limits.processes as usize + own {
-                return Ok(Some(Stop::Processes));
+                return Ok(Some(StopReason::Processes));
             }
             self.reap_orphans();
         }
@@ -177,7 +179,7 @@ impl Watch<'_> {
     }
 
     /// How the program ended, and how many processes it left behind.
-    fn end(&mut self) -> (Exit, u32) {
+    fn end(&mut self) -> (ProcessExit, u32) {
         let mut left = 0;
         if self.tier != Tier::Strong {
             left = kill_others(self.child);
@@ -194,26 +196,26 @@ impl Watch<'_> {
             reap();
         }
         // A first process that was killed said nothing; then its own end is the program's.
-        let told = self.told.take().and_then(|pipe| Told::receive(pipe).ok());
-        match told {
-            Some(told) => (told.exit, told.left),
+        let reported = self.status_pipe.take().and_then(|pipe| ProgramStatus::receive(pipe).ok());
+        match reported {
+            Some(reported) => (reported.exit, reported.left),
             None => (exit_of(status), left),
         }
     }
 }
 
 /// What the first process of a namespace tells about the program.
-pub(super) struct Told {
-    pub(super) exit: Exit,
+pub(super) struct ProgramStatus {
+    pub(super) exit: ProcessExit,
     /// Processes that were left.
     pub(super) left: u32,
 }
 
-impl Told {
+impl ProgramStatus {
     pub(super) fn send(&self, pipe: OwnedFd) -> io::Result<()> {
         let exit = match self.exit {
-            Exit::Code(code) => code,
-            Exit::Signal(signal) => -signal,
+            ProcessExit::Code(code) => code,
+            ProcessExit::Signal(signal) => -signal,
         };
         let mut message = [0; 8];
         message[..4].copy_from_slice(&exit.to_ne_bytes());
@@ -227,8 +229,8 @@ impl Told {
         pipe.read_exact(&mut exit)?;
         pipe.read_exact(&mut left)?;
         let exit = match i32::from_ne_bytes(exit) {
-            code @ 0.. => Exit::Code(code),
-            signal => Exit::Signal(-signal),
+            code @ 0.. => ProcessExit::Code(code),
+            signal => ProcessExit::Signal(-signal),
         };
         Ok(Self { exit, left: u32::from_ne_bytes(left) })
     }
@@ -275,11 +277,11 @@ fn is_zombie(process: u32) -> bool {
     }
 }
 
-pub(super) fn exit_of(status: Option<WaitStatus>) -> Exit {
+pub(super) fn exit_of(status: Option<WaitStatus>) -> ProcessExit {
     let signal = || status.and_then(WaitStatus::terminating_signal);
     match status.and_then(WaitStatus::exit_status) {
-        Some(code) => Exit::Code(code),
-        None => Exit::Signal(signal().unwrap_or(Signal::KILL.as_raw())),
+        Some(code) => ProcessExit::Code(code),
+        None => ProcessExit::Signal(signal().unwrap_or(Signal::KILL.as_raw())),
     }
 }
 

@@ -128,7 +128,7 @@ impl Shape {
 }
 
 /// So many bytes in front of a token tell whether a word ends there.
-pub(super) const LOOK_BACK: usize = 16;
+pub(super) const LOOKBEHIND: usize = 16;
 
 /// What a shape makes of the bytes at the start of `rest`; `older` and then `newer` came before them.
 pub(super) fn fit(older: &[u8], newer: &[u8], rest: &[u8], is_last: bool) -> Fit {
@@ -161,7 +161,7 @@ fn is_border(older: &[u8], newer: &[u8]) -> bool {
         return true;
     }
     // The same bytes whichever way the chunks were cut.
-    let mut back = [0; LOOK_BACK];
+    let mut back = [0; LOOKBEHIND];
     let bytes = newer.iter().rev().chain(older.iter().rev());
     for (place, byte) in back.iter_mut().zip(bytes) {
         *place = *byte;

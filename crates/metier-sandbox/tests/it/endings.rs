@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use metier_sandbox::{Limits, RunEvent, RunOptions, RunPlan, Runner, Stop, Tier};
+use metier_sandbox::{RunEvent, RunOptions, RunPlan, Runner, SandboxLimits, StopReason, Tier};
 
 use crate::support::{
     assert_nothing_runs, helper, plan, ran_as_nobody, run, scratch, system_program, tiers,
@@ -21,11 +21,11 @@ fn all() -> Vec<Tier> {
 /// A shell that runs `script` with a mark in the command line of all it starts.
 fn shell(dir: &std::path::Path, mark: &str, script: &str) -> RunPlan {
     let mut plan = plan(dir, &["/bin/sh", "-c", script, mark]);
-    plan.limits = Limits {
+    plan.limits = SandboxLimits {
         wall: Duration::from_millis(700),
         grace: Duration::from_millis(300),
         processes: 40,
-        ..Limits::default()
+        ..SandboxLimits::default()
     };
     plan
 }
@@ -39,7 +39,7 @@ fn a_program_that_sleeps_is_gone_at_the_timeout() {
     for tier in all() {
         let (dir, mark) = (scratch(), mark("sleep", tier));
         let report = run(tier, &shell(dir.path(), &mark, "echo begun; sleep 60; echo never"));
-        assert!(report.timed_out && report.stopped == Some(Stop::Timeout), "{report:?}");
+        assert!(report.timed_out && report.stopped == Some(StopReason::Timeout), "{report:?}");
         assert_eq!(report.signal, Some(15), "{report:?}");
         assert_eq!(report.stdout.text, "begun\n");
         assert!(report.elapsed < Duration::from_secs(15), "{report:?}");
@@ -122,7 +122,10 @@ fn fork_bomb() {
         plan.args = ["-c", BOMB, &mark].map(str::to_owned).to_vec();
         plan.limits.wall = Duration::from_secs(2);
         let report = run(tier, &plan);
-        assert!(matches!(report.stopped, Some(Stop::Processes | Stop::Timeout)), "{report:?}");
+        assert!(
+            matches!(report.stopped, Some(StopReason::Processes | StopReason::Timeout)),
+            "{report:?}"
+        );
         assert!(report.elapsed < Duration::from_secs(20), "{report:?}");
         println!("a bomb in {tier}: {:?}, {} killed", report.stopped, report.killed);
         assert_nothing_runs(&mark);
@@ -175,7 +178,7 @@ fn output_without_end_stops_the_run() {
         plan.limits.wall = Duration::from_mins(1);
         plan.limits.output.total = 10 << 20;
         let report = run(tier, &plan);
-        assert_eq!(report.stopped, Some(Stop::Output), "{report:?}");
+        assert_eq!(report.stopped, Some(StopReason::Output), "{report:?}");
         assert!(!report.timed_out && report.elapsed < Duration::from_secs(20));
     }
 }
@@ -192,7 +195,7 @@ fn closed_streams_are_no_fault() {
 }
 
 #[test]
-fn a_signal_and_a_code_are_told_apart() {
+fn a_signal_and_a_code_are_distinguished() {
     for tier in all() {
         let dir = scratch();
         let ended = |script: &str| {
@@ -226,10 +229,11 @@ fn a_cancelled_run_ends_at_once_and_says_so() {
                 seen.lock().expect("a lock").push(event);
             })
             .expect("runs");
-        assert_eq!(report.stopped, Some(Stop::Cancelled), "{report:?}");
+        assert_eq!(report.stopped, Some(StopReason::Cancelled), "{report:?}");
         assert!(report.elapsed < Duration::from_secs(15), "{report:?}");
         let seen = seen.into_inner().expect("events");
-        let wanted = [RunEvent::Started { tier }, RunEvent::Stopping { reason: Stop::Cancelled }];
+        let wanted =
+            [RunEvent::Started { tier }, RunEvent::Stopping { reason: StopReason::Cancelled }];
         assert_eq!(seen, wanted);
         assert_nothing_runs(&mark);
     }
@@ -252,7 +256,7 @@ fn a_script_is_asked_to_end_in_the_moment_in_which_it_is_cancelled() {
                 }
             })
             .expect("runs");
-        assert_eq!((report.stopped, report.exit_code), (Some(Stop::Cancelled), Some(7)));
+        assert_eq!((report.stopped, report.exit_code), (Some(StopReason::Cancelled), Some(7)));
         let asked = asked.into_inner().expect("a lock").expect("it was ready");
         let heard = report.stdout.text.trim_start_matches("ready\n").trim();
         let heard = UNIX_EPOCH + Duration::from_nanos(heard.parse().expect("a time stamp"));
@@ -272,7 +276,7 @@ fn a_run_whose_token_was_cancelled_before_it_began_ends_too() {
         let options = RunOptions::default();
         options.cancel.cancel();
         let report = Runner::new(helper(), tier).run(&plan, &options, &|_| {}).expect("runs");
-        assert_eq!(report.stopped, Some(Stop::Cancelled), "{report:?}");
+        assert_eq!(report.stopped, Some(StopReason::Cancelled), "{report:?}");
         assert_nothing_runs(&mark);
     }
 }
@@ -309,29 +313,29 @@ fn a_run_that_was_stopped_does_not_stop_the_next_one_with_the_same_options() {
     plan.limits.output.total = 1 << 20;
     let runner = Runner::new(helper(), Tier::None);
     let report = runner.run(&plan, &options, &|_| {}).expect("runs");
-    assert_eq!(report.stopped, Some(Stop::Output));
+    assert_eq!(report.stopped, Some(StopReason::Output));
     plan.args[1] = "echo fine".to_owned();
     let report = runner.run(&plan, &options, &|_| {}).expect("runs");
     assert!(report.succeeded(), "{report:?}");
 }
 
 #[test]
-fn what_is_told_as_it_comes_is_what_the_report_shows_though_characters_are_cut() {
+fn events_carry_the_same_text_as_the_report_even_when_characters_are_split() {
     // No text, then the halves of a character apart, then half of one at the end.
     let script = "printf '\\377a\\303'; sleep 0.2; printf '\\251 b\\342\\202'";
     for tier in all() {
         let dir = scratch();
         let mut plan = shell(dir.path(), "x", script);
         plan.limits.wall = PLENTY;
-        let told = Mutex::new(String::new());
+        let printed = Mutex::new(String::new());
         let hear = |event: RunEvent| {
             if let RunEvent::Output { text, .. } = event {
-                *told.lock().expect("a lock") += &text;
+                *printed.lock().expect("a lock") += &text;
             }
         };
         let options = RunOptions::default();
         let report = Runner::new(helper(), tier).run(&plan, &options, &hear).expect("runs");
         assert_eq!(report.stdout.text, "\u{fffd}aé b\u{fffd}", "{tier}");
-        assert_eq!(told.into_inner().expect("a text"), report.stdout.text, "{tier}");
+        assert_eq!(printed.into_inner().expect("a text"), report.stdout.text, "{tier}");
     }
 }

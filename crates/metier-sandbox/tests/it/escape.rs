@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use metier_sandbox::{Network, RunPlan, Tier};
+use metier_sandbox::{NetworkAccess, RunPlan, Tier};
 
 use crate::support::{TIERS, has, holds, is_root, ran_as_nobody, run, system_program};
 use crate::world::{CANARY, World};
@@ -88,8 +88,8 @@ const LEFT_BY_OLD_KERNELS: &[&str] = &["signal_victim", "queue_signal_to_victim"
 const LEFT_BY_OPEN_NETWORK: &[&str] =
     &["connect_tcp", "send_udp", "listen_tcp", "socket_inet6", "socket_mptcp"];
 
-fn is_left(attack: &str, tier: Tier, network: Network) -> bool {
-    if network == Network::Open && LEFT_BY_OPEN_NETWORK.contains(&attack) {
+fn is_left(attack: &str, tier: Tier, network: NetworkAccess) -> bool {
+    if network == NetworkAccess::Open && LEFT_BY_OPEN_NETWORK.contains(&attack) {
         return true;
     }
     let by_medium = LEFT_BY_MEDIUM.contains(&attack)
@@ -127,7 +127,7 @@ fn compile_int80(world: &World) -> Option<std::path::PathBuf> {
     made.success().then_some(program)
 }
 
-fn matrix(network: Network) {
+fn matrix(network: NetworkAccess) {
     let Some(python) = system_program("python3") else { return };
     let all = STOPPED.iter().chain(LEFT_BY_MEDIUM).chain(LEFT_BY_ALL);
     let mut wrong = Vec::new();
@@ -201,12 +201,12 @@ fn int80() -> (bool, [Option<bool>; 2]) {
 
 #[test]
 fn a_granted_network_opens_nothing_else() {
-    matrix(Network::Open);
+    matrix(NetworkAccess::Open);
 }
 
 #[test]
 fn no_attack_gets_out_of_its_tier() {
-    matrix(Network::Closed);
+    matrix(NetworkAccess::Closed);
 }
 
 #[test]
@@ -215,6 +215,6 @@ fn no_attack_of_an_ordinary_user_gets_out_of_its_tier() {
         return;
     }
     if !is_root() {
-        matrix(Network::Closed);
+        matrix(NetworkAccess::Closed);
     }
 }

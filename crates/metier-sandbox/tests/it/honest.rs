@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use metier_sandbox::{Network, Report, RunPlan, Tier};
+use metier_sandbox::{NetworkAccess, RunPlan, SandboxReport, Tier};
 
 use crate::support::{plan, ran_as_nobody, run, scratch, system_program, tiers};
 
@@ -46,7 +46,7 @@ new Worker("require('worker_threads').parentPort.postMessage(1)", { eval: true }
 "#;
 
 fn check(tier: Tier, plan: &RunPlan, wanted: &str) {
-    let report: Report = run(tier, plan);
+    let report: SandboxReport = run(tier, plan);
     assert!(report.succeeded() && report.stdout.text.contains(wanted), "{tier}: {report:?}");
 }
 
@@ -118,7 +118,7 @@ fn a_granted_network_reaches_loopback_and_still_no_local_socket() {
     for tier in tiers() {
         let dir = scratch();
         let mut plan = plan(dir.path(), &[&python, "-c", &script]);
-        plan.network = Network::Open;
+        plan.network = NetworkAccess::Open;
         let report = run(tier, &plan);
         assert_eq!(report.stdout.text, "connected\n", "{tier}: {report:?}");
     }

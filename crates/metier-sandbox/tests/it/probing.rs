@@ -1,13 +1,13 @@
 //! The probe on this machine, and that a step that fails never means "run anyway":
 //! the error names the step, and nothing was run.
 
-use metier_sandbox::{Error, Probe, RunOptions, RunPlan, Runner, Step, Tier};
+use metier_sandbox::{Error, RunOptions, RunPlan, Runner, SandboxProbe, Step, Tier};
 
 use crate::support::{helper, ran_as_nobody, scratch, tiers};
 
 fn probe() {
     let dir = scratch();
-    let probe = Probe::run(&helper(), dir.path()).expect("probes");
+    let probe = SandboxProbe::run(&helper(), dir.path()).expect("probes");
     println!("{}", serde_json::to_string_pretty(&probe).expect("json"));
     for tier in &probe.tiers {
         if let Some(missing) = &tier.missing {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use metier_fs::SkillRoot;
 use metier_sandbox::{
-    Error, Interpreter, Located, Places, Report, RunOptions, RunPlan, SearchPath, Secrets, Stage,
-    StageLimits, environment,
+    Error, Interpreter, Located, RunOptions, RunPlan, SandboxReport, ScriptPlaces, SearchPath,
+    Secrets, Stage, StageLimits, environment,
 };
 use metier_skill::{Digest, RelPath};
 
@@ -61,7 +61,7 @@ fn plan_of(
     let located = Located::find(&Interpreter::of(script, &text)?, &search())?;
     let data = stage.work_dir.join("data");
     std::fs::create_dir_all(&data).expect("a directory");
-    let places = Places {
+    let places = ScriptPlaces {
         skill_dir: &stage.skill_dir,
         data_dir: &data,
         work_dir: &stage.work_dir,
@@ -76,7 +76,7 @@ fn plan_of(
     Ok(plan)
 }
 
-fn only(report: &Report) -> &str {
+fn only(report: &SandboxReport) -> &str {
     assert!(report.succeeded(), "{report:?}");
     report.stdout.text.trim_end()
 }
@@ -182,7 +182,8 @@ fn a_passed_secret_is_in_no_output_and_no_file() {
 
 #[test]
 fn a_secret_in_the_environment_of_the_caller_is_in_no_output() {
-    const LOOK: &str = "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null; echo looked";
+    const SHOW_ENVIRONMENT: &str =
+        "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null; echo looked";
     let dir = scratch();
     let look = |words: &[&str]| {
         let mut command = std::process::Command::new(words[0]);
@@ -191,11 +192,14 @@ fn a_secret_in_the_environment_of_the_caller_is_in_no_output() {
         assert!(said.contains("looked"), "{output:?}");
         said.contains(CANARY) || String::from_utf8_lossy(&output.stderr).contains(CANARY)
     };
-    assert!(look(&["/bin/sh", "-c", LOOK]), "the control sees it");
+    assert!(look(&["/bin/sh", "-c", SHOW_ENVIRONMENT]), "the control sees it");
     let (confine, at) = (crate::support::helper(), dir.path().to_string_lossy().into_owned());
     for tier in tiers() {
         let confine = confine.to_string_lossy();
-        assert!(!look(&[&confine, tier.as_str(), &at, "/bin/sh", "-c", LOOK]), "{tier}");
+        assert!(
+            !look(&[&confine, tier.as_str(), &at, "/bin/sh", "-c", SHOW_ENVIRONMENT]),
+            "{tier}"
+        );
     }
 }
 

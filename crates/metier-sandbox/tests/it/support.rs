@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use metier_sandbox::{Probe, Report, RunOptions, RunPlan, Runner, Tier};
+use metier_sandbox::{RunOptions, RunPlan, Runner, SandboxProbe, SandboxReport, Tier};
 use tempfile::TempDir;
 
 /// The user of those who own nothing.
@@ -40,9 +40,9 @@ pub(crate) fn has(feature: &str) -> bool {
     probe().features.iter().any(|one| one.name == feature && one.present)
 }
 
-fn probe() -> &'static Probe {
-    static PROBE: OnceLock<Probe> = OnceLock::new();
-    PROBE.get_or_init(|| Probe::run(&helper(), scratch().path()).expect("probes"))
+fn probe() -> &'static SandboxProbe {
+    static PROBE: OnceLock<SandboxProbe> = OnceLock::new();
+    PROBE.get_or_init(|| SandboxProbe::run(&helper(), scratch().path()).expect("probes"))
 }
 
 /// The example that is its own helper; `cargo test` builds it beside these tests.
@@ -115,11 +115,11 @@ pub(crate) fn ran_as_nobody(test: &str) -> bool {
 }
 
 /// Runs a program in a tier.
-pub(crate) fn run(tier: Tier, plan: &RunPlan) -> Report {
+pub(crate) fn run(tier: Tier, plan: &RunPlan) -> SandboxReport {
     run_with(tier, plan, &RunOptions::default())
 }
 
-pub(crate) fn run_with(tier: Tier, plan: &RunPlan, options: &RunOptions) -> Report {
+pub(crate) fn run_with(tier: Tier, plan: &RunPlan, options: &RunOptions) -> SandboxReport {
     let runner = Runner::new(helper(), tier);
     runner.run(plan, options, &|_| {}).unwrap_or_else(|error| panic!("{tier}: {error}"))
 }
