@@ -208,7 +208,7 @@ impl Live {
     }
 
     /// The next line on standard error.
-    pub(crate) fn remark(&self) -> String {
+    pub(crate) fn stderr_line(&self) -> String {
         self.stderr.recv_timeout(TIMEOUT).expect("a line on standard error")
     }
 

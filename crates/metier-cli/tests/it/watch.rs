@@ -13,8 +13,8 @@ use crate::support::{Live, METIER, at};
 
 fn watching(home: &TestHome, args: &[&str]) -> Live {
     let live = Live::start(home.command(METIER).args(["list", "--watch"]).args(args));
-    let remark = live.remark();
-    assert!(remark.starts_with("watching "), "{remark}");
+    let line = live.stderr_line();
+    assert!(line.starts_with("watching "), "{line}");
     live
 }
 
@@ -134,9 +134,9 @@ fn a_reader_that_goes_away_ends_the_watch() {
         // The command keeps a copy of the writing end.
         drop(command);
         let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
-        let mut remark = String::new();
-        stderr.read_line(&mut remark).expect("reads");
-        assert!(remark.starts_with("watching "), "{remark}");
+        let mut line = String::new();
+        stderr.read_line(&mut line).expect("reads");
+        assert!(line.starts_with("watching "), "{line}");
         drop(reader);
         // A process that another test is just starting may hold the reading end for a moment, so
         // that one write more is needed.
