@@ -33,7 +33,7 @@ pub(crate) const TOOL: &str = "decide";
 /// What it is for.
 pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
 
-/// What the system's part says besides, where nobody enforces the form of the reply.
+/// Added to the system prompt where the provider does not enforce the form of the reply.
 pub(crate) const fn reminder(style: RequestStyle) -> &'static str {
     match style.mode {
         OutputMode::JsonSchema => "",
@@ -117,9 +117,9 @@ impl Adapter {
         cancel: &CancelToken,
     ) -> Result<Reply, ModelError> {
         if tokio::runtime::Handle::try_current().is_ok() {
-            let told = "a model is called from inside an asynchronous runtime; call it from a \
+            let message = "a model is called from inside an asynchronous runtime; call it from a \
                         thread of its own";
-            return Err(config(told));
+            return Err(config(message));
         }
         if cancel.is_cancelled() {
             return Err(cancelled());
@@ -157,7 +157,7 @@ impl Adapter {
                     reply.usage.sent_bytes = sent_bytes;
                     return Ok(reply);
                 }
-                Err(failure) => self.told(failure, requests),
+                Err(failure) => self.with_attempts(failure, requests),
             };
             let error = failure.error.clone();
             let delay = if let Some(next) = style.after(&failure).filter(|_| steps < MAX_STEPS) {
@@ -183,9 +183,9 @@ impl Adapter {
         deadline: Instant,
         chance: &mut Chance,
     ) -> Result<Duration, ModelError> {
-        let too_long = |told: String| {
+        let too_long = |message: String| {
             let mut error = failure.error.clone();
-            error.message = format!("{}; {told}", error.message);
+            error.message = format!("{}; {message}", error.message);
             Err(error)
         };
         let asked = failure.wait().filter(|wait| !wait.is_zero());
@@ -220,8 +220,8 @@ impl Adapter {
         };
         let body = build(&self.model, &self.params, self.max_tokens, turn, style);
         let body = serde_json::to_vec(&InOrder(&body)).map_err(|error| {
-            let told = format!("the request cannot be written: {error}");
-            Failure::new(ModelErrorKind::Config, told)
+            let message = format!("the request cannot be written: {error}");
+            Failure::new(ModelErrorKind::Config, message)
         })?;
         let client = self.client.get();
         let client = client.map_err(|error| Failure::new(error.kind, error.message))?;
@@ -239,8 +239,8 @@ impl Adapter {
         http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 
-    /// The failure as it may be told: without the key.
-    fn told(&self, mut failure: Failure, requests: u32) -> Failure {
+    /// The failure as it may be message: without the key.
+    fn with_attempts(&self, mut failure: Failure, requests: u32) -> Failure {
         failure.error.message = self.key.hide_in(&failure.error.message);
         failure.error.attempts = requests;
         failure

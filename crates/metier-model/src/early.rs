@@ -36,7 +36,7 @@ pub struct Early {
     reader: StringReader,
     bytes: usize,
     seen: Seen,
-    told: bool,
+    emitted: bool,
     events: Vec<EarlyEvent>,
 }
 
@@ -130,7 +130,7 @@ impl Early {
             }
             self.state = self.next(c);
         }
-        self.tell();
+        self.emit();
         std::mem::take(&mut self.events)
     }
 
@@ -195,7 +195,7 @@ impl Early {
                     Slot::Text => seen.text.push_str(&text),
                     Slot::Other => {}
                 }
-                self.tell();
+                self.emit();
                 State::After
             }
         }
@@ -251,23 +251,23 @@ impl Early {
             Frame::SkillList => seen.skills_complete = true,
             // What follows is none of ours.
             Frame::Decision | Frame::Action => {
-                self.tell();
+                self.emit();
                 return if frame == Frame::Action { State::After } else { State::Silent };
             }
             Frame::OtherObject | Frame::OtherList => {}
         }
-        self.tell();
+        self.emit();
         State::After
     }
 
     /// Says what can be said by now.
-    fn tell(&mut self) {
-        if !self.told
+    fn emit(&mut self) {
+        if !self.emitted
             && let Some(action) = self.seen.action()
         {
             let (kind, target) = (action.kind(), action.target());
             self.events.push(EarlyEvent::ActionKnown { kind, target });
-            self.told = true;
+            self.emitted = true;
         }
         let Some(kind) = self.seen.kind.as_deref() else { return };
         let text = std::mem::take(&mut self.seen.text);

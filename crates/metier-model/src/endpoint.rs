@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use crate::model::{ModelError, ModelErrorKind, OutputMode};
 use crate::retry::RetryPolicy;
 
-/// A key that shows itself to nobody.
+/// An API key that is never printed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Key(String);
 
@@ -202,8 +202,9 @@ impl Wishes {
             )));
         }
         if rest.contains_key("response_format") && output != Some(OutputMode::Prompted) {
-            let told = "`params.response_format` can only be set together with `output: prompted`";
-            return Err(config(told));
+            let message =
+                "`params.response_format` can only be set together with `output: prompted`";
+            return Err(config(message));
         }
         let (timeout, stream) = (timeout.transpose()?, stream.transpose()?);
         Ok(Self { timeout, max_tokens, window, output, stream, rest })
@@ -243,8 +244,8 @@ pub(crate) fn place(url: &Url) -> String {
     format!("{}://{}{port}", url.scheme(), url.host_str().unwrap_or_default())
 }
 
-pub(crate) fn config(told: impl Into<String>) -> ModelError {
-    ModelError::new(ModelErrorKind::Config, told)
+pub(crate) fn config(message: impl Into<String>) -> ModelError {
+    ModelError::new(ModelErrorKind::Config, message)
 }
 
 #[cfg(test)]

@@ -120,8 +120,8 @@ fn kind_of(status: Option<u16>, words: &ErrorWords) -> ModelErrorKind {
         }
         Some(409) => Kind::ServerError,
         Some(_) => {
-            let told = |kind: &Kind| matches!(kind, Kind::Unauthorized | Kind::NotFound);
-            by_name.filter(told).unwrap_or(Kind::BadRequest)
+            let is_specific = |kind: &Kind| matches!(kind, Kind::Unauthorized | Kind::NotFound);
+            by_name.filter(is_specific).unwrap_or(Kind::BadRequest)
         }
         None => by_name.unwrap_or(Kind::ServerError),
     }

@@ -66,7 +66,7 @@ fn client(connect: Duration, https: bool) -> Result<Client, ModelError> {
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
     let builder = Client::builder();
-    // To a server that is not asked for a certificate, nobody's certificates matter.
+    // Plain http needs no root certificates.
     let builder = if https { builder } else { builder.tls_certs_only([]) };
     builder
         .no_proxy()
@@ -191,15 +191,15 @@ fn is_tls(error: &(dyn StdError + 'static)) -> bool {
 /// The causes of an error. Its own words are left out, for they hold the address with all it may
 /// carry.
 fn causes(error: &reqwest::Error) -> String {
-    let mut told: Vec<String> = Vec::new();
+    let mut causes: Vec<String> = Vec::new();
     let mut cause = error.source();
     while let Some(error) = cause {
         let words = shown(&error.to_string());
-        if !told.iter().any(|said| said == &words) {
-            told.push(words);
+        if !causes.iter().any(|known| known == &words) {
+            causes.push(words);
         }
         cause = error.source();
     }
-    told.insert(0, String::new());
-    told.join(": ")
+    causes.insert(0, String::new());
+    causes.join(": ")
 }

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_apart() {
+    fn faults_are_distinguished() {
         assert_eq!(trouble(r#"{"a": 1,}"#), Trouble::Syntax);
         assert_eq!(trouble(r#"{"a": 1} x"#), Trouble::Syntax);
         assert_eq!(trouble(r#"{"a": [1"#), Trouble::Cut);

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use crate::action::Decision;
 use crate::turn::Turn;
 
-/// Hears what happens while a reply is on its way.
+/// Receives events while a reply is streamed.
 pub type Sink<'a> = &'a mut dyn FnMut(StreamEvent);
 
-/// Somebody who decides.
+/// A model: turns the state of a run into the next decision.
 pub trait Model: Send + Sync {
-    /// Who it is.
+    /// The provider and the model's name.
     fn info(&self) -> ModelInfo;
 
     /// The reply to one turn.
@@ -53,7 +53,7 @@ pub enum OutputMode {
     JsonSchema,
     /// A tool whose arguments are the decision.
     ToolCall,
-    /// The prompt asks for JSON; nobody enforces it.
+    /// The prompt asks for JSON; the provider does not enforce it.
     Prompted,
 }
 

@@ -3,7 +3,7 @@
 //! What is taken besides strict JSON, because it cannot change the meaning: a code fence or prose
 //! around one complete object; the whole as a JSON string, once; a skill as its name; `args: null`;
 //! arguments and data as the text of their JSON. Everything else goes back to the model: a repair
-//! would execute what nobody decided, and a cut-off `["pdf","xlsx"]` would become `["pdf"]`.
+//! would execute what the model did not decide, and a cut-off `["pdf","xlsx"]` would become `["pdf"]`.
 
 use metier_skill::text::short_line;
 use serde_json::Value;
@@ -64,7 +64,7 @@ pub fn parse_text(text: &str) -> Result<Decision, ParseFault> {
             Ok(_) => Value::String(inner),
             // Prose in quotes is no broken JSON.
             Err(_) if !inner.contains('{') => Value::String(inner),
-            Err(fault) => return Err(told(&inner, 0, &fault)),
+            Err(fault) => return Err(parse_fault(&inner, 0, &fault)),
         },
         other => other,
     };
@@ -80,7 +80,7 @@ fn value_in(text: &str) -> Result<Value, ParseFault> {
     };
     // Only a text that is wrong as JSON may be JSON with something around it.
     if !matches!(whole.trouble, Trouble::Syntax | Trouble::Cut) {
-        return Err(told(text, start, &whole));
+        return Err(parse_fault(text, start, &whole));
     }
     let mut found: Option<Value> = None;
     let mut at = 0;
@@ -89,7 +89,10 @@ fn value_in(text: &str) -> Result<Value, ParseFault> {
             // An open brace in prose after the object is no second object, but what it is
             // cannot be known either.
             let fault = json::read(&text[open..], MAX_DEPTH).err();
-            return Err(fault.map_or_else(|| told(text, start, &whole), |it| told(text, open, &it)));
+            return Err(fault.map_or_else(
+                || parse_fault(text, start, &whole),
+                |it| parse_fault(text, open, &it),
+            ));
         };
         let region = &text[open..end];
         match json::read(region, MAX_DEPTH) {
@@ -106,11 +109,11 @@ fn value_in(text: &str) -> Result<Value, ParseFault> {
             Ok(value) => found = Some(value),
             // `{name}` in prose. Anything with quotes or colons was meant as JSON.
             Err(_) if !region.contains(['"', '\'', ':', '\\']) => {}
-            Err(fault) => return Err(told(text, open, &fault)),
+            Err(fault) => return Err(parse_fault(text, open, &fault)),
         }
         at = end;
     }
-    found.ok_or_else(|| told(text, start, &whole))
+    found.ok_or_else(|| parse_fault(text, start, &whole))
 }
 
 /// Where the object that opens at `open` ends, by its braces outside of strings.
@@ -135,7 +138,7 @@ fn balanced_end(text: &str, open: usize) -> Option<usize> {
 }
 
 /// A fault of JSON in words, with its place in the whole text.
-fn told(text: &str, start: usize, fault: &JsonFault) -> ParseFault {
+fn parse_fault(text: &str, start: usize, fault: &JsonFault) -> ParseFault {
     let before = &text[..start];
     let lines = before.matches('\n').count();
     let column = match (fault.line, before.rfind('\n')) {

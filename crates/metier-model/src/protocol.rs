@@ -65,7 +65,7 @@ pub(crate) const FINAL_ANSWER: &str = "final_answer";
 
 /// All actions, in the order in which they are explained.
 ///
-/// The examples name a skill that nobody has: a small model copies what it sees, and a copy must
+/// The examples name a skill that does not exist: a small model copies what it sees, and a copy must
 /// not be a thing that can be done.
 pub(crate) const ACTIONS: [ActionSpec; 6] = [
     ActionSpec {

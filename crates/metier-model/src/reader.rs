@@ -93,7 +93,7 @@ impl Reader {
             return Err(self.too_large());
         }
         if self.done {
-            // The rest of these bytes is nobody's; two readers that are done are alike.
+            // The rest of these bytes is dropped, so that all finished readers are equal.
             (self.shape, self.bytes) = (Shape::Unknown(Vec::new()), 0);
         }
         Ok(match (self.done, self.builder.is_finished()) {
@@ -184,9 +184,11 @@ impl Reader {
             }
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
             match values.next() {
-                Some(Ok(value)) if is_error => return Err(told(&value)),
+                Some(Ok(value)) if is_error => return Err(provider_failure(&value)),
                 Some(Ok(value)) => self.value(&value, out)?,
-                Some(Err(_)) if is_error => return Err(told(&Value::String(rest.to_owned()))),
+                Some(Err(_)) if is_error => {
+                    return Err(provider_failure(&Value::String(rest.to_owned())));
+                }
                 Some(Err(error)) => {
                     let message = format!("an event of the stream is not valid JSON: {error}");
                     return Err(Failure::new(ModelErrorKind::Protocol, message));
@@ -246,7 +248,7 @@ fn broke_off() -> Failure {
 }
 
 /// The failure that an event named `error` tells of, whatever its data looks like.
-fn told(value: &Value) -> Failure {
+fn provider_failure(value: &Value) -> Failure {
     Failure::inside(value).unwrap_or_else(|| {
         let whole = serde_json::json!({ "error": value });
         let unclear = || Failure::new(ModelErrorKind::ServerError, "the provider reports an error");

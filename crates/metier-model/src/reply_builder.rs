@@ -207,7 +207,7 @@ impl ReplyBuilder {
 pub enum Reports {
     /// Each says all there is so far.
     Running,
-    /// Nobody knows: where a number goes down they are parts to be added, else they run.
+    /// Unknown: where a number goes down they are parts to be added, else running totals.
     Unclear,
 }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_apart_however_they_are_numbered() {
+    fn calls_are_distinguished_however_they_are_numbered() {
         type Delta = (Option<u64>, &'static str, &'static str, &'static str);
         let rows: [(&[Delta], &str, u32); 5] = [
             (

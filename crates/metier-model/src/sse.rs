@@ -59,7 +59,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// What stands there at the end of all bytes. By the standard it is no event; whoever takes it
+    /// What stands there at the end of all bytes. By the standard it is not an event; a caller that takes it
     /// must be able to tell whether it is whole.
     pub fn rest(&mut self) -> Result<Option<SseEvent>, TooLong> {
         let last = if self.line.is_empty() { None } else { self.line()? };

@@ -87,8 +87,8 @@ impl ErrorWords {
                 .map_or_else(|| Self::plain(start), |value| Self::find_or_whole(&value));
         }
         let mut data = text.lines().filter_map(|line| line.trim_start().strip_prefix("data:"));
-        let told = data.find_map(|line| Self::find(&serde_json::from_str(line.trim()).ok()?));
-        told.unwrap_or_else(|| Self::plain(&without_tags(start)))
+        let found = data.find_map(|line| Self::find(&serde_json::from_str(line.trim()).ok()?));
+        found.unwrap_or_else(|| Self::plain(&without_tags(start)))
     }
 
     fn find_or_whole(value: &Value) -> Self {

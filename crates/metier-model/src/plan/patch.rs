@@ -39,16 +39,16 @@ pub(super) fn patched(plan: &Plan, operations: &[Value]) -> Result<Plan, String>
 fn one(document: &mut Value, operation: &Value) -> Result<(), String> {
     let operation = plain(document, operation)?;
     let named = |key: &str| operation.get(key).and_then(Value::as_str).unwrap_or_default();
-    let told = format!("{} {}", short_line(named("op"), 20), short_line(named("path"), 100));
+    let described = format!("{} {}", short_line(named("op"), 20), short_line(named("path"), 100));
     let operation: PatchOperation = serde_json::from_value(Value::Object(operation.clone()))
-        .map_err(|error| format!("{told}: {}", short_line(&error.to_string(), 200)))?;
+        .map_err(|error| format!("{described}: {}", short_line(&error.to_string(), 200)))?;
     json_patch::patch(document, &[operation])
-        .map_err(|error| format!("{told}: {}", short_line(&error.kind.to_string(), 200)))?;
+        .map_err(|error| format!("{described}: {}", short_line(&error.kind.to_string(), 200)))?;
     let mut left = MAX_VALUES;
     if fits(document, MAX_DEPTH, &mut left) {
         Ok(())
     } else {
-        Err(format!("{told}: the plan becomes too large"))
+        Err(format!("{described}: the plan becomes too large"))
     }
 }
 

@@ -266,7 +266,7 @@ fn a_provider_that_cannot_be_reached_is_said_so() {
     drop(listener);
     for way in WAYS {
         let outcome = ask(&*way.model(&format!("http://{address}"), none));
-        let error = outcome.reply.as_ref().expect_err("nobody is there");
+        let error = outcome.reply.as_ref().expect_err("no server");
         assert_eq!((error.kind, error.attempts), (Kind::Network, 3));
         assert!(error.message.contains(&format!("http://{address} cannot be reached")), "{error}");
     }

@@ -174,7 +174,7 @@ fn what_is_too_long_or_too_deep_goes_back() {
 }
 
 #[test]
-fn empty_replies_are_told_apart_from_wrong_ones() {
+fn empty_replies_are_distinguished_from_wrong_ones() {
     for text in ["", "  \n\t"] {
         assert_eq!(fault(text).code, FaultCode::EmptyReply);
     }
@@ -289,8 +289,8 @@ fn other_ways_to_write_the_same_are_the_same() {
 fn what_a_model_wrote_is_quoted_briefly_on_one_line() {
     let name = format!("a\n\u{1b}[31m{}", "x".repeat(500));
     let fault = fault(&with_action(&json!({"type": "final_answer", "text": "", name: 1})));
-    let told = fault.to_string();
-    assert!(!told.contains(['\n', '\u{1b}']) && told.len() < 600, "{told}");
+    let message = fault.to_string();
+    assert!(!message.contains(['\n', '\u{1b}']) && message.len() < 600, "{message}");
 }
 
 proptest! {

@@ -85,8 +85,8 @@ fn an_id_with_a_slash_is_escaped_as_in_a_pointer() {
 }
 
 #[test]
-fn what_is_wrong_with_a_patch_is_told_and_nothing_is_done() {
-    for (patch, told) in [
+fn a_wrong_patch_is_refused_with_the_reason_and_changes_nothing() {
+    for (patch, expected) in [
         (
             json!([{"op": "remove", "path": "/steps/s9"}]),
             "no step has the id `s9` (there are: s1, s2)",
@@ -118,8 +118,8 @@ fn what_is_wrong_with_a_patch_is_told_and_nothing_is_done() {
             "patch[1]: remove",
         ),
     ] {
-        let words = patched(&plan(), &patch).expect_err(told);
-        assert!(words.contains(told), "{words}");
+        let words = patched(&plan(), &patch).expect_err(expected);
+        assert!(words.contains(expected), "{words}");
     }
     let patch = decision(None, Some(PlanUpdate::Patch(Vec::new())));
     assert!(apply(None, &patch).expect_err("no plan").contains("no plan to patch"));

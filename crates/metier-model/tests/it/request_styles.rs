@@ -242,7 +242,7 @@ fn several_tool_calls_are_several_parts() {
         });
         let reply = ask(&*model).reply.expect("a reply");
         assert_eq!((reply.text.as_str(), reply.parts), ("{\"a\":1}\n{\"b\":2}", 2), "{way:?}");
-        assert!(reply.usage.estimated, "nobody counted");
+        assert!(reply.usage.estimated, "no server count");
         let turn = turn();
         let texts = turn.messages().into_iter().map(|message| message.text).collect::<String>();
         let schema = turn.schema.to_string();
@@ -311,7 +311,7 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
 }
 
 #[test]
-fn the_bytes_of_the_request_that_succeeded_are_told() {
+fn the_bytes_of_the_successful_request_are_reported() {
     for way in WAYS {
         let server = Server::start(vec![refusal(429, "", "slow down"), way.good()]);
         let reply = ask(&*way.model(&server.url(), |_| {})).reply.expect("a reply");

@@ -211,7 +211,7 @@ fn a_call_that_is_stopped_ends_while_it_waits_and_while_it_streams() {
 
 #[test]
 fn a_wrong_script_is_refused_with_its_place() {
-    for (text, told) in [
+    for (text, expected) in [
         ("{\"replies\": [}", "line 1, column 14"),
         (r#"{"replys": []}"#, "unknown field `replys`"),
         (r#"{"replies": [{"action": {"type": "jump"}}]}"#, "replies[0]: unknown_action"),
@@ -223,7 +223,7 @@ fn a_wrong_script_is_refused_with_its_place() {
     ] {
         let error = Scripted::parse(text).expect_err(text);
         assert_eq!(error.kind, ModelErrorKind::Config);
-        assert!(error.message.contains(told), "{error}");
+        assert!(error.message.contains(expected), "{error}");
     }
 }
 

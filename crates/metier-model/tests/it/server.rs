@@ -132,11 +132,11 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one with this script.
     pub(crate) fn start(script: Vec<Answer>) -> Self {
-        Self::start_and_tell(script, || {})
+        Self::start_and_notify(script, || {})
     }
 
     /// Starts one that calls `heard` whenever it has done all of an answer but to hold.
-    pub(crate) fn start_and_tell(
+    pub(crate) fn start_and_notify(
         script: Vec<Answer>,
         heard: impl Fn() + Send + Sync + 'static,
     ) -> Self {
@@ -144,7 +144,7 @@ impl Server {
         let address = listener.local_addr().expect("an address");
         let (script, asked) = (Arc::new(Mutex::new(script)), Arc::new(Mutex::new(Vec::new())));
         let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (tell_gone, gone) = channel();
+        let (gone_sender, gone) = channel();
         let (of_script, of_asked, of_stop) = (script.clone(), asked.clone(), stop.clone());
         let heard = Arc::new(heard);
         let thread = std::thread::spawn(move || {
@@ -154,7 +154,7 @@ impl Server {
                 }
                 let Ok(connection) = connection else { continue };
                 let answer = next(&of_script);
-                let (asked, gone, heard) = (of_asked.clone(), tell_gone.clone(), heard.clone());
+                let (asked, gone, heard) = (of_asked.clone(), gone_sender.clone(), heard.clone());
                 std::thread::spawn(move || serve(connection, &answer, &asked, &gone, &*heard));
             }
         });

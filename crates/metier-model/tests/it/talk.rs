@@ -237,7 +237,7 @@ impl Outcome {
     }
 }
 
-/// Asks for a reply that nobody stops.
+/// Asks for a reply without cancelling it.
 pub(crate) fn ask(model: &dyn Model) -> Outcome {
     ask_until(model, &CancelToken::new())
 }

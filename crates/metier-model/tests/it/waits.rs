@@ -60,8 +60,8 @@ fn a_call_ends_when_it_is_stopped_wherever_it_waits() {
         let in_the_body = Answer::begun(200, &[]).chunk(&body.as_bytes()[..body.len() / 2]).hold();
         for answer in [Answer::silence(), in_the_body] {
             let cancel = CancelToken::new();
-            let tell = cancel.clone();
-            let server = Server::start_and_tell(vec![answer], move || tell.cancel());
+            let on_request = cancel.clone();
+            let server = Server::start_and_notify(vec![answer], move || on_request.cancel());
             let model = way.model(&server.url(), none);
             let outcome = ask_until(&*model, &cancel);
             assert_eq!(outcome.kind(), Some(Kind::Cancelled), "{way:?}");

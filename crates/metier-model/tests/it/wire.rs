@@ -136,7 +136,7 @@ fn recorded_replies_come_through_the_adapters() {
         for answer in [whole, halves, pieces] {
             server.script(vec![answer]);
             let outcome = ask(&**model);
-            let told = match &outcome.reply {
+            let result = match &outcome.reply {
                 Ok(reply) => {
                     assert_eq!(recording.status, 200, "{}", recording.name);
                     check_reply(&recording.name, reply, &Expected::of(recording));
@@ -155,7 +155,7 @@ fn recorded_replies_come_through_the_adapters() {
                     error.message.clone()
                 }
             };
-            let now = (told, outcome.events);
+            let now = (result, outcome.events);
             assert_eq!(heard.get_or_insert_with(|| now.clone()), &now, "{}", recording.name);
         }
         if recording.status == 200 { replies += 1 } else { failures += 1 }
