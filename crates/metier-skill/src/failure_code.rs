@@ -1,7 +1,7 @@
 //! Why something was not done, as one stable code for every way in: the loader, tools, scripts, the
 //! loop, records and the command line spell the same failure alike.
 //!
-//! What happened, and what to do about it, is the business of whoever reports the failure.
+//! What happened, and what to do about it, is up to the code that reports the failure.
 
 use std::fmt;
 
