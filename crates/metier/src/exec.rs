@@ -18,6 +18,7 @@ use metier_tools::script::ScriptOutcome;
 use crate::approvals::{PendingApprovals, RunApprover};
 use crate::error::{Error, ErrorKind, Result};
 use crate::explain::script_path;
+use crate::open::Metier;
 use crate::session::{Session, new_id};
 use crate::skills::{enabled, find};
 
@@ -79,6 +80,14 @@ pub struct Executed {
     pub network: NetworkAccess,
     /// The approval, where one was needed.
     pub approval: Option<Approval>,
+}
+
+impl Metier {
+    /// Runs one script of a skill, if the policy allows it without a question. Where it asks, the error
+    /// names the request that has to be approved; [`Session::exec`] takes an approver.
+    pub fn exec(&self, call: &ExecCall) -> Result<Executed> {
+        self.session().exec(call)
+    }
 }
 
 impl Session {

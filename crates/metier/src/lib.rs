@@ -155,7 +155,7 @@ pub use open::{Builder, FindOptions, Metier};
 pub use parts::{agent, config, fs, loader, model, policy, registry, sandbox, skill, tools};
 pub use read::files;
 pub use run::Run;
-pub use runs::{RunRecord, RunState, audit_run, damage};
+pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};
 pub use session::Session;
 pub use skills::{SearchHit, enabled, find};
 pub use trust::{TrustBefore, Trusted, TrustedSkill, Untrusted};

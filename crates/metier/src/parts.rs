@@ -87,7 +87,9 @@ pub mod model {
 
 /// Running scripts: the sandbox's tiers and reports.
 pub mod sandbox {
-    pub use metier_sandbox::{NetworkAccess, SandboxProbe, SandboxReport, SearchPath, Tier};
+    pub use metier_sandbox::{
+        NetworkAccess, SandboxProbe, SandboxReport, SearchPath, StopReason, Tier,
+    };
 }
 
 /// Tools: writing one, what a run deleted, and what a script left.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use metier_agent::audit::{AuditReport, Finding, audit};
 use metier_agent::export::RecordedRun;
-use metier_agent::{AgentError, Event, Record, RunFolder, Summary, fold, runs_in};
+use metier_agent::{AgentError, Difference, Event, Record, RunFolder, Summary, fold, runs_in};
 use metier_fs::{AppendError, AppendFile};
 use serde_json::{Value, json};
 
@@ -244,6 +244,37 @@ fn read_one(
     let id = folder.id().clone();
     faults.extend(fault.map(|fault| format!("the record of {id} is broken: {fault}")));
     Ok(RecordedRun { id, setup, records, inner: Vec::new() })
+}
+
+/// What came of replaying a record: the recorded replies, answers and outcomes drive the same steps
+/// again, without a model and without doing anything.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ReplayReport {
+    /// Events of the record, those of the runs inside it too.
+    pub events: usize,
+    /// Events that follow from the last one and were not written any more.
+    pub missing: usize,
+    /// The first difference between what was recorded and what follows, and the run that it is in.
+    pub difference: Option<(String, Box<Difference>)>,
+}
+
+impl RunRecord {
+    /// Replays the record, up to the first difference.
+    pub fn replay(&self) -> ReplayReport {
+        let mut replayed = ReplayReport { events: 0, missing: 0, difference: None };
+        for run in std::iter::once(&self.recorded).chain(&self.recorded.inner) {
+            replayed.events += run.records.len();
+            match fold(Arc::new(run.setup.clone()), &run.records) {
+                Ok(folded) => replayed.missing += folded.missing.len(),
+                Err(difference) => {
+                    replayed.difference = Some((run.id.to_string(), difference));
+                    break;
+                }
+            }
+        }
+        replayed
+    }
 }
 
 /// Checks the record of a run and of the runs inside it, each with its id.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use metier::agent::{Note, Observer, Record};
 use metier::policy::Answer;
-use metier::sandbox::{NetworkAccess, SandboxReport};
+use metier::sandbox::{NetworkAccess, SandboxReport, StopReason};
 use metier::skill::Digest;
 use metier::skill::text::escape_lines;
 use metier::tools::script::ScriptOutcome;
@@ -294,6 +294,10 @@ impl Output for Ran {
     }
 
     fn exit(&self) -> Exit {
-        if self.report().succeeded() { Exit::Done } else { Exit::Findings }
+        match self.report() {
+            report if report.stopped == Some(StopReason::Cancelled) => Exit::Interrupted,
+            report if report.succeeded() => Exit::Done,
+            _ => Exit::Findings,
+        }
     }
 }

@@ -4,11 +4,9 @@
 //! follows must be what was recorded. A record that was changed is reported instead.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use clap::Args;
-use metier::agent::export::RecordedRun;
-use metier::agent::{Difference, Event, fold};
+use metier::agent::{Difference, Event};
 use metier::{RunRecord, damage};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -83,25 +81,19 @@ pub(crate) fn run(args: &ReplayArgs, context: &Context) -> Result<Box<dyn Output
         replayed.findings.push(value);
     }
     if replayed.findings.is_empty() {
-        replay(&RunRecord::read(&folder)?.recorded, &mut replayed);
+        replay(&RunRecord::read(&folder)?, &mut replayed);
     }
     Ok(Box::new(replayed))
 }
 
-fn replay(recorded: &RecordedRun, replayed: &mut Replayed) {
-    for run in std::iter::once(recorded).chain(&recorded.inner) {
-        replayed.events += run.records.len();
-        match fold(Arc::new(run.setup.clone()), &run.records) {
-            Ok(folded) => replayed.missing += folded.missing.len(),
-            Err(difference) => {
-                let at = place(&json!(difference.expected), &json!(difference.recorded));
-                let run_id = run.id.to_string();
-                replayed.difference = Some(Found { run_id, difference, at });
-                return;
-            }
-        }
-    }
-    replayed.reproduced = true;
+fn replay(record: &RunRecord, replayed: &mut Replayed) {
+    let report = record.replay();
+    (replayed.events, replayed.missing) = (report.events, report.missing);
+    replayed.reproduced = report.difference.is_none();
+    replayed.difference = report.difference.map(|(run_id, difference)| {
+        let at = place(&json!(difference.expected), &json!(difference.recorded));
+        Found { run_id, difference, at }
+    });
 }
 
 /// Where two values part, as a JSON pointer.

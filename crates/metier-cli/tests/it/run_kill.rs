@@ -321,3 +321,23 @@ fn two_processes_do_not_continue_one_run() {
     running.signal("INT");
     assert_eq!(running.end(), 130);
 }
+
+#[test]
+fn an_interrupt_of_exec_ends_the_script_with_its_own_exit_code() {
+    let home = project();
+    if !holds_scripts(&home) {
+        return;
+    }
+    let seconds = "7654324";
+    slow(&home, seconds);
+    let args = ["exec", "--yes", "slow", "scripts/slow.sh"];
+    let mut command = home.command(METIER);
+    let command = command.args(args).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("it starts");
+    let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut running = Running { child, lines };
+    assert_eq!(running.lines.next().expect("a line").expect("a line"), "begun");
+    running.signal("INT");
+    assert_eq!(running.end(), 130);
+    is_gone(seconds);
+}
