@@ -77,9 +77,25 @@ fn print_json(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Resul
 
 /// Past `anstream`, which takes escapes for styles: out of a file or a path they must not go.
 fn print_raw(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(64 * 1024, bare_stdout());
     write(&mut out)?;
     out.flush()
+}
+
+/// Standard output without the buffer that looks through every byte for line breaks. Nothing may be
+/// waiting in that buffer: it is emptied first.
+#[cfg(unix)]
+fn bare_stdout() -> Box<dyn Write> {
+    use std::os::fd::AsFd;
+    let mut stdout = io::stdout();
+    let bare = stdout.flush().and_then(|()| stdout.as_fd().try_clone_to_owned());
+    // Where standard output is closed, only the usual writer knows what to do.
+    bare.map_or_else(|_| Box::new(stdout.lock()) as _, |fd| Box::new(std::fs::File::from(fd)) as _)
+}
+
+#[cfg(not(unix))]
+fn bare_stdout() -> io::StdoutLock<'static> {
+    io::stdout().lock()
 }
 
 fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

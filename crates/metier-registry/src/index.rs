@@ -39,6 +39,9 @@ pub struct Entry {
     pub priority: usize,
     /// Its files, where it does not lie in a folder.
     pub memory: Option<MemorySkillFiles>,
+    /// What a model can see and what is enforced, as one digest: its part of the index's hash. Made
+    /// by the worker that read the skill; whoever changes a field of it seals the entry again.
+    pub(crate) leaf: Digest,
 }
 
 impl Entry {
@@ -63,12 +66,14 @@ impl Entry {
             modified,
             priority,
             memory: None,
+            leaf: parsed.digest,
         };
         entry.switch(enabled);
+        entry.seal();
         Some(entry)
     }
 
-    /// Switches the entry on or off as `enabled` says.
+    /// Switches the entry on or off as `enabled` says. To be sealed afterwards.
     pub(crate) fn switch(&mut self, enabled: &[(String, bool)]) {
         if enabled.is_empty() {
             return;
@@ -101,8 +106,8 @@ impl Entry {
         self.path.join(if lower { "skill.md" } else { "SKILL.md" })
     }
 
-    /// What a model can see and what is enforced, as one digest.
-    fn leaf(&self) -> Digest {
+    /// Makes the entry's part of the index's hash.
+    pub(crate) fn seal(&mut self) {
         let controls = &self.skill.controls;
         let switches = [
             u8::from(controls.disable_model_invocation),
@@ -120,12 +125,12 @@ impl Entry {
         let tools = controls.allowed_tools.iter().flat_map(|tools| tools.iter());
         let globs = self.skill.details().paths.iter();
         let counts = [tools.clone().count() as u64, globs.len() as u64].map(u64::to_le_bytes);
-        Digest::of_parts(
+        self.leaf = Digest::of_parts(
             fixed
                 .into_iter()
                 .chain(counts.iter().map(<[u8; 8]>::as_slice))
                 .chain(tools.chain(globs).map(|text| text.as_bytes())),
-        )
+        );
     }
 }
 
@@ -159,7 +164,6 @@ impl Index {
             ))
         };
         parallel::sort_by(&mut entries, order);
-        let leaves = parallel::map(entries.iter().collect(), 1024, || (), |(), entry| entry.leaf());
         // Inside a source in the order of precedence, which is the order of `source:name#2`.
         shadowed.sort_by(|a, b| {
             let key = |e: &Entry| (e.source, e.priority, std::cmp::Reverse(e.modified));
@@ -169,7 +173,7 @@ impl Index {
                 .then_with(|| key(a).cmp(&key(b)))
                 .then_with(|| a.path.cmp(&b.path))
         });
-        let hash = Digest::of_all(&leaves);
+        let hash = Digest::of_all(entries.iter().map(|entry| &entry.leaf));
         Self { entries, shadowed, hash }
     }
 

@@ -7,8 +7,7 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// Items that a worker takes at a time: enough not to meet the others at the queue, few enough that
-/// all end at about the same time.
+/// Items that a worker takes at a time, at most: enough not to meet the others at the queue.
 const PIECE: usize = 64;
 
 /// `task` over `items`, on all cores where each of them gets at least `least` items. A worker makes
@@ -25,7 +24,6 @@ pub fn map<T: Send, U: Send, S>(
         return items.into_iter().map(|item| task(&mut state, item)).collect();
     }
     let count = items.len();
-    let piece = PIECE.min(count.div_ceil(workers));
     let queue = Mutex::new((0, items.into_iter()));
     let work = || {
         let mut state = start();
@@ -34,6 +32,8 @@ pub fn map<T: Send, U: Send, S>(
             let (at, taken): (usize, Vec<T>) = {
                 let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
                 queue.0 += 1;
+                // Fewer towards the end, so that all end at about the same time.
+                let piece = (queue.1.len() / (workers * 4)).clamp(1, PIECE);
                 (queue.0, queue.1.by_ref().take(piece).collect())
             };
             if taken.is_empty() {

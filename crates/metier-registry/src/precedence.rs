@@ -156,6 +156,7 @@ fn qualify(mut candidate: Candidate) -> Candidate {
     if let Some(plugin) = &candidate.plugin {
         let entry = Arc::make_mut(&mut candidate.entry);
         entry.skill.name = entry.skill.name.qualified(plugin);
+        entry.seal();
     }
     candidate
 }
@@ -260,19 +261,22 @@ mod tests {
         let source = Source::ALL[root];
         let text = format!("---\nname: s{name}\ndescription: d{tree}\n---\n");
         let parsed = parse(text.as_bytes(), &ParseOptions::default());
+        let mut entry = Entry {
+            skill: parsed.skill.expect("valid"),
+            source,
+            path: format!("/{root}/{at}-{tree}-{file}").into(),
+            copies: Box::default(),
+            enabled: true,
+            digest: parsed.digest,
+            diagnostics: Box::default(),
+            modified,
+            priority: root,
+            memory: None,
+            leaf: parsed.digest,
+        };
+        entry.seal();
         Candidate {
-            entry: Arc::new(Entry {
-                skill: parsed.skill.expect("valid"),
-                source,
-                path: format!("/{root}/{at}-{tree}-{file}").into(),
-                copies: Box::default(),
-                enabled: true,
-                digest: parsed.digest,
-                diagnostics: Box::default(),
-                modified,
-                priority: root,
-                memory: None,
-            }),
+            entry: Arc::new(entry),
             file: Some(FileId { device: 1, inode: file }),
             via_link,
             plugin: (source == Source::Plugin).then(|| "plug".into()),

@@ -96,9 +96,13 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
     }
     let mut disk = RealDisk { budget: MAX_COMPARED_BYTES };
     let mut decided = decide(std::mem::take(&mut builder.candidates), &mut disk);
-    for entry in decided.entries.iter_mut().filter(|entry| entry.source == Source::Plugin) {
+    let switched =
+        |entry: &&mut Arc<Entry>| entry.source == Source::Plugin && !options.enabled.is_empty();
+    for entry in decided.entries.iter_mut().filter(switched) {
         // Its name may have been qualified, which makes another id of it.
-        Arc::make_mut(entry).switch(&options.enabled);
+        let entry = Arc::make_mut(entry);
+        entry.switch(&options.enabled);
+        entry.seal();
     }
     let index = Index::new(decided.entries, decided.shadowed);
     builder.ignored.sort_by(|a, b| a.path.cmp(&b.path));

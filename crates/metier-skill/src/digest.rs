@@ -57,7 +57,7 @@ impl Digest {
     }
 
     /// The digest of a list of digests, in their order.
-    pub fn of_all(digests: &[Self]) -> Self {
+    pub fn of_all<'a>(digests: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut hasher = Sha256::new();
         for digest in digests {
             hasher.update(digest.0);

@@ -62,7 +62,8 @@ impl Fields<'_, '_, '_> {
     fn field(&mut self, key: &Node<'_>, value: &Node<'_>) {
         let text = key.key_text();
         let position = KNOWN_FIELDS.iter().position(|known| *known == text);
-        if position.is_none_or(|at| at >= SPEC_FIELDS) {
+        let in_spec = position.is_some_and(|at| at < SPEC_FIELDS);
+        if !in_spec && Code::FieldNotInSpec.severity(self.profile()).is_some() {
             self.collector.report(
                 Code::FieldNotInSpec,
                 &key.span,

@@ -225,10 +225,12 @@ pub(crate) fn path_text(path: &Path) -> String {
 /// A JSON list of entries. Above a few thousand, rendering is most of the work and both cores share
 /// it, a bounded number of pieces at a time.
 fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
-    const PIECE: usize = 128;
-    const WAVE: usize = 16;
+    const PIECE: usize = 32;
+    const WAVE: usize = 64;
+    // Most entries of real skills, with what is wrong with them.
+    const ENTRY_BYTES: usize = 1280;
     let render = |piece: &[Arc<Entry>]| {
-        let mut bytes = Vec::with_capacity(piece.len() * 1024);
+        let mut bytes = Vec::with_capacity(piece.len() * ENTRY_BYTES);
         for entry in piece {
             entry.append_json(&mut bytes);
             bytes.push(b',');

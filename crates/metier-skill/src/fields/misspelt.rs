@@ -4,15 +4,15 @@
 
 /// Equal but for case, hyphens and underscores, or one letter apart.
 pub(crate) fn nearly(known: &str, text: &str) -> bool {
-    fn letters(word: &str) -> impl Iterator<Item = u8> {
-        let kept = word.bytes().filter(|b| !matches!(b, b'-' | b'_' | b' '));
-        kept.map(|b| b.to_ascii_lowercase())
-    }
+    let is_letter = |b: &u8| !matches!(b, b'-' | b'_' | b' ');
+    let count = |word: &str| word.as_bytes().iter().filter(|b| is_letter(b)).count();
     // Nearly all pairs end here.
-    if letters(known).count().abs_diff(letters(text).count()) > 1 {
+    if count(known).abs_diff(count(text)) > 1 {
         return false;
     }
-    let (a, b): (Vec<u8>, Vec<u8>) = (letters(known).collect(), letters(text).collect());
+    let letters =
+        |word: &str| word.bytes().filter(is_letter).map(|b| b.to_ascii_lowercase()).collect();
+    let (a, b): (Vec<u8>, Vec<u8>) = (letters(known), letters(text));
     a == b || (a.len() >= 5 && one_edit(&a, &b))
 }
 
