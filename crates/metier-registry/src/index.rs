@@ -40,7 +40,7 @@ pub struct Entry {
     /// Its files, where it does not lie in a folder.
     pub memory: Option<MemorySkillFiles>,
     /// What a model can see and what is enforced, as one digest: its part of the index's hash. Made
-    /// by the worker that read the skill; whoever changes a field of it seals the entry again.
+    /// by the worker that read the skill; who changes a field of it seals the entry again.
     pub(crate) leaf: Digest,
 }
 

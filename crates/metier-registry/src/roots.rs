@@ -78,8 +78,10 @@ impl Root {
 pub struct SkillPlaces {
     /// The working directory, absolute.
     pub working_dir: PathBuf,
-    /// The user's folders; `None` without a home directory.
+    /// The user's folders; `None` where the user's skills are left out.
     pub user: Option<UserFolders>,
+    /// The home directory, which is never a project, even where the user's skills are left out.
+    pub home: Option<PathBuf>,
     /// Roots named for this call, highest priority first.
     pub explicit: Vec<PathBuf>,
     /// Roots that the project's configuration names. They are the project's, whatever it says.
@@ -96,6 +98,7 @@ impl SkillPlaces {
         Self {
             working_dir: working_dir.into(),
             user: None,
+            home: None,
             explicit: Vec::new(),
             configured_project: Vec::new(),
             configured_user: Vec::new(),
@@ -146,8 +149,7 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     for path in &places.configured_project {
         add(named(Source::Project, path));
     }
-    let home = places.user.as_ref().map(|user| user.home.as_path());
-    for dir in project_dirs(&places.working_dir, home) {
+    for dir in project_dirs(&places.working_dir, places.home.as_deref()) {
         project_roots(&dir).for_each(&mut add);
     }
     for path in &places.configured_user {
@@ -162,8 +164,8 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     for path in &places.more_user {
         add(named(Source::User, path));
     }
-    if let Some(home) = home {
-        plugin_roots(&home.join(PLUGIN_CACHE)).into_iter().for_each(add);
+    if let Some(user) = &places.user {
+        plugin_roots(&user.home.join(PLUGIN_CACHE)).into_iter().for_each(add);
     }
     roots
 }
@@ -278,6 +280,7 @@ mod tests {
     fn places(dir: &Path, home: &Path) -> SkillPlaces {
         SkillPlaces {
             user: Some(UserFolders::new(home, Some(&home.join(".agent")))),
+            home: Some(home.to_owned()),
             ..SkillPlaces::at(dir)
         }
     }

@@ -147,14 +147,15 @@ impl ResultFilter {
             Ok(result) => result,
             Err(mut failure) => {
                 // A failure may quote the same things as a result.
-                failure.message = self.mask(failure.message).0;
-                failure.help = self.mask(failure.help).0;
+                self.bound_text(&mut failure.message);
+                self.bound_text(&mut failure.help);
                 return Err(failure);
             }
         };
         let masked;
         (result.text, masked) = self.mask(result.text);
         self.bound(&mut result.data);
+        result.storage_ref = result.storage_ref.map(|at| self.mask(at).0);
         if let (Value::Object(fields), 1..) = (&mut result.data, masked) {
             fields.insert("masked".to_owned(), masked.into());
         }
@@ -168,27 +169,41 @@ impl ResultFilter {
     }
 
     fn mask(&self, text: String) -> (String, u64) {
-        let mut redactor = Redactor::new(Arc::clone(&self.secrets));
-        let mut out = redactor.push(text.as_bytes());
-        out.extend(redactor.finish());
-        match redactor.masked() {
-            0 => (text, 0),
-            count => (String::from_utf8_lossy(&out).into_owned(), count),
+        match self.mask_bytes(text.as_bytes()) {
+            (_, 0) => (text, 0),
+            (out, count) => (String::from_utf8_lossy(&out).into_owned(), count),
         }
     }
 
-    /// Masks all texts in the data and cuts each of them to the cap.
+    /// The bytes with secrets masked, and how many were.
+    pub(crate) fn mask_bytes(&self, bytes: &[u8]) -> (Vec<u8>, u64) {
+        let mut redactor = Redactor::new(Arc::clone(&self.secrets));
+        let mut out = redactor.push(bytes);
+        out.extend(redactor.finish());
+        (out, redactor.masked())
+    }
+
+    /// Masks all texts in the data, keys too, and cuts each of them to the cap.
     fn bound(&self, data: &mut Value) {
         match data {
-            Value::String(text) => {
-                *text = self.mask(std::mem::take(text)).0;
-                if let Some((head, tail)) = head_and_tail(text, self.cap.chars) {
-                    *text = joined(text, head, tail, None);
-                }
-            }
+            Value::String(text) => self.bound_text(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.bound(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|item| self.bound(item)),
+            Value::Object(fields) => {
+                let bounded = std::mem::take(fields).into_iter().map(|(mut key, mut item)| {
+                    self.bound_text(&mut key);
+                    self.bound(&mut item);
+                    (key, item)
+                });
+                *fields = bounded.collect();
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn bound_text(&self, text: &mut String) {
+        *text = self.mask(std::mem::take(text)).0;
+        if let Some((head, tail)) = head_and_tail(text, self.cap.chars) {
+            *text = joined(text, head, tail, None);
         }
     }
 }
@@ -252,16 +267,23 @@ mod tests {
         let secrets = Arc::new(Secrets::new(["hunter2hunter2"]));
         let filter = ResultFilter { secrets, ..filter(40, Arc::new(NoOutputStore)) };
         let text = format!("{} hunter2hunter2", "x".repeat(30));
-        let data = serde_json::json!({"deep": [{"key": "hunter2hunter2"}], "long": "y".repeat(99)});
-        let result = filter.filter("t", Ok(ToolResult::text(text).with_data(data)));
-        let result = result.expect("a result");
-        let whole = format!("{} {}", result.text, result.data);
+        let data = serde_json::json!({
+            "deep": [{"key": "hunter2hunter2", "hunter2hunter2": 1}],
+            "long": "y".repeat(99),
+        });
+        let answer = ToolResult::text(text).with_data(data);
+        let answer = ToolResult { storage_ref: Some("at/hunter2hunter2".to_owned()), ..answer };
+        let result = filter.filter("t", Ok(answer)).expect("a result");
+        let whole = format!("{} {} {:?}", result.text, result.data, result.storage_ref);
         assert!(!whole.contains("hunter2"), "{whole}");
         assert_eq!(result.data["masked"], 1);
         assert!(result.data["long"].as_str().is_some_and(|long| long.contains("left out")));
         let failure = ToolFailure::new(crate::FailureCode::Failed, "no hunter2hunter2 there");
         let failure = filter.filter("t", Err(failure)).expect_err("a failure");
         assert!(!failure.message.contains("hunter2"), "{failure}");
+        let failure = ToolFailure::new(crate::FailureCode::Failed, "z".repeat(9999));
+        let failure = filter.filter("t", Err(failure)).expect_err("a failure");
+        assert!(failure.message.len() < 200, "{failure}");
     }
 
     proptest! {

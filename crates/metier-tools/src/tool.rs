@@ -136,9 +136,9 @@ impl CallContext {
         (self.filter)(touch)
     }
 
-    /// Stores bytes that are not shown, and returns the reference to them.
+    /// Stores bytes that are not shown, with secrets masked, and returns the reference to them.
     pub fn keep(&self, bytes: &[u8], hint: &str) -> Option<String> {
-        self.results.store.put(bytes, hint).ok()
+        self.results.store.put(&self.results.mask_bytes(bytes).0, hint).ok()
     }
 }
 

@@ -5,7 +5,6 @@
 //! judged before; what is denied is never asked about.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,8 +53,8 @@ pub(crate) struct RunApprover<'a> {
     approved: Mutex<Option<Digest>>,
     /// The request without an answer, of this run or of a loop inside it.
     unanswered: Mutex<Option<Digest>>,
-    /// Whether the approval that was given beforehand had been used or had expired.
-    is_stale: AtomicBool,
+    /// The request whose approval, given beforehand, had been used or had expired.
+    stale: Mutex<Option<Digest>>,
 }
 
 impl<'a> RunApprover<'a> {
@@ -69,14 +68,15 @@ impl<'a> RunApprover<'a> {
             pending,
             approved: Mutex::new(approved),
             unanswered: Mutex::default(),
-            is_stale: AtomicBool::new(false),
+            stale: Mutex::default(),
         }
     }
 
     /// What is left open.
     pub(crate) fn into_open(self) -> Option<OpenApproval> {
         let request = self.unanswered.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        Some(OpenApproval { request, is_stale: self.is_stale.into_inner() })
+        let stale = self.stale.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some(OpenApproval { request, is_stale: stale == Some(request) })
     }
 
     fn take_approval(&self, request: Digest) -> bool {
@@ -86,7 +86,9 @@ impl<'a> RunApprover<'a> {
         }
         *approved = None;
         let is_pending = self.pending.as_ref().is_some_and(|pending| pending.take(request));
-        self.is_stale.store(!is_pending, Ordering::Relaxed);
+        if !is_pending {
+            *self.stale.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
+        }
         is_pending
     }
 }
@@ -113,7 +115,7 @@ impl Approver for RunApprover<'_> {
         }
         *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = question.request;
         if let (Some(request), Some(pending)) = (question.request, &self.pending)
-            && !self.is_stale.load(Ordering::Relaxed)
+            && *self.stale.lock().unwrap_or_else(PoisonError::into_inner) != Some(request)
         {
             pending.add(request);
         }

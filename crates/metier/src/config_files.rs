@@ -35,6 +35,7 @@ pub struct ConfigFile {
 pub(crate) fn load(
     working_dir: &Path,
     user: Option<&UserFolders>,
+    protected: Option<&UserFolders>,
     environment: &Environment,
 ) -> Result<(Settings, Vec<ConfigFile>)> {
     let mut files = Vec::new();
@@ -54,7 +55,7 @@ pub(crate) fn load(
         Some(path) => load_layer(&path, Scope::User, &mut files)?,
         None => None,
     };
-    let project = match project_config(working_dir, user) {
+    let project = match project_config(working_dir, protected) {
         Some(path) => load_layer(&path, Scope::Project, &mut files)?,
         None => None,
     };

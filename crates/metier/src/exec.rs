@@ -134,6 +134,9 @@ impl Session {
             Effect::Ask => Some(self.approved_answer(&op, &decision)?),
             Effect::Allow | Effect::Deny => None,
         };
+        if self.cancel().is_cancelled() {
+            return Err(cancelled());
+        }
         let output = |stream: &str, text: &str| {
             self.note(&Note::Output { stream: stream.to_owned(), text: text.to_owned() });
         };
@@ -176,7 +179,7 @@ impl Session {
         self.note(&Note::Warning(text));
     }
 
-    fn note(&self, note: &Note) {
+    pub(crate) fn note(&self, note: &Note) {
         for observer in self.observers() {
             observer.note(0, note);
         }
@@ -198,11 +201,7 @@ impl Session {
         let pending = PendingApprovals::in_state(&self.metier().state_dir()?);
         let approver = RunApprover::new(self.inner_approver(), Some(pending), self.approved());
         match approver.answer(&question, self.cancel()) {
-            _ if self.cancel().is_cancelled() => Err(Error::new(
-                ErrorKind::Cancelled,
-                FailureCode::Cancelled.as_str(),
-                "cancelled; the script did not run",
-            )),
+            _ if self.cancel().is_cancelled() => Err(cancelled()),
             None => {
                 let open = approver.into_open().map(Box::new);
                 let message = format!("the script needs approval: {reason}");
@@ -216,6 +215,11 @@ impl Session {
             Some(approval) => Ok(approval),
         }
     }
+}
+
+fn cancelled() -> Error {
+    let code = FailureCode::Cancelled.as_str();
+    Error::new(ErrorKind::Cancelled, code, "cancelled; the script did not run")
 }
 
 fn denied(decision: &ScriptDecision) -> Error {

@@ -127,8 +127,16 @@ impl Metier {
         let settings = self.settings();
         let layers = settings.policy_layers()?;
         self.check_examples()?;
-        let mut places =
-            places_of(&scan.index, &self.roots(), &self.workspace(), self.user_folders())?;
+        let mut places = places_of(
+            &scan.index,
+            &self.roots(),
+            &self.workspace(),
+            self.inner.protected.as_ref(),
+        )?;
+        // The user's, or a temporary one that is not among the protected folders.
+        if self.user_folders().is_none() {
+            places = places.with_own(absolute(&real_path(&self.state_dir()?))?);
+        }
         for file in self.config_files().iter().filter(|file| file.scope == Scope::Managed) {
             places = places.with_own(absolute(&real_path(&file.path))?);
         }

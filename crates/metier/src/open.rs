@@ -27,7 +27,10 @@ pub struct Metier {
 pub(crate) struct Inner {
     pub(crate) environment: Environment,
     pub(crate) working_dir: PathBuf,
+    /// The user's folders, where they are used.
     pub(crate) user: Option<UserFolders>,
+    /// The same, used or not: leaving them out does not open them to scripts.
+    pub(crate) protected: Option<UserFolders>,
     pub(crate) settings: Settings,
     pub(crate) config_files: Vec<ConfigFile>,
     pub(crate) find: FindOptions,
@@ -127,16 +130,22 @@ impl Builder {
     /// Resolves folders, settings and roots.
     pub fn open(self) -> Result<Metier> {
         let working_dir = enter(&self.dir)?;
+        let named = user_folders(self.environment.home(), &self.environment, &working_dir);
         let user = match self.user_folders {
-            UserFolderChoice::Home => user_folders(&self.environment, &working_dir),
+            UserFolderChoice::Home => named.clone(),
             UserFolderChoice::None => None,
         };
+        let protected = named.or_else(|| {
+            let home = UserFolders::home_of_process();
+            user_folders(home.as_deref(), &self.environment, &working_dir)
+        });
         let (settings, config_files) =
-            config_files::load(&working_dir, user.as_ref(), &self.environment)?;
+            config_files::load(&working_dir, user.as_ref(), protected.as_ref(), &self.environment)?;
         let inner = Inner {
             environment: self.environment,
             working_dir,
             user,
+            protected,
             settings,
             config_files,
             find: self.find,
@@ -151,8 +160,12 @@ impl Builder {
 
 /// The user's folders. The home directory stands without links, so that it can be told from the
 /// directories above the working directory.
-fn user_folders(environment: &Environment, working_dir: &Path) -> Option<UserFolders> {
-    let home = environment.home()?;
+fn user_folders(
+    home: Option<&Path>,
+    environment: &Environment,
+    working_dir: &Path,
+) -> Option<UserFolders> {
+    let home = home?;
     let home = metier_fs::canonical(home).unwrap_or_else(|_| home.to_owned());
     let metier_home = environment.variable("METIER_HOME").map(|moved| working_dir.join(moved));
     let variable = |name: &str| environment.variable(name).map(ToOwned::to_owned);
@@ -195,6 +208,7 @@ impl Metier {
             environment,
             working_dir,
             user,
+            protected,
             settings,
             config_files,
             helper,
@@ -206,6 +220,7 @@ impl Metier {
             environment: environment.clone(),
             working_dir: working_dir.clone(),
             user: user.clone(),
+            protected: protected.clone(),
             settings: settings.clone(),
             config_files: config_files.clone(),
             find,
@@ -262,6 +277,7 @@ impl Metier {
         SkillPlaces {
             working_dir: working_dir.clone(),
             user: user.clone(),
+            home: self.home().map(Path::to_owned),
             explicit: find.roots.iter().cloned().chain(named).collect(),
             configured_project: configured(Scope::Project),
             configured_user: configured(Scope::User),
@@ -272,7 +288,7 @@ impl Metier {
     /// A path from a configuration file: `~/` is the home directory, a relative path starts at the
     /// project's directory or at the home directory.
     fn configured_path(&self, scope: Scope, path: &str) -> PathBuf {
-        let home = self.inner.user.as_ref().map(|user| user.home.clone());
+        let home = self.home().map(Path::to_owned);
         if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {
             return home.join(rest);
         }

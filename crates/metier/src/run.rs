@@ -11,12 +11,11 @@ pub struct Run {
     folder: RunFolder,
     state: State,
     open: Option<OpenApproval>,
-    pub(crate) skills_changed: bool,
 }
 
 impl Run {
     pub(crate) const fn new(folder: RunFolder, state: State, open: Option<OpenApproval>) -> Self {
-        Self { folder, state, open, skills_changed: false }
+        Self { folder, state, open }
     }
 
     /// Its id.
@@ -48,11 +47,5 @@ impl Run {
     /// The question that has to be answered before it can continue.
     pub fn open_approval(&self) -> Option<OpenApproval> {
         self.open.filter(|_| self.status() == Status::NeedsApproval)
-    }
-
-    /// Whether skills changed between the beginning and the resumption of the run. It keeps to those
-    /// that did not.
-    pub const fn skills_changed(&self) -> bool {
-        self.skills_changed
     }
 }

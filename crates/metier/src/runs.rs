@@ -50,20 +50,20 @@ impl Metier {
     }
 
     /// Which runs this user began.
-    pub(crate) fn own_runs(&self) -> OwnRuns {
-        OwnRuns { folder: self.user_folders().map(|user| user.state.join("runs")) }
+    pub(crate) fn own_runs(&self) -> Result<OwnRuns> {
+        Ok(OwnRuns { folder: self.state_dir()?.join("runs") })
     }
 }
 
 /// The runs that this user began, by a note for each in the user's state.
 pub(crate) struct OwnRuns {
-    folder: Option<PathBuf>,
+    folder: PathBuf,
 }
 
 impl OwnRuns {
     /// Notes the name of a run that is about to begin.
     pub(crate) fn note_name(&self, run: &RunFolder) -> Result<()> {
-        let Some(file) = self.file(run.id().as_str()) else { return Ok(()) };
+        let file = self.file(run.id().as_str());
         if metier_fs::exists(&file) {
             return Ok(());
         }
@@ -76,18 +76,21 @@ impl OwnRuns {
     /// Notes the first event of a run, which vouches for what the run was given.
     pub(crate) fn note_first(&self, record: &Record) {
         let Event::RunStarted { run_id, .. } = &record.event else { return };
-        if let Some(file) = self.file(run_id.as_str()) {
-            // Without it the name is known, and the record still has to hold.
-            let _ = metier_fs::write_atomic(&file, record.hash.to_string().as_bytes());
-        }
+        // Without it the name is known, and the record still has to hold.
+        let hash = record.hash.to_string();
+        let _ = metier_fs::write_atomic(&self.file(run_id.as_str()), hash.as_bytes());
     }
 
     /// An error unless this user began the run.
     pub(crate) fn check(&self, run: &RunFolder) -> Result<()> {
-        // Without user folders there is no other user to tell from.
-        let Some(file) = self.file(run.id().as_str()) else { return Ok(()) };
-        let noted = metier_fs::read_bounded(&file, MAX_NOTE_BYTES).ok();
-        let first = run.events().ok().and_then(|(records, _)| records.first().map(|it| it.hash));
+        let noted = metier_fs::read_bounded(&self.file(run.id().as_str()), MAX_NOTE_BYTES).ok();
+        let (records, fault) = run.events().unwrap_or_default();
+        if let Some(fault) = fault.filter(|fault| fault.code == "other-format") {
+            let message = format!("the run {} cannot be resumed: {}", run.id(), fault.message);
+            return Err(Error::failed(fault.code, message)
+                .with_help("start a run of your own, or use the version that wrote it"));
+        }
+        let first = records.first().map(|it| it.hash);
         let is_own = noted.is_some_and(|noted| {
             noted.is_empty() || first.is_some_and(|hash| hash.to_string().as_bytes() == noted)
         });
@@ -99,8 +102,8 @@ impl OwnRuns {
             .with_help("`metier show` shows it; to continue, start a run of your own"))
     }
 
-    fn file(&self, id: &str) -> Option<PathBuf> {
-        self.folder.as_ref().map(|folder| folder.join(id))
+    fn file(&self, id: &str) -> PathBuf {
+        self.folder.join(id)
     }
 }
 

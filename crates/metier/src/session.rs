@@ -32,6 +32,10 @@ use crate::own_tools::OwnTools;
 use crate::run::Run;
 use crate::skills::{enabled, find};
 
+/// Said when a run is resumed with other skills than it began with.
+const SKILLS_CHANGED: &str =
+    "the skills have changed since the run began; it keeps to those that have not";
+
 /// Runs requests. Made by [`Metier::session`]; each call that sets something gives it back.
 pub struct Session {
     metier: Metier,
@@ -235,7 +239,7 @@ impl Session {
     /// that the run began with, unless this session names one.
     pub fn resume(&self, run: &str) -> Result<Run> {
         let folder = self.metier.find_run(run)?;
-        self.metier.own_runs().check(&folder)?;
+        self.metier.own_runs()?.check(&folder)?;
         let setup = folder.setup()?;
         let tools = self.tools.toolbox()?;
         let model = self.chosen_model(Some(&setup))?;
@@ -254,9 +258,10 @@ impl Session {
         let pinned = setup.skills.iter().map(|card| (card.id.clone(), card.digest)).collect();
         let executor = Arc::new(LocalExecutor { pinned, tools, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
-        let mut run = self.drive(folder, &*model, &executor, resume)?;
-        run.skills_changed = scan.index.hash() != setup.index_hash;
-        Ok(run)
+        if scan.index.hash() != setup.index_hash {
+            self.note(&Note::Warning(SKILLS_CHANGED.to_owned()));
+        }
+        self.drive(folder, &*model, &executor, resume)
     }
 
     fn drive(
@@ -266,7 +271,7 @@ impl Session {
         executor: &Arc<LocalExecutor>,
         run: impl FnOnce(&Agent<'_>, &RunFolder) -> std::result::Result<State, AgentError>,
     ) -> Result<Run> {
-        let own = self.metier.own_runs();
+        let own = self.metier.own_runs()?;
         own.note_name(&folder)?;
         let pending = PendingApprovals::in_state(&self.metier.state_dir()?);
         let approver = RunApprover::new(&*self.approver, Some(pending), self.approved);

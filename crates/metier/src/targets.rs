@@ -40,7 +40,7 @@ impl Metier {
     }
 
     pub(crate) fn home(&self) -> Option<&Path> {
-        self.inner.user.as_ref().map(|user| user.home.as_path())
+        self.inner.protected.as_ref().map(|folders| folders.home.as_path())
     }
 
     /// The user's folders, or an error that says what is missing.

@@ -90,7 +90,7 @@ impl PreparedScript {
                 Err(ToolFailure::new(FailureCode::Failed, message).with_help(error.help()))
             }
         });
-        tools::outcome_of(&self.executor, self.executor.results().filter("run_script", answer))
+        tools::program_outcome(&self.executor, self.executor.results().filter("run_script", answer))
     }
 
     fn describe(&self, outcome: &ScriptOutcome) -> ToolResult {

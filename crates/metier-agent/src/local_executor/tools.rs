@@ -73,6 +73,7 @@ fn judge(
     ]);
     let asked = (decision.effect == Effect::Ask)
         .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }));
+    let is_command = planned.tool().name() == RunCommand::NAME;
     let executor = Arc::clone(executor);
     let prepared: PreparedAction = Box::new(move |context| {
         executor.remember(&request, context.answer);
@@ -81,7 +82,7 @@ fn judge(
             Arc::new(move |touch| !records.is_foreign_record(touch) && filter(touch));
         let permit = planned.decided(Effect::Allow, "", filter);
         let answer = permit.and_then(|it| calling::call(it, &executor.made.live, context));
-        outcome_of(&executor, answer)
+        if is_command { program_outcome(&executor, answer) } else { outcome(answer) }
     });
     Ok(Judgement::Decided(DecidedAction {
         effect: decision.effect,
@@ -92,18 +93,26 @@ fn judge(
     }))
 }
 
-/// What came of a call, or of a script, as the loop takes it.
-pub(super) fn outcome_of(executor: &LocalExecutor, answer: CallResult) -> Outcome {
+/// What came of a script or a command. What the sandbox kept goes to the run. One that fails was run,
+/// but what it was run for was not done.
+pub(super) fn program_outcome(executor: &LocalExecutor, answer: CallResult) -> Outcome {
+    let mut outcome = outcome(answer.map(|result| kept::with_run(executor, result)));
+    if outcome.data.get("exit_code").is_some_and(|code| code.as_i64() != Some(0)) {
+        outcome.ok = false;
+        outcome.code = Some(FailureCode::ScriptFailed);
+    }
+    outcome
+}
+
+/// What came of a call, as the loop takes it.
+fn outcome(answer: CallResult) -> Outcome {
     let result = match answer {
-        Ok(result) => kept::with_run(executor, result),
+        Ok(result) => result,
         Err(failure) => return failed(&failure),
     };
-    // A script that fails was run, but what it was run for was not done.
-    let code = result.data.get("exit_code").and_then(Value::as_i64);
-    let ran_badly = result.data.get("exit_code").is_some() && code != Some(0);
     Outcome {
-        ok: !ran_badly,
-        code: ran_badly.then_some(FailureCode::ScriptFailed),
+        ok: true,
+        code: None,
         text: Text::Inline(result.text.into()),
         truncated: result.truncated,
         storage_ref: result.storage_ref,

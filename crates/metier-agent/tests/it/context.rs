@@ -89,7 +89,7 @@ fn a_long_context_shortens_old_observations_and_keeps_skills_and_the_latest() {
         answer("x")
     ]));
     let ran = run(&model, FakeExecutor::default(), &AutoApprove, |setup| {
-        setup.limits.prompt_tokens = 3000
+        setup.limits.prompt_tokens = 3000;
     });
     let compacted: Vec<(u32, u64, u64)> = ran
         .records

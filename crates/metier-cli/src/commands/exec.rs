@@ -66,6 +66,7 @@ pub(crate) struct ExecArgs {
 struct Ran(Executed);
 
 pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    context.metier.require_user_folders()?;
     let printer = Arc::new(Printer::new(json));
     let answerer = Answerer::new(args.yes, false, json);
     let watcher: Arc<dyn Watcher> = Arc::clone(&printer) as _;

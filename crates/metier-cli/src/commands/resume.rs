@@ -43,6 +43,7 @@ pub(crate) struct ResumeArgs {
 }
 
 pub(crate) fn run(args: &ResumeArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    context.metier.require_user_folders()?;
     let console = console(Answerer::new(args.yes, args.no_input, json), context, json);
     let mut session = args.rules.apply(console.connect(context.finding(&args.find).session()));
     if let Some(model) = &args.model {

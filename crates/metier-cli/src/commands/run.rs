@@ -148,6 +148,7 @@ pub(crate) fn console(answerer: Answerer, context: &Context, json: bool) -> Cons
 const REQUEST_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    context.metier.require_user_folders()?;
     let request = request(&args.request)?;
     let console = args.how.console(context, json);
     let session = args.how.session(&context.finding(&args.find), &console);

@@ -198,7 +198,7 @@ impl TimelineBuilder<'_> {
                 self.finished(*op_id, outcome, record.elapsed_ms);
             }
             Event::ObservationMade { ok: false, code: Some(code), .. } => {
-                self.add_observation(*code)
+                self.add_observation(*code);
             }
             Event::ContextCompacted { shortened, tokens_before, tokens_after } => {
                 let what = count(*shortened as usize, "old observation");

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use metier::agent::{Note, Observer, Record};
 use metier::{
-    CatalogOptions, Environment, ErrorKind, ExecCall, FindOptions, Metier, RunRecord, audit_run,
+    CancelToken, CatalogOptions, Environment, ErrorKind, ExecCall, FindOptions, Metier, RunRecord,
+    audit_run,
 };
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
@@ -324,6 +325,43 @@ fn without_the_users_folders_nothing_of_the_user_is_read_or_written() {
         let _ = metier.session().approve(|ask| ask.once()).exec(&look(&[]));
     }
     assert_eq!(std::fs::read_dir(home.home()).expect("home").count(), before);
+}
+
+#[test]
+fn leaving_the_users_folders_out_does_not_open_them() {
+    let home = home();
+    let open = |dir: &str| {
+        let builder = Metier::builder(home.path().join(dir)).environment(environment(&home));
+        let builder = builder.without_user_folders().root(home.home().join(".agents/skills"));
+        builder.sandbox_helper(METIER).open().expect("it opens")
+    };
+    for path in [".secret/token", ".agent/config.json", ".ssh/id_ed25519"] {
+        let effect = |metier: Metier| {
+            let explained = metier.explain("read_file", &[path.to_owned()], None);
+            explained.expect("a decision").decision.effect
+        };
+        assert_eq!(effect(open("home")), effect(library(&home, "home")), "{path}");
+    }
+    if holds_scripts(&home) {
+        let ran = open("home").session().approve(|ask| ask.once()).exec(&look(&[]));
+        let stdout = ran.expect("it ran").outcome.report.stdout.text;
+        assert!(stdout.contains("no secret") && !stdout.contains("s3cret"), "{stdout}");
+    }
+    // A run that a project ships is no more one's own than with the folders.
+    let model = scripted(&home, &json!([answer("done")]));
+    let stops = run(&home, &["run", "do it", "--model", model, "--max-turns", "1"]);
+    let refused = open("project").session().resume("last").expect_err("begun elsewhere");
+    assert_eq!(refused.code, "run-foreign", "{stops:?}");
+}
+
+#[test]
+fn what_is_cancelled_before_it_starts_does_not_run() {
+    let home = home();
+    let token = CancelToken::new();
+    token.cancel();
+    let session = library(&home, "project").session().allow("run_script").cancel_with(token);
+    let error = session.exec(&look(&[])).expect_err("cancelled");
+    assert_eq!(error.kind, ErrorKind::Cancelled);
 }
 
 #[test]

@@ -232,6 +232,24 @@ fn a_panic_and_a_failure_reach_the_model() {
 }
 
 #[test]
+fn what_it_says_of_its_result_is_its_own_business() {
+    let home = TestHome::new();
+    home.write("project/mine.txt", "mine");
+    let act: Act = |text, _| {
+        let result = ToolResult::text("built").with_data(json!({"exit_code": 2}));
+        Ok(ToolResult { storage_ref: Some(text.to_owned()), ..result })
+    };
+    let file = home.project().join("mine.txt").display().to_string();
+    let calls = json!([call("note", &json!({"text": file})), answer("done")]);
+    let model = scripted(&home, &calls);
+    let session = library(&home, "project").session().model(model);
+    let run = session.tool(TestTool::doing(act)).run("do it").expect("it runs");
+    // An exit code means something for scripts and commands alone, and only their files are moved.
+    assert_eq!(codes(&record(&run)), vec!["ok"]);
+    assert_eq!(std::fs::read(&file).expect("still there"), b"mine");
+}
+
+#[test]
 fn a_tool_that_does_not_listen_is_left_behind_when_the_session_is_cancelled() {
     let home = TestHome::new();
     let token = CancelToken::new();

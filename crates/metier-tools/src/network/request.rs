@@ -75,6 +75,10 @@ impl NetworkSettings {
     }
 
     /// Refuses an address that is not public.
+    #[cfg_attr(
+        not(feature = "test-loopback"),
+        expect(clippy::unused_self, reason = "only tests have settings that matter here")
+    )]
     pub(crate) fn check_address(&self, address: IpAddr, port: u16) -> Result<(), ToolFailure> {
         #[cfg(feature = "test-loopback")]
         if self.exceptions.contains(&(address, port).into()) {

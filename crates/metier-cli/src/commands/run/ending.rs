@@ -42,9 +42,6 @@ pub(crate) fn end(
     resuming: &Resuming<'_>,
     json: bool,
 ) -> Box<dyn Output> {
-    if run.skills_changed() {
-        print_note("the skills have changed since the run began; it keeps to those that have not");
-    }
     let open = run.open_approval();
     let mut words = context.command_words();
     words.push(format!("resume {}", run.id()));
