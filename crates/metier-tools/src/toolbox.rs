@@ -1,12 +1,14 @@
 //! The tools of a run, and the one way to call one: plan, decide, call.
 //!
-//! A [`Toolbox`] turns a name and arguments into a [`PlannedCall`] call, which knows what it
+//! A [`Toolbox`] turns a name and arguments into a [`PlannedCall`], which knows what it
 //! would touch and has done nothing yet. The caller asks its policy, and [`PlannedCall::decided`]
 //! turns `allow` into a [`CallPermit`]: the only way to get one, good for one call with these arguments.
 //! Only [`CallPermit::call`] reaches a tool, and every result goes through one [`ResultFilter`] on its
 //! way back, so that no tool is called without a decision and nothing is shown unmasked.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
@@ -16,6 +18,7 @@ use serde_json::Value;
 
 use crate::failure::{ToolFailure, shown};
 use crate::output::{CallResult, ResultFilter};
+use crate::policy_facts::real_path;
 use crate::run_on_thread::run_on_thread;
 use crate::schema::{read, schema_of};
 use crate::tool::{CallContext, Tool, Touch, TouchFilter};
@@ -258,8 +261,21 @@ impl Toolbox {
     /// Plans a call of the tool `name` with `arguments`, without making it.
     pub fn plan(&self, name: &str, arguments: Value) -> Result<PlannedCall, ToolFailure> {
         let tool = self.find(name)?.clone();
-        let (touches, call) = Arc::clone(&tool.tool).plan(&arguments)?;
+        // A panic is a bug in the tool; it must not end the run.
+        let planned = catch_unwind(AssertUnwindSafe(|| Arc::clone(&tool.tool).plan(&arguments)));
+        let panicked = |_| Err(ToolFailure::new(FailureCode::Failed, "the tool panicked"));
+        let (mut touches, call) = planned.unwrap_or_else(panicked)?;
+        if tool.is_foreign {
+            touches.iter_mut().for_each(resolve_links);
+        }
         Ok(PlannedCall { tool, arguments, touches, call, results: Arc::clone(&self.results) })
+    }
+}
+
+/// The policy decides about the file itself. Built-in tools follow no links; another program's may.
+fn resolve_links(touch: &mut Touch) {
+    if let Touch::Path { absolute, .. } = touch {
+        *absolute = real_path(Path::new(absolute)).to_string_lossy().into_owned();
     }
 }
 

@@ -148,6 +148,16 @@ fn a_rejection_reaches_the_model_and_not_the_tool() {
 }
 
 #[test]
+fn an_answer_of_always_counts_the_next_time() {
+    let home = TestHome::new();
+    let first = session(&home).tool(TestTool::new(Risk::Medium)).approve(|ask| ask.always());
+    assert_eq!(first.run("do it").expect("it runs").answer(), "done");
+    let second = session(&home).tool(TestTool::new(Risk::Medium)).run("do it").expect("it runs");
+    let events = record(&second);
+    assert_eq!(effect(&events), "allow", "{events:#?}");
+}
+
+#[test]
 fn rules_are_about_its_name() {
     let home = TestHome::new();
     config(
@@ -350,11 +360,18 @@ impl Tool for Peek {
 
 #[test]
 fn what_it_touches_is_judged_too() {
-    let places =
-        [("project/notes.md", "allow"), ("elsewhere.md", "ask"), ("home/.ssh/id_rsa", "deny")];
+    let places = [
+        ("project/notes.md", "allow"),
+        ("elsewhere.md", "ask"),
+        ("home/.ssh/id_rsa", "deny"),
+        ("project/harmless.md", "deny"),
+    ];
     for (place, expected) in places {
         let home = TestHome::new();
-        let peek = Peek(home.path().canonicalize().expect("a path").join(place));
+        home.write("home/.ssh/id_rsa", "key");
+        let key = home.home().join(".ssh/id_rsa");
+        std::os::unix::fs::symlink(key, home.project().join("harmless.md")).expect("a link");
+        let peek = Peek(home.path().join(place));
         let model = scripted(&home, &json!([call("peek", &json!({})), answer("done")]));
         let session = library(&home, "project").session().model(model);
         let run = session.tool(peek).run("do it").expect("it runs");
