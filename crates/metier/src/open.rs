@@ -119,7 +119,7 @@ impl Builder {
         self
     }
 
-    /// Runs scripts through this program, which calls [`crate::init`] first, instead of re-executing
+    /// Runs scripts through this program, which calls [`crate::init()`] first, instead of re-executing
     /// the current one.
     #[must_use]
     pub fn sandbox_helper(mut self, program: impl Into<PathBuf>) -> Self {
