@@ -51,8 +51,13 @@ pub fn scan_tree(root: &Path) -> Vec<PathBuf> {
 }
 
 fn scan_with(root: &Path, profile: Profile) -> Scan {
-    let root =
-        Root { source: Source::Explicit, path: root.to_owned(), plugin: None, required: true };
+    let root = Root {
+        source: Source::Explicit,
+        path: root.to_owned(),
+        plugin: None,
+        required: true,
+        absent: false,
+    };
     let options = ScanOptions { profile, builtin: false, ..ScanOptions::default() };
     let scan = scan(&[root], &options);
     let report = &scan.report;
