@@ -18,7 +18,7 @@ pub struct AskApprover {
     pub asks: Asks,
 }
 
-/// What listeners are told of a question, besides the request and the decision.
+/// What listeners get with a question, besides the request and the decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskDetails {
     /// What would be done.

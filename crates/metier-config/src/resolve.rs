@@ -13,8 +13,8 @@
 //! project's to set. Then each administrator's file may tighten it, then the project's. The strictest
 //! value would be the same in any order, but the origin that `metier config` names would not: at equal
 //! strictness the user's own file is named, not a project's that changed nothing.
-//! Where loosening cannot be told from tightening (a provider, a key, an address, the sandbox) a
-//! project has no say at all (`user_only`, `user_guard`), and `check.rs` refuses the key in its file.
+//! Where no value is stricter than another (a provider, a key, an address, the sandbox) a project
+//! has no say at all (`user_only`, `user_guard`), and `check.rs` refuses the key in its file.
 //!
 //! A value that had no effect is not an error, because the same project must open for users with
 //! different settings. It is kept in [`Explained::overruled`], so that `metier config` can show it.

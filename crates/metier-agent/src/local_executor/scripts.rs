@@ -80,7 +80,7 @@ impl PreparedScript {
         })
     }
 
-    /// The same for the loop: what the model is told.
+    /// The same for the loop: the outcome as the model sees it.
     fn run_for_model(&self, context: &ActionContext<'_>) -> Outcome {
         let ran = self.run(context);
         let answer = ToolFailure::if_cancelled(context.cancel).and_then(|()| match ran {
