@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use metier_fs::{Dir, DirChildren, EntryKind, EntryName, FileId, Links, is_link_loop};
+use metier_fs::{Dir, DirChildren, EntryKind, EntryName, FileId, Links, entry_kind, is_link_loop};
 use metier_skill::{Code, Diagnostic, Limits, Profile, Source};
 
 use crate::parallel;
@@ -100,6 +100,8 @@ pub(crate) fn walk(walkable: WalkRoot<'_>, options: &WalkOptions) -> Walked {
         Err(error) => {
             walk.out.state = match error.kind() {
                 io::ErrorKind::NotFound => RootState::Missing,
+                // `.codex/skills` below a plain file called `.codex`.
+                io::ErrorKind::NotADirectory if entry_kind(path).is_none() => RootState::Missing,
                 io::ErrorKind::NotADirectory => RootState::NotDirectory,
                 _ => RootState::Unreadable,
             };

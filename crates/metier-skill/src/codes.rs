@@ -4,10 +4,11 @@
 //! A code is stable: it may be retired, never reused for something else. `docs/diagnostics.md` is
 //! generated from this table (`cargo xtask gen`).
 
-use serde::{Serialize, Serializer};
+mod info;
+
+pub use info::CodeInfo;
 
 use crate::diagnostic::Severity;
-use crate::limits::Profile;
 
 const E: Option<Severity> = Some(Severity::Error);
 const W: Option<Severity> = Some(Severity::Warning);
@@ -23,24 +24,6 @@ const QUICK: &str = "quick_validate";
 const PLUGINS: &str = "agent-plugins";
 /// Strict YAML loaders: Codex before its repair, `npx skills`, Zed, Goose.
 const YAML: &str = "strict-yaml-clients";
-
-/// Everything documented about a code.
-#[derive(Debug, Clone, Copy)]
-pub struct CodeInfo {
-    /// The stable spelling.
-    pub code: &'static str,
-    /// What was found, in a few words.
-    pub what: &'static str,
-    /// Why it matters.
-    pub why: &'static str,
-    /// How to fix it.
-    pub fix_advice: &'static str,
-    /// Other tools that reject the same thing.
-    pub rejected_by: &'static [&'static str],
-    strict: Option<Severity>,
-    lenient: Option<Severity>,
-    spec: Option<Severity>,
-}
 
 macro_rules! codes {
     ($($variant:ident $code:literal [$strict:ident $lenient:ident $spec:ident] [$($by:ident),*]
@@ -68,39 +51,6 @@ macro_rules! codes {
             }
         }
     };
-}
-
-impl Code {
-    /// The stable spelling, such as `yaml-unquoted-colon`.
-    pub const fn as_str(self) -> &'static str {
-        self.info().code
-    }
-
-    /// How severe this is under `profile`; `None` when that profile does not care.
-    pub const fn severity(self, profile: Profile) -> Option<Severity> {
-        match profile {
-            Profile::Strict => self.info().strict,
-            Profile::Lenient => self.info().lenient,
-            Profile::Spec => self.info().spec,
-        }
-    }
-
-    /// The code with this spelling.
-    pub fn find(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|code| code.as_str() == text)
-    }
-}
-
-impl std::fmt::Display for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
 }
 
 // Columns after the code: severity under strict, lenient and spec; then who else rejects it.
@@ -204,6 +154,10 @@ codes! {
         "A quoted value is not closed on its line.",
         "YAML reads on to the end of the frontmatter and rejects it.",
         "Close the quote (`metier check --fix` does it).";
+    YamlQuoteUnindented "yaml-quote-unindented" [W W W] []
+        "A quoted value continues at column 1.",
+        "YAML asks for a blank before each further line of a quoted value. Common parsers do without, strict ones reject the file.",
+        "Indent the further lines of the value (`metier check --fix` does it).";
     YamlBadEscape "yaml-bad-escape" [W W E] [REF, QUICK, PLUGINS, YAML]
         "A double-quoted value has a backslash that does not start a valid escape.",
         "YAML rejects unknown escapes such as `\\d`.",
@@ -216,6 +170,10 @@ codes! {
         "There is a tab where YAML requires spaces.",
         "YAML rejects tabs before a value and in indentation.",
         "Use spaces (`metier check --fix` does it for `name` and `description`).";
+    YamlByteOrderMark "yaml-byte-order-mark" [W W W] []
+        "There is a byte order mark inside a value.",
+        "It is invisible, and only some parsers take it for text.",
+        "Remove it (`metier check --fix` does it for `name` and `description`).";
     YamlCommentCut "yaml-comment-cut" [W W O] []
         "The rest of the value is cut off as a comment.",
         "In YAML, ` #` starts a comment, so a model never sees what follows.",

@@ -153,6 +153,11 @@ impl Fields<'_, '_, '_> {
                 format!("`{field}` is a list or a map"),
             );
         }
+        if let NodeKind::List(items) = &value.kind
+            && let Some(texts) = items.iter().map(Node::text).collect::<Option<Vec<_>>>()
+        {
+            return Some(texts.join(", ").into());
+        }
         Some(self.yaml.get(value.span.clone()).unwrap_or_default().into())
     }
 

@@ -65,6 +65,7 @@ pub mod text;
 mod text_edit;
 mod tokens;
 mod tools;
+mod unindented;
 mod value;
 mod work_path;
 pub mod yaml;

@@ -12,12 +12,11 @@ use crate::fence::{self, Complete, Fence};
 use crate::fields;
 use crate::hidden;
 use crate::limits::{Limits, Profile};
-use crate::plain;
 use crate::repair::{self, Finding};
 use crate::skill::{KNOWN_FIELDS, Skill};
 use crate::source_map::is_plainly_visible;
 use crate::text_edit::TextEdit;
-use crate::yaml::{self, Node, YamlError};
+use crate::yaml::{Node, NodeKind, YamlError};
 
 /// How to collector a skill.
 #[derive(Debug, Clone, Copy, Default)]
@@ -219,12 +218,8 @@ fn read_fields(yaml: &str, collector: &mut DiagnosticCollector<'_>) -> Option<Sk
 type Entries<'a> = Vec<(Node<'a>, Node<'a>)>;
 
 fn node_tree(text: &str) -> Result<(Entries<'_>, Vec<Finding>), YamlError> {
-    let node = match plain::parse(text) {
-        Some(node) => Ok(node),
-        None => yaml::parse(text),
-    };
-    match node.map(|node| node.kind) {
-        Ok(yaml::NodeKind::Map(entries)) => Ok((entries, Vec::new())),
+    match repair::read_tree(text).map(|(node, findings)| (node.kind, findings)) {
+        Ok((NodeKind::Map(entries), findings)) => Ok((entries, findings)),
         Ok(_) => Ok((Vec::new(), Vec::new())),
         Err(error) => repair::recover(text, error).map(|found| (found.entries, found.findings)),
     }

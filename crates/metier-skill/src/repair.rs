@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use crate::codes::Code;
 use crate::plain;
+use crate::unindented;
 use crate::yaml::{self, Node, NodeKind, Style, YamlError};
 
 /// What the repair did or found, with spans in the YAML text.
@@ -29,8 +30,10 @@ pub(crate) struct Recovered<'a> {
     pub(crate) findings: Vec<Finding>,
 }
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Fields that limit what a skill may do or who may start it.
-const CONTROLS: &[&str] = &[
+pub(crate) const CONTROLS: &[&str] = &[
     "allowed-tools",
     "disable-model-invocation",
     "user-invocable",
@@ -64,21 +67,40 @@ pub(crate) fn recover(text: &str, error: YamlError) -> Result<Recovered<'_>, Yam
                 message,
             });
         }
+        let by = field.block.start;
         match read_alone(block) {
-            Ok((parsed, value)) if parsed.key_text() == key => {
-                let by = field.block.start;
+            Ok((parsed, value, findings)) if parsed.key_text() == key => {
                 out.entries.push((shift(parsed, by), shift(value, by)));
+                out.findings.extend(
+                    findings
+                        .into_iter()
+                        .map(|finding| Finding { span: shifted(&finding.span, by), ..finding }),
+                );
             }
             // A key that reads differently alone (an escape in it) must not be guessed.
             Ok(_) => return Err(error),
             Err(failure) => {
-                let failure =
-                    YamlError { span: shifted(&failure.span, field.block.start), ..failure };
+                let failure = YamlError { span: shifted(&failure.span, by), ..failure };
                 fix_value(text, field, key, failure, &mut out)?;
             }
         }
     }
     Ok(out)
+}
+
+/// Reads valid YAML, and YAML whose only fault are quoted values that continue at column 1.
+pub(crate) fn read_tree(text: &str) -> Result<(Node<'_>, Vec<Finding>), YamlError> {
+    if let Some(node) = plain::parse(text) {
+        return Ok((node, Vec::new()));
+    }
+    match yaml::parse(text) {
+        Ok(node) => Ok((node, Vec::new())),
+        Err(error) if error.code == Code::YamlQuoteUnindented => {
+            let read = unindented::read(text, error)?;
+            Ok((read.node, read.findings))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A key without the quotes around it.
@@ -126,7 +148,7 @@ fn cut(text: &str) -> Option<Vec<Field>> {
 }
 
 /// The length of the key that starts this line, its colon excluded. Quoted keys count too.
-fn top_level_key(line: &str) -> Option<usize> {
+pub(crate) fn top_level_key(line: &str) -> Option<usize> {
     let colon = line.find(':')?;
     let key = line[..colon].trim_end();
     let after = line[colon + 1..].chars().next();
@@ -143,14 +165,15 @@ fn trim_range(text: &str, range: Range<usize>) -> Range<usize> {
     start..start + piece.trim().len()
 }
 
-fn read_alone(block: &str) -> Result<(Node<'_>, Node<'_>), YamlError> {
-    let node = match plain::parse(block) {
-        Some(node) => node,
-        None => yaml::parse(block)?,
-    };
+/// The key and the value of a field, and a finding for each line that lacks its indentation.
+fn read_alone(block: &str) -> Result<(Node<'_>, Node<'_>, Vec<Finding>), YamlError> {
+    let (node, findings) = read_tree(block)?;
     let whole = 0..block.len();
     match node.kind {
-        NodeKind::Map(mut entries) if entries.len() == 1 => Ok(entries.remove(0)),
+        NodeKind::Map(mut entries) if entries.len() == 1 => {
+            let (key, value) = entries.remove(0);
+            Ok((key, value, findings))
+        }
         _ => Err(YamlError {
             code: Code::YamlSyntax,
             span: whole,
@@ -270,6 +293,8 @@ fn diagnose(value: &str) -> (Code, Cow<'_, str>) {
         Code::YamlSpecialStart
     } else if value.contains(": ") || value.contains(":\t") || value.ends_with(':') {
         Code::YamlUnquotedColon
+    } else if value.contains(BYTE_ORDER_MARK) {
+        return (Code::YamlByteOrderMark, Cow::Owned(value.replace(BYTE_ORDER_MARK, "")));
     } else {
         // The only other one-line fault is a tab before or inside the value.
         Code::YamlTab
@@ -338,7 +363,7 @@ mod tests {
 
     fn fixed(value: &str) -> (Code, String) {
         let text = format!("name: a\ndescription: {value}\n");
-        let error = yaml::parse(&text).expect_err("broken");
+        let error = read_tree(&text).expect_err("broken");
         let recovered = recover(&text, error).unwrap_or_else(|e| panic!("{text}: {e:?}"));
         let (_, node) =
             recovered.entries.iter().find(|(k, _)| k.key_text() == "description").expect("kept");
@@ -364,6 +389,7 @@ mod tests {
             ("\"x \\\" y: z", Code::YamlUnclosedQuote, "x \" y: z"),
             ("\"C:\\dir\"", Code::YamlBadEscape, "C:\\dir"),
             ("“Use when: asked”", Code::YamlSmartQuotes, "Use when: asked"),
+            ("\u{feff}Two words", Code::YamlByteOrderMark, "Two words"),
         ] {
             assert_eq!(fixed(value), (code, meant.to_owned()), "{value}");
         }
@@ -386,7 +412,7 @@ mod tests {
             "name: a\ndescription: Use when: x\nlicense: MIT\n...\nallowed-tools: Bash\n",
             "name: a\ndescription: Use when: x\nlicense: [allowed-tools] Read\n",
         ] {
-            let error = yaml::parse(text).expect_err("broken");
+            let error = read_tree(text).expect_err("broken");
             assert!(recover(text, error).is_err(), "{text:?} was repaired");
         }
     }
@@ -394,7 +420,7 @@ mod tests {
     #[test]
     fn a_field_that_grants_is_never_repaired() {
         let text = "name: a\ndescription: b\nallowed-tools: [Read\n";
-        let refused = recover(text, yaml::parse(text).expect_err("broken")).err();
+        let refused = recover(text, read_tree(text).expect_err("broken")).err();
         assert_eq!(refused.map(|error| error.code), Some(Code::ControlUnreadable));
     }
 
@@ -402,7 +428,7 @@ mod tests {
     fn another_broken_field_is_kept_as_text() {
         let text = "name: a\nargument-hint: [date] [time]\ndescription: b\n";
         let recovered =
-            recover(text, yaml::parse(text).expect_err("broken")).unwrap_or_else(|_| panic!());
+            recover(text, read_tree(text).expect_err("broken")).unwrap_or_else(|_| panic!());
         assert_eq!(recovered.findings[0].code, Code::FieldUnreadable);
         assert_eq!(recovered.entries[1].1.text(), Some("[date] [time]"));
     }
@@ -418,7 +444,7 @@ mod tests {
         #[test]
         fn a_fixed_value_reads_as_what_was_reported(value in "[a-z:#\"'\\\\\\[\\]{}*&!|>%@`,?é技“” -]{1,30}") {
             let text = format!("name: x\ndescription: {value}\n");
-            let Err(error) = yaml::parse(&text) else { return Ok(()) };
+            let Err(error) = read_tree(&text) else { return Ok(()) };
             let Ok(recovered) = recover(&text, error) else { return Ok(()) };
             for finding in recovered.findings {
                 let Some(new) = finding.replacement else { continue };

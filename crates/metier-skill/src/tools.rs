@@ -1,4 +1,5 @@
-//! Splitting `allowed-tools`: a string at commas or blanks, never inside parentheses.
+//! Splitting `allowed-tools`: a string at commas or blanks, an item of a list at commas, neither inside
+//! parentheses. A blank in an item belongs to the name: `Azure MCP/documentation` is one tool.
 //!
 //! Most real skills write the string, most of those with commas; 140 of 4,341 measured ones have
 //! separators inside the parentheses of a pattern such as `Bash(git add:*, git commit:*)`.
@@ -7,12 +8,26 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unbalanced;
 
+/// What stands between two tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolSeparators {
+    CommasAndBlanks,
+    Commas,
+}
+
 /// The tools named in `text`.
-pub(crate) fn split_tools(text: &str) -> Result<Vec<Box<str>>, Unbalanced> {
+pub(crate) fn split_tools(
+    text: &str,
+    separators: ToolSeparators,
+) -> Result<Vec<Box<str>>, Unbalanced> {
     let mut tools = Vec::new();
     let mut depth = 0usize;
     let mut start = 0;
+    let separates = |ch: char| {
+        ch == ',' || (separators == ToolSeparators::CommasAndBlanks && ch.is_whitespace())
+    };
     let mut push = |piece: &str| {
+        let piece = piece.trim();
         if !piece.is_empty() {
             tools.push(piece.into());
         }
@@ -21,7 +36,7 @@ pub(crate) fn split_tools(text: &str) -> Result<Vec<Box<str>>, Unbalanced> {
         match ch {
             '(' => depth += 1,
             ')' => depth = depth.checked_sub(1).ok_or(Unbalanced)?,
-            _ if depth == 0 && (ch == ',' || ch.is_whitespace()) => {
+            _ if depth == 0 && separates(ch) => {
                 push(&text[start..at]);
                 start = at + ch.len_utf8();
             }
@@ -40,7 +55,8 @@ mod tests {
     use super::*;
 
     fn split(text: &str) -> Vec<String> {
-        split_tools(text).expect("balanced").iter().map(ToString::to_string).collect()
+        let tools = split_tools(text, ToolSeparators::CommasAndBlanks).expect("balanced");
+        tools.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -56,8 +72,15 @@ mod tests {
     }
 
     #[test]
+    fn a_blank_in_an_item_of_a_list_belongs_to_the_name() {
+        let split = |text| split_tools(text, ToolSeparators::Commas).expect("balanced");
+        assert_eq!(split("Azure MCP/documentation"), ["Azure MCP/documentation".into()]);
+        assert_eq!(split(" Read , Bash(git add:*) "), ["Read".into(), "Bash(git add:*)".into()]);
+    }
+
+    #[test]
     fn unbalanced_parentheses_are_refused() {
-        assert_eq!(split_tools("Bash(git"), Err(Unbalanced));
-        assert_eq!(split_tools("Bash)git("), Err(Unbalanced));
+        assert_eq!(split_tools("Bash(git", ToolSeparators::Commas), Err(Unbalanced));
+        assert_eq!(split_tools("Bash)git(", ToolSeparators::Commas), Err(Unbalanced));
     }
 }

@@ -123,6 +123,7 @@ fn parse_document(text: &str) -> Result<Option<Node<'_>>, YamlError> {
             let at = error.marker().byte_offset().unwrap_or(0).min(text.len());
             let code = match error.kind() {
                 ErrorKind::RecursionLimitExceeded => Code::YamlTooDeep,
+                ErrorKind::InvalidQuotedScalarIndent => Code::YamlQuoteUnindented,
                 _ => Code::YamlSyntax,
             };
             YamlError { code, span: at..at, message: sentence(&error) }

@@ -28,6 +28,51 @@ const REPAIRS: &[(&str, &str, &str)] = &[
     ("description:\tAfter a tab", "yaml-tab", "description: After a tab"),
 ];
 
+#[test]
+fn a_quoted_value_that_continues_at_column_1_is_read_in_every_profile_and_indented_by_fix() {
+    let written = "description: \"Use when\nasked: twice,\n\nor never.\"";
+    let indented = "description: \"Use when\n  asked: twice,\n\n  or never.\"";
+    let home = TestHome::new();
+    let path = home.write("project/.agents/skills/x/SKILL.md", file(written));
+    let skill = ".agents/skills/x";
+    for profile in ["strict", "lenient", "spec"] {
+        let output = run(&home, &["check", "--profile", profile, skill]);
+        assert_eq!(output.code, 0, "{output:?}");
+        assert!(output.stdout.contains("warning[yaml-quote-unindented]"), "{output:?}");
+        assert!(!output.stdout.contains("rejected by"), "{output:?}");
+    }
+    let description = || run(&home, &["inspect", "x", "--json"]).json()["description"].take();
+    let before = description();
+    assert_eq!(before, "Use when asked: twice,\nor never.");
+    assert_eq!(run(&home, &["check", "--fix", skill]).code, 0);
+    assert_eq!(std::fs::read_to_string(&path).expect("reads"), file(indented));
+    assert_eq!(description(), before);
+    let again = run(&home, &["check", "--fix", skill]);
+    assert!(again.stdout.ends_with("1 skill checked: no problems\n"), "{again:?}");
+}
+
+#[test]
+fn a_byte_order_mark_in_a_value_is_not_called_a_tab() {
+    let home = TestHome::new();
+    let path = home.write("project/x/SKILL.md", file("description: \u{feff}A mark first"));
+    let output = run(&home, &["check", "x"]);
+    assert!(output.stdout.starts_with("warning[yaml-byte-order-mark]: "), "{output:?}");
+    assert_eq!(run(&home, &["check", "--fix", "x"]).code, 0);
+    let fixed = std::fs::read_to_string(&path).expect("reads");
+    assert_eq!(fixed, file("description: \"A mark first\""));
+}
+
+#[test]
+fn a_limit_inside_the_quotes_keeps_the_skill_out() {
+    let home = TestHome::new();
+    let line = "description: \"Use when\nallowed-tools: Read\nasked.\"";
+    home.write("project/x/SKILL.md", file(line));
+    for profile in ["strict", "lenient", "spec"] {
+        let output = run(&home, &["check", "--profile", profile, "x"]);
+        assert_eq!(output.code, 1, "{output:?}");
+    }
+}
+
 /// A whole file around the third line.
 fn file(line: &str) -> String {
     format!("---\nname: x\n{line}\nlicense: MIT\n---\n\n# X\n\nDo it: well.\n")

@@ -349,3 +349,19 @@ fn a_skill_that_no_loader_would_read_is_listed_and_says_so() {
     // The public specification has no such limit.
     assert_eq!(run(&home, &["check", "--spec", ".agents/skills/huge"]).code, 0);
 }
+
+#[test]
+fn items_of_a_list_stay_whole() {
+    let home = TestHome::new();
+    home.write(
+        "project/.agents/skills/x/SKILL.md",
+        "---\nname: x\ndescription: Does it.\ncompatibility:\n  - Linux\n  - Python 3.11\n\
+         allowed-tools:\n  - Azure MCP/documentation\n  - Read\n---\n\nDo it.\n",
+    );
+    let entry = run(&home, &["inspect", "x", "--json"]).json();
+    assert_eq!(entry["meta"]["compatibility"], "Linux, Python 3.11");
+    assert_eq!(
+        entry["controls"]["allowed_tools"],
+        serde_json::json!(["Azure MCP/documentation", "Read"])
+    );
+}

@@ -111,3 +111,17 @@ fn the_document_has_each_root_with_its_state() {
     order.dedup();
     assert_eq!(order, ["project", "user", "plugin", "builtin"], "each source stands together");
 }
+
+#[test]
+fn a_plain_file_where_an_agents_folder_could_be_is_not_a_fault() {
+    let home = TestHome::new();
+    for file in ["project/.codex", "project/.claude", "home/.codex"] {
+        home.write(file, "not a folder\n");
+    }
+    home.skill("project/.agents/skills/greet", "greet", "Greets.");
+    for command in [&["list"][..], &["check"], &["check", "."], &["doctor"], &["roots"]] {
+        let output = run(&home, command);
+        assert_eq!(output.code, 0, "{command:?}: {output:?}");
+        assert!(!output.stdout.contains("not-directory"), "{command:?}: {output:?}");
+    }
+}

@@ -7,16 +7,18 @@ use super::Fields;
 use crate::codes::Code;
 use crate::glob::glob_fault;
 use crate::skill::RunMode;
-use crate::tools::split_tools;
+use crate::tools::{ToolSeparators, split_tools};
 use crate::yaml::{Node, NodeKind};
 
 impl Fields<'_, '_, '_> {
     pub(super) fn allowed_tools(&mut self, value: &Node<'_>) {
         let span = value.span.clone();
+        let mut separators = ToolSeparators::CommasAndBlanks;
         let pieces: Vec<&str> = match &value.kind {
             NodeKind::Scalar { .. } if value.is_null() => Vec::new(),
             NodeKind::Scalar { text, .. } => vec![text],
             NodeKind::List(items) => {
+                separators = ToolSeparators::Commas;
                 let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
                 if texts.len() < items.len() {
                     self.collector.report(
@@ -45,7 +47,7 @@ impl Fields<'_, '_, '_> {
         }
         let mut tools: Vec<Box<str>> = Vec::new();
         for piece in pieces {
-            let Ok(split) = split_tools(piece) else {
+            let Ok(split) = split_tools(piece, separators) else {
                 let message = "a parenthesis in `allowed-tools` is not closed";
                 self.collector.report(Code::AllowedToolsUnbalanced, &span, message);
                 return;
