@@ -83,6 +83,7 @@ fn setup(model: &dyn Model) -> Setup {
         system: "The rules. ".repeat(500),
         opening: "do it".to_owned(),
         model: model.info(),
+        model_by_project: Vec::new(),
         tools: Vec::new(),
         chosen: Vec::new(),
         limits: RunLimits { turns: 30, ..RunLimits::default() },

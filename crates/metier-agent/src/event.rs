@@ -31,6 +31,9 @@ pub enum Event {
         request: String,
         /// Who decides.
         model: ModelInfo,
+        /// What the project's file set about the model, with its lines.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        model_by_project: Vec<String>,
         /// The hash of the pinned index.
         index_hash: Digest,
         /// The digest of `setup.json`.

@@ -116,6 +116,7 @@ pub(crate) fn started(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         request: setup.request.clone(),
         model: setup.model.clone(),
+        model_by_project: setup.model_by_project.clone(),
         index_hash: setup.index_hash,
         setup_sha256,
         index_sha256,

@@ -19,6 +19,9 @@ pub struct Setup {
     pub opening: String,
     /// Who decides.
     pub model: ModelInfo,
+    /// What the project's file set about the model, with its lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_by_project: Vec<String>,
     /// The tools that may be called.
     pub tools: Vec<ToolCard>,
     /// Skills that the user chose, loaded before the first turn.

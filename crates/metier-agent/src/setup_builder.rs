@@ -102,6 +102,7 @@ impl SetupBuilder<'_> {
             system,
             opening,
             model: self.model,
+            model_by_project: Vec::new(),
             tools: self.tools,
             chosen: self.chosen,
             limits: self.limits,

@@ -1,8 +1,8 @@
 //! Walks a file's tree beside the JSON Schema and reports every place where they differ.
 //!
 //! It understands the keywords that our own schema uses (a test fails when the schema gains
-//! another), two of them ours: `x-metier-user-only` and `x-metier-not-managed`. It recurses at most
-//! [`crate::MAX_NESTING`] deep.
+//! another), three of them ours: `x-metier-user-only`, `x-metier-project` and `x-metier-not-managed`.
+//! It recurses at most [`crate::MAX_NESTING`] deep.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,12 +15,16 @@ use crate::error::{ConfigError, ConfigErrorKind};
 use crate::key_path::{Segment, render, render_short};
 use crate::layer::{Scope, number_of};
 use crate::position::LineIndex;
-use crate::schema::{home_of_key, keys_of, words_of};
+use crate::schema::{home_of_key, keys_of, type_for, word_schema, words_of};
 use crate::wording::{expected, found, help_text, listed, quoted, type_advice};
 
 /// Problems listed for one file: a megabyte of unknown keys must not become a hundred megabytes of
 /// errors.
 const MAX_ERRORS: usize = 100;
+
+/// Advice about a key that belongs to the user.
+const USER_ONLY: &str = "set it in your own `~/.agent/config.json`: a project must not choose keys, \
+                         endpoints or the sandbox for you";
 
 /// The walk over one file.
 pub(crate) struct Checker<'n> {
@@ -63,12 +67,13 @@ impl<'n> Checker<'n> {
         if let Some(words) = words_of(schema) {
             return self.check_word(node, schema, &words);
         }
-        let schema_type = schema.get("type").and_then(Json::as_str);
+        let schema_type = type_for(schema, type_name(node));
         match (node, schema_type) {
             (Node::Object(object), Some("object") | None) => self.check_object(object, schema),
             (Node::Array(array), Some("array") | None) => self.check_array(array, schema),
             (Node::StringLit(lit), Some("string")) => self.check_string(lit, schema),
             (Node::NumberLit(lit), Some("integer")) => self.check_integer(node, lit, schema),
+            (Node::NumberLit(lit), Some("number")) => self.check_number(lit, schema),
             (Node::NumberLit(lit), None) => self.check_free_number(lit),
             (Node::BooleanLit(_), Some("boolean")) | (_, None) => {}
             (_, Some(schema_type)) => self.wrong_type(node, schema, schema_type),
@@ -115,20 +120,21 @@ impl<'n> Checker<'n> {
                 });
             }
             (Some(known), _) if self.is_refused(known, Scope::Project) => {
-                self.report(offset, ConfigErrorKind::NotAllowedInProject, |it| {
-                    let help = "set it in your own `~/.agent/config.json`: a project must not \
-                                choose keys, endpoints or the sandbox for you";
-                    (format!("{it} cannot be set in a project's file"), help.to_owned())
-                });
+                self.not_for_projects(offset, USER_ONLY);
             }
             (Some(known), _) => {
                 self.note_line(offset);
-                self.check(value, known);
+                let in_project = known.get("x-metier-project");
+                let narrower = in_project.filter(|_| self.scope == Scope::Project);
+                self.check(value, narrower.unwrap_or(known));
             }
             (None, Some(Json::Bool(false))) => {
                 self.report(offset, ConfigErrorKind::UnknownKey, |it| {
                     (format!("unknown key {it}"), unknown_key_advice(key, schema))
                 });
+            }
+            (None, Some(rest)) if self.is_refused(rest, Scope::Project) => {
+                self.not_for_projects(offset, &help_text(rest));
             }
             (None, Some(rest @ Json::Object(_))) => self.check(value, rest),
             // Free values, such as `model.params`: only the parser's and our own bounds hold.
@@ -144,6 +150,12 @@ impl<'n> Checker<'n> {
             Scope::User => return false,
         };
         self.scope == scope && schema.get(mark) == Some(&Json::Bool(true))
+    }
+
+    fn not_for_projects(&mut self, offset: usize, help: &str) {
+        self.report(offset, ConfigErrorKind::NotAllowedInProject, |it| {
+            (format!("{it} cannot be set in a project's file"), help.to_owned())
+        });
     }
 
     fn check_array(&mut self, array: &'n Array<'n>, schema: &'n Json) {
@@ -167,8 +179,15 @@ impl<'n> Checker<'n> {
     }
 
     fn check_string(&mut self, lit: &StringLit<'_>, schema: &Json) {
-        let least = schema.get("minLength").and_then(Json::as_u64).unwrap_or(0);
-        if least > 0 && lit.value.is_empty() {
+        let length = |keyword| schema.get(keyword).and_then(Json::as_u64);
+        let least = length("minLength").unwrap_or(0);
+        let chars = lit.value.chars().count();
+        let most = length("maxLength").filter(|most| u64::try_from(chars).is_ok_and(|n| n > *most));
+        if let Some(most) = most {
+            self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
+                (format!("{it} has {chars} characters; the limit is {most}"), help_text(schema))
+            });
+        } else if least > 0 && lit.value.is_empty() {
             self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
                 let help = format!("set a value or remove it; {}", help_text(schema));
                 (format!("{it} is empty"), help)
@@ -205,6 +224,20 @@ impl<'n> Checker<'n> {
         });
     }
 
+    fn check_number(&mut self, lit: &NumberLit<'_>, schema: &Json) {
+        let bound = |keyword| schema.get(keyword).and_then(Json::as_f64);
+        let number = number_of(lit.value).and_then(|number| number.as_f64());
+        let rule = match (number, bound("minimum"), bound("maximum")) {
+            (None, ..) => return self.check_free_number(lit),
+            (Some(number), Some(least), _) if number < least => format!("must be at least {least}"),
+            (Some(number), _, Some(most)) if number > most => format!("must be at most {most}"),
+            _ => return,
+        };
+        self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
+            (format!("{it} {rule}, but it is {}", quoted(lit.value)), help_text(schema))
+        });
+    }
+
     fn check_free_number(&mut self, lit: &NumberLit<'_>) {
         if number_of(lit.value).is_none() {
             self.report(lit.range.start, ConfigErrorKind::BadValue, |it| {
@@ -216,7 +249,15 @@ impl<'n> Checker<'n> {
 
     fn check_word(&mut self, node: &Node<'_>, schema: &Json, words: &[&str]) {
         let given = node.as_string_lit();
-        if given.is_some_and(|lit| words.contains(&&*lit.value)) {
+        if let Some(lit) = given.filter(|lit| words.contains(&&*lit.value)) {
+            let word = word_schema(schema, &lit.value).unwrap_or(&Json::Null);
+            if self.is_refused(word, Scope::Project) {
+                let start = lit.range.start;
+                self.report(start, ConfigErrorKind::NotAllowedInProject, |it| {
+                    let message = format!("{it} cannot be `{}` in a project's file", lit.value);
+                    (message, help_text(schema))
+                });
+            }
             return;
         }
         let kind =
@@ -265,6 +306,18 @@ impl<'n> Checker<'n> {
         let (line, column) = self.index.line_and_column(offset);
         let file = self.file.to_owned();
         self.errors.push(ConfigError { file, line, column, key_path, kind, message, help });
+    }
+}
+
+/// The name that a schema has for the type of a value.
+const fn type_name(node: &Node<'_>) -> &'static str {
+    match node {
+        Node::StringLit(_) => "string",
+        Node::NumberLit(_) => "number",
+        Node::BooleanLit(_) => "boolean",
+        Node::Object(_) => "object",
+        Node::Array(_) => "array",
+        Node::NullKeyword(_) => "null",
     }
 }
 

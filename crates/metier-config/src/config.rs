@@ -16,7 +16,7 @@ use metier_skill::Profile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::choices;
+use crate::{choices, project_params};
 
 /// The settings of Metier, in `.agent/config.json` (project) or `~/.agent/config.json` (user).
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -85,7 +85,8 @@ pub struct ModelConfig {
     /// A command that prints the key, such as `["pass", "show", "openai"]`.
     #[schemars(length(max = 1000), inner(length(min = 1)), extend("x-metier-user-only" = true))]
     pub key_command: Option<Vec<String>>,
-    /// Other parameters for the provider, such as `temperature`.
+    /// Other parameters for the provider, such as `temperature`. A project can set only some of them.
+    #[schemars(extend("x-metier-project" = project_params::schema()))]
     pub params: serde_json::Map<String, serde_json::Value>,
 }
 

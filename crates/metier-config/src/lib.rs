@@ -6,10 +6,10 @@
 //!
 //! | step | type | file |
 //! |---|---|---|
-//! | what may be set | [`Config`], [`json_schema`] | `config.rs`, `choices.rs`, `schema.rs` |
+//! | what may be set | [`Config`], [`json_schema`] | `config.rs`, `choices.rs`, `project_params.rs`, `schema.rs` |
 //! | one file's text is checked | [`parse`], [`Scope`], [`Layer`] | `layer.rs`, `syntax.rs`, `check.rs` |
 //! | every problem, with its line | [`ConfigError`], [`ConfigErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
-//! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `resolve.rs` |
+//! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `merge_model.rs`, `resolve.rs` |
 //! | the rules of all files, for the policy | [`Settings::policy_layers`] | `rules.rs` |
 //! | one setting is changed in a file's text | [`set_skill_enabled`] | `edit.rs` |
 //!
@@ -54,7 +54,9 @@ mod error;
 mod key_path;
 mod layer;
 mod merge;
+mod merge_model;
 mod position;
+mod project_params;
 mod resolve;
 mod rules;
 mod schema;

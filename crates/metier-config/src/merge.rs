@@ -3,10 +3,7 @@
 //! The two rules, and why a key follows the one or the other, are in `resolve.rs`. Three places need
 //! more than a rule, each because of what a cloned project could do:
 //!
-//! - `model`: requests hold the user's files and a key, so a project cannot choose who receives them;
-//!   a scripted or replayed model from a clone would be a model that the clone's author wrote. Only
-//!   `router`, which sends nothing, is a choice that tightens. A name and parameters are meant for one
-//!   provider, so they are dropped together with a provider that was refused or replaced.
+//! - `model`: see `merge_model.rs`.
 //! - `skills`: off wins. Inside one file an id is more precise than a name; across files it is not, or
 //!   a project could switch `user:pdf` back on after the user switched `pdf` off.
 //! - `permissions`: the files' rules stay separate layers instead of one list, because in one list the
@@ -21,7 +18,6 @@ use std::time::Duration;
 
 use metier_agent::RunLimits;
 use metier_loader::{BodyLimits, OverLimit};
-use metier_model::Provider;
 use metier_policy::{Lifetime, PlacedExample, PlacedRule, Preapproval};
 use metier_registry::ScanOptions;
 use metier_registry::catalog::CatalogFormat;
@@ -29,13 +25,12 @@ use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile, Source};
 use metier_tools::OutputCap;
 
-use crate::config::Config;
 use crate::key_path::{Segment, render};
 use crate::layer::{Layer, Scope};
+use crate::merge_model;
 use crate::resolve::{Resolver, is_shorter};
 use crate::settings::{
-    CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings, PermissionLayer, Settings,
-    WalkSettings,
+    CatalogSettings, ConfiguredRoot, ExecutionSettings, PermissionLayer, Settings, WalkSettings,
 };
 
 /// Tokens of the list of skills: two per cent of a window of 200,000.
@@ -50,7 +45,7 @@ impl Settings {
     /// A project decides on preferences. It can tighten but not loosen limits, budgets, `profile` and
     /// the switches under `security`; it can switch a skill off but not on; of the providers it can
     /// choose only the offline one. Lists and maps are joined: `skill_roots` (the project's first),
-    /// `require_approval_for`, `model.params` (the project's entry wins), `skills`, `permissions` (each
+    /// `require_approval_for`, `model.params` (the project's entry wins, of those it may set), `skills`, `permissions` (each
     /// file's own layer).
     pub fn merge(user: Option<&Layer>, project: Option<&Layer>) -> Self {
         Self::merge_managed(&[], user, project)
@@ -71,7 +66,7 @@ impl Settings {
             |asked, baseline| (asked, baseline) == (&Profile::Strict, &Profile::Lenient),
             |c| c.profile,
         );
-        let model = model(&mut r);
+        let model = merge_model::model(&mut r);
         let execution = execution(&mut r);
         let (limits, body_limits, walk) = security(&mut r);
         Self {
@@ -107,49 +102,6 @@ fn skill_roots(r: &mut Resolver<'_>) -> Vec<ConfiguredRoot> {
         r.record("skill_roots", &[(); 0], None);
     }
     roots
-}
-
-fn model(r: &mut Resolver<'_>) -> ModelSettings {
-    let user = r.user.map(|layer| &layer.config.model);
-    let provider = r.guard(
-        "model.provider",
-        Provider::Router,
-        |asked, baseline| asked != baseline && *asked == Provider::Router,
-        |c| c.model.provider,
-    );
-    let reads_a_file = matches!(provider, Provider::Scripted | Provider::Replay);
-    let switched = user.and_then(|model| model.provider).is_some_and(|own| own != provider);
-    let inherited = r.user.filter(|_| !switched);
-    let asked = r.project.and_then(|layer| layer.config.model.provider);
-    let refused = asked.is_some_and(|asked| asked != provider);
-    let whole_user = std::mem::replace(&mut r.user, inherited);
-    let model_name = |c: &Config| c.model.name.clone().map(Some);
-    let name = if refused || reads_a_file {
-        r.guard("model.name", None, |_, _| false, model_name)
-    } else {
-        r.preference("model.name", None, model_name)
-    };
-    let base_url = r.user_only("model.base_url", None, |c| c.model.base_url.clone().map(Some));
-    let key_env = r.user_only("model.key_env", None, |c| c.model.key_env.clone().map(Some));
-    let key_command =
-        r.user_only("model.key_command", None, |c| c.model.key_command.clone().map(Some));
-    let mut params = serde_json::Map::new();
-    let mut setters = BTreeMap::new();
-    for layer in [r.user, r.project.filter(|_| !refused)].into_iter().flatten() {
-        for (key, value) in &layer.config.model.params {
-            params.insert(key.clone(), value.clone());
-            setters.insert(key, layer);
-        }
-    }
-    for (key, layer) in setters {
-        let path = render(&[Segment::Key("model"), Segment::Key("params"), Segment::Key(key)]);
-        r.record_at(&path, "model.params", &params[key], Some(layer));
-    }
-    if params.is_empty() {
-        r.record("model.params", &params, None);
-    }
-    r.user = whole_user;
-    ModelSettings { provider, name, base_url, key_env, key_command, params }
 }
 
 fn execution(r: &mut Resolver<'_>) -> ExecutionSettings {

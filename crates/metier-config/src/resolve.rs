@@ -233,11 +233,17 @@ impl<'l> Resolver<'l> {
 
     /// Adds to the last row the value of a file that was overruled.
     pub(crate) fn overrule(&mut self, asked: &impl Serialize, by: &Layer) {
+        let key = self.rows.last().map(|row| row.key_path.clone()).unwrap_or_default();
+        self.overrule_at(&key, asked, by);
+    }
+
+    /// The same for a value that stands under another key in its file.
+    pub(crate) fn overrule_at(&mut self, key: &str, asked: &impl Serialize, by: &Layer) {
         if let Some(row) = self.rows.last_mut() {
             row.overruled = Some(Overruled {
                 value: json_of(asked),
                 origin: by.origin.clone(),
-                line: by.line_of(&row.key_path),
+                line: by.line_of(key),
             });
         }
     }

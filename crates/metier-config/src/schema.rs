@@ -1,8 +1,9 @@
 //! The JSON Schema of the configuration, made from [`Config`] and from the defaults.
 //!
 //! It is the single truth: editors read it, the checker walks it. Its own keywords are
-//! `x-metier-user-only` (a project may not set the key), `x-metier-not-managed` (an administrator may
-//! not) and, before it is finished, `x-metier-aliases` (other words for a value).
+//! `x-metier-user-only` (a project may not set the key, or not to this word), `x-metier-project` (the
+//! schema that holds in a project's file instead), `x-metier-not-managed` (an administrator may not
+//! set the key) and, before it is finished, `x-metier-aliases` (other words for a value).
 
 use std::sync::LazyLock;
 
@@ -96,6 +97,24 @@ fn take_aliases(choice: &mut Json) -> Vec<Json> {
 pub(crate) fn words_of(schema: &Json) -> Option<Vec<&str>> {
     let choices = schema.get("oneOf")?.as_array()?;
     choices.iter().map(|choice| choice.get("const")?.as_str()).collect()
+}
+
+/// The schema of one of the words that a schema allows.
+pub(crate) fn word_schema<'s>(schema: &'s Json, word: &str) -> Option<&'s Json> {
+    let mut choices = schema.get("oneOf")?.as_array()?.iter();
+    choices.find(|choice| choice.get("const").and_then(Json::as_str) == Some(word))
+}
+
+/// The type that a schema wants of a value: the one that the value has, where there is a choice.
+pub(crate) fn type_for<'s>(schema: &'s Json, found: &str) -> Option<&'s str> {
+    match schema.get("type")? {
+        Json::Array(types) => {
+            let mut types = types.iter().filter_map(Json::as_str);
+            let first = types.clone().next();
+            types.find(|wanted| *wanted == found).or(first)
+        }
+        wanted => wanted.as_str(),
+    }
 }
 
 /// The keys that an object may have, without `$schema`, which sets nothing.

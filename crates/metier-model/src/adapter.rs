@@ -98,7 +98,7 @@ impl Adapter {
             url,
             headers: sent,
             style: Mutex::new(style(&wishes)),
-            params: wishes.rest,
+            params: with_effort(dialect, wishes.rest, wishes.effort),
         })
     }
 
@@ -245,6 +245,28 @@ impl Adapter {
         failure.error.attempts = requests;
         failure
     }
+}
+
+/// The parameters with the effort where the protocol has it.
+fn with_effort(
+    dialect: Dialect,
+    mut params: Map<String, Value>,
+    effort: Option<String>,
+) -> Map<String, Value> {
+    let Some(effort) = effort else { return params };
+    let part = match dialect {
+        Dialect::OpenAi => {
+            params.insert("reasoning_effort".to_owned(), effort.into());
+            return params;
+        }
+        Dialect::Responses => "reasoning",
+        Dialect::Anthropic => "output_config",
+    };
+    let part = params.entry(part).or_insert_with(|| Value::Object(Map::new()));
+    if let Some(part) = part.as_object_mut() {
+        part.insert("effort".to_owned(), effort.into());
+    }
+    params
 }
 
 fn reply(

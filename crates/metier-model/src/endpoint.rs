@@ -113,8 +113,8 @@ pub struct Endpoint {
     pub key: Key,
     /// Fields of the request, passed as they are. These are ours and taken out: `timeout_s` (for all
     /// of it), `max_tokens` (of a reply, in place of the turn's), `window`, `stream`, `output`
-    /// (`auto`, `json_schema`, `tool_call` or `prompted`), and for [`crate::OpenAi`] `api` (`chat` or
-    /// `responses`).
+    /// (`auto`, `json_schema`, `tool_call` or `prompted`), `reasoning_effort` or `effort` (put where
+    /// the protocol has it), and for [`crate::OpenAi`] `api` (`chat` or `responses`).
     pub params: Map<String, Value>,
     /// How long we wait.
     pub timeouts: Timeouts,
@@ -147,6 +147,7 @@ pub(crate) struct Wishes {
     pub(crate) window: Option<u32>,
     pub(crate) output: Option<OutputMode>,
     pub(crate) stream: Option<bool>,
+    pub(crate) effort: Option<String>,
     /// The rest: fields of the request.
     pub(crate) rest: Map<String, Value>,
 }
@@ -196,6 +197,14 @@ impl Wishes {
             Some("prompted") => Some(OutputMode::Prompted),
             Some(_) => return Err(wrong("output", "auto, json_schema, tool_call or prompted")),
         };
+        let mut effort = None;
+        for key in ["effort", "reasoning_effort"] {
+            match rest.remove(key) {
+                None => {}
+                Some(Value::String(word)) => effort = Some(word),
+                Some(_) => return Err(wrong(key, "a word, such as low or high")),
+            }
+        }
         if let Some(ours) = OURS.iter().find(|key| rest.contains_key(**key)) {
             return Err(config(format!(
                 "`params.{ours}` cannot be set; it is part of the request"
@@ -207,7 +216,7 @@ impl Wishes {
             return Err(config(message));
         }
         let (timeout, stream) = (timeout.transpose()?, stream.transpose()?);
-        Ok(Self { timeout, max_tokens, window, output, stream, rest })
+        Ok(Self { timeout, max_tokens, window, output, stream, effort, rest })
     }
 }
 
@@ -262,7 +271,7 @@ mod tests {
     fn our_own_params_are_taken_out_and_the_rest_is_passed_on() {
         let params = json!({
             "timeout_s": 2.5, "max_tokens": 9, "window": 8192, "output": "tool_call",
-            "stream": false, "temperature": 0.2
+            "stream": false, "temperature": 0.2, "effort": "low"
         });
         let expected = Wishes {
             timeout: Some(Duration::from_millis(2500)),
@@ -270,6 +279,7 @@ mod tests {
             window: Some(8192),
             output: Some(OutputMode::ToolCall),
             stream: Some(false),
+            effort: Some("low".to_owned()),
             rest: json!({"temperature": 0.2}).as_object().cloned().expect("an object"),
         };
         assert_eq!(wishes(&params), Ok(expected));
@@ -289,6 +299,8 @@ mod tests {
             json!({"model": "x"}),
             json!({"tools": []}),
             json!({"n": 2}),
+            json!({"effort": 3}),
+            json!({"reasoning_effort": {"effort": "low"}}),
             json!({"response_format": {"type": "json_object"}}),
         ] {
             let key = bad.as_object().and_then(|map| map.keys().next().cloned()).expect("a key");

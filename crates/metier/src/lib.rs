@@ -113,6 +113,7 @@ mod approval_question;
 mod approvals;
 mod catalog;
 mod chat;
+mod chosen_skills;
 mod config_files;
 mod environment;
 mod error;

@@ -12,6 +12,7 @@ use metier_model::{
     UnknownProvider,
 };
 use metier_router::Router;
+use metier_skill::text::clip;
 
 use crate::error::{Error, Result};
 use crate::key::key;
@@ -19,6 +20,9 @@ use crate::open::Metier;
 
 /// The largest script of a scripted model.
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
+
+/// Characters of a project's value that a line about it shows.
+const MAX_VALUE_CHARS: usize = 60;
 
 impl Metier {
     /// The model that `name` means (`openai:MODEL`, `anthropic:MODEL`, `scripted:FILE`, `replay:RUN`,
@@ -63,21 +67,44 @@ impl Metier {
         }
     }
 
-    /// The provider that the project's file chose, and the line that did. A clone must not choose who
-    /// is asked in silence, so front ends say it.
-    pub fn provider_chosen_by_project(&self) -> Option<String> {
-        let project = self.config_files().iter().find(|file| file.scope == Scope::Project)?;
-        let mut rows = self.settings().explain().iter();
-        let row = rows.find(|row| row.key_path == "model.provider")?;
-        if row.origin != project.path.to_string_lossy() {
-            return None;
-        }
-        let provider = row.value.as_str().unwrap_or_default();
-        let name = self.settings().model.name.as_ref().map(|name| format!(":{name}"));
+    /// What the project's file says about the model that `name` means, setting by setting with its
+    /// line; empty where that model is not touched by it. A clone must not change the model in silence:
+    /// every run says it first.
+    ///
+    /// ```
+    /// # use metier::Metier;
+    /// # let dir = tempfile::tempdir()?;
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// assert!(metier.model_settings_of_project(None)?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn model_settings_of_project(&self, name: Option<&str>) -> Result<Vec<String>> {
+        let settings = &self.settings().model;
+        let (provider, named) = match name {
+            Some(text) => parse(text)?,
+            None => (settings.provider, None),
+        };
+        let project = self.config_files().iter().find(|file| file.scope == Scope::Project);
+        let Some(project) = project.filter(|_| provider == settings.provider) else {
+            return Ok(Vec::new());
+        };
+        let sends = matches!(provider, Provider::Openai | Provider::Anthropic);
+        let is_used = |key: &str| match key {
+            "model.provider" => name.is_none(),
+            "model.name" => named.is_none(),
+            key => sends && key.starts_with("model.params."),
+        };
+        let origin = project.path.to_string_lossy();
         let place = project.path.strip_prefix(self.working_dir()).unwrap_or(&project.path);
-        let line = row.line.map_or_else(String::new, |line| format!(":{line}"));
-        let name = name.unwrap_or_default();
-        Some(format!("the project chose {provider}{name} ({}{line})", place.display()))
+        let rows = self.settings().explain().iter();
+        let rows = rows.filter(|row| row.origin == origin && is_used(&row.key_path));
+        let settings = rows.map(|row| {
+            let line = row.line.map_or_else(String::new, |line| format!(":{line}"));
+            let value = row.value.to_string();
+            let value = clip(&value, MAX_VALUE_CHARS);
+            format!("{} = {value} ({}{line})", row.key_path, place.display())
+        });
+        Ok(settings.collect())
     }
 
     /// The model as a later call can name it: a script is found by its file, not by what it calls

@@ -9,28 +9,26 @@ use std::time::SystemTime;
 
 use metier_agent::setup_builder::SetupBuilder;
 use metier_agent::{
-    Agent, AgentError, Approver, Chosen, Event, LocalExecutor, Mode, NoApprover, Note, Observer,
-    Record, RunFolder, RunId, RunLimits, Setup, State,
+    Agent, AgentError, Approver, Event, LocalExecutor, Mode, NoApprover, Note, Observer, Record,
+    RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
-use metier_loader::Invocation;
 use metier_model::Model;
 use metier_policy::Invoker;
-use metier_registry::Scan;
 use metier_registry::catalog::{CatalogRequest, Cataloger};
-use metier_skill::{Digest, FailureCode, SkillId};
+use metier_skill::{Digest, SkillId};
 use metier_tools::IndexContents;
 
 use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
 use crate::approvals::{PendingApprovals, RunApprover};
 use crate::catalog::CatalogBudget;
-use crate::error::{Error, Result};
+use crate::chosen_skills::chosen_skills;
+use crate::error::Result;
 use crate::given::GivenFile;
-use crate::guard::{Guard, RunRules};
+use crate::guard::RunRules;
 use crate::open::Metier;
 use crate::own_tools::OwnTools;
 use crate::run::Run;
-use crate::skills::{enabled, find};
 
 /// Said when a run is resumed with other skills than it began with.
 const SKILLS_CHANGED: &str =
@@ -194,6 +192,7 @@ impl Session {
     pub(crate) fn run_after(&self, request: &str, earlier: &str, skills: &[String]) -> Result<Run> {
         let tools = self.tools.toolbox()?;
         let model = self.chosen_model(None)?;
+        let by_project = self.warn_about_project_settings(None)?;
         let scan = self.metier.refresh();
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
         let folder = RunFolder::new(&self.metier.runs_folder(), new_id());
@@ -215,7 +214,7 @@ impl Session {
         let executor = self.metier.executor(&scan, guard, offered, &folder);
         let executor = Arc::new(LocalExecutor { tools, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
-        let setup = SetupBuilder {
+        let mut setup = SetupBuilder {
             request,
             earlier,
             files: &files,
@@ -232,6 +231,7 @@ impl Session {
             mode: self.mode,
         }
         .build();
+        setup.model_by_project = by_project;
         self.drive(folder, &*model, &executor, |agent, folder| agent.run(folder, setup))
     }
 
@@ -243,6 +243,7 @@ impl Session {
         let setup = folder.setup()?;
         let tools = self.tools.toolbox()?;
         let model = self.chosen_model(Some(&setup))?;
+        self.warn_about_project_settings(Some(&setup))?;
         let scan = self.metier.refresh();
         // What was denied when it began stays denied.
         let rules = self.rules.with_denied(&setup.denied);
@@ -328,18 +329,40 @@ impl Session {
     }
 
     fn chosen_model(&self, resumed: Option<&Setup>) -> Result<Arc<dyn Model>> {
-        match (&self.model, resumed) {
-            (ModelChoice::Own(model), _) => Ok(Arc::clone(model)),
-            (ModelChoice::Named(name), _) => self.metier.model(Some(name)),
-            (ModelChoice::Configured, None) => self.metier.model(None),
-            (ModelChoice::Configured, Some(setup)) => {
-                let began_with = match setup.model.provider.as_str() {
-                    "router" => "router".to_owned(),
-                    provider => format!("{provider}:{}", setup.model.name),
-                };
-                self.metier.model(Some(&began_with))
-            }
+        match &self.model {
+            ModelChoice::Own(model) => Ok(Arc::clone(model)),
+            _ => self.metier.model(self.wanted_model(resumed).as_deref()),
         }
+    }
+
+    /// The name of the model, where one is given: by this session, or by the run that is resumed.
+    fn wanted_model(&self, resumed: Option<&Setup>) -> Option<String> {
+        self.model_name().map(str::to_owned).or_else(|| {
+            let began_with = &resumed?.model;
+            Some(match began_with.provider.as_str() {
+                "router" => "router".to_owned(),
+                provider => format!("{provider}:{}", began_with.name),
+            })
+        })
+    }
+
+    /// Says first of all what the project's file changes about the model, and gives it for the record.
+    fn warn_about_project_settings(&self, resumed: Option<&Setup>) -> Result<Vec<String>> {
+        if matches!(self.model, ModelChoice::Own(_)) {
+            return Ok(Vec::new());
+        }
+        let wanted = self.wanted_model(resumed);
+        let mut set = self.metier.model_settings_of_project(wanted.as_deref())?;
+        if let (Some(setup), ModelChoice::Configured) = (resumed, &self.model) {
+            // The name is the one that it began with.
+            let chosen = setup.model_by_project.iter();
+            set.splice(0..0, chosen.filter(|set| !set.starts_with("model.params")).cloned());
+        }
+        if !set.is_empty() {
+            let text = format!("the project changes the model: {}", set.join(", "));
+            self.note(&Note::Warning(text));
+        }
+        Ok(set)
     }
 
     /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.
@@ -387,46 +410,6 @@ impl Observer for Fanout<'_> {
             observer.note(depth, note);
         }
     }
-}
-
-/// The skills that the user chose: by name, and by `/name arguments`.
-fn chosen_skills(
-    request: &str,
-    skills: &[String],
-    scan: &Scan,
-    guard: &Guard,
-) -> Result<Vec<Chosen>> {
-    let mut chosen: Vec<Chosen> = Vec::new();
-    for name in skills {
-        let id = enabled(find(name, scan)?)?.id();
-        if chosen.iter().all(|known| known.id != id) {
-            chosen.push(Chosen { id, arguments: None });
-        }
-    }
-    let called = Invocation::parse(request);
-    // `/etc/hosts is broken` does not call a skill.
-    if let Some((call, entry)) = called.and_then(|call| Some((call, scan.index.find(call.name)?))) {
-        let entry = enabled(entry)?;
-        if !entry.skill.controls.user_invocable {
-            let message = format!("{} cannot be called by a person", entry.id());
-            return Err(Error::failed(FailureCode::NotAllowed.as_str(), message)
-                .with_help("it says `user-invocable: false`; ask for what it does instead"));
-        }
-        let (id, arguments) = (entry.id(), Some(call.arguments.to_owned()));
-        chosen.retain(|known| known.id != id);
-        chosen.push(Chosen { id, arguments });
-    }
-    let gate = guard.load_gate(&scan.index, Invoker::User);
-    for Chosen { id, .. } in &chosen {
-        if let Some(reason) = scan.index.find(&id.to_string()).and_then(|it| gate.denied(it)) {
-            return Err(Error::denied(
-                FailureCode::NotAllowed.as_str(),
-                format!("{id} may not be loaded: {reason}"),
-            )
-            .with_help("`metier explain load_skill NAME` names the rule and its file"));
-        }
-    }
-    Ok(chosen)
 }
 
 pub(crate) fn new_id() -> RunId {

@@ -39,25 +39,31 @@ enum ModelsCommand {
 
 struct Tested {
     info: ModelInfo,
+    /// What the project's file set about it.
+    by_project: Vec<String>,
     probe: Probe,
 }
 
 pub(crate) fn run(args: &ModelsArgs, context: &Context) -> Result<Box<dyn Output>> {
     let ModelsCommand::Test { model: wanted } = &args.command;
     let model = context.metier.model(wanted.as_deref())?;
-    if wanted.is_none()
-        && let Some(chosen) = context.metier.provider_chosen_by_project()
-    {
-        print_note(&safe(&chosen));
+    let by_project = context.metier.model_settings_of_project(wanted.as_deref())?;
+    if !by_project.is_empty() {
+        print_note(&safe(&format!("the project changes the model: {}", by_project.join(", "))));
     }
     let interrupt = Interrupt::listen();
     let probe = probe(&*model, &interrupt.token());
-    Ok(Box::new(Tested { info: model.info(), probe }))
+    Ok(Box::new(Tested { info: model.info(), by_project, probe }))
 }
 
 impl Output for Tested {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(&json!({"model": self.info, "test": self.probe}), out)
+        write_json(
+            &json!({
+                "model": self.info, "model_by_project": self.by_project, "test": self.probe
+            }),
+            out,
+        )
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -17,7 +17,7 @@ use crate::agent::watch::{JsonLines, Lines, Watcher};
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note};
-use crate::render::{safe, shell};
+use crate::render::shell;
 
 /// Work on a request: pick skills, load them, run their scripts in the sandbox, answer.
 ///
@@ -113,13 +113,8 @@ impl RunOptionArgs {
             ));
         }
         let mut session = self.rules.apply(console.connect(metier.session()));
-        match &self.model {
-            Some(model) => session = session.model(model),
-            None => {
-                if let Some(chosen) = metier.provider_chosen_by_project() {
-                    print_note(&safe(&chosen));
-                }
-            }
+        if let Some(model) = &self.model {
+            session = session.model(model);
         }
         if let Some(turns) = self.max_turns {
             session = session.max_turns(turns);

@@ -52,6 +52,7 @@ mod run_influence;
 mod run_inner;
 mod run_invalid;
 mod run_kill;
+mod run_params;
 mod run_reads;
 mod run_restore;
 mod run_server;

@@ -183,6 +183,7 @@ impl Case {
             system: "Work on it.".to_owned(),
             opening: format!("Request: {}", self.request),
             model: ModelInfo { provider: self.provider.to_owned(), ..model() },
+            model_by_project: Vec::new(),
             tools: vec![
                 tool("grep", false),
                 tool("write_file", true),

@@ -80,13 +80,14 @@ fn a_project_does_not_send_requests_to_a_provider() {
     // It can keep requests here, and that is reported.
     home.write("home/.agent/config.json", r#"{"model": {"provider": "openai"}}"#);
     home.write("project/.agent/config.json", r#"{"model": {"provider": "router"}}"#);
-    for args in [&["models", "test"][..], &["run", "sing me a song"], &["chat"]] {
+    for args in [&["models", "test"][..], &["run", "sing me a song"]] {
         let output = keyed(&home, args);
-        let line = "the project chose router (.agent/config.json:1)";
+        let line = "the project changes the model: model.provider = \"router\" \
+                    (.agent/config.json:1)";
         assert_eq!(output.stderr.matches(line).count(), 1, "{args:?}: {output:?}");
     }
     let flag = run(&home, &["run", "sing me a song", "--model", "router"]);
-    assert!(!flag.stderr.contains("the project chose"), "{flag:?}");
+    assert!(!flag.stderr.contains("the project changes"), "{flag:?}");
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn a_megabyte_of_repeated_keys_under_a_long_one_takes_no_time() {
     let inner = r#""a":1,"#.repeat(60_000);
     let text =
         format!(r#"{{ "model": {{ "params": {{ "{}": {{ {inner} }} }} }} }}"#, "k".repeat(500_000));
-    assert_eq!(parse(&text, "c", Scope::Project).unwrap_err().len(), 101);
+    assert_eq!(parse(&text, "c", Scope::User).unwrap_err().len(), 101);
 }
 
 #[test]

@@ -234,6 +234,23 @@ fn parameters_are_joined_key_by_key() {
 }
 
 #[test]
+fn a_limit_of_a_project_is_one_limit_under_every_name() {
+    let own = user(r#"{ "model": { "params": { "max_completion_tokens": 500, "top_k": 4 } } }"#);
+    let settings = merged(&own, &project(r#"{ "model": { "params": { "max_tokens": 900 } } }"#));
+    assert_eq!(json!(settings.model.params), json!({ "max_completion_tokens": 500, "top_k": 4 }));
+    let kept = row(&settings, "model.params.max_completion_tokens");
+    let overruled = kept.overruled.as_ref().unwrap();
+    assert_eq!((&overruled.value, overruled.line), (&json!(900), Some(1)));
+    let settings = merged(&own, &project(r#"{ "model": { "params": { "max_tokens": 90 } } }"#));
+    assert_eq!(json!(settings.model.params), json!({ "max_tokens": 90, "top_k": 4 }));
+    assert_eq!(row(&settings, "model.params.max_tokens").origin, ".agent/config.json");
+    let efforts = user(r#"{ "model": { "params": { "effort": "max" } } }"#);
+    let theirs = project(r#"{ "model": { "params": { "reasoning_effort": "low" } } }"#);
+    let settings = merged(&efforts, &theirs);
+    assert_eq!(json!(settings.model.params), json!({ "reasoning_effort": "low" }));
+}
+
+#[test]
 fn another_provider_does_not_inherit_a_name_and_parameters() {
     let settings = merged(
         &user(
@@ -277,7 +294,7 @@ fn a_project_cannot_bring_its_own_model() {
     ] {
         let text = format!(
             "{{ \"model\": {{\n \"provider\": \"{word}\",\n \"name\": \"evil.json\", \
-             \"params\": {{ \"a\": 1 }} }} }}"
+             \"params\": {{ \"top_p\": 1 }} }} }}"
         );
         let project = project(&text);
         let alone = Settings::merge(None, Some(&project));

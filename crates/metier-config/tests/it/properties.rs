@@ -10,7 +10,7 @@ use proptest::sample::Index;
 const VALID: &str = r#"// A configuration with every key.
 {
   "$schema": "x", "skill_roots": ["a", "~/b"], "profile": "strict",
-  "model": { "provider": "openai", "name": "模型", "params": { "t": 0.5, "deep": [{ "a": [null, -1e3] }] } },
+  "model": { "provider": "openai", "name": "模型", "params": { "temperature": 0.5, "stop": ["a", "b"], "seed": -7 } },
   "execution": { "require_approval_for": ["grep", "network"], "timeout_s": 5, "max_output_chars": 7 },
   "security": { "max_skill_body_lines": 1, "max_skill_body_chars": 2, "over_long_body": "refuse", "follow_symlinks": false,
     "block_angle_brackets_in_frontmatter": true, "max_frontmatter_lines": 3, /* x */

@@ -23,7 +23,9 @@ fn keywords(schema: &Value, found: &mut BTreeSet<String>) {
         match (keyword.as_str(), value) {
             ("properties", Value::Object(inner)) => inner.values().for_each(|s| keywords(s, found)),
             ("oneOf", Value::Array(choices)) => choices.iter().for_each(|s| keywords(s, found)),
-            ("items" | "additionalProperties", inner) => keywords(inner, found),
+            ("items" | "additionalProperties" | "x-metier-project", inner) => {
+                keywords(inner, found);
+            }
             _ => {}
         }
     }
@@ -42,6 +44,7 @@ fn the_schema_uses_only_keywords_that_the_checker_knows() {
         "description",
         "items",
         "maxItems",
+        "maxLength",
         "maximum",
         "minLength",
         "minimum",
@@ -52,6 +55,7 @@ fn the_schema_uses_only_keywords_that_the_checker_knows() {
         "title",
         "type",
         "x-metier-not-managed",
+        "x-metier-project",
         "x-metier-user-only",
     ];
     assert_eq!(found, known.iter().map(ToString::to_string).collect());

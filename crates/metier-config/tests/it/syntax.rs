@@ -23,7 +23,7 @@ fn the_example_of_the_first_design_is_read() {
   "execution": { "require_approval_for": ["write_file", "run_script", "network"] },
   "security": { "max_skill_body_lines": 500, "block_angle_brackets_in_frontmatter": true }
 }"#;
-    let layer = parse(text, "c", Scope::Project).unwrap();
+    let layer = parse(text, "c", Scope::User).unwrap();
     assert_snapshot!(format!("{:?}\n{:?}", layer.config().model.provider, layer.config().execution.require_approval_for), @"
     Some(Scripted)
     [WriteFile, RunScript, NetworkRequest]

@@ -18,6 +18,9 @@ const SHOWN_OUTPUT: usize = 8;
 /// Characters of a progress line.
 const LINE_CHARS: usize = 160;
 
+/// Characters of a warning: what is cut off could be what it is about.
+const WARNING_CHARS: usize = 2000;
+
 /// A run in lines.
 #[derive(Debug)]
 pub(crate) struct Lines {
@@ -227,7 +230,8 @@ impl Observer for Lines {
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             }
             Note::Warning(text) => {
-                self.line(depth, &format!("{}: {}", paint(YELLOW, "warning"), short(text)));
+                let text = short_line(text, WARNING_CHARS);
+                self.line(depth, &format!("{}: {text}", paint(YELLOW, "warning")));
             }
             Note::Anew => {
                 let mut screen = self.screen();
