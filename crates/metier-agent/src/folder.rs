@@ -6,7 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use metier_fs::{AppendError, AppendFile, create_private_dir, read_bounded, write_atomic};
+use metier_fs::{
+    AppendError, AppendFile, create_private_dir, read_bounded, write_atomic, write_private,
+};
 use metier_model::ModelInfo;
 use metier_skill::{Digest, SkillId};
 use serde::{Deserialize, Serialize};
@@ -225,7 +227,7 @@ impl RunFolder {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), AgentError> {
-        write_atomic(&self.path.join(name), bytes).map_err(|error| self.unwritten(&error))
+        write_private(&self.path.join(name), bytes).map_err(|error| self.unwritten(&error))
     }
 
     fn read_json<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Result<T, AgentError> {

@@ -9,6 +9,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use crate::private::set_private;
+
 const MAX_ATTEMPTS: u32 = 10;
 const RETRY_INTERVAL: Duration = Duration::from_millis(3);
 
@@ -44,13 +46,14 @@ impl std::fmt::Display for AppendError {
 impl std::error::Error for AppendError {}
 
 impl AppendFile {
-    /// Makes a new file, which must not be there yet.
+    /// Makes a new file for the owner alone, which must not be there yet.
     pub fn create(path: &Path) -> Result<Self, AppendError> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path).map_err(AppendError::Io)?;
+        set_private(&file).map_err(AppendError::Io)?;
         Ok(Self { file: locked(file)?, bytes: 0 })
     }
 

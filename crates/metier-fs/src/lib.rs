@@ -11,12 +11,15 @@
 //! | `stamp` | what a file looked like when it was read ([`Stamp`], [`FileId`]) |
 //! | `file` | whole files, bounded: [`read_bounded`], [`write_atomic`] |
 //! | `append` | a file that only grows, with one writer ([`AppendFile`]) |
-//! | `update` | changing a file that others may change at once: [`update_file`] |
+//! | `update` | changing a file that others may change at once: [`update_file`], [`update_private`] |
 //! | `whole_dir` | directories that appear, move and go whole: [`create_dir_whole`], [`move_whole`] |
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
 //! | `work_root` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
 //! | `beneath` | what both open files with: a directory's descriptor and the kernel |
-//! | `private` | what only its owner can read; the copy of a skill for a run ([`copy_skill`]) |
+//! | `private` | what is for its owner alone, whatever the umask: [`write_private`], [`create_private_dir`] |
+//! | `foreign_access` | whether other accounts could have written something ([`writable_by_others`]) |
+//! | `accounts` | whose a group is, by the system's tables |
+//! | `skill_copy` | the copy of a skill for a run ([`copy_skill`]) |
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
 //! | `folders` | the user's folders ([`UserFolders`]) |
 //! | `utc` | a time as the text that files carry: [`utc_text`] |
@@ -27,6 +30,8 @@
     reason = "this is the one home of the functions that are banned elsewhere"
 )]
 
+#[cfg(unix)]
+mod accounts;
 mod append;
 #[cfg(unix)]
 mod beneath;
@@ -35,8 +40,10 @@ mod beneath;
 mod dir;
 mod file;
 mod folders;
+mod foreign_access;
 mod head;
 mod private;
+mod skill_copy;
 mod skill_root;
 mod stamp;
 mod tree;
@@ -54,15 +61,16 @@ pub use file::{
     read_dir_names, remove_file, take_file, write_atomic,
 };
 pub use folders::UserFolders;
-pub use head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links};
-pub use private::{
-    CopyError, CopyLimits, CopySummary, content_of, copy_skill, create_private_dir,
-    create_private_file, hash_skill,
+pub use foreign_access::{
+    ForeignAccess, ForeignWriter, writable_by_others, writable_by_others_below,
 };
+pub use head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links};
+pub use private::{close_state, create_private_dir, create_private_file, write_private};
+pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
-pub use update::{UpdateError, update_file};
+pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
 pub use whole_dir::{MoveResult, NewFile, create_dir_whole, make_dir_for, move_whole, remove_tree};
 pub use work_error::WorkError;

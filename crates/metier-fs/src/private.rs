@@ -1,62 +1,90 @@
-//! Folders and files that only their owner can read, and the private copy of a skill for a run.
-//! The copy is read through the skill's root; what that refuses is left out and told.
+//! Folders and files that are for their owner alone: the user's state, and the records of runs.
+//!
+//! Modes are set, not asked for: a umask of 000 once made the user's remembered answers a file that
+//! every account could write. A folder that is found open to others is closed when it is used.
+//! Whether what is in it can be believed is for `foreign_access`.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use metier_skill::{Digest, RelPath};
+/// The mode of a private folder and of a private file.
+const DIR_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
-use crate::skill_root::SkillRoot;
-
-/// How much of a skill is copied.
-#[derive(Debug, Clone, Copy)]
-pub struct CopyLimits {
-    /// The most files.
-    pub files: usize,
-    /// The most bytes in all of them.
-    pub bytes: u64,
-}
-
-/// What was copied.
-#[derive(Debug, Default)]
-pub struct CopySummary {
-    /// Paths and digests of the bytes that were written.
-    pub files: Vec<(String, Digest)>,
-    /// Paths that were left out, and why.
-    pub left_out: Vec<(String, String)>,
-}
-
-/// A file that stopped the copy.
-#[derive(Debug)]
-pub struct CopyError {
-    /// The path in the skill.
-    pub path: String,
-    /// What is wrong with it.
-    pub message: String,
-}
-
-/// How deep a skill goes at most.
-const DEPTH: usize = 32;
-
-/// Folders that are no part of a skill.
-const SKIPPED: &[&str] = &[".git", ".hg", ".svn", "__pycache__"];
-
-/// Makes a directory, and those above it, for the owner alone.
+/// Makes a directory, and those above it that are missing, for the owner alone. One that exists and
+/// is open to others is closed; those above it are left as they are.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => close(path, &found, DIR_MODE),
+        Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make_missing(path),
+        Err(error) => Err(error),
+    }
+}
+
+fn make_missing(path: &Path) -> io::Result<()> {
+    if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty())
+        && !above.is_dir()
+    {
+        make_missing(above)?;
+    }
     let mut builder = DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, DIR_MODE);
+    match builder.create(path) {
+        Ok(()) => set_mode(path, DIR_MODE),
+        // Another process was faster.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Makes a new file for the owner alone. One that is there already, or a link, is an error.
 pub fn create_private_file(path: &Path) -> io::Result<File> {
-    create_new(path, 0o600)
+    let file = create_new(path, FILE_MODE)?;
+    set_private(&file)?;
+    Ok(file)
 }
 
-fn create_new(path: &Path, mode: u32) -> io::Result<File> {
+/// Writes a file for the owner alone, whole or not at all, in a folder for the owner alone. Whatever
+/// stands at `path` is replaced, also a link.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    create_private_dir(parent)?;
+    let mut file = tempfile::Builder::new().prefix(".metier-").tempfile_in(parent)?;
+    set_private(file.as_file())?;
+    file.write_all(bytes)?;
+    file.as_file().sync_data()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Closes a folder of state to others, and what stands in it: folders and files, but not the files
+/// that are `judged` by their mode, whose content must not become believable by that. What is not
+/// there is fine.
+pub fn close_state(folder: &Path, judged: &[&str]) -> io::Result<()> {
+    let found = match fs::metadata(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    close(folder, &found, DIR_MODE)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // Links are left alone: a mode is that of their target, which stands elsewhere.
+        let found = entry.metadata()?;
+        let is_judged = judged.iter().any(|name| entry.file_name() == *name);
+        match found.file_type() {
+            kind if kind.is_dir() => close(&entry.path(), &found, DIR_MODE)?,
+            kind if kind.is_file() && !is_judged => close(&entry.path(), &found, FILE_MODE)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A new file with `mode`, as far as the umask allows.
+pub(crate) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -66,181 +94,99 @@ fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     options.open(path)
 }
 
-/// Copies the files of a skill below `into`. Each is read through the [`SkillRoot`]: links, special
-/// files and files with a second name are left out and told, as is what no checked path can name.
-pub fn copy_skill(
-    root: &SkillRoot,
-    into: &Path,
-    limits: CopyLimits,
-) -> Result<CopySummary, CopyError> {
-    walked(root, Some(into), limits)
-}
-
-/// What [`copy_skill`] would copy, without copying it.
-pub fn hash_skill(root: &SkillRoot, limits: CopyLimits) -> Result<CopySummary, CopyError> {
-    walked(root, None, limits)
-}
-
-fn walked(
-    root: &SkillRoot,
-    into: Option<&Path>,
-    limits: CopyLimits,
-) -> Result<CopySummary, CopyError> {
-    let mut copy = SkillCopy { root, into, limits, copied: CopySummary::default(), bytes: 0 };
-    copy.dir("", 0)?;
-    copy.copied.files.sort();
-    Ok(copy.copied)
-}
-
-impl CopySummary {
-    /// One digest over the files, by path and bytes: the content of the skill as a script or a
-    /// loader can see it.
-    pub fn content(&self) -> Digest {
-        content_of(self.files.iter().map(|(path, digest)| (path.as_str(), *digest)))
-    }
-}
-
-/// One digest over files in the order of their paths.
-pub fn content_of<'a>(files: impl Iterator<Item = (&'a str, Digest)>) -> Digest {
-    let files: Vec<(&str, Digest)> = files.collect();
-    Digest::of_parts(
-        files.iter().flat_map(|(path, digest)| [path.as_bytes(), digest.as_bytes().as_slice()]),
-    )
-}
-
-impl std::fmt::Display for CopyError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
-    }
-}
-
-impl std::error::Error for CopyError {}
-
-struct SkillCopy<'a> {
-    root: &'a SkillRoot,
-    into: Option<&'a Path>,
-    limits: CopyLimits,
-    copied: CopySummary,
-    bytes: u64,
-}
-
-impl SkillCopy<'_> {
-    fn dir(&mut self, below: &str, depth: usize) -> Result<(), CopyError> {
-        let fault = |message: String| CopyError { path: below.to_owned(), message };
-        if depth > DEPTH {
-            return Err(fault(format!("more than {DEPTH} folders deep")));
-        }
-        // By path, so another process could lead this list astray; what is read is not: it goes
-        // through the root's descriptor.
-        let list = fs::read_dir(self.root.path().join(below));
-        let list = list.map_err(|error| fault(error.to_string()))?;
-        for entry in list {
-            let entry = entry.map_err(|error| fault(error.to_string()))?;
-            let name = entry.file_name();
-            let path = match below {
-                "" => name.to_string_lossy().into_owned(),
-                _ => format!("{below}/{}", name.to_string_lossy()),
-            };
-            if SKIPPED.iter().any(|skipped| name == *skipped) {
-                continue;
-            }
-            let kind = entry.file_type().map_err(|error| fault(error.to_string()))?;
-            if kind.is_dir() {
-                self.dir(&path, depth + 1)?;
-            } else {
-                let mode = if is_executable(&entry) { 0o500 } else { 0o400 };
-                self.file(path, mode)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, path: String, mode: u32) -> Result<(), CopyError> {
-        let fault = |message: String| CopyError { path: path.clone(), message };
-        let checked = match RelPath::new(&path) {
-            Ok(checked) => checked,
-            Err(fault) => {
-                self.copied.left_out.push((path, fault.to_string()));
-                return Ok(());
-            }
-        };
-        if self.copied.files.len() >= self.limits.files {
-            return Err(fault(format!("the skill has more than {} files", self.limits.files)));
-        }
-        let room = self.limits.bytes - self.bytes;
-        let bytes = match self.root.read(&checked, room) {
-            Ok(bytes) => bytes,
-            Err(crate::RootError::TooLarge(_)) => {
-                return Err(fault(format!("the skill has more than {} bytes", self.limits.bytes)));
-            }
-            Err(error) => {
-                self.copied.left_out.push((path, error.to_string()));
-                return Ok(());
-            }
-        };
-        self.bytes += bytes.len() as u64;
-        if let Some(into) = self.into {
-            let target = into.join(checked.as_str());
-            let written = target
-                .parent()
-                .map_or(Ok(()), create_private_dir)
-                .and_then(|()| create_new(&target, mode))
-                .and_then(|mut file| file.write_all(&bytes));
-            written.map_err(|error| fault(error.to_string()))?;
-        }
-        self.copied.files.push((path, Digest::of(&bytes)));
-        Ok(())
-    }
+/// Gives an open file the mode of a private one.
+#[cfg(unix)]
+pub(crate) fn set_private(file: &File) -> io::Result<()> {
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(FILE_MODE))
 }
 
 #[cfg(unix)]
-fn is_executable(entry: &fs::DirEntry) -> bool {
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))
+}
+
+/// Takes away what `most` does not allow; what the owner took from themselves stays away.
+#[cfg(unix)]
+fn close(path: &Path, found: &fs::Metadata, most: u32) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    entry.metadata().is_ok_and(|data| data.mode() & 0o100 != 0)
+    let mode = found.mode() & 0o7777;
+    if mode & !most == 0 { Ok(()) } else { set_mode(path, mode & most) }
+}
+
+/// Elsewhere the folders of a user are closed to others by the system.
+#[cfg(not(unix))]
+pub(crate) fn set_private(_: &File) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &fs::DirEntry) -> bool {
-    false
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn close(_: &Path, _: &fs::Metadata, _: u32) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
     use super::*;
 
-    const LIMITS: CopyLimits = CopyLimits { files: 10, bytes: 1000 };
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("there").mode() & 0o7777
+    }
 
-    #[test]
-    fn a_copy_has_the_files_and_neither_links_nor_second_names() {
-        let tmp = tempfile::tempdir().expect("dir");
-        let skill = tmp.path().join("skill");
-        fs::create_dir_all(skill.join("scripts")).expect("dirs");
-        fs::write(tmp.path().join("secret"), "secret").expect("writes");
-        fs::write(skill.join("SKILL.md"), "text").expect("writes");
-        fs::write(skill.join("scripts/x.py"), "print()").expect("writes");
-        fs::write(skill.join(".env"), "KEY=1").expect("writes");
-        std::os::unix::fs::symlink("../secret", skill.join("link")).expect("link");
-        fs::hard_link(tmp.path().join("secret"), skill.join("hard")).expect("link");
-        let root = SkillRoot::open(&skill).expect("opens");
-        let into = tmp.path().join("copy");
-        let copied = copy_skill(&root, &into, LIMITS).expect("copies");
-        let paths: Vec<&str> = copied.files.iter().map(|(path, _)| path.as_str()).collect();
-        assert_eq!(paths, ["SKILL.md", "scripts/x.py"]);
-        assert_eq!(copied.files[0].1, Digest::of(b"text"));
-        let mut left: Vec<&str> = copied.left_out.iter().map(|(path, _)| path.as_str()).collect();
-        left.sort_unstable();
-        assert_eq!(left, [".env", "hard", "link"]);
-        assert_eq!(fs::read(into.join("scripts/x.py")).expect("reads"), b"print()");
+    fn chmod(path: &Path, mode: u32) {
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("chmod");
     }
 
     #[test]
-    fn a_skill_over_a_limit_is_not_half_copied_in_silence() {
+    fn what_is_private_is_made_so_and_closed_when_it_is_found_open() {
         let tmp = tempfile::tempdir().expect("dir");
-        fs::write(tmp.path().join("a"), vec![0; 600]).expect("writes");
-        fs::write(tmp.path().join("b"), vec![0; 600]).expect("writes");
-        let root = SkillRoot::open(tmp.path()).expect("opens");
-        let into = tempfile::tempdir().expect("dir");
-        let error = copy_skill(&root, &into.path().join("c"), LIMITS).expect_err("too large");
-        assert!(error.message.contains("1000 bytes"));
+        chmod(tmp.path(), 0o755);
+        let state = tmp.path().join("a/state");
+        write_private(&state.join("pending/note"), b"1").expect("writes");
+        for dir in ["a", "a/state", "a/state/pending"] {
+            assert_eq!(mode(&tmp.path().join(dir)), 0o700, "{dir}");
+        }
+        assert_eq!(mode(tmp.path()), 0o755, "what was there above is not ours");
+        let note = state.join("pending/note");
+        assert_eq!(mode(&note), 0o600);
+        chmod(&note, 0o666);
+        chmod(&state.join("pending"), 0o2777);
+        write_private(&note, b"2").expect("writes");
+        assert_eq!((mode(&note), mode(&state.join("pending"))), (0o600, 0o700));
+        let file = state.join("new");
+        create_private_file(&file).expect("makes");
+        assert_eq!(mode(&file), 0o600);
+    }
+
+    #[test]
+    fn a_state_folder_is_closed_but_what_is_judged_by_its_mode_is_not_whitewashed() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let state = tmp.path().join("state");
+        close_state(&state, &[]).expect("there is none yet");
+        for file in ["refresh.json", "trust.json"] {
+            write_private(&state.join(file), b"x").expect("writes");
+            chmod(&state.join(file), 0o666);
+        }
+        create_private_dir(&state.join("exec")).expect("makes");
+        let outside = tmp.path().join("outside");
+        fs::write(&outside, "x").expect("writes");
+        chmod(&outside, 0o644);
+        std::os::unix::fs::symlink(&outside, state.join("link")).expect("link");
+        for open in [state.join("exec"), state.clone()] {
+            chmod(&open, 0o777);
+        }
+        close_state(&state, &["trust.json"]).expect("closes");
+        for (path, wanted) in
+            [("", 0o700), ("exec", 0o700), ("refresh.json", 0o600), ("trust.json", 0o666)]
+        {
+            assert_eq!(mode(&state.join(path)), wanted, "{path:?}");
+        }
+        assert_eq!(mode(&outside), 0o644);
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::file::{NewFiles, ReadError, is_link, read_bounded, replace};
+use crate::private::{create_private_dir, write_private};
 
 /// How long a writer waits for another. Each holds the lock for one small read and write.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,6 +38,27 @@ pub fn update_file<E>(
     limit: u64,
     edit: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>, E>,
 ) -> Result<bool, UpdateError<E>> {
+    let create_dir = |dir: &Path| fs::create_dir_all(dir);
+    let write = |target: &Path, bytes: &[u8]| replace(target, bytes, NewFiles::ForAll);
+    update(path, limit, edit, create_dir, write)
+}
+
+/// The same for a file of the owner's alone, in a folder of the owner's alone.
+pub fn update_private<E>(
+    path: &Path,
+    limit: u64,
+    edit: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>, E>,
+) -> Result<bool, UpdateError<E>> {
+    update(path, limit, edit, create_private_dir, write_private)
+}
+
+fn update<E>(
+    path: &Path,
+    limit: u64,
+    edit: impl FnOnce(Option<Vec<u8>>) -> Result<Vec<u8>, E>,
+    create_dir: impl FnOnce(&Path) -> io::Result<()>,
+    write: impl FnOnce(&Path, &[u8]) -> io::Result<()>,
+) -> Result<bool, UpdateError<E>> {
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
         // A link that leads nowhere would be replaced by a file.
@@ -44,7 +66,7 @@ pub fn update_file<E>(
         Err(_) => path.to_owned(),
     };
     let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(UpdateError::Write)?;
+    create_dir(parent).map_err(UpdateError::Write)?;
     let _lock = Lock::take(&lock_path(&target))?;
     let before = match read_bounded(&target, limit) {
         Ok(bytes) => Some(bytes),
@@ -55,7 +77,7 @@ pub fn update_file<E>(
     if before.as_ref() == Some(&after) {
         return Ok(false);
     }
-    replace(&target, &after, NewFiles::ForAll).map_err(UpdateError::Write)?;
+    write(&target, &after).map_err(UpdateError::Write)?;
     Ok(true)
 }
 
@@ -118,6 +140,8 @@ fn open(path: &Path) -> io::Result<File> {
         use std::os::unix::fs::OpenOptionsExt;
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
         options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
+        // Who cannot open it cannot hold it.
+        options.mode(0o600);
     }
     options.open(path)
 }

@@ -8,6 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::private::create_private_dir;
+
 /// A file of a directory that is to be made.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFile<'a> {
@@ -68,14 +70,7 @@ fn build(target: &Path, files: &[NewFile<'_>]) -> io::Result<()> {
 /// Makes a directory of its own in `folder`, whose name starts with `prefix`. Both are for their
 /// owner alone. The caller owns the new one.
 pub fn make_dir_for(folder: &Path, prefix: &str) -> io::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        if fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
-            fs::set_permissions(folder, PermissionsExt::from_mode(0o700))?;
-        }
-    }
+    create_private_dir(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix).rand_bytes(4);
     #[cfg(unix)]

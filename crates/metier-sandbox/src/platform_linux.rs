@@ -225,7 +225,7 @@ fn probe_in(helper: &Path, dir: &Path) -> Result<SandboxProbe, Error> {
     metier_fs::create_private_dir(&work).map_err(Error::io(doing()))?;
     metier_fs::create_private_dir(&outside).map_err(Error::io(doing()))?;
     let secret = outside.join("secret");
-    metier_fs::write_atomic(&secret, b"secret").map_err(Error::io(doing()))?;
+    metier_fs::write_private(&secret, b"secret").map_err(Error::io(doing()))?;
     let work = metier_fs::canonical(&work).map_err(Error::io(doing()))?;
     let listener = TcpListener::bind("127.0.0.1:0").map_err(Error::io(doing()))?;
     let port = listener.local_addr().map_err(Error::io(doing()))?.port();

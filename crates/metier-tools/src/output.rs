@@ -97,7 +97,7 @@ impl OutputStore for FolderOutputStore {
             let path = self.folder.join(&name);
             // A resumed run continues the numbers of the run before it.
             if metier_fs::entry_kind(&path).is_none() {
-                metier_fs::write_atomic(&path, bytes)?;
+                metier_fs::write_private(&path, bytes)?;
                 return Ok(format!("{}{name}", self.prefix));
             }
         }

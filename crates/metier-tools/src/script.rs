@@ -13,7 +13,7 @@ use std::time::Duration;
 use metier_cancel::CancelToken;
 use metier_fs::{
     SkillRoot, TreeLimits, canonical, content_of, create_private_dir, is_dir, list_files,
-    move_whole, remove_tree, write_atomic,
+    move_whole, remove_tree, write_private,
 };
 use metier_registry::Entry;
 use metier_sandbox::{
@@ -252,7 +252,7 @@ fn skill_root(entry: &Entry, run_dir: &Path) -> Result<SkillRoot, ScriptError> {
     };
     let written = run_dir.join("builtin");
     for (path, bytes) in files.iter() {
-        write_atomic(&written.join(path), bytes).map_err(|error| unreadable(&error))?;
+        write_private(&written.join(path), bytes).map_err(|error| unreadable(&error))?;
     }
     SkillRoot::open(&written).map_err(|error| unreadable(&error))
 }

@@ -127,7 +127,7 @@ impl Trash {
         let file = self.record(&trashed.reference);
         let record = Record { trashed: trashed.clone(), workspace: real_root(root) };
         let text = serde_json::to_vec(&record).unwrap_or_default();
-        metier_fs::write_atomic(&file, &text).map_err(|error| {
+        metier_fs::write_private(&file, &text).map_err(|error| {
             let message = format!("the trash cannot be written: {error}");
             ToolFailure::new(FailureCode::IoError, message)
         })

@@ -71,7 +71,7 @@ pub mod fs {
     pub use metier_fs::{
         EntryKind, PiecewiseFile, ReadError, TreeFile, TreeLimits, UserFolders, WorkRoot,
         canonical, entry_kind, exists, is_dir, is_link, list_files, read_bounded, read_dir_names,
-        remove_file, utc_text, write_atomic,
+        remove_file, utc_text, write_atomic, write_private,
     };
 }
 

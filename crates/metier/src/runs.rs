@@ -67,7 +67,7 @@ impl OwnRuns {
         if metier_fs::exists(&file) {
             return Ok(());
         }
-        metier_fs::write_atomic(&file, b"").map_err(|error| {
+        metier_fs::write_private(&file, b"").map_err(|error| {
             let message = format!("{} cannot be written: {error}", file.display());
             Error::failed("state-unwritable", message)
         })
@@ -78,7 +78,7 @@ impl OwnRuns {
         let Event::RunStarted { run_id, .. } = &record.event else { return };
         // Without it the name is known, and the record still has to hold.
         let hash = record.hash.to_string();
-        let _ = metier_fs::write_atomic(&self.file(run_id.as_str()), hash.as_bytes());
+        let _ = metier_fs::write_private(&self.file(run_id.as_str()), hash.as_bytes());
     }
 
     /// An error unless this user began the run.

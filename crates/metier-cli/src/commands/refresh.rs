@@ -79,7 +79,7 @@ fn remember(context: &Context, find: &FindArgs, now: &Remembered) -> Result<(Rem
         .and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let bytes = serde_json::to_vec(now)
         .map_err(|error| CommandError::failed("internal", error.to_string()))?;
-    metier::fs::write_atomic(&file, &bytes).map_err(|error| {
+    metier::fs::write_private(&file, &bytes).map_err(|error| {
         let message = format!("cannot save the list of skills in {}: {error}", file.display());
         CommandError::failed("state-unwritable", message)
             .help("check the permissions of the folder, or set METIER_HOME to another")

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use metier_fs::{
     MoveResult, TreeLimits, canonical, exists, is_link, link_text, list_files, make_dir_for,
-    move_whole, read_bounded, read_dir_names, remove_tree, write_atomic,
+    move_whole, read_bounded, read_dir_names, remove_tree, write_private,
 };
 use metier_skill::SkillId;
 use serde::{Deserialize, Serialize};
@@ -259,7 +259,7 @@ fn write_record(dir: &Path, backup: &Backup) -> Result<(), ManageError> {
     let path = dir.join(RECORD);
     let written = serde_json::to_vec(backup)
         .map_err(std::io::Error::from)
-        .and_then(|bytes| write_atomic(&path, &bytes));
+        .and_then(|bytes| write_private(&path, &bytes));
     written.map_err(ManageError::io(&path))
 }
 
@@ -271,7 +271,7 @@ mod tests {
 
     fn skill(dir: &Path, text: &str) -> PathBuf {
         let path = dir.join("skills/pdf");
-        write_atomic(&path.join("SKILL.md"), text.as_bytes()).expect("writes");
+        write_private(&path.join("SKILL.md"), text.as_bytes()).expect("writes");
         path
     }
 
@@ -319,7 +319,7 @@ mod tests {
         let kept = keep(&backups, &skill(tmp.path(), "text"), 1);
         let dir = tmp.path().join("backups").join(&kept.id);
         std::fs::create_dir_all(tmp.path().join("backups/empty")).expect("dir");
-        write_atomic(&dir.join(RECORD), b"{").expect("writes");
+        write_private(&dir.join(RECORD), b"{").expect("writes");
         let listing = backups.list().expect("lists");
         assert_eq!((listing.backups.len(), listing.damaged), (0, vec![dir]));
     }
