@@ -1,66 +1,202 @@
 //! Approvals: the one way in which `exec`, `run`, `chat` and `resume` get a question answered.
 //!
-//! A request without an answer is written down as pending, and its digest is given to the caller.
-//! Who approves that digest within a day lets this very request pass, once. What a yes lets pass was
-//! judged before; what is denied is never asked about.
+//! A request without an answer is written down as pending, with the run that asked, its workspace and
+//! the time, and its digest is given to the caller. Who approves that digest there within a day lets
+//! this very request pass, once. The note vouches for all of it: a digest alone is the same in every
+//! run and every workspace. What a yes lets pass was judged before; what is denied is never asked
+//! about.
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use metier_agent::{Answer, Approval, Approver, Question};
+use metier_agent::{Answer, Approval, Approver, Question, RunId};
 use metier_cancel::CancelToken;
 use metier_skill::Digest;
+use serde::{Deserialize, Serialize};
 
-/// How long a pending approval counts: after that no one remembers the question.
-const PENDING_LIFETIME: Duration = Duration::from_hours(24);
+use crate::error::Result;
+use crate::guard::now;
+use crate::open::Metier;
 
-/// Requests that wait for their approval, one file each.
+/// How long a pending approval counts, in seconds: after that no one remembers the question.
+const PENDING_SECONDS: u64 = 24 * 60 * 60;
+/// How long an expired note is kept, so that its approval can be told from an unknown one.
+const KEPT_SECONDS: u64 = 30 * PENDING_SECONDS;
+/// How far a clock may be set back before a note seems to come from the future and does not count.
+const CLOCK_SKEW_SECONDS: u64 = 5 * 60;
+const MAX_NOTES: usize = 1000;
+const MAX_NOTE_BYTES: u64 = 16 * 1024;
+
+/// Requests of one run, or of `exec`, that wait for their approval, one file each.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingApprovals {
     folder: PathBuf,
+    /// Nothing for `exec`, which is no run.
+    run: Option<RunId>,
+    workspace: String,
+}
+
+/// What is written down about a request that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct PendingNote {
+    request: Digest,
+    run: Option<RunId>,
+    workspace: String,
+    /// Seconds since 1970.
+    asked_at: u64,
+}
+
+impl PendingNote {
+    fn counts(&self) -> bool {
+        let now = now().0;
+        self.asked_at <= now.saturating_add(CLOCK_SKEW_SECONDS)
+            && now.saturating_sub(self.asked_at) < PENDING_SECONDS
+    }
+}
+
+/// Why an approval that was given beforehand does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ApprovalFault {
+    /// The question is older than a day.
+    Expired,
+    /// Another run asked, or `exec` did.
+    OtherRun,
+    /// It was asked in this other workspace.
+    OtherWorkspace(String),
+    /// Nothing of the kind is pending: it was used already, or was never asked.
+    NotPending,
+}
+
+impl fmt::Display for ApprovalFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expired => f.write_str("it is older than a day"),
+            Self::OtherRun => f.write_str("it is for another run"),
+            Self::OtherWorkspace(place) => write!(f, "it is for another workspace, {place}"),
+            Self::NotPending => f.write_str("it was used already, or was never asked for"),
+        }
+    }
+}
+
+impl Metier {
+    /// What waits for an approval in a run of this workspace.
+    pub(crate) fn pending_in_run(&self, run: &RunId) -> Result<PendingApprovals> {
+        Ok(PendingApprovals { run: Some(run.clone()), ..self.pending_in_exec()? })
+    }
+
+    /// What waits for an approval of `exec` in this workspace.
+    pub(crate) fn pending_in_exec(&self) -> Result<PendingApprovals> {
+        Ok(PendingApprovals {
+            folder: self.state_dir()?.join("pending"),
+            run: None,
+            workspace: self.workspace().to_string_lossy().into_owned(),
+        })
+    }
 }
 
 impl PendingApprovals {
-    pub(crate) fn in_state(state: &Path) -> Self {
-        Self { folder: state.join("pending") }
-    }
-
     /// Writes down that a request waits. Where that fails, the approval asks again, which is safe.
     fn add(&self, request: Digest) {
-        let _ = metier_fs::write_atomic(&self.file(request), b"");
+        self.sweep();
+        let note = self.note(request, now().0);
+        if let Ok(bytes) = serde_json::to_vec(&note) {
+            let _ = metier_fs::write_private(&self.folder.join(self.name(request)), &bytes);
+        }
     }
 
-    /// Whether a request still waits; it waits no longer after that.
-    fn take(&self, request: Digest) -> bool {
-        let file = self.file(request);
-        let is_recent = metier_fs::modified(&file)
-            .is_ok_and(|at| at.elapsed().unwrap_or_default() < PENDING_LIFETIME);
-        metier_fs::take_file(&file) && is_recent
+    /// Takes the approval of a request that waits here; it waits no longer after that.
+    fn take(&self, request: Digest) -> std::result::Result<(), ApprovalFault> {
+        let name = self.name(request);
+        let Some(note) = self.read(&name) else { return Err(self.elsewhere(request)) };
+        // The name is made from the same words; a note that says otherwise is not ours.
+        if note != self.note(request, note.asked_at) {
+            return Err(ApprovalFault::NotPending);
+        }
+        if !note.counts() {
+            return Err(ApprovalFault::Expired);
+        }
+        // Of several who try, one takes it.
+        let taken = metier_fs::take_file(&self.folder.join(name));
+        if taken { Ok(()) } else { Err(ApprovalFault::NotPending) }
     }
 
-    fn file(&self, request: Digest) -> PathBuf {
-        self.folder.join(request.to_string().replace(':', "-"))
+    /// Why a request does not wait here.
+    fn elsewhere(&self, request: Digest) -> ApprovalFault {
+        let names = metier_fs::read_dir_names(&self.folder).unwrap_or_default();
+        let prefix = prefix(request);
+        let others = names.iter().filter(|name| name.starts_with(&prefix));
+        let mut others = others.filter_map(|name| self.read(name)).filter(PendingNote::counts);
+        let mut place = None;
+        let in_this_one = others.any(|note| {
+            let is_here = note.workspace == self.workspace;
+            place = Some(note.workspace);
+            is_here
+        });
+        match place {
+            _ if in_this_one => ApprovalFault::OtherRun,
+            Some(place) => ApprovalFault::OtherWorkspace(place),
+            None => ApprovalFault::NotPending,
+        }
     }
+
+    /// Removes notes that no longer say anything, and the oldest where there are too many.
+    fn sweep(&self) {
+        let names = metier_fs::read_dir_names(&self.folder).unwrap_or_default();
+        let mut notes: Vec<(u64, String)> = names
+            .into_iter()
+            .filter(|name| !name.starts_with('.'))
+            .map(|name| (self.read(&name).map_or(0, |note| note.asked_at), name))
+            .collect();
+        notes.sort_unstable();
+        let too_many = (notes.len() + 1).saturating_sub(MAX_NOTES);
+        for (at, (asked_at, name)) in notes.iter().enumerate() {
+            if at < too_many || now().0.saturating_sub(*asked_at) > KEPT_SECONDS {
+                let _ = metier_fs::remove_file(&self.folder.join(name));
+            }
+        }
+    }
+
+    fn read(&self, name: &str) -> Option<PendingNote> {
+        let bytes = metier_fs::read_bounded(&self.folder.join(name), MAX_NOTE_BYTES).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    fn note(&self, request: Digest, asked_at: u64) -> PendingNote {
+        let (run, workspace) = (self.run.clone(), self.workspace.clone());
+        PendingNote { request, run, workspace, asked_at }
+    }
+
+    fn name(&self, request: Digest) -> String {
+        let run = self.run.as_ref().map_or("", |run| run.as_str());
+        let place = Digest::of_parts([run.as_bytes(), self.workspace.as_bytes()]);
+        format!("{}{}", prefix(request), &place.to_string()[7..39])
+    }
+}
+
+/// What the names of all notes about a request begin with.
+fn prefix(request: Digest) -> String {
+    format!("{}-", request.to_string().replace(':', "-"))
 }
 
 /// Answers the questions of one run: by an approval that was given beforehand, or by the session's
 /// approver.
 pub(crate) struct RunApprover<'a> {
     approver: &'a dyn Approver,
-    pending: Option<PendingApprovals>,
+    pending: PendingApprovals,
     /// The request that was approved beforehand, for one use.
     approved: Mutex<Option<Digest>>,
     /// The request without an answer, of this run or of a loop inside it.
     unanswered: Mutex<Option<Digest>>,
-    /// The request whose approval, given beforehand, had been used or had expired.
-    stale: Mutex<Option<Digest>>,
+    /// The request whose approval, given beforehand, does not count, and why.
+    refused: Mutex<Option<(Digest, ApprovalFault)>>,
 }
 
 impl<'a> RunApprover<'a> {
     pub(crate) fn new(
         approver: &'a dyn Approver,
-        pending: Option<PendingApprovals>,
+        pending: PendingApprovals,
         approved: Option<Digest>,
     ) -> Self {
         Self {
@@ -68,15 +204,16 @@ impl<'a> RunApprover<'a> {
             pending,
             approved: Mutex::new(approved),
             unanswered: Mutex::default(),
-            stale: Mutex::default(),
+            refused: Mutex::default(),
         }
     }
 
     /// What is left open.
     pub(crate) fn into_open(self) -> Option<OpenApproval> {
         let request = self.unanswered.into_inner().unwrap_or_else(PoisonError::into_inner)?;
-        let stale = self.stale.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Some(OpenApproval { request, is_stale: stale == Some(request) })
+        let refused = self.refused.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let refused = refused.filter(|(refused, _)| *refused == request).map(|(_, fault)| fault);
+        Some(OpenApproval { request, refused })
     }
 
     fn take_approval(&self, request: Digest) -> bool {
@@ -85,23 +222,29 @@ impl<'a> RunApprover<'a> {
             return false;
         }
         *approved = None;
-        let is_pending = self.pending.as_ref().is_some_and(|pending| pending.take(request));
-        if !is_pending {
-            *self.stale.lock().unwrap_or_else(PoisonError::into_inner) = Some(request);
+        let taken = self.pending.take(request);
+        let is_taken = taken.is_ok();
+        if let Err(fault) = taken {
+            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some((request, fault));
         }
-        is_pending
+        is_taken
+    }
+
+    fn is_refused(&self, request: Digest) -> bool {
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.as_ref().is_some_and(|(refused, _)| *refused == request)
     }
 }
 
 /// A question without an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenApproval {
     /// The digest that approves it.
     pub request: Digest,
-    /// Whether it was approved before, and that approval had been used or had expired. Then no new
-    /// one is pending: an approval that renews itself would count for ever.
-    pub is_stale: bool,
+    /// Why the approval that was given beforehand does not count. Then no new one is pending: an
+    /// approval that renews itself would count for ever.
+    pub refused: Option<ApprovalFault>,
 }
 
 impl Approver for RunApprover<'_> {
@@ -114,10 +257,8 @@ impl Approver for RunApprover<'_> {
             return given;
         }
         *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = question.request;
-        if let (Some(request), Some(pending)) = (question.request, &self.pending)
-            && *self.stale.lock().unwrap_or_else(PoisonError::into_inner) != Some(request)
-        {
-            pending.add(request);
+        if let Some(request) = question.request.filter(|request| !self.is_refused(*request)) {
+            self.pending.add(request);
         }
         None
     }

@@ -15,7 +15,7 @@ use metier_skill::{Digest, FailureCode};
 use metier_tools::ScriptDecision;
 use metier_tools::script::ScriptOutcome;
 
-use crate::approvals::{PendingApprovals, RunApprover};
+use crate::approvals::RunApprover;
 use crate::error::{Error, ErrorKind, Result};
 use crate::explain::script_path;
 use crate::open::Metier;
@@ -200,8 +200,8 @@ impl Session {
             request: Some(decision.digest()),
             asked: asked.as_ref(),
         };
-        let pending = PendingApprovals::in_state(&self.metier().state_dir()?);
-        let approver = RunApprover::new(self.inner_approver(), Some(pending), self.approved());
+        let pending = self.metier().pending_in_exec()?;
+        let approver = RunApprover::new(self.inner_approver(), pending, self.approved());
         match approver.answer(&question, self.cancel()) {
             _ if self.cancel().is_cancelled() => Err(cancelled()),
             None => {

@@ -138,7 +138,7 @@ mod targets;
 mod trust;
 
 pub use approval_question::{ApprovalQuestion, ApprovalReply};
-pub use approvals::OpenApproval;
+pub use approvals::{ApprovalFault, OpenApproval};
 pub use catalog::{CatalogBudget, CatalogOptions};
 pub use chat::Chat;
 pub use config_files::ConfigFile;

@@ -46,6 +46,6 @@ impl Run {
 
     /// The question that has to be answered before it can continue.
     pub fn open_approval(&self) -> Option<OpenApproval> {
-        self.open.filter(|_| self.status() == Status::NeedsApproval)
+        self.open.clone().filter(|_| self.status() == Status::NeedsApproval)
     }
 }

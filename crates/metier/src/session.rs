@@ -20,7 +20,7 @@ use metier_skill::{Digest, SkillId};
 use metier_tools::IndexContents;
 
 use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
-use crate::approvals::{PendingApprovals, RunApprover};
+use crate::approvals::RunApprover;
 use crate::catalog::CatalogBudget;
 use crate::chosen_skills::chosen_skills;
 use crate::error::Result;
@@ -176,7 +176,8 @@ impl Session {
         self
     }
 
-    /// Lets the request with this digest pass, once: what an earlier run left open.
+    /// Lets the request with this digest pass, once: what [`Session::resume`] finds open in its run, or
+    /// what [`Session::exec`] left open in this workspace, within a day.
     #[must_use]
     pub fn approve_request(mut self, request: Digest) -> Self {
         self.approved = Some(request);
@@ -274,8 +275,8 @@ impl Session {
     ) -> Result<Run> {
         let own = self.metier.own_runs()?;
         own.note_name(&folder)?;
-        let pending = PendingApprovals::in_state(&self.metier.state_dir()?);
-        let approver = RunApprover::new(&*self.approver, Some(pending), self.approved);
+        let pending = self.metier.pending_in_run(folder.id())?;
+        let approver = RunApprover::new(&*self.approver, pending, self.approved);
         let observer = Fanout { observers: &self.observers, own: &own };
         let agent = Agent {
             model,

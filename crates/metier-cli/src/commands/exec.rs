@@ -92,15 +92,17 @@ fn advised(error: metier::Error, args: &ExecArgs, context: &Context) -> CommandE
     let error = CommandError::from(error);
     match approval {
         None => error,
-        // Printing the command again would make it good again, and so for ever.
-        Some(open) if open.is_stale => error.help(
-            "this approval was used already, or is older than a day; run the same command without \
-             `--approve` to be asked again",
-        ),
-        Some(open) => {
-            let command = again(args, context, &open.request);
-            error.help(format!("To approve this request once: {command}"))
-        }
+        Some(open) => match open.refused {
+            // Printing the command again would make it good again, and so for ever.
+            Some(fault) => error.help(safe(&format!(
+                "the approval does not count: {fault}; run the same command without `--approve` to \
+                 be asked again"
+            ))),
+            None => {
+                let command = again(args, context, &open.request);
+                error.help(format!("To approve this request once: {command}"))
+            }
+        },
     }
 }
 

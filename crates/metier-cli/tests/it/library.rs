@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use metier::agent::{Note, Observer, Record};
 use metier::{
-    CancelToken, CatalogOptions, Environment, ErrorKind, ExecCall, FindOptions, Metier, RunRecord,
-    audit_run,
+    ApprovalFault, CancelToken, CatalogOptions, Environment, ErrorKind, ExecCall, FindOptions,
+    Metier, RunRecord, audit_run,
 };
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ fn exec_asks_refuses_and_shows_the_same_from_inside_the_sandbox() {
     let approved = metier.session().approve_request(digest).exec(&look(&["x"])).expect("it ran");
     assert_eq!(approved.approval.expect("an approval").by, "approve");
     let again = metier.session().approve_request(digest).exec(&look(&["x"])).expect_err("used");
-    assert!(again.approval.expect("an approval").is_stale);
+    assert_eq!(again.approval.expect("an approval").refused, Some(ApprovalFault::NotPending));
 
     for dir in ["project", "home"] {
         let ran = library(&home, dir).session().approve(|ask| ask.once()).exec(&look(&["x"]));

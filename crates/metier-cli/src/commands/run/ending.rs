@@ -45,7 +45,8 @@ pub(crate) fn end(
     let open = run.open_approval();
     let mut words = context.command_words();
     words.push(format!("resume {}", run.id()));
-    words.extend(open.filter(|open| !open.is_stale).map(|it| format!("--approve {}", it.request)));
+    let approval = open.as_ref().filter(|open| open.refused.is_none());
+    words.extend(approval.map(|open| format!("--approve {}", open.request)));
     words.extend(resuming.find.words());
     words.extend(resuming.rules.words());
     let finished = run.state().finished();
@@ -104,9 +105,10 @@ impl Ended {
     /// What it cost, and what to do next, on standard error.
     fn advise(&self) {
         let (help, command) = (paint(CYAN, "help"), safe(&self.resume));
-        if self.open.is_some_and(|open| open.is_stale) {
+        if let Some(fault) = self.open.as_ref().and_then(|open| open.refused.as_ref()) {
             print_note(&format!(
-                "{help}: this approval was used, or is older than a day; to be asked again: {command}"
+                "{help}: the approval does not count: {}; to be asked again: {command}",
+                safe(&fault.to_string())
             ));
         } else if self.open.is_some() {
             print_note(&format!("{help}: To approve this request once: {command}"));
