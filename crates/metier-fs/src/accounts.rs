@@ -97,9 +97,9 @@ mod tests {
 
     fn tables() -> Tables {
         Tables {
-            accounts: "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n\
-                       bob:x:1001:100::/home/bob:/bin/sh\ncid:x:1002:100::/home/cid:/bin/sh\n\
-                       dan:x:1003:2000::/home/dan:/bin/sh\nbroken line\n"
+            accounts: "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/:/bin/sh\n\
+                       bob:x:1001:100::/:/bin/sh\ncid:x:1002:100::/:/bin/sh\n\
+                       dan:x:1003:2000::/:/bin/sh\nbroken line\n"
                 .to_owned(),
             groups:
                 "root:x:0:\nann:x:1000:cid\nusers:x:100:\nteam:x:50:ann,bob\nalone:x:2000:dan\n"
@@ -111,7 +111,7 @@ mod tests {
     fn a_group_is_ones_own_by_its_name_or_by_having_no_one_else() {
         let tables = tables();
         let own = |group, user| tables.is_own(group, user, 9);
-        assert!(own(1000, 1000), "named like the user, whoever was let in");
+        assert!(own(1000, 1000), "named like the user, although it has another member");
         assert!(!own(1000, 1001) && !own(50, 1000), "not the primary group");
         assert!(!own(100, 1001), "two accounts have it as their primary group");
         assert!(own(2000, 1003), "no one else is in it");

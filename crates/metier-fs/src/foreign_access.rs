@@ -2,7 +2,7 @@
 //!
 //! Others can write to something that everyone may write, that belongs to an account which is neither
 //! this one nor root, or that a group may write which is not this user's own (a umask of 002 with a
-//! group for each user is common). Whoever can write to a folder can also replace what is in it,
+//! group for each user is common). An account that can write to a folder can also replace what is in it,
 //! unless the folder is sticky and the entry is not theirs; so each folder on the way is judged too.
 //! Nothing is judged where the system has no owners and modes.
 

@@ -90,20 +90,16 @@ pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<
 fn advised(error: metier::Error, args: &ExecArgs, context: &Context) -> CommandError {
     let approval = error.approval.clone();
     let error = CommandError::from(error);
-    match approval {
-        None => error,
-        Some(open) => match open.refused {
-            // Printing the command again would make it good again, and so for ever.
-            Some(fault) => error.help(safe(&format!(
-                "the approval does not count: {fault}; run the same command without `--approve` to \
-                 be asked again"
-            ))),
-            None => {
-                let command = again(args, context, &open.request);
-                error.help(format!("To approve this request once: {command}"))
-            }
-        },
+    let Some(open) = approval else { return error };
+    // Printing the command again would make it good again, and so for ever.
+    if let Some(fault) = open.refused {
+        return error.help(safe(&format!(
+            "the approval does not count: {fault}; run the same command without `--approve` to be \
+             asked again"
+        )));
     }
+    let command = again(args, context, &open.request);
+    error.help(format!("To approve this request once: {command}"))
 }
 
 /// The same command line with the approval in it.
