@@ -4,14 +4,21 @@
 
 use std::path::{Path, PathBuf};
 
-use metier_config::{Scope, set_skill_enabled};
+use metier_config::{Scope, Settings, set_skill_enabled};
 use metier_loader::{
-    BodyLimits, MemoryFiles, Part, ResourceLimits, ResourceQuery, invoke::fill, load_body,
-    load_resource,
+    BodyLimits, Invocation, MemoryFiles, NextPart, Part, ResourceLimits, ResourceQuery, invoke,
+    invoke::fill, load_body, load_resource,
 };
 use metier_model::{Action, Decision, Early, EarlyEvent, parse_text, plan};
+use metier_policy::{
+    AbsolutePath, AnswerMemory, Effect, Permission, PlacedRule, Policy, PolicyPlaces, Request,
+    RequestContext, Rule, RuleLayer, RuleSource, Subject, UnixTime, parse_command_line,
+};
 use metier_registry::{Root, Scan, ScanOptions, scan};
-use metier_skill::{Limits, ParseOptions, Parsed, Profile, Severity, Source, check, parse};
+use metier_skill::{
+    Limits, ParseOptions, Parsed, PathFault, Profile, RelPath, Severity, Source, WorkPath, check,
+    parse,
+};
 
 /// Judges `bytes` as a `SKILL.md` in every profile.
 pub fn parse_frontmatter(bytes: &[u8]) {
@@ -72,17 +79,19 @@ fn accounted(scan: &Scan) -> Vec<PathBuf> {
     listed.chain(left_out).map(Path::to_owned).collect()
 }
 
-/// Reads `bytes` as everything that a skill and its user bring: a body and its sections, a path,
-/// arguments, a configuration. The first line is the path and the arguments.
+/// Reads `bytes` as everything that a skill and its user bring: a body and its parts, a path and
+/// arguments. The first line is the path, the section and the arguments.
 pub fn read_skill(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
     let skill = format!("---\nname: a\ndescription: b\n---\n{rest}");
+    let parsed = parse(skill.as_bytes(), &ParseOptions::default()).skill.expect("a skill");
     let files = MemoryFiles(vec![("SKILL.md".to_owned(), skill.into_bytes())]);
     let limits = BodyLimits { lines: 40, chars: 2_000, ..BodyLimits::default() };
     if let Ok(loaded) = load_body(&files, &limits) {
-        assert!(metier_skill::hidden::find_hidden(&loaded.text).is_empty(), "hidden text is left");
+        assert_open(&loaded.text);
         for omitted in &loaded.report.omitted {
+            assert_open(&omitted.heading);
             let part = match &omitted.load {
                 Part::Section(heading) => {
                     ResourceQuery { section: Some(heading), ..ResourceQuery::default() }
@@ -94,17 +103,204 @@ pub fn read_skill(bytes: &[u8]) {
             };
             let read = load_resource(&files, "SKILL.md", &part, &ResourceLimits::default());
             let read = read.expect("what is left out can be read");
+            assert_open(&read.text);
             assert!(read.report.section_not_found.is_none(), "{omitted:?} is not found");
         }
     }
-    let query = ResourceQuery { section: Some(line), ..ResourceQuery::default() };
-    let _ = load_resource(&files, "SKILL.md", &query, &ResourceLimits::default());
+    if let Ok(called) = invoke(&files, &parsed, line, &limits) {
+        assert_open(&called.text);
+    }
+    read_pages(&files, line);
     let _ = load_resource(&files, line, &ResourceQuery::default(), &ResourceLimits::default());
+    if let Some(called) = Invocation::parse(line) {
+        assert!(line.contains(called.name) && line.contains(called.arguments));
+    }
     assert_eq!(fill("<$ARGUMENTS>", line, None), format!("<{}>", line.trim()));
     fill(rest, line, Some(line));
-    if let Ok(edited) = set_skill_enabled(rest, "config.json", Scope::User, "user:pdf", false) {
-        let again = set_skill_enabled(&edited, "config.json", Scope::User, "user:pdf", false);
-        assert_eq!(again.as_deref(), Ok(edited.as_str()), "a second edit changed something");
+}
+
+/// The first pages of the file and of a section of it: none hides anything, and each goes on.
+fn read_pages(files: &MemoryFiles, section: &str) {
+    let limits = ResourceLimits { excerpt_chars: 1 + section.len() % 64, ..Default::default() };
+    for section in [None, Some(section)] {
+        let mut query = ResourceQuery { section, ..ResourceQuery::default() };
+        let mut last = (0, 0);
+        for _ in 0..8 {
+            let Ok(page) = load_resource(files, "SKILL.md", &query, &limits) else { break };
+            assert_open(&page.text);
+            for heading in &page.report.headings {
+                assert_open(heading);
+            }
+            match page.report.next {
+                None => break,
+                Some(NextPart::SkipChars(skip)) => query.skip_chars = skip,
+                Some(NextPart::Lines(lines)) => {
+                    query.lines = Some(lines.parse().expect("lines"));
+                    query.skip_chars = 0;
+                }
+            }
+            let at = (query.lines.map_or(0, |lines| lines.first), query.skip_chars);
+            assert!(at > last, "a page does not go on: {at:?} after {last:?}");
+            last = at;
+        }
+    }
+}
+
+/// Nothing hides in a text that stands in a prompt between other lines.
+fn assert_open(text: &str) {
+    let hidden = metier_skill::hidden::find_hidden(&format!("x\n{text}\n"));
+    assert!(hidden.is_empty(), "hidden text is left: {hidden:?}");
+}
+
+/// Reads `bytes` as a configuration of each scope, and edits it.
+pub fn read_config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let read = |scope| metier_config::parse(text, "config.json", scope);
+    for scope in [Scope::Managed, Scope::User, Scope::Project] {
+        let Err(errors) = read(scope) else { continue };
+        assert!(!errors.is_empty(), "refused without a reason");
+        for error in errors {
+            let lines = text.matches(['\n', '\r']).count() + 1;
+            assert!((1..=lines).contains(&error.line), "an error outside the text: {error}");
+            for said in [&error.message, &error.help, &error.key_path] {
+                assert!(!said.contains(char::is_control), "{said:?}");
+                assert_open(said);
+            }
+            assert!(!error.message.is_empty() && !error.help.is_empty(), "{error:?}");
+        }
+    }
+    if let Ok(project) = read(Scope::Project) {
+        let (with, without) = (Settings::merge(None, Some(&project)), Settings::default());
+        let loosened = with.run_limits.turns > without.run_limits.turns
+            || with.run_limits.tool_calls > without.run_limits.tool_calls
+            || with.run_limits.script_runs > without.run_limits.script_runs
+            || with.execution.timeout > without.execution.timeout
+            || with.execution.min_tier < without.execution.min_tier
+            || with.body_limits.chars > without.body_limits.chars
+            || with.walk.max_entries > without.walk.max_entries
+            || with.model.base_url.is_some()
+            || with.model.key_env.is_some()
+            || with.model.key_command.is_some()
+            || !with.trusted_keys.is_empty();
+        assert!(!loosened, "a project loosened a guard: {with:?}");
+    }
+    for scope in [Scope::User, Scope::Project] {
+        let switch = |text: &str| set_skill_enabled(text, "config.json", scope, "user:pdf", false);
+        let Ok(edited) = switch(text) else { continue };
+        assert_eq!(switch(&edited).as_deref(), Ok(edited.as_str()), "a second edit changed more");
+        let read = metier_config::parse(&edited, "config.json", scope).expect("an edit is valid");
+        let settings = match scope {
+            Scope::Project => Settings::merge(None, Some(&read)),
+            _ => Settings::merge(Some(&read), None),
+        };
+        assert!(!settings.is_skill_enabled("user:pdf"), "{edited}");
+    }
+}
+
+/// Reads `bytes` as rules, one a line (`effect permission pattern`), and the last line as a command,
+/// a path, a host and a text that they are asked about.
+pub fn judge(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (rules, asked) = text.rsplit_once('\n').unwrap_or(("", text));
+    let parsed = parse_command_line(asked);
+    if let Ok(argv) = &parsed {
+        // Written as a shell has to read it, it is the same words; and it was not read as fewer.
+        let quote = |word: &String| format!("'{word}'");
+        let written: Vec<String> = argv.words().iter().map(quote).collect();
+        if !asked.contains('\'') && !argv.words()[0].contains('=') {
+            let again = parse_command_line(&written.join(" "));
+            assert_eq!(again.as_ref(), Ok(argv), "{asked:?}");
+        }
+    }
+    let rules: Vec<PlacedRule> = rules.lines().enumerate().filter_map(rule).collect();
+    let layer = |source, rules: &[PlacedRule]| RuleLayer::new(source, "rules", rules.to_vec());
+    let Ok(project) = layer(RuleSource::Project, &rules) else { return };
+    let user = layer(RuleSource::User, &rules).expect("the same rules in another layer");
+    let at = |path| AbsolutePath::new(path).expect("a path");
+    let places = || PolicyPlaces::new(at("/home/me/p")).with_home(at("/home/me"));
+    let plain = Policy::new(places());
+    let tightened = Policy::new(places()).with_layer(project.clone());
+    let granted = Policy::new(places()).with_layer(user.clone());
+    let both = Policy::new(places()).with_layer(project).with_layer(user);
+    let memory = AnswerMemory::default();
+    let context = RequestContext { loaded: &[], memory: &memory, now: UnixTime(0) };
+    let subjects = [
+        (Permission::RunCommand, parsed.ok().map(Subject::Command)),
+        (Permission::WriteFile, Subject::path(asked).ok()),
+        (Permission::NetworkRequest, Subject::host(asked).ok()),
+        (Permission::ReadFile, Subject::path(&format!("/home/me/{asked}")).ok()),
+    ];
+    for (permission, subject) in subjects {
+        let Some(subject) = subject else { continue };
+        let request = Request::new(permission, vec![subject]);
+        let decide = |policy: &Policy| {
+            let decision = policy.decide(&request, &context);
+            let explained = policy.explain(&request, &context);
+            assert_eq!(decision.effect, explained.effect, "explaining decides otherwise");
+            for sentence in explained.sentences() {
+                assert!(!sentence.contains(char::is_control), "{sentence:?}");
+                assert_open(&sentence);
+            }
+            decision.effect
+        };
+        let strictest = |one: Effect, other: Effect| one.strictest(other);
+        let (plain, granted) = (decide(&plain), decide(&granted));
+        let tightened = decide(&tightened);
+        assert_eq!(strictest(tightened, plain), tightened, "a project widened: {request:?}");
+        let both = decide(&both);
+        assert_eq!(strictest(both, granted), both, "a project widened: {request:?}");
+    }
+}
+
+fn rule((at, line): (usize, &str)) -> Option<PlacedRule> {
+    let mut words = line.splitn(3, ' ');
+    let effect = match words.next()? {
+        "allow" => Effect::Allow,
+        "ask" => Effect::Ask,
+        _ => Effect::Deny,
+    };
+    let (permission, pattern) = (words.next()?.to_owned(), words.next()?.to_owned());
+    Some(PlacedRule { rule: Rule { permission, pattern, effect }, line: Some(at + 1) })
+}
+
+/// Reads each line of `bytes` as a path in a skill and in a workspace.
+pub fn check_paths(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for line in text.split('\n') {
+        let within = RelPath::new(line);
+        let below = WorkPath::new(line);
+        if let Ok(path) = &within {
+            assert_below(path.as_str());
+            assert!(path.names().all(|name| !name.starts_with('.')), "{line:?}");
+            assert_eq!(RelPath::new(path.as_str()).as_ref(), Ok(path));
+            assert_eq!(below.as_ref().map(WorkPath::as_str), Ok(path.as_str()), "{line:?}");
+        }
+        let Ok(path) = below else { continue };
+        assert_eq!(WorkPath::new(path.as_str()).as_ref(), Ok(&path));
+        if path.is_root() {
+            continue;
+        }
+        assert_below(path.as_str());
+        // As the file systems compare names that ignore case and what cannot be seen.
+        let seen = |name: &str| -> String {
+            let hides = |ch: &char| metier_skill::hidden::cannot_hide(ch.to_string().as_bytes());
+            name.chars().filter(hides).flat_map(char::to_lowercase).collect()
+        };
+        if path.names().any(|name| seen(name) == ".git") {
+            assert_eq!(path.check_change(), Err(PathFault::Guarded), "{line:?}");
+        }
+    }
+}
+
+/// A checked path stays below what it is joined to, on every system that we know of.
+fn assert_below(path: &str) {
+    use std::path::Component;
+    let normal = |part: Component<'_>| matches!(part, Component::Normal(_));
+    assert!(Path::new(path).components().all(normal), "{path:?}");
+    assert!(!path.contains(['\\', ':', '\0']) && !path.contains(char::is_control), "{path:?}");
+    for name in path.split('/') {
+        assert!(!name.is_empty() && name != "." && name != "..", "{path:?}");
+        assert_open(name);
     }
 }
 

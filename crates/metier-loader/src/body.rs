@@ -3,17 +3,16 @@
 //! Exactly one file is opened; none of the skill's resources is. A body over its limits is trimmed
 //! (the default) or refused with advice to its author.
 
-use metier_skill::fence::{Complete, Fence, find};
 use metier_skill::text::for_model;
 use metier_skill::{MAX_FILE_BYTES, RelPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LoadError;
+use crate::file_text::FileText;
 use crate::files::SkillFiles;
 use crate::lines::count_lines;
 use crate::report::{LoadReport, Loaded};
-use crate::resource::text_of;
 use crate::trim::trim;
 
 /// How much of a body is given.
@@ -51,34 +50,33 @@ pub(crate) const SKILL_FILE: &str = "SKILL.md";
 /// Loads the body of a skill.
 pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, LoadError> {
     let bytes = read_skill_file(files, limits.file_bytes)?;
-    let Fence::Closed(found) = find(&bytes, Complete::Yes) else {
+    let file = FileText::new(SKILL_FILE, &bytes)?;
+    let Some(start) = file.body else {
         let message = "the frontmatter of SKILL.md is not closed, so its body cannot be found";
         return Err(LoadError::InvalidFrontmatter(message.to_owned()));
     };
-    let text = text_of(SKILL_FILE, &bytes)?;
-    let raw = text[found.body..].trim_start_matches(['\n', '\r']);
-    let body = for_model(raw);
-    let (lines, chars) = (count_lines(&body), body.chars().count());
+    let body = file.text[start..].trim_start_matches('\n');
+    let (lines, chars) = (count_lines(body), body.chars().count());
     let mut report = LoadReport::of(SKILL_FILE, &bytes, lines);
-    report.chars_returned = chars;
     report.lines = (usize::from(lines > 0), lines);
-    if lines <= limits.lines && chars <= limits.chars {
-        return Ok(Loaded { text: body.into_owned(), report });
-    }
-    if limits.over == OverLimit::Refuse {
+    let text = if lines <= limits.lines && chars <= limits.chars {
+        for_model(body).into_owned()
+    } else if limits.over == OverLimit::Refuse {
         return Err(LoadError::FileTooLarge(format!(
             "the body has {lines} lines and {chars} characters; at most {} and {} are loaded. \
              Move details into files under references/ and say in the body when to read each",
             limits.lines, limits.chars
         )));
-    }
-    let before = for_model(&text[..text.len() - raw.len()]);
-    let first_line = 1 + before.matches('\n').count();
-    let trimmed = trim(&body, limits.lines, limits.chars, first_line);
-    report.truncated = true;
-    report.chars_returned = trimmed.text.chars().count();
-    report.omitted = trimmed.omitted;
-    Ok(Loaded { text: trimmed.text, report })
+    } else {
+        let before = &file.text[..file.text.len() - body.len()];
+        let first_line = 1 + before.matches('\n').count();
+        let trimmed = trim(body, limits.lines, limits.chars, first_line);
+        report.truncated = true;
+        report.omitted = trimmed.omitted;
+        for_model(&trimmed.text).into_owned()
+    };
+    report.chars_returned = text.chars().count();
+    Ok(Loaded { text, report })
 }
 
 /// `SKILL.md`, or the lower-case spelling that discovery reads too.

@@ -47,7 +47,9 @@ pub fn invoke(
     }
     let mut loaded = load_body(files, limits)?;
     let arguments = for_model(arguments);
-    loaded.text = fill(&loaded.text, &arguments, skill.details().argument_hint.as_deref());
+    let filled = fill(&loaded.text, &arguments, skill.details().argument_hint.as_deref());
+    // A word of the arguments has other neighbours now than it had among them.
+    loaded.text = for_model(&filled).into_owned();
     loaded.report.chars_returned = loaded.text.chars().count();
     Ok(loaded)
 }

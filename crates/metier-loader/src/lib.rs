@@ -10,6 +10,7 @@
 //! | [`mod@body`] | [`load_body`]: the body of a skill |
 //! | `trim` | a long body: what stays, and what is named instead (pure) |
 //! | [`mod@resource`] | [`load_resource`]: a section or some lines of one file |
+//! | `file_text` | the form of a file that both cut, and the last look at what is given (pure) |
 //! | `lines` | how many lines a text has (pure) |
 //! | `block` | the injected block that a body cannot close (pure) |
 //! | [`tool`] | the skill tool: description, schema, one call, "already loaded" |
@@ -25,6 +26,7 @@
 mod block;
 pub mod body;
 mod error;
+mod file_text;
 mod files;
 pub mod invoke;
 mod lines;

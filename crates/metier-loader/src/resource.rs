@@ -7,12 +7,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use metier_fs::RootError;
-use metier_skill::fence::{Complete, Fence, find};
-use metier_skill::text::for_model;
-use metier_skill::{Heading, MAX_FILE_BYTES, RelPath, find_section, outline};
+use metier_skill::text::{for_model, sequence_end};
+use metier_skill::{Heading, MAX_FILE_BYTES, RelPath, find_section};
 
 use crate::body::{SKILL_FILE, read_skill_file};
 use crate::error::LoadError;
+use crate::file_text::FileText;
 use crate::files::SkillFiles;
 use crate::lines::count_lines;
 use crate::report::{LoadReport, Loaded, NextPart};
@@ -88,11 +88,10 @@ pub fn load_resource(
 ) -> Result<Loaded, LoadError> {
     let path = checked(path)?;
     let bytes = read_file(files, &path, limits.file_bytes)?;
-    let text = text_of(path.as_str(), &bytes)?;
-    let text = for_model(text);
-    let mut report = LoadReport::of(path.as_str(), &bytes, count_lines(&text));
-    let part = part(&text, query, &mut report);
-    let text = excerpt(&text, &part, query.skip_chars, limits.excerpt_chars, &mut report);
+    let file = FileText::new(path.as_str(), &bytes)?;
+    let mut report = LoadReport::of(path.as_str(), &bytes, count_lines(&file.text));
+    let part = part(&file, query, &mut report);
+    let text = excerpt(&file.text, &part, query.skip_chars, limits.excerpt_chars, &mut report);
     Ok(Loaded { text, report })
 }
 
@@ -117,15 +116,6 @@ fn read_file(files: &dyn SkillFiles, path: &RelPath, limit: u64) -> Result<Vec<u
     }
 }
 
-/// The text in `bytes`; a file with a NUL in it is binary, whatever else it is.
-pub(crate) fn text_of<'b>(path: &str, bytes: &'b [u8]) -> Result<&'b str, LoadError> {
-    let not_text = |why: &str| LoadError::NotText(format!("{path} {why}"));
-    if memchr::memchr(0, bytes).is_some() {
-        return Err(not_text("is binary"));
-    }
-    std::str::from_utf8(bytes).map_err(|_| not_text("is not UTF-8"))
-}
-
 /// The bytes of `text` that are wanted, and which of its lines come first.
 struct Part {
     start: usize,
@@ -133,23 +123,11 @@ struct Part {
     first_line: usize,
 }
 
-/// The headings of a file; frontmatter is no part of its Markdown.
-fn outline_of_file(text: &str) -> Vec<Heading> {
-    let start = match find(text.as_bytes(), Complete::Yes) {
-        Fence::Closed(found) => found.body,
-        _ => 0,
-    };
-    let mut headings = outline(&text[start..]);
-    for heading in &mut headings {
-        heading.section = heading.section.start + start..heading.section.end + start;
-    }
-    headings
-}
-
-fn part(text: &str, query: &ResourceQuery<'_>, report: &mut LoadReport) -> Part {
+fn part(file: &FileText<'_>, query: &ResourceQuery<'_>, report: &mut LoadReport) -> Part {
+    let text = &*file.text;
     let mut part = Part { start: 0, end: text.len(), first_line: 1 };
     if let Some(hint) = query.section {
-        let headings = outline_of_file(text);
+        let headings = file.outline();
         if let Some(heading) = find_section(&headings, hint) {
             part.start = heading.section.start;
             part.end = heading.section.end;
@@ -195,21 +173,24 @@ fn excerpt(text: &str, part: &Part, skip: usize, limit: usize, report: &mut Load
     if let Some((at, _)) = wanted.char_indices().nth(limit) {
         let line_end = wanted[..at].rfind('\n');
         whole_lines = line_end.is_some();
-        end = line_end.map_or(at, |newline| newline + 1);
+        // Neither page would show a flag that is cut in two; but each page goes on.
+        let sequence = Some(sequence_end(wanted, at)).filter(|end| *end > 0).unwrap_or(at);
+        end = line_end.map_or(sequence, |newline| newline + 1);
         report.truncated = true;
     }
     let given = &wanted[..end];
     let lines = given.lines().count();
     let last = (first_line + lines).saturating_sub(1);
     report.lines = if lines == 0 { (0, 0) } else { (first_line, last) };
-    report.chars_returned = given.chars().count();
     if end < wanted.len() {
         report.next = Some(if whole_lines {
             let total = first_line + wanted.lines().count() - 1;
             NextPart::Lines(LineRange { first: last + 1, last: total }.to_string())
         } else {
-            NextPart::SkipChars(skip + report.chars_returned)
+            NextPart::SkipChars(skip + given.chars().count())
         });
     }
-    given.to_owned()
+    let given = for_model(given).into_owned();
+    report.chars_returned = given.chars().count();
+    given
 }

@@ -3,6 +3,7 @@
 //!
 //! Counts shared words; understands nothing.
 
+use metier_skill::text::for_model;
 use metier_skill::{Heading, outline, references};
 
 use crate::fill::{shared, telling_words};
@@ -66,9 +67,10 @@ pub(crate) fn section(body: &str, request: &str) -> String {
     cut(found.unwrap_or(body).trim(), MAX_CHARS)
 }
 
-/// The first characters of a text, with a mark where it was cut.
+/// The first characters of a text or of a part of one, with a mark where it was cut. Judged as it is
+/// given: the rest of the text may have been what excused a character.
 pub(crate) fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+    let head = match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((at, _)) => {
             let head = &text[..at];
@@ -76,5 +78,6 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
             let end = head.rfind('\n').filter(|&line| line > at / 2).unwrap_or(at);
             format!("{}\n…", text[..end].trim_end())
         }
-    }
+    };
+    for_model(&head).into_owned()
 }

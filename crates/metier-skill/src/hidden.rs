@@ -61,7 +61,8 @@ pub struct HiddenRun {
 
 /// All hidden runs of `text`, in order; adjacent characters of one kind form one run.
 ///
-/// A byte order mark at the very start of the text is not hidden.
+/// A byte order mark counts as hidden at the start, too: most texts are shown behind something else.
+/// A reader of files takes it off first.
 pub fn find_hidden(text: &str) -> Vec<HiddenRun> {
     if cannot_hide(text.as_bytes()) {
         return Vec::new();

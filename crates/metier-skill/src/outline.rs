@@ -12,12 +12,15 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::text::for_model;
+
 /// A heading and the section below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Heading {
     /// 1 to 6.
     pub level: u8,
-    /// Its text, without markup.
+    /// Its text, without markup, as a model may see it on its own: without the text around it a mark may
+    /// have no excuse, and an entity such as `&#x202e;` is a character here.
     pub text: String,
     /// The bytes of the section: from the heading to the next of the same or a higher level.
     #[serde(skip)]
@@ -46,7 +49,7 @@ pub fn outline(text: &str) -> Vec<Heading> {
             }
             Event::End(TagEnd::Heading(_)) => {
                 if let Some((level, start, title)) = open.take() {
-                    let text = title.split_whitespace().collect::<Vec<_>>().join(" ");
+                    let text = for_model(&title).split_whitespace().collect::<Vec<_>>().join(" ");
                     headings.push(Heading { level, text, section: start..start });
                 }
             }
@@ -132,10 +135,10 @@ pub fn found_by_heading(headings: &[Heading]) -> Vec<bool> {
     headings.iter().map(first).collect()
 }
 
-/// For comparison: compatibility forms and case folded, white space single, trailing `#` and colons
-/// gone.
+/// For comparison: hidden characters gone as in [`Heading::text`], compatibility forms and case folded,
+/// white space single, trailing `#` and colons gone.
 fn fold(text: &str) -> String {
-    let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();
+    let folded: String = for_model(text).nfkc().flat_map(char::to_lowercase).collect();
     let trimmed = folded.trim().trim_end_matches(['#', ':']).trim();
     trimmed.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -203,7 +206,26 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_heading_hides_nothing_on_its_own_and_is_found_with_and_without_what_went() {
+        let text = "# Pay\u{61c}ment\nرقم\n# Key &#x202e;&#xfeff;&#27;[2J\nx\n";
+        let found: Vec<String> = outline(text).iter().map(Heading::marked).collect();
+        assert_eq!(found, ["# Payment", "# Key \\x1b[2J"]);
+        assert_eq!(section(text, "# Payment"), section(text, "pay\u{61c}ment"));
+        assert!(section(text, "# Payment").is_some() && section(text, &found[1]).is_some());
+    }
+
     proptest! {
+        #[test]
+        fn headings_hide_nothing(title in "[\\PC\u{61c}\u{200d}\u{200f}\u{2067}\u{2069}\u{34f}\u{ad}\u{feff}א\u{5b0}👨*`]{0,30}") {
+            let headings = outline(&format!("# {title}\nאב\n"));
+            for (heading, found) in headings.iter().zip(found_by_heading(&headings)) {
+                let marked = heading.marked();
+                prop_assert!(crate::hidden::find_hidden(&marked).is_empty(), "{marked:?}");
+                prop_assert!(!found || find_section(&headings, &marked) == Some(heading), "{marked:?}");
+            }
+        }
+
         #[test]
         fn what_is_found_by_its_heading_is_what_find_section_finds(text in "((#{1,3} [ab#:]{0,2}|a\n===|b)\n){0,12}") {
             let headings = outline(&text);

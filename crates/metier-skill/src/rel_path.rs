@@ -127,9 +127,10 @@ pub(crate) fn check_path(
     if text.len() > MAX_PATH_BYTES {
         return Err(PathFault::TooLong);
     }
-    if text.chars().any(char::is_control)
-        || (!cannot_hide(text.as_bytes()) && !find_hidden(text).is_empty())
-    {
+    // Each name on its own: a file system that ignores marks does not care what excused them, and
+    // takes `.g<RLM>it/hooks/<Hebrew>` for `.git/hooks/<Hebrew>`.
+    let hides = |name: &str| !cannot_hide(name.as_bytes()) && !find_hidden(name).is_empty();
+    if text.chars().any(char::is_control) || text.split('/').any(hides) {
         return Err(PathFault::Hidden);
     }
     if is_absolute(text) {

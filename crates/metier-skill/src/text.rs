@@ -16,8 +16,12 @@
 //! | [`quoted`] | in backquotes inside a sentence of ours |
 //! | [`label`] | inside a bracketed line of ours, which it cannot close |
 //! | [`clip`] | only the bound, for text that is safe already |
-//! | [`sequence_end`] | where a text can be cut, for callers that count something other than characters |
-//! | [`for_model`] | whole texts for a model: hidden characters are removed |
+//! | [`clip_at`] | the same, for callers that count something other than characters |
+//! | [`sequence_end`] | where a text can be cut into pages |
+//! | [`for_model`] | texts and parts of texts for a model: hidden characters are removed |
+//!
+//! What is shown is judged, not what it was cut from: a mark that is honest in an Arabic text hides
+//! in an excerpt without an Arabic letter.
 //!
 //! Pure, and linear in what is shown: the bounded forms look at no more of the text than their bound.
 
@@ -94,14 +98,24 @@ pub fn label(text: &str, max: usize) -> Cow<'_, str> {
 }
 
 /// At most `max` characters of a text that is safe already, with an ellipsis (which counts) where it
-/// was cut; never within a sequence that is drawn as one character.
+/// was cut; never within a sequence that is drawn as one character. As safe as the text was.
 pub fn clip(text: &str, max: usize) -> Cow<'_, str> {
     if text.char_indices().nth(max).is_none() {
         return Cow::Borrowed(text);
     }
     match text.char_indices().nth(max.saturating_sub(1)) {
-        Some((end, _)) if max > 0 => Cow::Owned(format!("{}…", &text[..sequence_end(text, end)])),
+        Some((end, _)) if max > 0 => Cow::Owned(clip_at(text, end)),
         _ => Cow::Borrowed(""),
+    }
+}
+
+/// A text that is safe already up to the byte `at` or a little before, as in [`clip`]. What the cut
+/// robbed of its excuse is removed.
+pub fn clip_at(text: &str, at: usize) -> String {
+    let clipped = format!("{}…", &text[..sequence_end(text, at)]);
+    match hidden::without_hidden(&clipped) {
+        Cow::Owned(clean) => clean,
+        Cow::Borrowed(_) => clipped,
     }
 }
 

@@ -125,6 +125,9 @@ mod tests {
             ("ab:c", PathFault::Separator),
             ("a\0b", PathFault::Hidden),
             ("a\nb", PathFault::Hidden),
+            // Some file systems ignore these characters, so that both are `.git`.
+            ("\u{feff}.git/config", PathFault::Hidden),
+            (".g\u{200f}it/hooks/\u{5d0}", PathFault::Hidden),
             ("x/NUL", PathFault::Reserved),
             ("GIT~1/config", PathFault::Reserved),
             ("a//b", PathFault::Shape),

@@ -2,15 +2,17 @@
 //!
 //! Nothing that enters a model's context is unbounded. What is cut is kept where a [`OutputStore`] puts
 //! it, so that nothing is lost and the model learns where it is. Secrets are masked before anything
-//! is cut or stored: a cut through the middle of one would leave a half that no mask matches. All of
-//! it happens in [`ResultFilter::filter`], once for every call, built-in tool or not.
+//! is cut or stored: a cut through the middle of one would leave a half that no mask matches. Hidden
+//! characters are removed from what a model is given, whatever printed them. All of it happens in [`ResultFilter::filter`], once for every call, built-in tool or not.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_sandbox::{Redactor, Secrets};
+use metier_skill::text::for_model;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -138,8 +140,8 @@ impl std::fmt::Debug for ResultFilter {
 }
 
 impl ResultFilter {
-    /// The result of the tool `tool` as it may be shown. `masked` in the data is the number of secrets
-    /// that were masked in the text. When the text is longer than the cap, its head and tail stay, a
+    /// The result of the tool `tool` as it may be shown: text without hidden characters, and without
+    /// secrets. `masked` in the data is the number of secrets that were masked in the text. When the text is longer than the cap, its head and tail stay, a
     /// line between them says what is missing, and the whole is stored, unless the tool has stored it
     /// already.
     pub fn filter(&self, tool: &str, answer: CallResult) -> CallResult {
@@ -147,13 +149,18 @@ impl ResultFilter {
             Ok(result) => result,
             Err(mut failure) => {
                 // A failure may quote the same things as a result.
-                self.bound_text(&mut failure.message);
-                self.bound_text(&mut failure.help);
+                for text in [&mut failure.message, &mut failure.help] {
+                    let (shown, _) = self.mask_for_model(std::mem::take(text));
+                    *text = match head_and_tail(&shown, self.cap.chars) {
+                        Some((head, tail)) => joined(&shown, head, tail, None),
+                        None => shown,
+                    };
+                }
                 return Err(failure);
             }
         };
         let masked;
-        (result.text, masked) = self.mask(result.text);
+        (result.text, masked) = self.mask_for_model(result.text);
         self.bound(&mut result.data);
         result.storage_ref = result.storage_ref.map(|at| self.mask(at).0);
         if let (Value::Object(fields), 1..) = (&mut result.data, masked) {
@@ -166,6 +173,19 @@ impl ResultFilter {
             (result.text, result.storage_ref, result.truncated) = (text, storage_ref, true);
         }
         Ok(result)
+    }
+
+    /// The text as a model may see it, masked. It is masked before, since a secret may hold what a model
+    /// is not shown, and after, since a hidden character in a secret would keep it from being found.
+    fn mask_for_model(&self, text: String) -> (String, u64) {
+        let (text, before) = self.mask(text);
+        match for_model(&text) {
+            Cow::Borrowed(_) => (text, before),
+            Cow::Owned(shown) => {
+                let (shown, after) = self.mask(shown);
+                (shown, before + after)
+            }
+        }
     }
 
     fn mask(&self, text: String) -> (String, u64) {
@@ -213,7 +233,9 @@ fn joined(text: &str, head: &str, tail: &str, whole: Option<&str>) -> String {
     let left_out = &text[head.len()..text.len() - tail.len()];
     let (chars, lines) = (left_out.chars().count(), left_out.matches('\n').count());
     let whole = whole.map(|at| format!("; all of it: {at}")).unwrap_or_default();
-    format!("{head}\n[{chars} characters, {lines} line ends left out{whole}]\n{tail}")
+    let text = format!("{head}\n[{chars} characters, {lines} line ends left out{whole}]\n{tail}");
+    // The cut may have robbed a character of what excused it.
+    for_model(&text).into_owned()
 }
 
 /// Two thirds of `limit` characters from the start and a third from the end; `None` if all of it fits.
@@ -284,6 +306,25 @@ mod tests {
         let failure = ToolFailure::new(crate::FailureCode::Failed, "z".repeat(9999));
         let failure = filter.filter("t", Err(failure)).expect_err("a failure");
         assert!(failure.message.len() < 200, "{failure}");
+    }
+
+    #[test]
+    fn what_hides_goes_before_and_after_the_cut_and_no_secret_hides_behind_it() {
+        let secrets = Arc::new(Secrets::new(["hunter2hunter2"]));
+        let filter = ResultFilter { secrets, ..filter(40, Arc::new(NoOutputStore)) };
+        let hostile = "a\u{202e}b\x1b[2J hunter2\u{200b}hunter2";
+        let hostile = ToolResult::text(hostile).with_data(serde_json::json!({}));
+        let result = filter.filter("t", Ok(hostile)).expect("a result");
+        assert!(result.text.starts_with("ab\\x1b[2J "), "{}", result.text);
+        assert!(!result.text.contains("hunter2") && result.data["masked"] == 1, "{result:?}");
+        // The letters that excuse the mark are cut out of the middle.
+        let cut = format!("x\u{61c}y{}رقم{}", " ".repeat(60), "z".repeat(60));
+        let failure = ToolFailure::new(crate::FailureCode::Failed, cut.clone());
+        let failure = filter.filter("t", Err(failure)).expect_err("a failure");
+        let result = filter.filter("t", Ok(ToolResult::text(cut))).expect("a result");
+        for text in [result.text, failure.message] {
+            assert!(text.starts_with("xy ") && text.contains("left out"), "{text:?}");
+        }
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 //! answered, and the skills that were loaded.
 
 use metier_cancel::CancelToken;
+use metier_skill::text::clip;
 
 use crate::error::Result;
 use crate::run::Run;
@@ -62,7 +63,7 @@ impl Chat {
                 return Err(error);
             }
         };
-        let answer = run.answer().chars().take(MAX_ANSWER_CHARS).collect();
+        let answer = clip(&run.answer(), MAX_ANSWER_CHARS).into_owned();
         self.exchanges.push(Exchange { request: request.to_owned(), answer });
         // The offline model follows what is loaded and chooses only where nothing is.
         if run.state().setup().model.provider != "router" {

@@ -38,8 +38,10 @@ impl Metier {
         let text = String::from_utf8(bytes)
             .map_err(|_| Error::failed("file-not-text", format!("{shown} is not text")))?;
         let text = metier_skill::text::for_model(&text);
-        let part: String = text.chars().take(MAX_GIVEN_CHARS).collect();
-        let cut = if text.chars().nth(MAX_GIVEN_CHARS).is_some() { ", its beginning" } else { "" };
+        let (part, cut) = match text.char_indices().nth(MAX_GIVEN_CHARS) {
+            Some((end, _)) => (metier_skill::text::for_model(&text[..end]), ", its beginning"),
+            None => (text.as_ref().into(), ""),
+        };
         let name = shown.to_string();
         let label = format!("File {}{cut}", metier_skill::text::label(&name, MAX_NAME_CHARS));
         Ok(GivenFile::Text(metier_loader::fenced(&label, &part)))

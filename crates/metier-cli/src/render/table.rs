@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::Style;
-use metier::skill::text::sequence_end;
+use metier::skill::text::clip_at;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::render::style::{BOLD, paint};
@@ -89,7 +89,7 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
         used + 1 > room
     };
     let end = text.char_indices().find(too_wide).map_or(text.len(), |(at, _)| at);
-    format!("{}…", &text[..sequence_end(text, end)])
+    clip_at(text, end)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod doctor;
 mod exec;
 mod export;
 mod files;
+mod hidden_text;
 mod identity;
 mod inspect;
 mod invoke;

@@ -153,6 +153,112 @@ fn a_section_longer_than_an_excerpt_goes_on_inside_the_section() {
     assert_eq!(format!("{}{}", page.text, rest.text), text.split("# B").next().expect("section"));
 }
 
+/// Nothing of a text hides behind whatever a prompt puts before and after it.
+fn assert_open(text: &str) {
+    let found = metier_skill::hidden::find_hidden(&format!("x\n{text}\n")).len();
+    assert_eq!(found, 0, "{text:?}");
+}
+
+/// A skill whose Arabic letters, far from the rest, excuse the marks in it.
+fn marked_skill() -> MemoryFiles {
+    let filler = "word\n".repeat(60);
+    skill(&format!(
+        "# Steps\nGo\u{61c}now\n## Pay\u{200f}ment\n{filler}## Numbers\nمرحبا {filler}# Checks\nE\u{200e}nd\n"
+    ))
+}
+
+#[test]
+fn what_a_trimmed_body_loses_with_the_text_that_excused_it_is_gone() {
+    let limits = BodyLimits { lines: 40, ..BodyLimits::default() };
+    let whole = load_body(&marked_skill(), &BodyLimits::default()).expect("loads");
+    assert!(whole.text.contains("Go\u{61c}now") && whole.text.contains("E\u{200e}nd"));
+    let loaded = load_body(&marked_skill(), &limits).expect("trimmed");
+    assert_open(&loaded.text);
+    assert!(loaded.text.contains("# Steps\nGonow\n") && loaded.text.contains("# Checks\nEnd\n"));
+    assert_eq!(loaded.report.chars_returned, loaded.text.chars().count());
+    let named: Vec<&str> = loaded.report.omitted.iter().map(|it| it.heading.as_str()).collect();
+    assert_eq!(named, ["## Payment", "## Numbers"]);
+    for omitted in &loaded.report.omitted {
+        let query = ResourceQuery { section: Some(&omitted.heading), ..ResourceQuery::default() };
+        let section =
+            load_resource(&marked_skill(), "SKILL.md", &query, &ResourceLimits::default());
+        let section = section.expect("loads");
+        assert_eq!(section.report.section.as_deref(), Some(omitted.heading.as_str()));
+        assert_eq!(section.text.lines().count(), omitted.lines);
+        assert_open(&section.text);
+    }
+}
+
+#[test]
+fn frontmatter_excuses_nothing_in_the_body_and_both_have_the_same_sections() {
+    // Behind a mark there is no heading, and whether the mark stays depends on the description.
+    let text = "---\nname: a\ndescription: رقم\n---\n\u{200f}# One\nx\n# Two\ny\n";
+    let files = MemoryFiles(vec![("SKILL.md".to_owned(), text.as_bytes().to_vec())]);
+    let limits = BodyLimits { chars: 8, ..BodyLimits::default() };
+    for limits in [limits, BodyLimits::default()] {
+        let loaded = load_body(&files, &limits).expect("loads");
+        assert_open(&loaded.text);
+        for omitted in &loaded.report.omitted {
+            let query =
+                ResourceQuery { section: Some(&omitted.heading), ..ResourceQuery::default() };
+            let part = load_resource(&files, "SKILL.md", &query, &ResourceLimits::default());
+            let part = part.expect("loads");
+            let by_lines = matches!(omitted.load, metier_loader::Part::Lines(_));
+            assert!(by_lines || part.report.section_not_found.is_none(), "{omitted:?}");
+        }
+    }
+}
+
+#[test]
+fn no_part_of_a_file_hides_what_the_whole_does_not() {
+    let flag = "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}";
+    let line = format!("a\u{61c}b {flag} \u{2067}abc\u{2069} 👨\u{200d}👩 می\u{200c}خواهم end");
+    let files = with_file("a.md", &format!("x\u{200f}y\n# T\u{61c}z\n{line}\nlast\u{200e}\n"));
+    for (lines, section) in [("1-1", None), ("2-2", None), ("4-", None), ("1-", Some("Tz"))] {
+        let query = ResourceQuery { lines: lines.parse().ok(), section, skip_chars: 0 };
+        let part = excerpt(&files, query, 12_000);
+        assert_open(&part.text);
+        assert_eq!(part.report.chars_returned, part.text.chars().count(), "{lines}");
+    }
+    assert_eq!(
+        excerpt(&files, ResourceQuery { lines: "1".parse().ok(), ..ResourceQuery::default() }, 99)
+            .text,
+        "xy\n"
+    );
+    // Pages that cut the line anywhere: none hides anything, none is empty, and they reach the end.
+    let files = with_file("a.md", &line);
+    for chars in 1..line.chars().count() {
+        let (mut skip_chars, mut shown) = (0, String::new());
+        loop {
+            let query = ResourceQuery { skip_chars, ..ResourceQuery::default() };
+            let page = excerpt(&files, query, chars);
+            assert_open(&page.text);
+            shown.push_str(&page.text);
+            let Some(NextPart::SkipChars(next)) = page.report.next else { break };
+            assert!(next > skip_chars, "{chars}");
+            skip_chars = next;
+        }
+        assert!(shown.ends_with("end"), "{chars}: {shown:?}");
+        // The flag is drawn from seven characters; a page that has room for them shows it.
+        assert!(chars < 8 || shown.contains(flag), "{chars}: {shown:?}");
+    }
+}
+
+#[test]
+fn an_argument_of_a_call_is_judged_where_it_stands() {
+    let parsed = metier_skill::parse(
+        b"---\nname: a\ndescription: b\n---\n",
+        &metier_skill::ParseOptions::default(),
+    );
+    let called = metier_loader::invoke(
+        &skill("First $1.\n"),
+        &parsed.skill.expect("a skill"),
+        "x\u{200f}y رقم",
+        &BodyLimits::default(),
+    );
+    assert_eq!(called.expect("loads").text, "First xy.\n");
+}
+
 #[test]
 fn a_body_cannot_close_its_block() {
     let first = load_body(&skill("Hello\n"), &BodyLimits::default()).expect("loads");

@@ -90,6 +90,19 @@ fn without_skills_there_is_no_text() {
     }
 }
 
+/// The Arabic that excuses the mark stands behind the end of what is shown.
+#[test]
+fn a_description_that_is_cut_hides_nothing_in_any_format() {
+    let long = format!("Pay\u{61c}ment {} رقم", "word ".repeat(300));
+    let cataloger = cataloger(vec![user("long", &long)]);
+    for format in FORMATS {
+        let request = CatalogRequest { format, ..CatalogRequest::default() };
+        let text = cataloger.catalog(&request, &MetadataOnly).text();
+        assert!(metier_skill::hidden::find_hidden(&text).is_empty(), "{format:?}: {text}");
+        assert!(text.contains("Payment word") && text.contains('…'), "{format:?}: {text}");
+    }
+}
+
 const FORMATS: [CatalogFormat; 6] = [
     CatalogFormat::Lines,
     CatalogFormat::Xml,

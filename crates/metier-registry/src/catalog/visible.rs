@@ -3,9 +3,11 @@
 //! A skill with `paths` is seen only while a matching file is worked on. What is denied is asked of
 //! the caller; this module knows no rules.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use metier_skill::text::clip;
 
 use super::DisplayReason;
 use crate::index::Entry;
@@ -17,24 +19,22 @@ const DESCRIPTION_CHARS: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Visible {
     pub(super) entry: Arc<Entry>,
-    /// Where the part of the description ends that is shown, in bytes.
-    end: usize,
+    /// The description as it is shown, where that is not all of it.
+    clipped: Option<String>,
 }
 
 impl Visible {
     pub(super) fn new(entry: &Arc<Entry>) -> Self {
-        let text = &entry.skill.description;
-        let end = if text.len() <= DESCRIPTION_CHARS {
-            text.len()
-        } else {
-            text.char_indices().nth(DESCRIPTION_CHARS).map_or(text.len(), |(at, _)| at)
+        let clipped = match clip(&entry.skill.description, DESCRIPTION_CHARS) {
+            Cow::Owned(clipped) => Some(clipped),
+            Cow::Borrowed(_) => None,
         };
-        Self { entry: Arc::clone(entry), end }
+        Self { entry: Arc::clone(entry), clipped }
     }
 
     /// The description as a model sees it: its first characters.
     pub(super) fn description(&self) -> &str {
-        self.entry.skill.description.get(..self.end).unwrap_or_default()
+        self.clipped.as_deref().unwrap_or(&self.entry.skill.description)
     }
 }
 

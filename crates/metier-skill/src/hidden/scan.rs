@@ -28,7 +28,7 @@ const BLANKS_THAT_HIDE: usize = 3;
 /// The character before the one being judged.
 #[derive(Debug, Clone, Copy)]
 enum Before {
-    /// The text starts here, or only its byte order mark came before.
+    /// The text starts here.
     Start,
     /// A character that a reader sees.
     Visible(char),
@@ -97,7 +97,6 @@ pub(super) fn hidden_characters(text: &str) -> Vec<(Range<usize>, HiddenKind)> {
             Suspect::BidiMark => (direction.has_rtl
                 && !matches!(before, Before::Mark | Before::Hidden))
             .then_some(Before::Mark),
-            Suspect::ZeroWidth => (range.start == 0 && c == '\u{FEFF}').then_some(Before::Start),
             Suspect::Selector | Suspect::MongolianSelector => selected(before, c),
             _ => excused(suspect, c, before, rest.chars().next()).then_some(Before::Excused),
         };

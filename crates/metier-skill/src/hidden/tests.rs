@@ -12,7 +12,6 @@ pub(crate) const HONEST: &[(&str, &str)] = &[
     ("accented Latin", "Crème brûlée, Łódź, Ångström, nai\u{308}ve, “quoted” — …"),
     ("German with soft hyphens", "Donau\u{ad}dampf\u{ad}schiff\u{ad}fahrt"),
     ("soft hyphen after an accent", "nai\u{308}\u{ad}vety"),
-    ("byte order mark at the start", "\u{feff}---\nname: pdf\n"),
     ("flag of England", ENGLAND),
     ("flag of Scotland", "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}"),
     ("flag of Wales", "a\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}b"),
@@ -74,8 +73,7 @@ fn honest_text_has_no_hidden_run_and_survives() {
 
 #[test]
 fn all_honest_texts_together_are_still_honest() {
-    let all: Vec<&str> =
-        HONEST.iter().map(|(_, text)| text.trim_start_matches('\u{feff}')).collect();
+    let all: Vec<&str> = HONEST.iter().map(|(_, text)| *text).collect();
     assert_eq!(find_hidden(&all.join("\n")), []);
 }
 
@@ -187,7 +185,7 @@ fn a_zero_width_character_without_a_reason_is_found() {
     assert_hidden("👨", "\u{200d}\u{200d}", "👩", kind, None);
     assert_hidden("👨", "\u{200c}", "👩", kind, None);
     assert_hidden("שלום", "\u{2060}", "שלום", kind, None);
-    assert_hidden("\u{feff}", "\u{feff}", "name", kind, None);
+    assert_hidden("", "\u{feff}", "name", kind, None);
 }
 
 #[test]

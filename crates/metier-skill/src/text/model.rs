@@ -1,4 +1,5 @@
-//! Whole texts as a model may see them: bodies of skills, files, outputs.
+//! Texts as a model may see them: bodies of skills, files, outputs, and parts of them. A part that is cut
+//! out of such a text goes through here again.
 //!
 //! Line ends become line feeds, a byte order mark goes, characters that hide something go, and control
 //! characters are shown as escapes. Honest emoji and scripts survive byte for byte. Hidden characters
@@ -16,7 +17,8 @@ pub fn for_model(text: &str) -> Cow<'_, str> {
     if is_plain(text.as_bytes()) {
         return Cow::Borrowed(text);
     }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // All of them: behind whatever a prompt puts before the text, a second one is a hidden character.
+    let text = text.trim_start_matches('\u{feff}');
     let mut out = Cow::Borrowed(text);
     if out.contains('\r') {
         out = Cow::Owned(out.replace("\r\n", "\n").replace('\r', "\n"));
@@ -84,6 +86,7 @@ mod tests {
     #[test]
     fn what_hides_goes_and_what_is_honest_stays() {
         assert_eq!(for_model("\u{feff}a\r\nb\rc"), "a\nb\nc");
+        assert_eq!(for_model("\u{feff}\u{feff}a"), "a");
         assert_eq!(for_model("x\u{202e}y\u{200b}z\u{1b}[2J"), "xyz\\x1b[2J");
         for honest in ["👨‍👩‍👧 🏴󠁧󠁢󠁥󠁮󠁧󠁿 ❤️", "می‌خواهم", "क्‍ष", "表格 データ", "plain\ttext\n"]
         {
@@ -107,6 +110,7 @@ mod tests {
             prop_assert_eq!(has_escaped(&text), text.chars().any(is_escaped));
             prop_assert!(find_hidden(&once).is_empty());
             prop_assert!(!once.contains(is_escaped));
+            prop_assert_eq!(for_model(&once), once.as_str());
         }
     }
 }
