@@ -16,12 +16,12 @@ use std::time::Instant;
 use metier_agent::executor::Judgement;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, AutoApprove, Executor, Mode, Op, Outcome, RunFolder, RunId, RunLimits, Setup,
-    SilentObserver, SkillCard, Status,
+    Agent, AutoApprove, Executor, Mode, Op, Outcome, OuterCeilings, RunFolder, RunId, RunLimits,
+    RunSkills, Setup, SilentObserver, SkillCard, Status,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted};
-use metier_skill::{Digest, SkillId};
+use metier_skill::Digest;
 use serde_json::{Value, json};
 
 /// Bytes of the stack of a run's thread.
@@ -31,7 +31,7 @@ const STACK: usize = 256 * 1024;
 struct Plain(Arc<str>);
 
 impl Executor for Plain {
-    fn judge(&self, op: &Op, _: &[SkillId]) -> Judgement {
+    fn judge(&self, op: &Op, _: &RunSkills) -> Judgement {
         let (op, body) = (op.clone(), Arc::clone(&self.0));
         Judgement::free(Box::new(move |_| match op {
             Op::Load { skill, .. } => {
@@ -89,6 +89,7 @@ fn setup(model: &dyn Model) -> Setup {
         limits: RunLimits { turns: 30, ..RunLimits::default() },
         mode: Mode::Real,
         is_inner: false,
+        outer: OuterCeilings::default(),
         index_hash: Digest::of(b"index"),
         skills: (0..10).map(card).collect(),
     }

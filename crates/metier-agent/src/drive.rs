@@ -216,7 +216,7 @@ impl Agent<'_> {
                 StepEffect::CallModel => self.call_model(recorder, &state, &fixed, depth)?,
                 StepEffect::Judge(op_id, op) => {
                     answer = None;
-                    match self.executor.judge(&op, &state.loaded()) {
+                    match self.executor.judge(&op, &state.skills()) {
                         Judgement::Impossible(outcome) => {
                             Event::ActionFinished { op_id, outcome: *outcome }
                         }
@@ -229,6 +229,7 @@ impl Agent<'_> {
                                 effect: action.effect,
                                 reason: action.reason.clone(),
                                 request: action.request,
+                                liftable: action.liftable.clone(),
                             };
                             decided = Some((op_id, action));
                             event
@@ -242,7 +243,8 @@ impl Agent<'_> {
                     let (reason, request) = known
                         .map_or(("", None), |(_, action)| (action.reason.as_str(), action.request));
                     let asked = known.and_then(|(_, action)| action.asked.as_deref());
-                    let question = Question { op: &op, reason, request, asked };
+                    let liftable = known.map_or(&[][..], |(_, action)| &action.liftable);
+                    let question = Question { op: &op, reason, request, asked, liftable };
                     let given = self.approver.answer(&question, self.cancel);
                     answer = given.as_ref().map(|given| given.answer.clone());
                     match given {

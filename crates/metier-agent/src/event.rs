@@ -6,7 +6,7 @@
 
 use metier_model::{Decision, FaultCode, ModelError, ModelInfo, Plan, Reply, Usage};
 use metier_policy::{Answer, Effect};
-use metier_skill::{Digest, FailureCode};
+use metier_skill::{Digest, FailureCode, SkillId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -135,6 +135,9 @@ pub enum Event {
         /// The digest of the request, for `--approve`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Digest>,
+        /// The skills whose ceilings alone refuse it: a person may lift them for the run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        liftable: Vec<SkillId>,
     },
     /// Output: the operation needs an answer.
     #[serde(rename = "ask.opened")]
@@ -149,6 +152,10 @@ pub enum Event {
         /// The digest of the request, for `--approve`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Digest>,
+        /// Where there are any, the question is whether a person lifts the ceilings of these skills
+        /// for the run.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        liftable: Vec<SkillId>,
     },
     /// Input: the answer.
     #[serde(rename = "ask.answered")]
@@ -160,7 +167,7 @@ pub enum Event {
         /// How it was given: `user`, `yes`, `approve`, `program`, ...
         by: String,
     },
-    /// Input: no one answered. The run waits.
+    /// Input: no one answered. The run waits, or the ceiling stays.
     #[serde(rename = "ask.unanswered")]
     AskUnanswered {
         /// The operation.

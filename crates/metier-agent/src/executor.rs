@@ -12,9 +12,19 @@ use crate::op::{Op, Outcome};
 
 /// Judges operations and does them.
 pub trait Executor: Send + Sync {
-    /// What the policy says about an operation, and what would do it. Nothing is done yet. `loaded`
-    /// are the ids of the skills that the run has loaded.
-    fn judge(&self, op: &Op, loaded: &[SkillId]) -> Judgement;
+    /// What the policy says about an operation, and what would do it. Nothing is done yet.
+    fn judge(&self, op: &Op, skills: &RunSkills) -> Judgement;
+}
+
+/// The skills that have a say in a run, by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunSkills {
+    /// Those that it has loaded, in the order of loading.
+    pub loaded: Vec<SkillId>,
+    /// Those that the run outside had loaded when it started this one as a subagent.
+    pub outer: Vec<SkillId>,
+    /// Those of both whose ceilings a person lifted for the run.
+    pub lifted: Vec<SkillId>,
 }
 
 /// What is said about an operation.
@@ -37,6 +47,8 @@ pub struct DecidedAction {
     /// The request and the decision about it, for the approver; nothing where no question is
     /// asked.
     pub asked: Option<Box<Asked>>,
+    /// The skills whose ceilings alone refuse it: a person may lift them for the run.
+    pub liftable: Vec<SkillId>,
     /// Does what was judged, and nothing else.
     pub prepared: PreparedAction,
 }
@@ -76,6 +88,7 @@ impl Judgement {
             reason: String::new(),
             request: None,
             asked: None,
+            liftable: Vec::new(),
             prepared,
         })
     }
@@ -102,12 +115,15 @@ pub struct Question<'q> {
     pub request: Option<Digest>,
     /// The request itself, where the policy was asked about one.
     pub asked: Option<&'q Asked>,
+    /// Where there are any, the question is whether the ceilings of these skills are lifted for the
+    /// run, and [`Answer::Lift`] is the only yes. Only a person may give it.
+    pub liftable: &'q [SkillId],
 }
 
 /// Answers questions.
 pub trait Approver: Send + Sync {
     /// The answer; nothing when there is none, or when `cancel` is cancelled first. Then the run
-    /// waits, and can be resumed.
+    /// waits, and can be resumed; a question about ceilings without an answer is a refusal.
     fn answer(&self, question: &Question<'_>, cancel: &CancelToken) -> Option<Approval>;
 }
 
@@ -137,12 +153,12 @@ impl Approver for NoApprover {
     }
 }
 
-/// Yes to every question, this once; a denial stays a denial.
+/// Yes to every question, this once; a denial stays a denial, and a ceiling is not lifted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AutoApprove;
 
 impl Approver for AutoApprove {
-    fn answer(&self, _: &Question<'_>, _: &CancelToken) -> Option<Approval> {
-        Some(Approval::new(Answer::Once, "yes"))
+    fn answer(&self, question: &Question<'_>, _: &CancelToken) -> Option<Approval> {
+        question.liftable.is_empty().then(|| Approval::new(Answer::Once, "yes"))
     }
 }

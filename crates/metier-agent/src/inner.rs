@@ -1,8 +1,8 @@
 //! A loop inside a loop: a skill that runs as a subagent works on its own, with its own budget and
 //! its own record, and gives back what it found.
 //!
-//! Its context starts fresh: the request, the skill, nothing of the trail outside. It cannot start
-//! another loop. When the process ends in the middle, its record is gone on with.
+//! Its context starts fresh: the request, the skill, nothing of the trail outside; the ceilings of the
+//! skills that are loaded outside hold inside. It cannot start another loop. When the process ends in the middle, its record is gone on with.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::drive::{Agent, Resumed};
 use crate::error::AgentError;
 use crate::event::{Event, Status};
-use crate::executor::{DecidedAction, Executor, Judgement};
+use crate::executor::{DecidedAction, Executor, Judgement, RunSkills};
 use crate::op::{Op, Outcome};
 use crate::recorder::{InnerRun, Recorder};
 use crate::setup::{Chosen, RunLimits, Setup};
@@ -64,8 +64,8 @@ struct PreapprovedExecutor<'a> {
 }
 
 impl Executor for PreapprovedExecutor<'_> {
-    fn judge(&self, op: &Op, loaded: &[SkillId]) -> Judgement {
-        let judgement = self.executor.judge(op, loaded);
+    fn judge(&self, op: &Op, skills: &RunSkills) -> Judgement {
+        let judgement = self.executor.judge(op, skills);
         let is_its_own = matches!(op, Op::Load { skill, .. } if skill == self.skill);
         match judgement {
             Judgement::Decided(action) if is_its_own && action.effect == Effect::Ask => {
@@ -92,6 +92,8 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
         ),
         chosen: vec![Chosen { id: skill.clone(), arguments: arguments.map(str::to_owned) }],
         is_inner: true,
+        // Its context starts fresh; what holds outside holds inside.
+        outer: outer.ceilings(),
         limits: RunLimits {
             turns: left(limits.turns, spent.turns),
             tool_calls: left(limits.tool_calls, spent.tool_calls),

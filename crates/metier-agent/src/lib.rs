@@ -57,7 +57,7 @@ pub use error::AgentError;
 pub use event::{Event, Spent, Status};
 pub use executor::{
     ActionContext, Approval, Approver, Asked, AutoApprove, DecidedAction, Executor, Judgement,
-    NoApprover, PreparedAction, Question,
+    NoApprover, PreparedAction, Question, RunSkills,
 };
 pub use fold::{Difference, fold};
 pub use folder::{RunFolder, Summary, runs_in};
@@ -66,6 +66,6 @@ pub use log::Record;
 pub use metier_policy::Answer;
 pub use op::{Op, Outcome};
 pub use run_id::{InvalidRunId, RunId};
-pub use setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};
+pub use setup::{Chosen, Mode, OuterCeilings, RunLimits, Setup, SkillCard, ToolCard};
 pub use state::{Finished, State};
 pub use step::{StepEffect, step};

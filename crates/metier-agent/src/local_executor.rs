@@ -27,7 +27,7 @@ use metier_tools::{
     Toolbox,
 };
 
-use crate::executor::{Asked, DecidedAction, Executor, Judgement, PreparedAction};
+use crate::executor::{Asked, DecidedAction, Executor, Judgement, PreparedAction, RunSkills};
 use crate::op::{Op, Outcome};
 
 /// Makes the host that scripts run on, when the first one does: trying the sandbox takes a moment.
@@ -97,7 +97,7 @@ impl std::fmt::Debug for LocalExecutor {
 }
 
 impl Executor for Arc<LocalExecutor> {
-    fn judge(&self, op: &Op, loaded: &[SkillId]) -> Judgement {
+    fn judge(&self, op: &Op, skills: &RunSkills) -> Judgement {
         match op {
             Op::Load { skill, by, arguments } => {
                 skills::load(self, skill, *by, arguments.as_deref())
@@ -106,8 +106,8 @@ impl Executor for Arc<LocalExecutor> {
             Op::Resource { skill, path, section } => {
                 skills::resource(self, skill, path, section.as_deref())
             }
-            Op::Script { skill, path, args } => scripts::script(self, skill, path, args, loaded),
-            Op::Tool { tool, args, skill } => tools::call(self, tool, args, skill.as_ref(), loaded),
+            Op::Script { skill, path, args } => scripts::script(self, skill, path, args, skills),
+            Op::Tool { tool, args, skill } => tools::call(self, tool, args, skill.as_ref(), skills),
             Op::Search { query } => skills::search(self, query),
         }
     }
@@ -190,15 +190,21 @@ fn now() -> UnixTime {
 
 /// The policy's decision as the loop takes it.
 fn judged(decision: &PolicyDecision, request: &Request, prepared: PreparedAction) -> Judgement {
-    let asked = (decision.effect == Effect::Ask)
-        .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }));
+    let asked = asked(decision, request);
     Judgement::Decided(DecidedAction {
         effect: decision.effect,
         reason: decision.sentences().join("; "),
         request: Some(request.digest()),
         asked,
+        liftable: decision.liftable.clone(),
         prepared,
     })
+}
+
+/// What an approver is told, where there is a question: about the request, or about ceilings.
+fn asked(decision: &PolicyDecision, request: &Request) -> Option<Box<Asked>> {
+    (decision.effect == Effect::Ask || decision.asks_to_lift())
+        .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }))
 }
 
 /// A failure of a tool as an outcome.

@@ -38,11 +38,33 @@ pub struct Setup {
     /// Whether this is a loop inside another.
     #[serde(default)]
     pub is_inner: bool,
+    /// The ceilings that the loop outside hands on.
+    #[serde(default, skip_serializing_if = "OuterCeilings::is_empty")]
+    pub outer: OuterCeilings,
     /// The hash of the pinned index.
     pub index_hash: Digest,
     /// The pinned index; a file of its own.
     #[serde(skip)]
     pub skills: Vec<SkillCard>,
+}
+
+/// What a subagent takes over from the run that started it: its context starts fresh, what holds does
+/// not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OuterCeilings {
+    /// The skills that were loaded outside.
+    pub loaded: Vec<SkillId>,
+    /// Those whose ceilings a person lifted.
+    pub lifted: Vec<SkillId>,
+    /// Those whose ceilings a person refused to lift.
+    pub kept: Vec<SkillId>,
+}
+
+impl OuterCeilings {
+    /// Whether nothing is handed on.
+    pub const fn is_empty(&self) -> bool {
+        self.loaded.is_empty()
+    }
 }
 
 /// Whether things are done.

@@ -9,7 +9,7 @@ use metier_registry::{Entry, Index};
 use metier_skill::text::short_line;
 use metier_skill::{RunMode, Value};
 
-use crate::setup::{Chosen, Mode, RunLimits, Setup, SkillCard, ToolCard};
+use crate::setup::{Chosen, Mode, OuterCeilings, RunLimits, Setup, SkillCard, ToolCard};
 
 /// What a run is made from.
 pub struct SetupBuilder<'b> {
@@ -109,6 +109,7 @@ impl SetupBuilder<'_> {
             denied: self.denied,
             mode: self.mode,
             is_inner: false,
+            outer: OuterCeilings::default(),
             index_hash: self.index.hash(),
             skills,
         }

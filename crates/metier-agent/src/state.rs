@@ -9,8 +9,9 @@ use metier_skill::{Digest, SkillId, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::{Spent, Status};
+use crate::executor::RunSkills;
 use crate::op::{Op, Outcome, SkillText};
-use crate::setup::Setup;
+use crate::setup::{OuterCeilings, Setup};
 
 /// Where a run stands.
 #[derive(Debug, Clone)]
@@ -21,6 +22,10 @@ pub struct State {
     pub(crate) fixed_tokens: u64,
     pub(crate) plan: Option<Plan>,
     pub(crate) loaded: Vec<LoadedSkill>,
+    /// Skills whose ceilings a person lifted for the run.
+    pub(crate) lifted: Vec<SkillId>,
+    /// Skills whose ceilings a person refused to lift: the question is not asked again.
+    pub(crate) kept: Vec<SkillId>,
     pub(crate) trail: Vec<TrailItem>,
     pub(crate) spent: Spent,
     /// Time since the run began, as the record of the last input has it.
@@ -70,10 +75,15 @@ pub(crate) struct Current {
     pub(crate) stage: Stage,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stage {
     Judging,
     Asking,
+    /// Denied by the ceilings of these skills, which a person may lift; else this is the reason.
+    AskingToLift {
+        liftable: Vec<SkillId>,
+        denied: String,
+    },
     Performing,
 }
 
@@ -148,12 +158,15 @@ impl State {
         // Providers are sent the schema beside the prompt.
         let fixed = [&setup.system, &setup.opening, &schema::decision_schema(&offers).to_string()];
         let fixed_tokens = fixed.iter().map(|text| estimate_tokens(text) as u64).sum();
+        let (lifted, kept) = (setup.outer.lifted.clone(), setup.outer.kept.clone());
         Self {
             setup,
             phase: Phase::New,
             fixed_tokens,
             plan: None,
             loaded: Vec::new(),
+            lifted,
+            kept,
             trail: Vec::new(),
             spent: Spent::default(),
             elapsed_ms: 0,
@@ -189,6 +202,22 @@ impl State {
     /// The ids of the skills that are loaded, in the order of loading.
     pub fn loaded(&self) -> Vec<SkillId> {
         self.loaded.iter().map(|skill| skill.text.id.clone()).collect()
+    }
+
+    /// The skills that have a say in what is done.
+    pub fn skills(&self) -> RunSkills {
+        RunSkills {
+            loaded: self.loaded(),
+            outer: self.setup.outer.loaded.clone(),
+            lifted: self.lifted.clone(),
+        }
+    }
+
+    /// What a loop inside takes over.
+    pub(crate) fn ceilings(&self) -> OuterCeilings {
+        let RunSkills { mut loaded, outer, lifted } = self.skills();
+        loaded.extend(outer);
+        OuterCeilings { loaded, lifted, kept: self.kept.clone() }
     }
 
     pub(crate) fn is_loaded(&self, id: &SkillId) -> bool {

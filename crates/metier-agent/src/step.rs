@@ -9,6 +9,7 @@
 //! resume stand on. A mistake of the model becomes an observation and costs a turn; it ends nothing.
 
 mod acting;
+mod lifting;
 mod spend;
 
 use std::collections::VecDeque;
@@ -18,6 +19,7 @@ use metier_model::{Action, Decision, FaultCode, ModelError, ModelErrorKind, Repl
 use metier_policy::Invoker;
 use metier_skill::Digest;
 
+use self::acting::Decided;
 use self::spend::{add_usage, changes, spent_budget};
 use crate::context;
 use crate::event::{Event, Status};
@@ -72,9 +74,8 @@ impl Step<'_> {
             Event::CancelRequested {} => self.pause(Status::Cancelled, "cancelled".to_owned()),
             Event::ModelReplied { reply, .. } => self.replied(reply),
             Event::ModelFailed { error, .. } => self.failed(error),
-            Event::PolicyDecided { op_id, effect, reason, request, .. } => {
-                self.judged(*op_id, *effect, reason, *request)
-            }
+            Event::PolicyDecided { op_id, effect, reason, request, liftable, .. } => self
+                .judged(*op_id, &Decided { effect: *effect, reason, request: *request, liftable }),
             Event::AskAnswered { op_id, answer, .. } => self.answered(*op_id, answer),
             Event::AskUnanswered { op_id } => self.unanswered(*op_id),
             Event::ActionFinished { op_id, outcome } => self.performed(*op_id, outcome),

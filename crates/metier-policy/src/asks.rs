@@ -16,11 +16,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use metier_cancel::{CancelToken, Cancelled};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
+use crate::answer::Answer;
 use crate::decision::PolicyDecision;
 use crate::error::PolicyError;
-use crate::memory::Lifetime;
 use crate::request::Request;
 
 /// The id of an ask, unique in its [`Asks`]: `ask-7`.
@@ -38,20 +38,6 @@ pub struct PendingAsk {
     pub decision: PolicyDecision,
     /// What else listeners should show, in the words of the caller.
     pub about: String,
-}
-
-/// An answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Yes, this time.
-    Once,
-    /// Yes, and do not ask again; the waiter remembers it.
-    Always,
-    /// The same for so many seconds.
-    AlwaysFor(u64),
-    /// No, with a message for the model, which may be empty.
-    Reject(String),
 }
 
 /// What listeners receive.
@@ -97,31 +83,6 @@ pub enum AskOutcome {
     /// No listener could answer, or the last one is gone.
     #[serde(rename = "nobody_listens")]
     NoListener,
-}
-
-impl From<Lifetime> for Answer {
-    fn from(lifetime: Lifetime) -> Self {
-        match lifetime {
-            Lifetime::Unlimited => Self::Always,
-            Lifetime::Seconds(seconds) => Self::AlwaysFor(seconds),
-        }
-    }
-}
-
-impl Answer {
-    /// How long to remember it; `None` if not at all.
-    pub const fn lifetime(&self) -> Option<Lifetime> {
-        match self {
-            Self::Always => Some(Lifetime::Unlimited),
-            Self::AlwaysFor(seconds) => Some(Lifetime::Seconds(*seconds)),
-            Self::Once | Self::Reject(_) => None,
-        }
-    }
-
-    /// Whether it is a yes.
-    pub const fn permits(&self) -> bool {
-        !matches!(self, Self::Reject(_))
-    }
 }
 
 impl AskOutcome {
@@ -229,15 +190,20 @@ impl Asks {
         AskListener { key, receiver, shared: Arc::clone(&self.shared) }
     }
 
-    /// Answers an ask. The first answer wins; later ones get an error.
+    /// Answers an ask. The first answer wins; later ones get an error, and so does an answer to
+    /// another kind of question ([`Answer::fits`]).
     ///
     /// "Always" also approves other open asks that the same remembered answer would cover.
     pub fn answer(&self, id: AskId, answer: &Answer, by: &str) -> Result<(), PolicyError> {
         let mut state = self.shared.lock();
         let open = state.asks.get(&id).filter(|entry| entry.outcome.is_none());
         let asked = Arc::clone(&open.ok_or_else(|| PolicyError::NotPending(id.to_string()))?.ask);
+        if !answer.fits(&asked.decision) {
+            return Err(PolicyError::OtherQuestion(id.to_string()));
+        }
         let covered = |other: &PendingAsk| {
             answer.lifetime().is_some()
+                && answer.fits(&other.decision)
                 && other.request.permission == asked.request.permission
                 && other.request.skill == asked.request.skill
                 && other.request.remember == asked.request.remember

@@ -4,12 +4,14 @@
 
 use std::fmt;
 
+use metier_skill::SkillId;
 use serde::Serialize;
 
 use crate::effect::Effect;
 use crate::error::shown;
 use crate::memory::UnixTime;
 use crate::permission::Permission;
+use crate::policy::CeilingReach;
 use crate::rule::{RuleAt, RuleSource};
 use crate::subject::Subject;
 
@@ -85,6 +87,19 @@ pub struct LayerDecision {
     pub rule: Option<RuleAt>,
     /// Earlier rules that matched too and were overruled; only in explanations.
     pub losers: Vec<RuleAt>,
+    /// The ceiling that refused, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<CeilingRefusal>,
+}
+
+/// A refusal by a skill's `allowed-tools`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CeilingRefusal {
+    /// Whose.
+    pub skill: SkillId,
+    /// Why it holds this request: because of the run, which a person may lift, or because the
+    /// request is the skill's own.
+    pub holds: CeilingReach,
 }
 
 /// Why an ask became an allow.
@@ -120,7 +135,11 @@ pub struct PolicyDecision {
     pub layers: Vec<LayerDecision>,
     /// Why an ask became an allow.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lifted: Option<AskWaiver>,
+    pub waiver: Option<AskWaiver>,
+    /// The skills whose ceilings alone refuse it. If a person lifts them for a run, it is decided
+    /// again, and not refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub liftable: Vec<SkillId>,
 }
 
 impl PolicyDecision {
@@ -128,20 +147,30 @@ impl PolicyDecision {
         permission: &Permission,
         subject: Subject,
         layers: Vec<LayerDecision>,
-        lifted: Option<AskWaiver>,
+        waiver: Option<AskWaiver>,
     ) -> Self {
         let strictest = layers.iter().map(|decision| decision.effect).min().unwrap_or(Effect::Deny);
-        let effect = if lifted.is_some() { Effect::Allow } else { strictest };
+        let effect = if waiver.is_some() { Effect::Allow } else { strictest };
         let mut decision = Self {
             effect,
             reason: String::new(),
             permission: permission.clone(),
             subject,
             layers,
-            lifted,
+            waiver,
+            liftable: Vec::new(),
         };
         decision.reason = decision.sentence();
         decision
+    }
+
+    pub(crate) fn with_liftable(self, liftable: Vec<SkillId>) -> Self {
+        Self { liftable, ..self }
+    }
+
+    /// Whether a question about it is whether a person lifts ceilings.
+    pub const fn asks_to_lift(&self) -> bool {
+        !self.liftable.is_empty()
     }
 
     /// The deciding layer: of those with the strictest effect, the one that is hardest to change.
@@ -156,7 +185,7 @@ impl PolicyDecision {
             Effect::Ask => "needs approval",
             Effect::Allow => "is allowed",
         };
-        let because = match (&self.lifted, self.deciding()) {
+        let because = match (&self.waiver, self.deciding()) {
             (Some(AskWaiver::Remembered { id, .. }), _) => {
                 format!("you answered \"always\" before (answer {id})")
             }
@@ -186,6 +215,9 @@ impl PolicyDecision {
             (LayerKind::Floor, _) => "no rule can allow this; do it yourself, outside a run",
             (LayerKind::Trust, Effect::Deny) => {
                 "read the skill, then trust its folder with `metier trust`"
+            }
+            (LayerKind::Skill, _) if !self.liftable.is_empty() => {
+                "a person at a terminal can lift this for a run, when asked; `--yes` does not"
             }
             (LayerKind::Skill, _) => "the skill's author decides what `allowed-tools` lists",
             (LayerKind::Default, Effect::Deny) => {

@@ -46,6 +46,9 @@ pub enum PolicyError {
     },
     /// The ask is not open: it was answered or withdrawn, or never existed.
     NotPending(String),
+    /// The answer is to another kind of question: only [`crate::Answer::Lift`] lifts ceilings, and it
+    /// approves nothing.
+    OtherQuestion(String),
 }
 
 impl PolicyError {
@@ -62,6 +65,7 @@ impl PolicyError {
             Self::BadPattern(_) => "bad-pattern",
             Self::BadRule { .. } => "bad-rule",
             Self::NotPending(_) => "not-pending",
+            Self::OtherQuestion(_) => "other-question",
         }
     }
 
@@ -82,6 +86,9 @@ impl PolicyError {
             Self::BadPattern(_) => "write `*` for everything",
             Self::BadRule { reason, .. } => reason.help(),
             Self::NotPending(_) => "list the open asks",
+            Self::OtherQuestion(_) => {
+                "answer `lift` to a question about ceilings, `once` or `always` to any other"
+            }
         }
     }
 }
@@ -110,6 +117,7 @@ impl fmt::Display for PolicyError {
             }
             Self::BadRule { origin, line: None, reason } => write!(f, "{origin}: {reason}"),
             Self::NotPending(ask) => write!(f, "{} is not waiting for an answer", shown(ask)),
+            Self::OtherQuestion(ask) => write!(f, "{} asks something else", shown(ask)),
         }
     }
 }

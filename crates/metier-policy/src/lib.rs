@@ -24,10 +24,10 @@
 //! | `wildcard`, `words`, `pattern` | matching: text, commands word by word, both |
 //! | `rule` | [`Rule`]s in a [`RuleLayer`] |
 //! | `defaults`, `floor`, `protected` | what applies without rules, and what no rule can change |
-//! | `ceiling`, `tool_names` | `allowed-tools`, and other agents' names for tools |
+//! | `ceiling`, `tool_names`, `attribution` | `allowed-tools`, other agents' names for tools, and what a ceiling holds |
 //! | `policy`, `decision` | [`Policy`], [`PolicyDecision`] and its sentences |
 //! | `memory`, `trust` | remembered answers and trust, as data ([`AnswerMemory`], [`TrustedFolders`]) |
-//! | `asks` | asks that wait for an answer, between threads ([`Asks`]) |
+//! | `asks`, `answer` | asks that wait for an [`Answer`], between threads ([`Asks`]) |
 //! | `examples` | expectations in policy files ([`check_examples`]) |
 //!
 //! Files on disk: none. Reading rules is `metier-config`'s, keeping memory and trust is the caller's.
@@ -62,7 +62,9 @@
 //! # }
 //! ```
 
+mod answer;
 mod asks;
+mod attribution;
 mod ceiling;
 mod command_line;
 mod decision;
@@ -85,10 +87,11 @@ mod trust;
 mod wildcard;
 mod words;
 
-pub use asks::{Answer, AskEvent, AskId, AskListener, AskOutcome, AskWaiter, Asks, PendingAsk};
+pub use answer::Answer;
+pub use asks::{AskEvent, AskId, AskListener, AskOutcome, AskWaiter, Asks, PendingAsk};
 pub use ceiling::Ceiling;
 pub use command_line::parse_command_line;
-pub use decision::{AskWaiver, LayerDecision, LayerKind, PolicyDecision};
+pub use decision::{AskWaiver, CeilingRefusal, LayerDecision, LayerKind, PolicyDecision};
 pub use effect::Effect;
 pub use error::PolicyError;
 pub use examples::{
@@ -97,7 +100,7 @@ pub use examples::{
 pub use memory::{AnswerMemory, AnswerScope, Lifetime, RememberedAnswer, UnixTime};
 pub use permission::{ForeignToolName, Permission, Risk};
 pub use places::PolicyPlaces;
-pub use policy::{LoadedSkill, Policy, Preapproval, RequestContext};
+pub use policy::{CeilingReach, LoadedSkill, Policy, Preapproval, RequestContext};
 pub use request::{ActingSkill, AlwaysScope, Invoker, Request};
 pub use rule::{PlacedRule, Rule, RuleAt, RuleLayer, RuleSource};
 pub use subject::{AbsolutePath, Argv, Host, Subject};

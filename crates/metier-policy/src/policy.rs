@@ -18,16 +18,18 @@
 //! several subjects each is decided alone and the strictest effect wins, or a harmless first file
 //! would carry the second one through.
 
-use metier_skill::SkillId;
+use std::collections::BTreeSet;
 
+use metier_skill::SkillId;
+use serde::Serialize;
+
+use crate::attribution;
 use crate::ceiling::Ceiling;
-use crate::decision::{AskWaiver, LayerDecision, LayerKind, PolicyDecision};
+use crate::decision::{AskWaiver, CeilingRefusal, LayerDecision, LayerKind, PolicyDecision};
 use crate::defaults::{DefaultContext, by_risk};
 use crate::effect::Effect;
-use crate::error::shown;
 use crate::floor::{Actor, refusal};
 use crate::memory::{AnswerMemory, Lifetime, UnixTime};
-use crate::permission::Permission;
 use crate::places::PolicyPlaces;
 use crate::request::{ActingSkill, Request};
 use crate::rule::{OverruledRules, RuleLayer};
@@ -44,6 +46,20 @@ pub enum Preapproval {
     TrustedSkills,
 }
 
+/// How far the ceiling of a loaded skill reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CeilingReach {
+    /// Everything of the run that could do harm: the skill's text may have moved the model to it,
+    /// whatever the model says it is done for.
+    #[default]
+    Run,
+    /// Only the skill's own scripts and files, and what is done for it: a person lifted the rest.
+    Skill,
+    /// What could do harm in a subagent: the skill is loaded in the run outside, and not here.
+    Outer,
+}
+
 /// A skill whose instructions a run has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadedSkill {
@@ -53,8 +69,17 @@ pub struct LoadedSkill {
     pub dir: Option<AbsolutePath>,
     /// Its `allowed-tools`; without one it sets no ceiling.
     pub ceiling: Option<Ceiling>,
+    /// How far the ceiling reaches.
+    pub reach: CeilingReach,
     /// Whether its content is trusted. Computed only where `allowed-tools` may approve.
     pub trusted: bool,
+}
+
+impl LoadedSkill {
+    /// Whether it is the loaded skill `id`; one of the run outside is not loaded here.
+    pub(crate) fn is(&self, id: &SkillId) -> bool {
+        self.id == *id && self.reach != CeilingReach::Outer
+    }
 }
 
 /// The state that a request is decided in.
@@ -143,9 +168,11 @@ impl Policy {
         let subjects = request.judged();
         let mut preapproved = Some(String::new());
         let mut strictest: Option<(Effect, &Subject, Vec<LayerDecision>)> = None;
+        let mut liftable = Liftable::default();
         for subject in subjects.iter() {
             let spellings = SubjectSpellings::new(subject, &self.places);
             let decisions = self.decisions(request, &spellings, situation, losers);
+            liftable.add(&decisions);
             let effect = decisions.iter().map(|decision| decision.effect).min();
             let effect = effect.unwrap_or(Effect::Deny);
             if effect == Effect::Ask {
@@ -161,7 +188,7 @@ impl Policy {
             let nothing = Subject::Text(String::new());
             return PolicyDecision::new(&request.permission, nothing, Vec::new(), None);
         };
-        let lifted = if effect == Effect::Ask {
+        let waiver = if effect == Effect::Ask {
             let (memory, now) = (situation.memory, situation.now);
             let answer = memory.answer_to(request, &self.places, now, self.longest_memory);
             let remembered = answer.map(|answer| AskWaiver::Remembered {
@@ -172,7 +199,8 @@ impl Policy {
         } else {
             None
         };
-        PolicyDecision::new(&request.permission, subject.clone(), decisions, lifted)
+        let decision = PolicyDecision::new(&request.permission, subject.clone(), decisions, waiver);
+        decision.with_liftable(liftable.skills())
     }
 
     /// The decision of each layer about one subject, in the order of [`LayerKind`].
@@ -196,6 +224,7 @@ impl Policy {
                     because: format!("by the rule {rule}"),
                     losers: answer.losers(),
                     rule: Some(rule),
+                    ceiling: None,
                 }
             })
             .collect();
@@ -207,9 +236,9 @@ impl Policy {
             let (effect, because) = by_risk(request, spellings.subject, &around);
             decisions.push(plain(LayerKind::Default, effect, because));
         }
-        decisions.extend(ceilings(request, spellings, situation.loaded));
+        decisions.extend(attribution::refusals(request, spellings, situation.loaded, &self.places));
         decisions.extend(trust(request, spellings.subject));
-        let loaded = |id: &SkillId| situation.loaded.iter().any(|skill| skill.id == *id);
+        let loaded = |id: &SkillId| situation.loaded.iter().any(|skill| skill.is(id));
         let actor = Actor { skill: request.skill.as_ref(), loaded: &loaded };
         let floor = refusal(permission, spellings.subject, actor, &self.places);
         decisions.extend(floor.map(|because| plain(LayerKind::Floor, Effect::Deny, because)));
@@ -224,7 +253,8 @@ impl Policy {
     }
 
     /// The entry of `allowed-tools` that approves, where the settings allow that, all loaded skills are
-    /// trusted, and only the default asked.
+    /// trusted, and only the default asked. What is attributed to a skill is approved by that skill's
+    /// list alone; without attribution by any, or naming a skill would widen what the model may do.
     fn preapproving_entry<'a>(
         &self,
         request: &Request,
@@ -232,51 +262,48 @@ impl Policy {
         decisions: &[LayerDecision],
         situation: &RequestContext<'a>,
     ) -> Option<&'a str> {
-        let acting = request.skill.as_ref()?;
         let only_default = |decision: &LayerDecision| {
             decision.effect == Effect::Allow || decision.layer == LayerKind::Default
         };
+        let acting = request.skill.as_ref();
         // The model names the acting skill, so an untrusted skill could have it done in the name of a
         // trusted one.
         let may = self.preapproval == Preapproval::TrustedSkills
-            && acting.standing == TrustStatus::Trusted
+            && acting.is_none_or(|skill| skill.standing == TrustStatus::Trusted)
             && situation.loaded.iter().all(|skill| skill.trusted)
             && decisions.iter().all(only_default);
-        let skill = situation.loaded.iter().find(|skill| may && skill.id == acting.id)?;
-        skill.ceiling.as_ref()?.listing(&request.permission, spellings)
+        let approves = |skill: &&LoadedSkill| acting.is_none_or(|acting| skill.is(&acting.id));
+        let mut lists = situation.loaded.iter().filter(|_| may).filter(approves);
+        lists.find_map(|skill| skill.ceiling.as_ref()?.listing(&request.permission, spellings))
+    }
+}
+
+/// Whether a refusal comes only from ceilings that a person may lift, over all subjects.
+#[derive(Default)]
+struct Liftable {
+    skills: BTreeSet<SkillId>,
+    is_refused_otherwise: bool,
+}
+
+impl Liftable {
+    fn add(&mut self, decisions: &[LayerDecision]) {
+        for decision in decisions.iter().filter(|decision| decision.effect == Effect::Deny) {
+            match &decision.ceiling {
+                Some(CeilingRefusal { skill, holds: CeilingReach::Run }) => {
+                    self.skills.insert(skill.clone());
+                }
+                _ => self.is_refused_otherwise = true,
+            }
+        }
+    }
+
+    fn skills(self) -> Vec<SkillId> {
+        if self.is_refused_otherwise { Vec::new() } else { self.skills.into_iter().collect() }
     }
 }
 
 fn plain(layer: LayerKind, effect: Effect, because: String) -> LayerDecision {
-    LayerDecision { layer, effect, because, rule: None, losers: Vec::new() }
-}
-
-/// The ceilings that refuse: that of the acting skill, or without one those of all loaded skills.
-/// Loading a skill is exempt: otherwise no skill could be loaded after one with a ceiling.
-fn ceilings(
-    request: &Request,
-    spellings: &SubjectSpellings<'_>,
-    loaded: &[LoadedSkill],
-) -> Vec<LayerDecision> {
-    let deny = |because| plain(LayerKind::Skill, Effect::Deny, because);
-    if request.permission == Permission::LoadSkill {
-        return Vec::new();
-    }
-    let acting = request.skill.as_ref().map(|skill| &skill.id);
-    if let Some(id) = acting.filter(|id| !loaded.iter().any(|skill| skill.id == **id)) {
-        return vec![deny(format!("{id} is not loaded"))];
-    }
-    let counts = |skill: &&LoadedSkill| acting.is_none_or(|id| skill.id == *id);
-    let refuses = |skill: &LoadedSkill| {
-        let ceiling = skill.ceiling.as_ref()?;
-        if ceiling.listing(&request.permission, spellings).is_some() {
-            return None;
-        }
-        let listed = ceiling.written().join(", ");
-        let listed = if listed.is_empty() { "nothing".to_owned() } else { shown(&listed) };
-        Some(deny(format!("the allowed-tools of {} list only {listed}", skill.id)))
-    };
-    loaded.iter().filter(counts).filter_map(refuses).collect()
+    LayerDecision { layer, effect, because, rule: None, losers: Vec::new(), ceiling: None }
 }
 
 /// The effect of trust. Without an acting skill, the skill in the subject is trusted by its source.

@@ -120,6 +120,14 @@ impl Request {
         self
     }
 
+    /// How much harm it can do: the risk of a built-in tool, or the declared one of another.
+    pub(crate) fn risk(&self) -> Risk {
+        match (&self.permission, self.declared_risk) {
+            (Permission::Other(_), Some(risk)) => risk,
+            (permission, _) => permission.risk(),
+        }
+    }
+
     /// The subjects, at least one, so that no request escapes the rules.
     pub(crate) fn judged(&self) -> Cow<'_, [Subject]> {
         if self.subjects.is_empty() {

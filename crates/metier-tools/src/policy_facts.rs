@@ -11,8 +11,8 @@ use metier_fs::{
     exists, hash_skill, link_target,
 };
 use metier_policy::{
-    AbsolutePath, ActingSkill, Ceiling, LoadedSkill, Policy, PolicyError, PolicyPlaces,
-    Preapproval, TrustStatus, TrustedFolders,
+    AbsolutePath, ActingSkill, Ceiling, CeilingReach, LoadedSkill, Policy, PolicyError,
+    PolicyPlaces, Preapproval, TrustStatus, TrustedFolders,
 };
 use metier_registry::{Entry, Index, Root};
 use metier_skill::Digest;
@@ -157,6 +157,7 @@ pub fn named_skill(entry: &Entry) -> LoadedSkill {
         id: entry.id(),
         dir: on_disk.then(|| absolute(&real_path(&entry.path)).ok()).flatten(),
         ceiling: tools.map(Ceiling::from_allowed_tools),
+        reach: CeilingReach::Run,
         trusted: false,
     }
 }

@@ -3,6 +3,7 @@
 
 use metier_agent::{Answer, Approval, Approver, Event, Observer, Question, Record};
 use metier_cancel::CancelToken;
+use metier_skill::SkillId;
 
 /// A question, as a function answers it.
 #[derive(Debug)]
@@ -23,6 +24,17 @@ impl ApprovalQuestion<'_> {
     /// Why it is a question.
     pub fn reason(&self) -> &str {
         self.question.reason
+    }
+
+    /// The skills whose ceilings the question is about, if it is about that: may they be lifted for
+    /// the run? Then [`Self::lift`] is the only yes.
+    pub const fn liftable(&self) -> &[SkillId] {
+        self.question.liftable
+    }
+
+    /// A person lifts the ceilings of [`Self::liftable`] for the run. Never answer so for one.
+    pub fn lift(&self) -> ApprovalReply {
+        ApprovalReply(Some(Answer::Lift))
     }
 
     /// Yes, this time.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use metier_agent::local_executor::{PreparedScript, ScriptRequest};
 use metier_agent::{
-    ActionContext, Answer, Approval, Approver, Asked, Note, Op, Question, RunFolder,
+    ActionContext, Answer, Approval, Approver, Asked, Note, Op, Question, RunFolder, RunSkills,
 };
 use metier_policy::{Effect, Invoker};
 use metier_sandbox::NetworkAccess;
@@ -121,7 +121,7 @@ impl Session {
             skill: &id,
             path: &call.script,
             args: &call.args,
-            loaded: std::slice::from_ref(&id),
+            skills: &RunSkills { loaded: vec![id.clone()], ..RunSkills::default() },
             invoker: Invoker::User,
             timeout,
         })?;
@@ -199,6 +199,7 @@ impl Session {
             reason: &reason,
             request: Some(decision.digest()),
             asked: asked.as_ref(),
+            liftable: &[],
         };
         let pending = self.metier().pending_in_exec()?;
         let approver = RunApprover::new(self.inner_approver(), pending, self.approved());

@@ -7,7 +7,7 @@ use metier_policy::{
     Effect, Invoker, Permission, PolicyDecision, Request, RequestContext, Subject, subject_of,
 };
 use metier_registry::{Entry, Scan};
-use metier_skill::{Digest, RelPath, nearest};
+use metier_skill::{Digest, RelPath, SkillId, nearest};
 use metier_tools::ScriptDecision;
 use metier_tools::policy_facts::{absolute, acting_skill, loaded_skill, real_path};
 use serde::Serialize;
@@ -39,6 +39,42 @@ pub struct Explanation {
     pub did_you_mean: Option<String>,
 }
 
+/// The skills that a request is judged with, by name or id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WithSkills {
+    /// The skill that it is attributed to; it is loaded.
+    pub skill: Option<String>,
+    /// Other skills that are loaded: their ceilings hold what could do harm.
+    pub loaded: Vec<String>,
+}
+
+impl WithSkills {
+    /// Attributed to a skill.
+    pub fn acting_for(skill: impl Into<String>) -> Self {
+        Self { skill: Some(skill.into()), loaded: Vec::new() }
+    }
+
+    /// The same with another skill loaded.
+    #[must_use]
+    pub fn loaded(mut self, skill: impl Into<String>) -> Self {
+        self.loaded.push(skill.into());
+        self
+    }
+
+    /// The acting skill, and all that are loaded, each once.
+    fn entries<'s>(&self, scan: &'s Scan) -> Result<(Option<&'s Entry>, Vec<&'s Entry>)> {
+        let acting = self.skill.as_deref().map(|name| find(name, scan)).transpose()?;
+        let mut all = Vec::from_iter(acting);
+        for name in &self.loaded {
+            let entry = find(name, scan)?;
+            if all.iter().all(|known: &&Entry| known.id() != entry.id()) {
+                all.push(entry);
+            }
+        }
+        Ok((acting, all))
+    }
+}
+
 /// A tool, and what the policy says about it here.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
@@ -51,23 +87,27 @@ pub struct ToolRule {
     pub effect: Effect,
     /// Why.
     pub reason: String,
+    /// The skill whose ceiling refuses it, where one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<SkillId>,
     /// The digest of the request as a model makes it.
     pub request: Digest,
 }
 
 impl Metier {
     /// What would be decided if a model called `tool` on `args` (a skill, a path, a script of the
-    /// skill with its arguments, a command, a host) while acting for `skill`.
+    /// skill with its arguments, a command, a host) with these skills.
     ///
     /// ```
-    /// use metier::Metier;
     /// use metier::policy::Effect;
+    /// use metier::{WithSkills, Metier};
     ///
     /// # let dir = tempfile::tempdir()?;
     /// let metier = Metier::builder(&dir).without_user_folders().open()?;
-    /// let explained = metier.explain("read_file", &["notes.md"], None)?;
+    /// let explained = metier.explain("read_file", &["notes.md"], &WithSkills::default())?;
     /// assert_eq!(explained.decision.effect, Effect::Allow);
-    /// let explained = metier.explain("run_script", &["scripts/summarise.sh"], Some("csv-summary"))?;
+    /// let skill = WithSkills::acting_for("csv-summary");
+    /// let explained = metier.explain("run_script", &["scripts/summarise.sh"], &skill)?;
     /// assert_eq!(explained.decision.effect, Effect::Ask);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -75,16 +115,17 @@ impl Metier {
         &self,
         tool: &str,
         args: &[impl AsRef<str>],
-        skill: Option<&str>,
+        skills: &WithSkills,
     ) -> Result<Explanation> {
         let args: Vec<String> = args.iter().map(|word| word.as_ref().to_owned()).collect();
         let scan = self.skills();
         let guard = self.guard(&scan)?;
         let permission = Permission::named(tool)?;
-        let named = skill.map(|name| find(name, &scan)).transpose()?;
+        let (named, with) = skills.entries(&scan)?;
         let (subject, entry) = self.subject(&args, &permission, named, &scan, &guard)?;
         let mut request = Request::new(permission, Vec::from_iter(subject)).by(Invoker::Model);
-        let mut loaded = Vec::new();
+        let known = |entry: &Entry| loaded_skill(entry, &guard.policy, &guard.trusted);
+        let mut loaded: Vec<_> = with.into_iter().map(known).collect();
         if let Some(entry) = entry {
             let skill = acting_skill(entry, &guard.trusted).map_err(|error| {
                 let message = format!("the content of {} cannot be read: {error}", entry.id());
@@ -93,7 +134,9 @@ impl Metier {
                 )
             })?;
             request = request.acting_for(skill);
-            loaded.push(loaded_skill(entry, &guard.policy, &guard.trusted));
+            if loaded.iter().all(|skill| skill.id != entry.id()) {
+                loaded.push(known(entry));
+            }
         }
         let situation = RequestContext { loaded: &loaded, memory: &guard.answers, now: guard.now };
         let decided = ScriptDecision::explain(&guard.policy, request, &situation);
@@ -103,7 +146,7 @@ impl Metier {
         if let Some(network) = network.as_ref().filter(|it| it.effect < decision.effect) {
             // One question is asked about both.
             (decision.effect, decision.reason) = (network.effect, network.reason.clone());
-            decision.lifted = None;
+            decision.waiver = None;
         }
         let did_you_mean = match &request.permission {
             Permission::Other(_) => {
@@ -116,13 +159,13 @@ impl Metier {
         Ok(Explanation { decision, network, help, digest, request, did_you_mean })
     }
 
-    /// The tools, and what the policy says about each here, while acting for `skill`.
-    pub fn tool_rules(&self, skill: Option<&str>) -> Result<Vec<ToolRule>> {
+    /// The tools, and what the policy says about each here, with these skills.
+    pub fn tool_rules(&self, skills: &WithSkills) -> Result<Vec<ToolRule>> {
         let scan = self.skills();
         let guard = self.guard(&scan)?;
-        let entry = skill.map(|name| find(name, &scan)).transpose()?;
-        let known = |entry| loaded_skill(entry, &guard.policy, &guard.trusted);
-        let loaded: Vec<_> = entry.map(known).into_iter().collect();
+        let (entry, with) = skills.entries(&scan)?;
+        let known = |entry: &Entry| loaded_skill(entry, &guard.policy, &guard.trusted);
+        let loaded: Vec<_> = with.into_iter().map(known).collect();
         let situation = RequestContext { loaded: &loaded, memory: &guard.answers, now: guard.now };
         let workspace = absolute(&self.workspace())?;
         let mut rules = Vec::new();
@@ -145,11 +188,14 @@ impl Metier {
                 request = request.acting_for(skill);
             }
             let decision = guard.policy.decide(&request, &situation);
+            let deciding = decision.deciding();
+            let ceiling = deciding.and_then(|by| by.ceiling.as_ref());
             rules.push(ToolRule {
                 name: permission.to_string(),
                 risk: permission.risk().to_string(),
                 effect: decision.effect,
-                reason: decision.deciding().map_or_else(String::new, |by| by.because.clone()),
+                reason: deciding.map_or_else(String::new, |by| by.because.clone()),
+                ceiling: ceiling.map(|refusal| refusal.skill.clone()),
                 request: request.digest(),
             });
         }

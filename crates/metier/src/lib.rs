@@ -145,7 +145,7 @@ pub use config_files::ConfigFile;
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
-pub use explain::{Explanation, ToolRule};
+pub use explain::{Explanation, ToolRule, WithSkills};
 pub use init::init;
 pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Question, Record};
 pub use metier_cancel::CancelToken;

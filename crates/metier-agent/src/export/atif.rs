@@ -71,6 +71,8 @@ struct Writer<'r> {
     current: Option<(usize, Option<String>)>,
     /// What is known of the operation that is on its way.
     op: Map<String, Value>,
+    /// Its denial, until it is known whether a person lifts it.
+    denial: Option<String>,
     retries: u32,
     usage: Usage,
     status: Value,
@@ -86,6 +88,7 @@ impl<'r> Writer<'r> {
             steps: Vec::new(),
             current: None,
             op: Map::new(),
+            denial: None,
             retries: 0,
             usage: Usage::default(),
             status: Value::Null,
@@ -142,12 +145,17 @@ impl<'r> Writer<'r> {
                 self.result(json!({"content": message, "extra": {"ok": false, "code": code}}));
             }
             Event::PlanChanged { plan } => self.note("plan", json!(plan)),
-            Event::PolicyDecided { op_id, op, effect, reason, .. } => {
+            Event::PolicyDecided { op_id, op, effect, reason, liftable, .. } => {
                 self.judged(*op_id, op, *effect, reason);
+                if liftable.is_empty() {
+                    self.denied();
+                }
             }
             Event::AskAnswered { op_id, answer, by } => self.answered(*op_id, answer, by),
+            Event::AskUnanswered { .. } => self.denied(),
             Event::ActionFinished { op_id, outcome } => self.finished(*op_id, outcome),
             Event::ObservationMade { ok, code, bytes, sha256, .. } => {
+                self.denied();
                 self.observed(
                     *ok,
                     code.map(FailureCode::as_str),
@@ -163,7 +171,6 @@ impl<'r> Writer<'r> {
             }
             Event::ModelRequested { .. }
             | Event::AskOpened { .. }
-            | Event::AskUnanswered { .. }
             | Event::ActionStarted { .. } => {}
         }
     }
@@ -247,16 +254,26 @@ impl<'r> Writer<'r> {
         self.op.insert("op_id".to_owned(), json!(op_id));
         self.op.insert("op".to_owned(), json!(op));
         self.op.insert("policy".to_owned(), json!({"effect": effect, "reason": reason}));
-        if effect == Effect::Deny {
-            self.refused(&format!("Not allowed: {reason}"), FailureCode::NotAllowed);
+        self.denial = (effect == Effect::Deny).then(|| format!("Not allowed: {reason}"));
+    }
+
+    /// The denial stands: it was not lifted.
+    fn denied(&mut self) {
+        if let Some(words) = self.denial.take() {
+            self.refused(&words, FailureCode::NotAllowed);
         }
     }
 
     fn answered(&mut self, op_id: u32, answer: &Answer, by: &str) {
         self.op.insert("op_id".to_owned(), json!(op_id));
         self.op.insert("answer".to_owned(), json!({"answer": answer, "by": by}));
-        if let Answer::Reject(words) = answer {
-            self.refused(&format!("The user said no: {words}"), FailureCode::Rejected);
+        match answer {
+            Answer::Lift => self.denial = None,
+            Answer::Reject(words) => {
+                self.denial = None;
+                self.refused(&format!("The user said no: {words}"), FailureCode::Rejected);
+            }
+            Answer::Once | Answer::Always | Answer::AlwaysFor(_) => self.denied(),
         }
     }
 

@@ -7,17 +7,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use metier_policy::{Effect, Invoker, LoadedSkill, Request};
+use metier_policy::{Effect, Invoker, Request};
 use metier_sandbox::{OutputStream, RunEvent};
 use metier_skill::{RelPath, SkillId};
-use metier_tools::policy_facts::{acting_skill, loaded_skill};
+use metier_tools::policy_facts::acting_skill;
 use metier_tools::requirements::Requirements;
 use metier_tools::script::{ScriptCall, ScriptError, ScriptOutcome, as_path};
 use metier_tools::{FailureCode, ScriptDecision, ScriptHost, ToolFailure, ToolGate, ToolResult};
 use serde_json::{Value, json};
 
 use super::{LocalExecutor, failed, now, tools};
-use crate::executor::{ActionContext, Asked, DecidedAction, Judgement};
+use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, RunSkills};
 use crate::op::Outcome;
 
 /// What is wanted of a script.
@@ -29,8 +29,8 @@ pub struct ScriptRequest<'r> {
     pub path: &'r str,
     /// Its arguments as they were typed. One that names an existing file stands for that file.
     pub args: &'r [String],
-    /// The ids of the skills that are loaded, this one among them.
-    pub loaded: &'r [SkillId],
+    /// The skills of the run, this one among those that are loaded.
+    pub skills: &'r RunSkills,
     /// Who wants it.
     pub invoker: Invoker,
     /// Time on the clock, where it is to be less than the settings allow.
@@ -128,14 +128,12 @@ impl LocalExecutor {
         let script = RelPath::new(wanted.path).map_err(|fault| {
             ToolFailure::new(FailureCode::InvalidArguments, format!("`relative_path`: {fault}"))
         })?;
-        if !wanted.loaded.iter().any(|id| id == wanted.skill) {
+        if !wanted.skills.loaded.contains(wanted.skill) {
             let message = format!("the skill {} is not loaded", entry.id());
             return Err(ToolFailure::new(FailureCode::SkillNotFound, message)
                 .with_help("load the skill first"));
         }
-        let loaded = tools::entries(self, wanted.loaded)?;
-        let loaded: Vec<LoadedSkill> =
-            loaded.iter().map(|entry| loaded_skill(entry, &self.policy, &self.trusted)).collect();
+        let loaded = self.skills_with_a_say(wanted.skills)?;
         let acting = acting_skill(&entry, &self.trusted).map_err(|error| {
             let message = format!("the content of {} cannot be read: {error}", entry.id());
             ToolFailure::new(FailureCode::NotAllowed, message)
@@ -181,10 +179,10 @@ pub(super) fn script(
     id: &SkillId,
     path: &str,
     args: &[String],
-    loaded: &[SkillId],
+    skills: &RunSkills,
 ) -> Judgement {
     let invoker = Invoker::Model;
-    let wanted = ScriptRequest { skill: id, path, args, loaded, invoker, timeout: None };
+    let wanted = ScriptRequest { skill: id, path, args, skills, invoker, timeout: None };
     let ScriptJudgement { decision, prepared } = match executor.judge_script(&wanted) {
         Ok(judgement) => judgement,
         Err(failure) => return Judgement::impossible(failed(&failure)),
@@ -197,6 +195,8 @@ pub(super) fn script(
         reason: decision.sentences().join("; "),
         request: Some(decision.digest()),
         asked,
+        // A script is held to the ceiling of its own skill, which is not lifted.
+        liftable: Vec::new(),
         prepared: Box::new(move |context| match prepared {
             Some(prepared) => prepared.run_for_model(context),
             None => Outcome::failed(FailureCode::NotAllowed, "The script is denied."),

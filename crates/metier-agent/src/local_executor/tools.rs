@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use metier_fs::WorkRoot;
 use metier_policy::{
-    Effect, Invoker, LoadedSkill, Permission, Request, RequestContext, Risk, Subject,
+    CeilingReach, Effect, Invoker, LoadedSkill, Permission, Request, RequestContext, Risk, Subject,
 };
 use metier_registry::Entry;
 use metier_skill::{Digest, SkillId};
@@ -17,8 +17,8 @@ use metier_tools::{
 };
 use serde_json::{Map, Value};
 
-use super::{LocalExecutor, calling, failed, kept, now};
-use crate::executor::{Asked, DecidedAction, Judgement, PreparedAction};
+use super::{LocalExecutor, asked, calling, failed, kept, now};
+use crate::executor::{DecidedAction, Judgement, PreparedAction, RunSkills};
 use crate::op::{Outcome, Text};
 use crate::setup::ToolCard;
 
@@ -28,9 +28,9 @@ pub(super) fn call(
     tool: &str,
     args: &Map<String, Value>,
     skill: Option<&SkillId>,
-    loaded: &[SkillId],
+    skills: &RunSkills,
 ) -> Judgement {
-    let judged = judge(executor, tool, args, skill, loaded);
+    let judged = judge(executor, tool, args, skill, skills);
     judged.unwrap_or_else(|failure| Judgement::impossible(failed(&failure)))
 }
 
@@ -39,18 +39,16 @@ fn judge(
     tool: &str,
     args: &Map<String, Value>,
     skill: Option<&SkillId>,
-    loaded: &[SkillId],
+    skills: &RunSkills,
 ) -> Result<Judgement, ToolFailure> {
     let not_allowed = |message: &str| ToolFailure::new(FailureCode::NotAllowed, message);
     let entry = skill.map(|id| executor.entry(id)).transpose()?;
-    let planned = executor.toolbox(loaded, tool)?.plan(tool, Value::Object(args.clone()))?;
+    let planned =
+        executor.toolbox(&skills.loaded, tool)?.plan(tool, Value::Object(args.clone()))?;
     let acting = entry.map(|entry| acting_skill(&entry, &executor.trusted)).transpose();
     let acting = acting
         .map_err(|_| not_allowed("the content of the skill that it is for cannot be read"))?;
-    let known: Vec<LoadedSkill> = entries(executor, loaded)?
-        .iter()
-        .map(|entry| loaded_skill(entry, &executor.policy, &executor.trusted))
-        .collect();
+    let known = executor.skills_with_a_say(skills)?;
     if planned.touches().iter().any(|touch| executor.is_foreign_record(touch)) {
         return Err(not_allowed("the records of other runs are not read in a run"));
     }
@@ -71,8 +69,7 @@ fn judge(
         request.digest().as_bytes().as_slice(),
         planned.arguments().to_string().as_bytes(),
     ]);
-    let asked = (decision.effect == Effect::Ask)
-        .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }));
+    let asked = asked(&decision, &request);
     let is_command = planned.tool().name() == RunCommand::NAME;
     let executor = Arc::clone(executor);
     let prepared: PreparedAction = Box::new(move |context| {
@@ -89,6 +86,7 @@ fn judge(
         reason: decision.sentences().join("; "),
         request: Some(digest),
         asked,
+        liftable: decision.liftable,
         prepared,
     }))
 }
@@ -131,6 +129,28 @@ pub(super) fn entries(
 }
 
 impl LocalExecutor {
+    /// The skills as the policy takes them: those of the run, and those of the run outside whose
+    /// ceilings hold here.
+    pub(super) fn skills_with_a_say(
+        &self,
+        skills: &RunSkills,
+    ) -> Result<Vec<LoadedSkill>, ToolFailure> {
+        let is_lifted = |skill: &LoadedSkill| skills.lifted.contains(&skill.id);
+        let known = |entry: &Arc<Entry>| loaded_skill(entry, &self.policy, &self.trusted);
+        let mut all: Vec<LoadedSkill> = entries(self, &skills.loaded)?.iter().map(known).collect();
+        for skill in all.iter_mut().filter(|skill| is_lifted(skill)) {
+            skill.reach = CeilingReach::Skill;
+        }
+        let outer = entries(self, &skills.outer)?;
+        let outer = outer.iter().map(known).filter(|skill| !is_lifted(skill));
+        all.extend(outer.map(|skill| LoadedSkill {
+            reach: CeilingReach::Outer,
+            dir: None,
+            ..skill
+        }));
+        Ok(all)
+    }
+
     /// The tools that a model is offered: those that look, and those that the policy does not refuse
     /// as such.
     pub fn offers(&self) -> Result<Vec<ToolCard>, ToolFailure> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use metier_model::Action;
 use metier_policy::{Answer, Effect, Invoker};
-use metier_skill::{Digest, FailureCode};
+use metier_skill::{Digest, FailureCode, SkillId};
 use serde::Deserialize;
 
 use super::spend::{add_usage, changes};
@@ -17,6 +17,29 @@ use crate::observe;
 use crate::op::{Op, Outcome};
 use crate::setup::Mode;
 use crate::state::{Acting, Current, LoadedSkill, Phase, Stage};
+
+/// What the policy said about an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Decided<'d> {
+    pub(super) effect: Effect,
+    pub(super) reason: &'d str,
+    pub(super) request: Option<Digest>,
+    pub(super) liftable: &'d [SkillId],
+}
+
+/// A denial, as the model is told.
+pub(super) fn denied(reason: &str) -> Outcome {
+    Outcome::failed(FailureCode::NotAllowed, format!("Not allowed: {reason}"))
+}
+
+/// A person's no, as the model is told.
+pub(super) fn rejected(words: &str) -> Outcome {
+    let text = match words {
+        "" => "The user said no.".to_owned(),
+        words => format!("The user said no: {words}"),
+    };
+    Outcome::failed(FailureCode::Rejected, text)
+}
 
 impl Step<'_> {
     pub(super) fn act(
@@ -44,21 +67,17 @@ impl Step<'_> {
         self.observed(&acting, observed)
     }
 
-    fn current(&mut self, id: u32, stage: Stage) -> Option<&mut Current> {
+    pub(super) fn current(&mut self, id: u32, stage: &Stage) -> Option<&mut Current> {
         let Phase::Acting(acting) = &mut self.state.phase else { return None };
-        acting.current.as_mut().filter(|current| current.id == id && current.stage == stage)
+        acting.current.as_mut().filter(|current| current.id == id && current.stage == *stage)
     }
 
-    pub(super) fn judged(
-        &mut self,
-        id: u32,
-        effect: Effect,
-        reason: &str,
-        request: Option<Digest>,
-    ) -> StepEffect {
+    pub(super) fn judged(&mut self, id: u32, decided: &Decided<'_>) -> StepEffect {
+        let Decided { effect, reason, request, liftable } = *decided;
         let dry = self.state.setup.mode == Mode::DryRun;
         let setup = Arc::clone(&self.state.setup);
-        let Some(current) = self.current(id, Stage::Judging) else { return StepEffect::Stop };
+        let may_lift = effect == Effect::Deny && !dry && self.may_ask_to_lift(liftable);
+        let Some(current) = self.current(id, &Stage::Judging) else { return StepEffect::Stop };
         let op = current.op.clone();
         match effect {
             Effect::Allow if dry && changes(&setup, &op) => {
@@ -71,37 +90,39 @@ impl Step<'_> {
             Effect::Ask => {
                 current.stage = Stage::Asking;
                 let reason = reason.to_owned();
-                self.events.push(Event::AskOpened { op_id: id, op: op.clone(), reason, request });
-                StepEffect::Ask(id, op)
+                let liftable = Vec::new();
+                let op_too = op.clone();
+                self.events.push(Event::AskOpened { op_id: id, op, reason, request, liftable });
+                StepEffect::Ask(id, op_too)
             }
-            Effect::Deny => {
-                let text = format!("Not allowed: {reason}");
-                self.performed(id, &Outcome::failed(FailureCode::NotAllowed, text))
-            }
+            Effect::Deny if may_lift => self.ask_to_lift(id, reason, liftable),
+            Effect::Deny => self.performed(id, &denied(reason)),
         }
     }
 
     pub(super) fn answered(&mut self, id: u32, answer: &Answer) -> StepEffect {
-        let Some(current) = self.current(id, Stage::Asking) else { return StepEffect::Stop };
+        if let Some((liftable, reason)) = self.lifting(id) {
+            return self.answered_to_lift(id, liftable, &reason, answer);
+        }
+        let Some(current) = self.current(id, &Stage::Asking) else { return StepEffect::Stop };
         let op = current.op.clone();
         match answer {
             Answer::Once | Answer::Always | Answer::AlwaysFor(_) => self.perform(id, op),
-            Answer::Reject(words) if words.is_empty() => {
-                self.performed(id, &Outcome::failed(FailureCode::Rejected, "The user said no."))
-            }
-            Answer::Reject(words) => {
-                let text = format!("The user said no: {words}");
-                self.performed(id, &Outcome::failed(FailureCode::Rejected, text))
-            }
+            Answer::Reject(words) => self.performed(id, &rejected(words)),
+            // An answer to another question.
+            Answer::Lift => self.performed(id, &rejected("")),
         }
     }
 
     /// No one answered: the run waits.
     pub(super) fn unanswered(&mut self, id: u32) -> StepEffect {
         // A loop inside this one can come to a question, too, while it is done.
-        let is_inner = self.current(id, Stage::Performing).is_some();
+        if let Some((_, reason)) = self.lifting(id) {
+            return self.performed(id, &denied(&reason));
+        }
+        let is_inner = self.current(id, &Stage::Performing).is_some();
         let stage = if is_inner { Stage::Performing } else { Stage::Asking };
-        let Some(current) = self.current(id, stage) else { return StepEffect::Stop };
+        let Some(current) = self.current(id, &stage) else { return StepEffect::Stop };
         let what = current.op.describe();
         let message = if is_inner {
             format!("a step of `{what}` needs approval")

@@ -7,8 +7,8 @@ use metier_agent::executor::{ActionContext, Asked, DecidedAction, Judgement};
 use metier_agent::op::{SkillText, Text};
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
-    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, Record, RunId,
-    RunLimits, Setup, SilentObserver, SkillCard, State, ToolCard,
+    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, OuterCeilings,
+    Record, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard, State, ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted, ToolOffer};
@@ -28,6 +28,8 @@ pub(crate) struct FakeExecutor {
     pub(crate) ask: Vec<&'static str>,
     /// Operations that are denied.
     pub(crate) deny: Vec<&'static str>,
+    /// Operations that the ceiling of `user:pdf` denies while it is loaded and not lifted.
+    pub(crate) limit: Vec<&'static str>,
 }
 
 impl FakeExecutor {
@@ -37,10 +39,14 @@ impl FakeExecutor {
 }
 
 impl Executor for FakeExecutor {
-    fn judge(&self, op: &Op, _: &[SkillId]) -> Judgement {
+    fn judge(&self, op: &Op, skills: &RunSkills) -> Judgement {
         let described = op.describe();
         let matches = |list: &[&str]| list.iter().any(|start| described.starts_with(start));
-        let effect = if matches(&self.deny) {
+        let pdf: SkillId = "user:pdf".parse().expect("an id");
+        let holds = skills.loaded.contains(&pdf) || skills.outer.contains(&pdf);
+        let limited = matches(&self.limit) && holds && !skills.lifted.contains(&pdf);
+        let liftable = if limited { vec![pdf] } else { Vec::new() };
+        let effect = if matches(&self.deny) || limited {
             Effect::Deny
         } else if matches(&self.ask) {
             Effect::Ask
@@ -59,6 +65,7 @@ impl Executor for FakeExecutor {
             reason: format!("a rule about {described}"),
             request: Some(Digest::of(described.as_bytes())),
             asked: (effect == Effect::Ask).then(|| Box::new(asked(&described))),
+            liftable,
             prepared: Box::new(move |context| perform(&op, &done, context)),
         })
     }
@@ -149,6 +156,7 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
         denied: Vec::new(),
         mode: Mode::Real,
         is_inner: false,
+        outer: OuterCeilings::default(),
         index_hash: Digest::of(b"index"),
         skills: ids.iter().map(|id| card(id)).collect(),
     }

@@ -12,9 +12,9 @@ use serde_json::json;
 use crate::fakes::{FakeExecutor, answer, call, scripted, select, setup};
 
 /// One script outside, another inside: the loop inside has the skill loaded by the user.
-struct Two {
-    outer: Scripted,
-    inner: Scripted,
+pub(crate) struct Two {
+    pub(crate) outer: Scripted,
+    pub(crate) inner: Scripted,
 }
 
 impl Model for Two {

@@ -13,6 +13,7 @@ mod context;
 mod fakes;
 mod foreign;
 mod inner;
+mod lifting;
 mod many;
 mod record;
 mod resume;

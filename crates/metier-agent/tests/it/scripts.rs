@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use metier_agent::RunSkills;
 use metier_agent::local_executor::{ScriptJudgement, ScriptRequest};
 use metier_policy::{
     Effect, Invoker, PlacedRule, Policy, PolicyPlaces, Rule, RuleLayer, RuleSource,
 };
 use metier_registry::{Root, ScanOptions, scan};
 use metier_sandbox::{SearchPath, Tier};
-use metier_skill::{SkillId, Source};
+use metier_skill::Source;
 use metier_tools::policy_facts::absolute;
 use metier_tools::{FailureCode, ScriptHost, ToolFailure, Toolbox};
 
@@ -68,12 +69,12 @@ fn judge(
             })
         });
     }
-    let loaded: Vec<SkillId> = loaded.iter().map(|id| id.parse().expect("an id")).collect();
+    let loaded = loaded.iter().map(|id| id.parse().expect("an id")).collect();
     Arc::new(executor).judge_script(&ScriptRequest {
         skill: &ID.parse().expect("an id"),
         path: "scripts/run.sh",
         args: &[],
-        loaded: &loaded,
+        skills: &RunSkills { loaded, ..RunSkills::default() },
         invoker: Invoker::User,
         timeout: None,
     })

@@ -52,6 +52,9 @@ impl Terminal {
             // Not the question of a run, so it cannot be shown here.
             return TerminalAnswer::Closed;
         };
+        if ask.decision.asks_to_lift() {
+            return self.ask_to_lift(ask, &about);
+        }
         let what = about.operation.describe();
         let _ = writeln!(out, "{} {}", paint(BOLD, "?"), paint(BOLD, safe(&what)));
         let _ = writeln!(out, "  {}", paint(DIM, safe(&about.reason)));
@@ -80,14 +83,44 @@ impl Terminal {
                 (None, "e" | "explain") => {
                     let _ = writeln!(out, "{}", explained(&about));
                 }
-                (None, "n" | "no") => {
-                    return match self.line("Reason, for the model (may be empty):", ask) {
-                        Ok(words) => TerminalAnswer::Answered(Answer::Reject(words)),
-                        Err(ended) => ended,
-                    };
+                (None, "n" | "no") => return self.rejected(ask),
+                _ => {}
+            }
+        }
+    }
+
+    /// The person's answer to the question whether ceilings are lifted for this run. It takes a word
+    /// of its own: a `y` that is typed by habit lifts nothing.
+    fn ask_to_lift(&self, ask: &PendingAsk, about: &AskDetails) -> TerminalAnswer {
+        let mut out = anstream::stderr();
+        let skills: Vec<String> = ask.decision.liftable.iter().map(ToString::to_string).collect();
+        let skills = skills.join(", ");
+        let question = format!("lift the limits of {} for this run?", safe(&skills));
+        let _ = writeln!(out, "{} {}", paint(BOLD, "?"), paint(BOLD, question));
+        let what = about.operation.describe();
+        let _ = writeln!(out, "  {}", paint(DIM, safe(&format!("wanted: {what}"))));
+        let _ = writeln!(out, "  {}", paint(DIM, safe(&about.reason)));
+        loop {
+            let keys = "type `lift` to lift them for this run, [n]o, [e]xplain:";
+            let typed = match self.line(keys, ask) {
+                Ok(typed) => typed.to_lowercase(),
+                Err(ended) => return ended,
+            };
+            match typed.as_str() {
+                "lift" => return TerminalAnswer::Answered(Answer::Lift),
+                "n" | "no" => return self.rejected(ask),
+                "e" | "explain" => {
+                    let _ = writeln!(out, "{}", explained_limits(about));
                 }
                 _ => {}
             }
+        }
+    }
+
+    fn rejected(&self, ask: &PendingAsk) -> TerminalAnswer {
+        match self.line("Reason, for the model (may be empty):", ask) {
+            Ok(words) => TerminalAnswer::Answered(Answer::Reject(words)),
+            Err(ended) => ended,
         }
     }
 
@@ -124,6 +157,19 @@ fn explained(about: &AskDetails) -> String {
          for this content of the skill or, where none is named, for this file or command \
          (`metier permissions` lists and forgets); `metier explain` \
          names every rule",
+        safe_lines(&operation),
+        safe(&about.reason),
+    )
+}
+
+/// What lifting means.
+fn explained_limits(about: &AskDetails) -> String {
+    let operation = serde_json::to_string_pretty(&about.operation).unwrap_or_default();
+    format!(
+        "{}\n  because: {}\n  The text of a limited skill can move the model to calls that the skill may \
+         not make. `lift` frees the calls of this run from these limits, also after `metier resume`; what \
+         is done for such a skill stays limited, and this call is then decided by the other rules. `no` \
+         holds for the whole run",
         safe_lines(&operation),
         safe(&about.reason),
     )

@@ -5,8 +5,8 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::Explanation;
 use metier::policy::{Effect, LayerDecision, PolicyDecision};
+use metier::{Explanation, WithSkills};
 
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
@@ -26,6 +26,7 @@ Examples:
   metier explain read_file src/main.rs
   metier explain run_script scripts/fill.py --skill pdf
   metier explain run_command --skill pdf -- git push --force
+  metier explain write_file notes.md --loaded profile-csv
   metier explain load_skill pdf --json")]
 pub(crate) struct ExplainArgs {
     /// The tool.
@@ -35,6 +36,9 @@ pub(crate) struct ExplainArgs {
     /// Decide as if acting for this skill.
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
+    /// Decide as if this skill were loaded too (may be repeated).
+    #[arg(long, value_name = "NAME")]
+    loaded: Vec<String>,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -43,7 +47,8 @@ struct Explained(Explanation);
 
 pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
-    Ok(Box::new(Explained(metier.explain(&args.tool, &args.args, args.skill.as_deref())?)))
+    let skills = WithSkills { skill: args.skill.clone(), loaded: args.loaded.clone() };
+    Ok(Box::new(Explained(metier.explain(&args.tool, &args.args, &skills)?)))
 }
 
 impl Output for Explained {

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::ToolRule;
+use metier::{ToolRule, WithSkills};
 use serde::Serialize;
 
 use crate::context::{Context, FindArgs};
@@ -18,7 +18,8 @@ use crate::render::table::Table;
 /// List the tools, their risk, and what the policy says about each here.
 ///
 /// Tools that take a path are decided for the project's own files. With --skill, the decision is the
-/// one while acting for that skill, whose `allowed-tools` is a ceiling.
+/// one while acting for that skill, whose `allowed-tools` is a ceiling; with --loaded, the one while
+/// that skill is loaded, whose ceiling holds what could do harm.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,6 +30,9 @@ pub(crate) struct ToolsArgs {
     /// Decide as if acting for this skill.
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
+    /// Decide as if this skill were loaded too (may be repeated).
+    #[arg(long, value_name = "NAME")]
+    loaded: Vec<String>,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -39,7 +43,8 @@ struct Tools {
 }
 
 pub(crate) fn run(args: &ToolsArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let tools = context.finding(&args.find).tool_rules(args.skill.as_deref())?;
+    let skills = WithSkills { skill: args.skill.clone(), loaded: args.loaded.clone() };
+    let tools = context.finding(&args.find).tool_rules(&skills)?;
     Ok(Box::new(Tools { tools }))
 }
 

@@ -10,7 +10,7 @@ use metier::agent::export::RecordedRun;
 use metier::agent::{Event, Mode, Op, Outcome, Record};
 use metier::model::{Action, Plan, Reply, StepStatus, Usage};
 use metier::policy::{Answer, Effect};
-use metier::skill::FailureCode;
+use metier::skill::{FailureCode, SkillId};
 
 use crate::render::count;
 
@@ -111,6 +111,7 @@ pub(crate) fn timeline(run: &RecordedRun) -> Timeline {
         begun: BTreeMap::new(),
         reply: String::new(),
         decision: String::new(),
+        lifting: false,
     };
     for record in &run.records {
         builder.take(record);
@@ -130,6 +131,8 @@ struct TimelineBuilder<'r> {
     reply: String,
     /// The last decision, in a line.
     decision: String,
+    /// Whether the last question was about ceilings, which stay without an answer.
+    lifting: bool,
 }
 
 impl TimelineBuilder<'_> {
@@ -185,13 +188,16 @@ impl TimelineBuilder<'_> {
                 let title = format!("{effect}: {}", op.describe());
                 self.push(Entry::new("policy", mark, title).because(&**reason));
             }
-            Event::AskOpened { op_id, op, .. } => {
+            Event::AskOpened { op_id, op, liftable, .. } => {
                 self.ops.insert(*op_id, op.clone());
-                self.push(Entry::new("asks", Mark::Warn, op.describe()));
+                self.lifting = !liftable.is_empty();
+                let what = if liftable.is_empty() { op.describe() } else { lifting(liftable) };
+                self.push(Entry::new("asks", Mark::Warn, what));
             }
             Event::AskAnswered { answer, by, .. } => self.push(answered(answer, by)),
             Event::AskUnanswered { .. } => {
-                self.push(Entry::new("answer", Mark::Warn, "no answer; the run waits".to_owned()));
+                let title = if self.lifting { "no answer" } else { "no answer; the run waits" };
+                self.push(Entry::new("answer", Mark::Warn, title));
             }
             Event::ActionStarted { op_id, op } => self.began(*op_id, op, record.elapsed_ms),
             Event::ActionFinished { op_id, outcome } => {
@@ -326,11 +332,18 @@ fn planned(plan: &Plan) -> Entry {
     entry
 }
 
+/// The question about ceilings.
+fn lifting(skills: &[SkillId]) -> String {
+    let skills: Vec<String> = skills.iter().map(ToString::to_string).collect();
+    format!("lift the limits of {} for this run?", skills.join(", "))
+}
+
 fn answered(answer: &Answer, by: &str) -> Entry {
     let (mark, title, words) = match answer {
         Answer::Once => (Mark::Good, "yes, this time".to_owned(), ""),
         Answer::Always => (Mark::Good, "yes, always".to_owned(), ""),
         Answer::AlwaysFor(seconds) => (Mark::Good, format!("yes, for {seconds} s"), ""),
+        Answer::Lift => (Mark::Warn, "yes, for this run".to_owned(), ""),
         Answer::Reject(words) => (Mark::Bad, "no".to_owned(), words.as_str()),
     };
     let mut entry = Entry::new("answer", mark, title).because(words);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use metier::agent::{Note, Observer, Record};
 use metier::{
     ApprovalFault, CancelToken, CatalogOptions, Environment, ErrorKind, ExecCall, FindOptions,
-    Metier, RunRecord, audit_run,
+    Metier, RunRecord, WithSkills, audit_run,
 };
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
@@ -135,10 +135,12 @@ fn explain_tools_and_catalog_say_the_same() {
         line.extend(skill.iter().flat_map(|name| ["--skill", *name]));
         line.extend(["--json", "--"]);
         line.extend(args);
-        let by_library = metier.explain(tool, &words(args), skill).expect("a decision");
+        let skills = WithSkills { skill: skill.map(str::to_owned), loaded: Vec::new() };
+        let by_library = metier.explain(tool, &words(args), &skills).expect("a decision");
         assert_eq!(same(&home, &json!(by_library)), json(&home, &line), "{line:?}");
     }
-    let rules = json!({ "tools": metier.tool_rules(Some("look")).expect("rules") });
+    let rules =
+        json!({ "tools": metier.tool_rules(&WithSkills::acting_for("look")).expect("rules") });
     assert_eq!(rules, json(&home, &["tools", "--skill", "look", "--json"]));
     let options = CatalogOptions { request: Some("look".to_owned()), ..CatalogOptions::default() };
     let catalog = metier.catalog(&options).expect("a catalog").text();
@@ -295,7 +297,8 @@ fn trust_is_one_record_for_both() {
     let metier = library(&home, "project");
     let explained = |metier: &Metier| {
         let script = ["scripts/run.sh".to_owned()];
-        metier.explain("run_script", &script, Some("own")).expect("a decision").decision.effect
+        let own = WithSkills::acting_for("own");
+        metier.explain("run_script", &script, &own).expect("a decision").decision.effect
     };
     assert_eq!(explained(&metier).as_str(), "deny");
     metier.trust(None).expect("trusted");
@@ -337,7 +340,7 @@ fn leaving_the_users_folders_out_does_not_open_them() {
     };
     for path in [".secret/token", ".agent/config.json", ".ssh/id_ed25519"] {
         let effect = |metier: Metier| {
-            let explained = metier.explain("read_file", &[path.to_owned()], None);
+            let explained = metier.explain("read_file", &[path], &WithSkills::default());
             explained.expect("a decision").decision.effect
         };
         assert_eq!(effect(open("home")), effect(library(&home, "home")), "{path}");

@@ -47,6 +47,7 @@ mod recorded_run;
 mod refresh;
 mod roots;
 mod run;
+mod run_ceilings;
 mod run_faults;
 mod run_flags;
 mod run_guarded;

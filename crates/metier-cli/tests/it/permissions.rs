@@ -295,7 +295,7 @@ fn answers_are_listed_used_and_forgotten() {
     let report =
         json(&home, &["explain", "run_script", "scripts/fill.py", "--skill", "pdf", "--json"]);
     assert_eq!(report["effect"], "allow");
-    assert_eq!(report["lifted"]["remembered"]["id"], "0123456789ab");
+    assert_eq!(report["waiver"]["remembered"]["id"], "0123456789ab");
     home.write("home/.agent/skills/pdf/scripts/fill.py", "print('changed')\n");
     let fill = ["run_script", "scripts/fill.py", "--skill", "pdf"];
     assert_eq!(effect(&home, &fill), "ask", "the script has changed");

@@ -8,8 +8,8 @@ use metier_agent::executor::{DecidedAction, Judgement};
 use metier_agent::log;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, RunFolder, RunId,
-    RunLimits, Setup, SilentObserver, SkillCard, ToolCard,
+    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, OuterCeilings,
+    RunFolder, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard, ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -61,7 +61,7 @@ fn model() -> ModelInfo {
 struct TestExecutor;
 
 impl Executor for TestExecutor {
-    fn judge(&self, op: &Op, _: &[SkillId]) -> Judgement {
+    fn judge(&self, op: &Op, _: &RunSkills) -> Judgement {
         let (effect, outcome) = match op {
             Op::Load { skill, .. } => (Effect::Allow, loaded(skill)),
             Op::Tool { tool, .. } if tool == "grep" => {
@@ -81,6 +81,7 @@ impl Executor for TestExecutor {
             reason: format!("a rule about {}", op.describe()),
             request: Some(Digest::of(op.describe().as_bytes())),
             asked: None,
+            liftable: Vec::new(),
             prepared: Box::new(move |_| outcome),
         })
     }
@@ -194,6 +195,7 @@ impl Case {
             limits: RunLimits::default(),
             mode: Mode::Real,
             is_inner: false,
+            outer: OuterCeilings::default(),
             index_hash: Digest::of(b"index"),
             skills: vec![card("finder", false), card("researcher", true)],
         }

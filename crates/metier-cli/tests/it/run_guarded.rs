@@ -67,7 +67,8 @@ fn a_skill_that_changes_takes_nothing_off_its_ceiling() {
         home.write("home/.agents/skills/reader/SKILL.md", text);
     };
     skill("Reads.");
-    let list = call("list_dir", &json!({"path": ".", "skill": null}));
+    let mut list = call("list_dir", &json!({"path": ".", "skill": null}));
+    list["action"]["skill"] = json!({"name": "reader"});
     let fault = json!({"fault": "unauthorized", "message": "no key"});
     let output = run_scripted(&home, &json!([select(&["reader"]), list, fault]), &[]);
     assert_eq!(output.code, 1, "{output:?}");

@@ -22,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(50);
 const QUESTION: &str = "[e]xplain:";
 
 /// A terminal with the binary on it. Both streams are one.
-struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     keys: ChildStdin,
     seen: Arc<Mutex<String>>,
@@ -31,7 +31,7 @@ struct Terminal {
 
 impl Terminal {
     /// Starts a command; nothing where there is no `script` to make a terminal.
-    fn start(home: &TestHome, args: &[&str]) -> Option<Self> {
+    pub(crate) fn start(home: &TestHome, args: &[&str]) -> Option<Self> {
         let quoted = |arg: &&str| format!("'{}'", arg.replace('\'', "'\\''"));
         let line: Vec<String> = std::iter::once(&METIER).chain(args).map(quoted).collect();
         let mut command = home.command("script");
@@ -64,7 +64,7 @@ impl Terminal {
     }
 
     /// Waits until a text stands there so many times.
-    fn until(&self, text: &str, times: usize) {
+    pub(crate) fn until(&self, text: &str, times: usize) {
         let since = Instant::now();
         while self.seen().matches(text).count() < times {
             assert!(since.elapsed() < TIMEOUT, "no {text:?} ({times}) in {:?}", self.seen());
@@ -72,12 +72,12 @@ impl Terminal {
         }
     }
 
-    fn types(&mut self, text: &str) {
+    pub(crate) fn types(&mut self, text: &str) {
         self.keys.write_all(text.as_bytes()).and_then(|()| self.keys.flush()).expect("types");
     }
 
     /// Waits for its end; gives what was seen and the exit code.
-    fn end(mut self) -> (String, i32) {
+    pub(crate) fn end(mut self) -> (String, i32) {
         let code = self.child.wait().expect("ends").code().unwrap_or(-1);
         // The last of it may still be on its way.
         self.reader.join().expect("no panic");

@@ -1,6 +1,7 @@
 //! One request, one decision, on every way in: `explain`, `exec`, `tools`, the catalog, a model, a person
 //! and the library, asked about the same skill under the same rules.
 
+use metier::WithSkills;
 use metier_testkit::TestHome;
 use serde_json::Value;
 
@@ -72,9 +73,9 @@ fn effect(document: &Value) -> &str {
 /// What the library decides about loading the skill and running its script.
 fn by_the_library(home: &TestHome) -> [&'static str; 2] {
     let metier = library(home, "project");
-    let load = metier.explain("load_skill", &["work".to_owned()], None).expect("a decision");
-    let script = ["scripts/run.sh".to_owned()];
-    let script = metier.explain("run_script", &script, Some("work")).expect("a decision");
+    let load = metier.explain("load_skill", &["work"], &WithSkills::default()).expect("a decision");
+    let work = WithSkills::acting_for("work");
+    let script = metier.explain("run_script", &["scripts/run.sh"], &work).expect("a decision");
     [load.decision.effect.as_str(), script.decision.effect.as_str()]
 }
 

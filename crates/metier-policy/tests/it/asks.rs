@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use metier_cancel::CancelToken;
-use metier_policy::{Answer, AskEvent, AskOutcome, AskWaiter, Asks};
+use metier_policy::{Answer, AskEvent, AskOutcome, AskWaiter, Asks, RuleSource};
 
-use crate::support::{decide, policy, request};
+use crate::support::{decide, decide_with, loaded, policy, request};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -231,4 +231,31 @@ fn many_threads_ask_and_answer_without_losing_one() {
         }
     }
     assert!(askers.into_iter().all(|asker| asker.join().unwrap()));
+}
+
+#[test]
+fn only_lift_lifts_and_it_approves_nothing() {
+    let open = policy(&[(RuleSource::User, &["allow *"])]);
+    let write = request("write_file a.txt");
+    let limited = decide_with(&open, &write, &[loaded("user:pdf", Some(&["Read"]))]);
+    assert!(limited.asks_to_lift());
+    let asks = Asks::new();
+    let _listener = asks.subscribe();
+    let waiter = asks.open(write.clone(), limited, String::new());
+    let [ask] = &asks.pending()[..] else { panic!("one ask") };
+    for answer in [Answer::Once, Answer::Always, Answer::AlwaysFor(9)] {
+        let refused = asks.answer(ask.id, &answer, "x").map_err(|error| error.code());
+        assert_eq!(refused, Err("other-question"), "{answer:?}");
+    }
+    // An "always" to the ordinary question about the same call covers no question about ceilings.
+    let ordinary = decide(&policy(&[(RuleSource::User, &["ask write_file"])]), &write);
+    let other = asks.open(write, ordinary, String::new());
+    let refused = asks.answer(other.id(), &Answer::Lift, "x").map_err(|error| error.code());
+    assert_eq!(refused, Err("other-question"));
+    asks.answer(other.id(), &Answer::Always, "x").unwrap();
+    assert!(asks.is_open(ask.id));
+    asks.answer(ask.id, &Answer::Lift, "x").unwrap();
+    let outcome = waiter.outcome().unwrap();
+    assert_eq!(outcome, AskOutcome::Answered { answer: Answer::Lift, by: "x".into() });
+    assert!(!outcome.permits(), "it lifts; the request is decided again");
 }

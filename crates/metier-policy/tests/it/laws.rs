@@ -2,9 +2,9 @@
 //! They hold for every policy that can be written, so nothing here is a special case.
 
 use metier_policy::{
-    AlwaysScope, AnswerMemory, AnswerScope, Ceiling, Effect, Lifetime, LoadedSkill, Permission,
-    PlacedRule, Policy, PolicyDecision, RememberedAnswer, Request, RequestContext, Rule, RuleLayer,
-    RuleSource, Subject, TrustStatus, UnixTime,
+    AlwaysScope, AnswerMemory, AnswerScope, Ceiling, CeilingReach, Effect, Lifetime, LoadedSkill,
+    Permission, PlacedRule, Policy, PolicyDecision, RememberedAnswer, Request, RequestContext,
+    Rule, RuleLayer, RuleSource, Subject, TrustStatus, UnixTime,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -39,12 +39,12 @@ fn rules() -> impl Strategy<Value = Vec<PlacedRule>> {
     vec(rule, 0..5)
 }
 
-fn layers(sources: &'static [RuleSource]) -> impl Strategy<Value = RuleLayer> {
+pub(crate) fn layers(sources: &'static [RuleSource]) -> impl Strategy<Value = RuleLayer> {
     let layer = |(source, rules)| RuleLayer::new(source, "a file", rules).unwrap();
     (select(sources), rules()).prop_map(layer)
 }
 
-const ALL: &[RuleSource] = &[
+pub(crate) const ALL: &[RuleSource] = &[
     RuleSource::Managed,
     RuleSource::User,
     RuleSource::Approval,
@@ -53,7 +53,7 @@ const ALL: &[RuleSource] = &[
 ];
 const TIGHTENING: &[RuleSource] = &[RuleSource::Approval, RuleSource::Project, RuleSource::Run];
 
-fn subjects() -> impl Strategy<Value = Subject> {
+pub(crate) fn subjects() -> impl Strategy<Value = Subject> {
     let at = |text: &str| Subject::path(text).unwrap();
     let command = |words: &[&str]| Subject::command(words.iter().copied()).unwrap();
     let script = metier_skill::RelPath::new("scripts/a.py").unwrap();
@@ -102,17 +102,18 @@ fn loaded() -> impl Strategy<Value = Vec<LoadedSkill>> {
             id: id(name),
             dir: Some(path("/elsewhere")),
             trusted: true,
+            reach: CeilingReach::Run,
             ceiling: tools.map(Ceiling::from_allowed_tools),
         },
     );
     vec(skill, 0..3)
 }
 
-fn policy(layers: &[RuleLayer]) -> Policy {
+pub(crate) fn policy(layers: &[RuleLayer]) -> Policy {
     layers.iter().cloned().fold(Policy::new(places()), Policy::with_layer)
 }
 
-fn decide(
+pub(crate) fn decide(
     layers: &[RuleLayer],
     request: &Request,
     loaded: &[LoadedSkill],
@@ -121,7 +122,7 @@ fn decide(
     policy(layers).decide(request, &RequestContext { loaded, memory, now: UnixTime(5) })
 }
 
-fn config() -> ProptestConfig {
+pub(crate) fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() }
 }
 

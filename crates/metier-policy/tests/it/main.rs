@@ -9,4 +9,5 @@ mod ceilings;
 mod decisions;
 mod examples;
 mod laws;
+mod laws_of_ceilings;
 mod support;

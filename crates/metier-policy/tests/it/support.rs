@@ -2,9 +2,9 @@
 //! Rules are written `effect permission pattern`, requests `permission words`.
 
 use metier_policy::{
-    AbsolutePath, ActingSkill, AnswerMemory, Ceiling, Effect, Invoker, LoadedSkill, Permission,
-    PlacedRule, Policy, PolicyDecision, PolicyPlaces, Request, RequestContext, Rule, RuleLayer,
-    RuleSource, Subject, UnixTime, subject_of,
+    AbsolutePath, ActingSkill, AnswerMemory, Ceiling, CeilingReach, Effect, Invoker, LoadedSkill,
+    Permission, PlacedRule, Policy, PolicyDecision, PolicyPlaces, Request, RequestContext, Rule,
+    RuleLayer, RuleSource, Subject, UnixTime, subject_of,
 };
 use metier_skill::{Digest, SkillId};
 
@@ -77,6 +77,7 @@ pub(crate) fn loaded(name: &str, tools: Option<&[&str]>) -> LoadedSkill {
         id: id(name),
         dir: None,
         trusted: true,
+        reach: CeilingReach::Run,
         ceiling: tools.map(|tools| Ceiling::from_allowed_tools(tools.iter().copied())),
     }
 }

@@ -161,12 +161,22 @@ impl Observer for Lines {
             }
             Event::PlanChanged { plan } => self.plan(depth, plan),
             Event::PolicyDecided { effect, reason, .. } if *effect == Effect::Deny => {
+                self.screen().asked.clear();
                 self.line(depth, &format!("  {} {}", paint(RED, "not allowed"), short(reason)));
             }
-            Event::AskOpened { reason, .. } => self.screen().asked.clone_from(reason),
+            // A question about ceilings follows a denial, which is shown.
+            Event::AskOpened { reason, liftable, .. } if liftable.is_empty() => {
+                self.screen().asked.clone_from(reason);
+            }
             Event::AskUnanswered { .. } => {
                 let reason = short(&std::mem::take(&mut self.screen().asked));
-                self.line(depth, &format!("  {} {reason}", paint(YELLOW, "needs approval")));
+                if !reason.is_empty() {
+                    self.line(depth, &format!("  {} {reason}", paint(YELLOW, "needs approval")));
+                }
+            }
+            Event::AskAnswered { answer: Answer::Lift, by, .. } => {
+                let text = format!("limits lifted for this run, by: {by}");
+                self.line(depth, &format!("  {}", paint(YELLOW, text)));
             }
             Event::AskAnswered { answer, by, .. }
                 if by != "user" && !matches!(answer, Answer::Reject(_)) =>
