@@ -1,4 +1,5 @@
-//! For our tests: temporary homes and trees, the real binary in a clean environment, the corpus.
+//! For our tests: temporary homes and trees, the real binary in a clean environment, scripted models, the
+//! corpus.
 //!
 //! Not published, and a dev-dependency only. Nothing here touches the real home directory or any
 //! address but loopback; everything is made below a temporary directory that is removed.
@@ -10,12 +11,15 @@
     reason = "test support builds files and starts the binary; a failure here is a failed test"
 )]
 
+pub mod agent;
 mod corpus;
+mod example;
 mod home;
 #[cfg(unix)]
 mod unprivileged;
 
 pub use corpus::{CorpusText, corpus_dir, corpus_skills, corpus_texts, research_file};
+pub use example::built_example;
 pub use home::{Output, TestHome, skill_text};
 #[cfg(unix)]
 pub use unprivileged::ran_unprivileged;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use metier::agent::{Note, Observer, Record};
 use metier::{
-    ApprovalFault, CancelToken, CatalogOptions, Environment, ErrorKind, ExecCall, FindOptions,
-    Metier, RunRecord, WithSkills, audit_run,
+    ApprovalFault, CatalogOptions, Environment, ErrorKind, ExecCall, FindOptions, Metier,
+    RunRecord, WithSkills, audit_run,
 };
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub(crate) fn library(home: &TestHome, dir: &str) -> Metier {
 }
 
 /// The environment that [`TestHome::command`] gives the binary.
-pub(crate) fn environment(home: &TestHome) -> Environment {
+fn environment(home: &TestHome) -> Environment {
     let environment = Environment::empty().with_home(home.home()).with("HOME", home.home());
     match std::env::var_os("PATH") {
         Some(path) => environment.with("PATH", path),
@@ -307,74 +307,4 @@ fn trust_is_one_record_for_both() {
     assert_eq!(json(&home, &args)["effect"], "ask");
     assert_eq!(run(&home, &["untrust"]).code, 0);
     assert_eq!(explained(&metier.finding(FindOptions::default())).as_str(), "deny");
-}
-
-#[test]
-fn without_the_users_folders_nothing_of_the_user_is_read_or_written() {
-    let home = home();
-    home.write("home/.agent/config.json", "{ this is not a configuration");
-    let metier = Metier::builder(home.project())
-        .environment(Environment::empty().with_home(home.home()))
-        .without_user_folders()
-        .root(home.home().join(".agents/skills"))
-        .sandbox_helper(METIER)
-        .open()
-        .expect("it opens");
-    assert_eq!(metier.skill("look").expect("the skill").source.to_string(), "explicit");
-    assert_eq!(metier.search("look around", 3)[0].entry.name().as_str(), "look");
-    let before = std::fs::read_dir(home.home()).expect("home").count();
-    if holds_scripts(&home) {
-        // Without a `PATH` an interpreter is still found by the system's own folders.
-        let _ = metier.session().approve(|ask| ask.once()).exec(&look(&[]));
-    }
-    assert_eq!(std::fs::read_dir(home.home()).expect("home").count(), before);
-}
-
-#[test]
-fn leaving_the_users_folders_out_does_not_open_them() {
-    let home = home();
-    let open = |dir: &str| {
-        let builder = Metier::builder(home.path().join(dir)).environment(environment(&home));
-        let builder = builder.without_user_folders().root(home.home().join(".agents/skills"));
-        builder.sandbox_helper(METIER).open().expect("it opens")
-    };
-    for path in [".secret/token", ".agent/config.json", ".ssh/id_ed25519"] {
-        let effect = |metier: Metier| {
-            let explained = metier.explain("read_file", &[path], &WithSkills::default());
-            explained.expect("a decision").decision.effect
-        };
-        assert_eq!(effect(open("home")), effect(library(&home, "home")), "{path}");
-    }
-    if holds_scripts(&home) {
-        let ran = open("home").session().approve(|ask| ask.once()).exec(&look(&[]));
-        let stdout = ran.expect("it ran").outcome.report.stdout.text;
-        assert!(stdout.contains("no secret") && !stdout.contains("s3cret"), "{stdout}");
-    }
-    // A run that a project ships is no more one's own than with the folders.
-    let model = scripted(&home, &json!([answer("done")]));
-    let stops = run(&home, &["run", "do it", "--model", model, "--max-turns", "1"]);
-    let refused = open("project").session().resume("last").expect_err("begun elsewhere");
-    assert_eq!(refused.code, "run-foreign", "{stops:?}");
-}
-
-#[test]
-fn what_is_cancelled_before_it_starts_does_not_run() {
-    let home = home();
-    let token = CancelToken::new();
-    token.cancel();
-    let session = library(&home, "project").session().allow("run_script").cancel_with(token);
-    let error = session.exec(&look(&[])).expect_err("cancelled");
-    assert_eq!(error.kind, ErrorKind::Cancelled);
-}
-
-#[test]
-fn a_program_that_did_not_call_init_is_advised_to() {
-    let home = home();
-    let metier = Metier::builder(home.project())
-        .environment(Environment::empty().with_home(home.home()))
-        .open()
-        .expect("it opens");
-    let refused = metier.session().approve(|ask| ask.once()).exec(&look(&[])).expect_err("refused");
-    assert!(refused.message.contains("no-helper"), "{refused}");
-    assert!(refused.help.expect("advice").contains("metier::init()"));
 }

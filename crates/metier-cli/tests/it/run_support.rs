@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 
 use metier_sandbox::{SandboxProbe, Tier};
 use metier_testkit::{Output, TestHome};
-use serde_json::{Value, json};
+use serde_json::Value;
+
+pub(crate) use metier_testkit::agent::{
+    answer, call, codes, events_in, of_type, resource, script, scripted, select,
+};
 
 use crate::support::{METIER, run};
 
@@ -31,38 +35,10 @@ pub(crate) fn holds_scripts(home: &TestHome) -> bool {
     holds
 }
 
-/// Writes a scripted model into the project; gives what `--model` takes.
-pub(crate) fn scripted(home: &TestHome, replies: &Value) -> &'static str {
-    home.write("project/model.json", json!({ "replies": replies }).to_string());
-    "scripted:model.json"
-}
-
 /// Runs a request with a scripted model.
 pub(crate) fn run_scripted(home: &TestHome, replies: &Value, flags: &[&str]) -> Output {
     let model = scripted(home, replies);
     run(home, &[&["run", "do it", "--model", model], flags].concat())
-}
-
-pub(crate) fn select(names: &[&str]) -> Value {
-    let skills: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
-    json!({"action": {"type": "select_skills", "skills": skills, "reason": "it fits"}})
-}
-
-pub(crate) fn resource(skill: &str, path: &str) -> Value {
-    json!({"action": {"type": "load_resource", "skill": {"name": skill}, "relative_path": path}})
-}
-
-pub(crate) fn script(skill: &str, path: &str, args: &[&str]) -> Value {
-    json!({"action": {"type": "run_script", "skill": {"name": skill}, "relative_path": path,
-        "args": args}})
-}
-
-pub(crate) fn call(tool: &str, args: &Value) -> Value {
-    json!({"action": {"type": "call_tool", "tool": tool, "args": args}})
-}
-
-pub(crate) fn answer(text: &str) -> Value {
-    json!({"action": {"type": "final_answer", "text": text}})
 }
 
 /// The folder of all runs.
@@ -77,26 +53,9 @@ pub(crate) fn last_run(home: &TestHome) -> PathBuf {
     folders.max().expect("a run")
 }
 
-/// The events of a run.
-pub(crate) fn events_in(folder: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(folder.join("events.jsonl")).expect("a record");
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-}
-
 /// The events of the newest run.
 pub(crate) fn events(home: &TestHome) -> Vec<Value> {
     events_in(&last_run(home))
-}
-
-/// Those of one type.
-pub(crate) fn of_type<'e>(events: &'e [Value], wanted: &str) -> Vec<&'e Value> {
-    events.iter().filter(|event| event["type"] == wanted).collect()
-}
-
-/// The codes of what the model was told, in order; `ok` where an action was done.
-pub(crate) fn codes(events: &[Value]) -> Vec<&str> {
-    let report = of_type(events, "observation.made");
-    report.into_iter().map(|event| event["code"].as_str().unwrap_or("ok")).collect()
 }
 
 /// The record of the newest run is whole and true, and leads to itself again.

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use metier_sandbox::{RunOptions, RunPlan, Runner, SandboxProbe, SandboxReport, Tier};
 use tempfile::TempDir;
@@ -50,23 +50,8 @@ pub(crate) fn helper() -> PathBuf {
     if let Some(path) = std::env::var_os(HELPER) {
         return path.into();
     }
-    let tests = std::env::current_exe().expect("a test binary");
-    let helper = tests.parent().and_then(Path::parent).expect("a folder").join("examples/confine");
-    // `cargo test --test it` does not build it; a stale one would prove something else.
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let is_fresh = modified(&helper) >= newest(&sources);
-    assert!(is_fresh, "{}: run `cargo build -p metier-sandbox --examples`", helper.display());
-    helper
-}
-
-fn newest(dir: &Path) -> SystemTime {
-    let entries = std::fs::read_dir(dir).expect("sources").flatten().map(|entry| entry.path());
-    let times = entries.map(|path| if path.is_dir() { newest(&path) } else { modified(&path) });
-    times.max().unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-fn modified(path: &Path) -> SystemTime {
-    std::fs::metadata(path).and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    metier_testkit::built_example("metier-sandbox", "confine", &sources)
 }
 
 pub(crate) fn is_root() -> bool {

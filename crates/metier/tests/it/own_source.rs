@@ -2,14 +2,11 @@
 //! a way out of the folder that their files are put into.
 
 use metier::{ExecCall, MemorySkill, Metier, SkillSource};
+use metier_testkit::agent::{answer, codes, events_in, of_type, script, scripted, select};
 use metier_testkit::{TestHome, skill_text};
 use serde_json::json;
 
-use crate::library::environment;
-use crate::run_support::{
-    answer, codes, events_in, holds_scripts, of_type, script, scripted, select,
-};
-use crate::support::METIER;
+use crate::support::{builder, holds_scripts};
 
 /// A source with these skills, or a failure.
 struct TestSource(Result<Vec<MemorySkill>, String>);
@@ -30,9 +27,8 @@ fn skill(name: &str, description: &str, script: &str) -> MemorySkill {
 }
 
 fn open(home: &TestHome, sources: impl IntoIterator<Item = TestSource>) -> Metier {
-    let builder = Metier::builder(home.project()).environment(environment(home));
-    let builder = sources.into_iter().fold(builder, metier::Builder::source);
-    builder.sandbox_helper(METIER).open().expect("it opens")
+    let builder = sources.into_iter().fold(builder(home, "project"), metier::Builder::source);
+    builder.open().expect("it opens")
 }
 
 fn exec(metier: &Metier, skill: &str, args: &[&str]) -> String {
@@ -51,7 +47,7 @@ fn a_skill_of_a_source_is_listed_found_loaded_and_run() {
     assert_eq!(metier.search("greets people", 1)[0].entry.name().as_str(), "greet");
     assert!(metier.load("greet").expect("a body").text.contains("greet"));
     assert_eq!(metier.read_raw("greet", "scripts/run.sh").expect("a file"), b"echo \"hello $1\"\n");
-    if holds_scripts(&home) {
+    if holds_scripts() {
         assert_eq!(exec(&metier, "greet", &["world"]), "hello world\n");
     }
 }
@@ -59,7 +55,7 @@ fn a_skill_of_a_source_is_listed_found_loaded_and_run() {
 #[test]
 fn a_model_finds_loads_and_runs_a_skill_of_a_source() {
     let home = TestHome::new();
-    if !holds_scripts(&home) {
+    if !holds_scripts() {
         return;
     }
     let greet = skill("greet", "Greets people.", "echo \"hello $1\"\n");
@@ -78,7 +74,7 @@ fn a_model_finds_loads_and_runs_a_skill_of_a_source() {
 #[test]
 fn of_files_that_cannot_lie_in_one_folder_only_what_was_judged_runs() {
     let home = TestHome::new();
-    if !holds_scripts(&home) {
+    if !holds_scripts() {
         return;
     }
     let text = skill_text("odd", "Has files that no disk could hold.");
@@ -154,7 +150,7 @@ fn hostile_paths_of_files_and_folders_lead_nowhere() {
         entry.memory.as_ref().expect("files").iter().map(|(path, _)| path).collect();
     assert_eq!(kept, ["SKILL.md", "scripts/run.sh"]);
     assert!(metier.read_raw("sly", "../evil.txt").is_err());
-    if holds_scripts(&home) {
+    if holds_scripts() {
         let seen = exec(&metier, "sly", &[]);
         assert!(seen.contains("run.sh") && !seen.contains("evil"), "{seen}");
     }
@@ -164,7 +160,7 @@ fn hostile_paths_of_files_and_folders_lead_nowhere() {
     for folder in ["../sly", "/sly", "a/sly", "..", ""] {
         let files = [("SKILL.md", text.as_str()), ("scripts/run.sh", "echo ran\n")];
         let metier = open(&home, [TestSource(Ok(vec![MemorySkill::new(folder, files)]))]);
-        if metier.skill("sly").is_ok() && holds_scripts(&home) {
+        if metier.skill("sly").is_ok() && holds_scripts() {
             assert_eq!(exec(&metier, "sly", &[]), "ran\n", "{folder}");
         }
     }

@@ -10,16 +10,15 @@ use metier::skill::WorkPath;
 use metier::tools::Touch;
 use metier::tools::schemars::{self, JsonSchema};
 use metier::{
-    CallContext, CancelToken, ErrorKind, FailureCode, Metier, Risk, Run, Session, Tool,
+    CallContext, CancelToken, ErrorKind, FailureCode, Risk, Run, RunRecord, Session, Tool,
     ToolFailure, ToolResult,
 };
 use metier_testkit::TestHome;
+use metier_testkit::agent::{answer, call, codes, events_in, of_type, scripted, select};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::library::{environment, library};
-use crate::run_support::{answer, call, codes, events_in, of_type, scripted, select};
-use crate::support::{METIER, run};
+use crate::support::{builder, environment, open};
 
 #[derive(Deserialize, JsonSchema)]
 struct NoteArgs {
@@ -76,7 +75,7 @@ fn note() -> Value {
 /// A session whose model calls the tool once, then answers.
 fn session(home: &TestHome) -> Session {
     let model = scripted(home, &json!([note(), answer("done")]));
-    library(home, "project").session().model(model)
+    open(home, "project").session().model(model)
 }
 
 fn config(home: &TestHome, config: &Value) {
@@ -131,9 +130,9 @@ fn an_approval_lets_it_pass_and_everything_is_in_the_record() {
     let seen: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
     let seen: Vec<&str> = seen.into_iter().filter(|kind| kinds.contains(kind)).collect();
     assert_eq!(seen, kinds);
-    let id = ended.id().to_string();
-    assert_eq!(run(&home, &["audit", "verify", &id]).code, 0);
-    assert_eq!(run(&home, &["replay", &id]).code, 0);
+    assert!(metier::damage(ended.folder()).expect("audited").is_empty());
+    let record = RunRecord::read(ended.folder()).expect("a record");
+    assert!(record.faults.is_empty() && record.replay().difference.is_none());
 }
 
 #[test]
@@ -177,18 +176,32 @@ fn rules_are_about_its_name() {
     assert_eq!(unknown.kind, ErrorKind::Usage, "{unknown}");
 }
 
+/// Of a low risk it is the agent's own, unless the model attributes it to the skill; of a higher one it is
+/// held by every loaded skill that lists its tools.
 #[test]
 fn a_skill_that_lists_its_tools_has_to_list_it() {
-    for (listed, expected) in [("Read", "deny"), ("Read, note", "allow")] {
+    for (risk, attributed, listed, expected) in [
+        (Risk::Low, false, "Read", "allow"),
+        (Risk::Low, true, "Read", "deny"),
+        (Risk::Low, true, "Read, note", "allow"),
+        (Risk::Medium, false, "Read", "deny"),
+        (Risk::High, false, "Read", "deny"),
+        (Risk::High, true, "Read", "deny"),
+        (Risk::High, false, "Read, note", "ask"),
+    ] {
         let home = TestHome::new();
         let skill = format!(
             "---\nname: diary\ndescription: Keeps a diary.\nallowed-tools: {listed}\n---\nNote it.\n"
         );
         home.write("home/.agents/skills/diary/SKILL.md", skill);
-        let model = scripted(&home, &json!([select(&["diary"]), note(), answer("done")]));
-        let session = library(&home, "project").session().model(model);
-        let run = session.tool(TestTool::new(Risk::Low)).run("do it").expect("it runs");
-        assert_eq!(effect(&record(&run)), expected, "{listed}");
+        let mut note = note();
+        if attributed {
+            note["action"]["skill"] = json!({"name": "diary"});
+        }
+        let model = scripted(&home, &json!([select(&["diary"]), note, answer("done")]));
+        let session = open(&home, "project").session().model(model);
+        let run = session.tool(TestTool::new(risk)).run("do it").expect("it runs");
+        assert_eq!(effect(&record(&run)), expected, "{risk} {attributed} {listed}");
     }
 }
 
@@ -205,9 +218,8 @@ fn what_it_gives_is_masked_capped_and_counted() {
         Ok(ToolResult::text(text).with_data(json!({"token": "hunter2hunter2"})))
     });
     let model = scripted(&home, &json!([note(), answer("done")]));
-    let run = Metier::builder(home.project())
+    let run = builder(&home, "project")
         .environment(environment(&home).with("SHOP_TOKEN", "hunter2hunter2"))
-        .sandbox_helper(METIER)
         .open()
         .expect("it opens")
         .session()
@@ -252,7 +264,7 @@ fn what_it_says_of_its_result_is_its_own_business() {
     let file = home.project().join("mine.txt").display().to_string();
     let calls = json!([call("note", &json!({"text": file})), answer("done")]);
     let model = scripted(&home, &calls);
-    let session = library(&home, "project").session().model(model);
+    let session = open(&home, "project").session().model(model);
     let run = session.tool(TestTool::doing(act)).run("do it").expect("it runs");
     // An exit code means something for scripts and commands alone, and only their files are moved.
     assert_eq!(codes(&record(&run)), vec!["ok"]);
@@ -303,8 +315,8 @@ fn a_run_that_waits_for_it_is_resumed_with_it() {
 
     // A program without the tool, such as the binary, answers the model that there is no such tool.
     let waits = session(&home).tool(TestTool::new(Risk::Medium)).run("do it").expect("it runs");
-    let resumed = run(&home, &["resume", &waits.id().to_string(), "--yes"]);
-    assert_eq!((resumed.code, resumed.stdout.trim()), (0, "done"), "{resumed:?}");
+    let resumed = session(&home).approve(|ask| ask.once()).resume(&waits.id().to_string());
+    assert_eq!(resumed.expect("it resumes").answer(), "done");
     assert_eq!(codes(&record(&waits)), ["UnknownTool"]);
 
     // What was denied when it began stays denied, and need not be a tool of this session.
@@ -373,7 +385,7 @@ fn what_it_touches_is_judged_too() {
         std::os::unix::fs::symlink(key, home.project().join("harmless.md")).expect("a link");
         let peek = Peek(home.path().join(place));
         let model = scripted(&home, &json!([call("peek", &json!({})), answer("done")]));
-        let session = library(&home, "project").session().model(model);
+        let session = open(&home, "project").session().model(model);
         let run = session.tool(peek).run("do it").expect("it runs");
         let events = record(&run);
         let decided = of_type(&events, "policy.decided");
