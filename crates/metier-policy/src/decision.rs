@@ -35,6 +35,8 @@ pub enum LayerKind {
     Run,
     /// Trust in the project's skills.
     Trust,
+    /// The built-in questions about files that CI, builds and agents execute or obey.
+    Guarded,
     /// The built-in refusals, which no rule can change.
     Floor,
 }
@@ -51,6 +53,7 @@ impl LayerKind {
             Self::Skill => "skill",
             Self::Run => "run",
             Self::Trust => "trust",
+            Self::Guarded => "guarded",
             Self::Floor => "floor",
         }
     }
@@ -222,6 +225,9 @@ impl PolicyDecision {
             (LayerKind::Skill, _) => "the skill's author decides what `allowed-tools` lists",
             (LayerKind::Default, Effect::Deny) => {
                 "rules are under `permissions` in ~/.agent/config.json"
+            }
+            (LayerKind::Guarded, _) => {
+                "answer once, always or no; a rule of yours with this very path, without `*`, allows it"
             }
             (_, Effect::Deny) => "change the rule, if it is yours to change",
             _ => "answer once, always or no",

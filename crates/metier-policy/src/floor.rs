@@ -1,4 +1,5 @@
-//! The floor: the built-in refusals that no rule can change.
+//! The floor: the built-in refusals that no rule can change. Beside it, the built-in questions about
+//! files that CI and builds run, which only a rule about that very file answers.
 //!
 //! It protects keys, start-up files, our own files, and skills from each other. It checks paths only;
 //! the sandbox limits what a program does with the files it can reach. A caller that walks a
@@ -8,12 +9,13 @@ use std::sync::LazyLock;
 
 use metier_skill::SkillId;
 
+use crate::executed::executed;
 use crate::permission::{Access, Permission};
+use crate::place_table::{FoldedPath, PlaceTable};
 use crate::places::PolicyPlaces;
-use crate::protected::{PROTECTED, Protected, ProtectedAt, ProtectedFrom, TEMPLATES};
+use crate::protected::{PROTECTED, Protected, ProtectedFrom, agents};
 use crate::request::ActingSkill;
 use crate::subject::{AbsolutePath, Subject};
-use crate::wildcard::Wildcard;
 
 /// The acting skill and the loaded ones, as far as the floor needs them.
 #[derive(Clone, Copy)]
@@ -51,54 +53,34 @@ impl PolicyPlaces {
     }
 }
 
-/// Case-folded as the most forgiving file system compares: there `\u{17f}` equals `s`, which only
-/// folding by way of upper case reveals.
-fn folded(path: &str) -> String {
-    if path.is_ascii() { path.to_lowercase() } else { path.to_uppercase().to_lowercase() }
-}
-
 fn protected_place(path: &AbsolutePath, access: Access, places: &PolicyPlaces) -> Option<String> {
-    let whole = folded(path.as_str());
-    let names: Vec<&str> = whole.split('/').collect();
-    let name = names.last().copied().unwrap_or_default();
-    let template = TEMPLATES.contains(&name);
-    let home = places.home().map(|home| folded(home.as_str().trim_end_matches('/')));
-    let in_home = home.as_deref().and_then(|home| whole.strip_prefix(home)?.strip_prefix('/'));
-    let hit = COMPILED.iter().find(|(entry, runs)| {
-        (access != Access::Read || entry.against == ProtectedFrom::Everything)
-            && match entry.place {
-                ProtectedAt::Name => !template && runs.iter().all(|wanted| wanted.matches(name)),
-                ProtectedAt::Home => in_home.is_some_and(|rest| {
-                    is_at_or_below(rest, entry.pattern)
-                        || (access == Access::Delete && is_at_or_below(entry.pattern, rest))
-                }),
-                // The names of the entry follow each other in the path.
-                ProtectedAt::Anywhere => names.windows(runs.len()).any(|window| {
-                    window.iter().zip(runs).all(|(name, wanted)| wanted.matches(name))
-                }),
-            }
-    });
-    if let Some((entry, _)) = hit {
+    let folded = FoldedPath::new(path, places);
+    let counts =
+        |entry: &Protected| access != Access::Read || entry.against == ProtectedFrom::Everything;
+    if let Some(entry) = FLOOR.find(&folded, access, counts) {
         return Some(format!("`{}` is {}", entry.pattern, entry.what));
     }
-    let holds_home = || {
-        let whole = whole.trim_end_matches('/');
-        home.as_deref().is_some_and(|home| is_at_or_below(home, whole))
-    };
-    (access == Access::Delete && (places.workspace().below(path).is_some() || holds_home()))
+    (access == Access::Delete && folded.holds_home_or(places.workspace()))
         .then(|| "it holds the home directory or the workspace".to_owned())
 }
 
-/// The table with the names of each entry compiled.
-static COMPILED: LazyLock<Vec<(&Protected, Vec<Wildcard>)>> = LazyLock::new(|| {
-    let compile =
-        |entry: &'static Protected| (entry, entry.pattern.split('/').map(Wildcard::new).collect());
-    PROTECTED.iter().map(compile).collect()
-});
-
-fn is_at_or_below(path: &str, place: &str) -> bool {
-    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// What changing `path` asks about first, as the end of "needs approval: ...".
+pub(crate) fn question(
+    path: &AbsolutePath,
+    access: Access,
+    places: &PolicyPlaces,
+) -> Option<String> {
+    if access == Access::Read {
+        return None;
+    }
+    let entry = EXECUTED.find(&FoldedPath::new(path, places), access, |_| true)?;
+    Some(format!("`{}` is {}", entry.pattern, entry.what))
 }
+
+static FLOOR: LazyLock<PlaceTable> =
+    LazyLock::new(|| PlaceTable::new(PROTECTED.iter().copied().chain(agents())));
+
+static EXECUTED: LazyLock<PlaceTable> = LazyLock::new(|| PlaceTable::new(executed()));
 
 fn own_place(path: &AbsolutePath, access: Access, places: &PolicyPlaces) -> Option<String> {
     let inside = |own: &AbsolutePath| path.below(own).is_some();
@@ -190,6 +172,8 @@ mod tests {
         for at in [
             "/home/me/.bashrc",
             "/home/me/.config/fish/config.fish",
+            "/home/me/.local/share/systemd/user/x.service",
+            "/etc/cron.d/x",
             "/home/me/p/.git/hooks/pre-commit",
             "/home/me/p/.git/config",
             "/home/me/p/.agent/config.json",
@@ -203,9 +187,122 @@ mod tests {
             let foreign = Permission::named("their_tool").expect("a name");
             assert!(refused(&foreign, at, None), "{at}: an unknown tool could write");
         }
-        for at in ["/home/me/p/src/a.rs", "/home/me/p/.gitignore", "/home/me/p/skills/a.md"] {
+        for at in [
+            "/home/me/p/src/a.rs",
+            "/home/me/p/.gitignore",
+            "/home/me/p/skills/a.md",
+            "/home/me/p/.github/ISSUE_TEMPLATE/bug.md",
+            "/home/me/p/.agent/evals/a.yaml",
+            "/home/me/p/docs/lefthook.md",
+            "/home/me/p/docs/pre-commit.md",
+            "/home/me/src/mise/src/main.rs",
+            "/home/me/p/etc/cron.d/x",
+            "/home/me/p/vim/x",
+            "/home/me/p/package.json",
+        ] {
             assert!(!refused(&Permission::WriteFile, at, None), "{at}");
         }
+    }
+
+    #[test]
+    fn what_starts_when_a_folder_is_opened_is_not_written_at_any_depth_in_any_case() {
+        for below in [
+            ".cursor/mcp.json",
+            ".gemini/settings.json",
+            ".codex/config.toml",
+            ".opencode/plugin/x.ts",
+            "opencode.json",
+            "opencode.jsonc",
+            ".claude/settings.json",
+            ".claude/commands/x.md",
+            ".kiro/hooks/x",
+            ".roo/mcp.json",
+            ".agents/x",
+            ".mcp.json",
+            ".github/hooks/x.json",
+            ".vscode/tasks.json",
+            ".idea/workspace.xml",
+            ".zed/tasks.json",
+            ".fleet/run.json",
+            ".nova/Configuration.json",
+            ".helix/languages.toml",
+            "a.code-workspace",
+            ".vim/coc-settings.json",
+            ".nvim.lua",
+            ".exrc",
+            ".dir-locals.el",
+            ".devcontainer/devcontainer.json",
+            ".devcontainer.json",
+            ".gitpod.yml",
+            ".husky/pre-commit",
+            ".githooks/pre-commit",
+            "tools/our-hooks/commit-msg",
+            "lefthook.yml",
+            ".lefthook-local.yaml",
+            ".pre-commit-config.yaml",
+            ".envrc",
+            "mise.toml",
+            ".mise.local.toml",
+            ".config/mise/config.toml",
+            ".Rprofile",
+            ".gdbinit",
+        ] {
+            for at in [below.to_owned(), format!("a/b/{below}"), below.to_uppercase()] {
+                let at = format!("/home/me/p/{at}");
+                assert!(refused(&Permission::WriteFile, &at, None), "{at}");
+                assert!(refused(&Permission::DeleteFile, &at, None), "{at}");
+                assert!(!refused(&Permission::ReadFile, &at, None), "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_agent_of_the_table_is_protected() {
+        for agent in metier_skill::AGENT_FOLDERS {
+            for folder in agent.project {
+                let at = format!("/home/me/p/sub/{folder}/x/SKILL.md");
+                assert!(refused(&Permission::WriteFile, &at, None), "{at}");
+            }
+            for folder in agent.user {
+                let own = metier_skill::agent_folder(folder).expect("a folder");
+                let at = format!("/home/me/{own}/settings.json");
+                assert!(refused(&Permission::WriteFile, &at, None), "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_ci_and_builds_run_is_asked_about() {
+        let places = PolicyPlaces::new(path("/home/me/p")).with_home(path("/home/me"));
+        let asks = |at: &str| question(&path(at), Access::Write, &places).is_some();
+        for below in [
+            ".github/workflows/ci.yml",
+            ".gitlab-ci.yml",
+            "Jenkinsfile",
+            "Makefile",
+            "package.json",
+            "build.rs",
+            "Cargo.toml",
+            ".cargo/config.toml",
+            "setup.py",
+            "pyproject.toml",
+            "CMakeLists.txt",
+            "Dockerfile",
+            "docker/Dockerfile.dev",
+            "vite.config.ts",
+            "build.gradle.kts",
+            "CLAUDE.md",
+            "AGENTS.md",
+            "GEMINI.md",
+        ] {
+            assert!(asks(&format!("/home/me/p/{below}")), "{below}");
+            assert!(asks(&format!("/home/me/p/a/{}", below.to_uppercase())), "{below}");
+            assert!(!refused(&Permission::WriteFile, &format!("/home/me/p/{below}"), None));
+        }
+        for below in ["src/main.rs", "README.md", "docs/agent.md", "build/out.o", "a.json"] {
+            assert!(!asks(&format!("/home/me/p/{below}")), "{below}");
+        }
+        assert!(question(&path("/home/me/p/Makefile"), Access::Read, &places).is_none());
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //!         |   what holds without a rule, by risk and place         defaults
 //!         |   a skill's allowed-tools                              Ceiling    only takes away
 //!         |   trust in a project's skills                          TrustStatus   only takes away
+//!         |   files that CI and builds run                        guarded    only a rule about that file
 //!         |   keys, start-up files, our own files, other skills    floor      nothing lowers it
 //!         v   joined by the strictest: deny < ask < allow
 //!     PolicyDecision --ask--> remembered "always"?  AnswerMemory   else  Asks: once | always | reject
@@ -23,7 +24,8 @@
 //! | `request` | [`Request`] and its digest, which an approval names |
 //! | `wildcard`, `words`, `pattern` | matching: text, commands word by word, both |
 //! | `rule` | [`Rule`]s in a [`RuleLayer`] |
-//! | `defaults`, `floor`, `protected` | what applies without rules, and what no rule can change |
+//! | `defaults` | what applies without rules |
+//! | `floor`, `protected`, `executed`, `place_table` | what no rule can change, and what asks unless a rule names that very file |
 //! | `ceiling`, `tool_names`, `attribution` | `allowed-tools`, other agents' names for tools, and what a ceiling holds |
 //! | `policy`, `decision` | [`Policy`], [`PolicyDecision`] and its sentences |
 //! | `memory`, `trust` | remembered answers and trust, as data ([`AnswerMemory`], [`TrustedFolders`]) |
@@ -72,10 +74,12 @@ mod defaults;
 mod effect;
 mod error;
 mod examples;
+mod executed;
 mod floor;
 mod memory;
 mod pattern;
 mod permission;
+mod place_table;
 mod places;
 mod policy;
 mod protected;

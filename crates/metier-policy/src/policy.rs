@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! granted  = the strictest of managed and user, or the default where neither has a rule
-//! effect   = the strictest of granted, approval, project, skill, run, trust and floor
+//! effect   = the strictest of granted, approval, project, skill, run, trust, guarded and floor
 //! an ask becomes an allow by a remembered answer (or, if so configured, by a trusted skill's
 //! `allowed-tools` where only the default asked); a deny stays
 //! ```
@@ -28,8 +28,9 @@ use crate::ceiling::Ceiling;
 use crate::decision::{AskWaiver, CeilingRefusal, LayerDecision, LayerKind, PolicyDecision};
 use crate::defaults::{DefaultContext, by_risk};
 use crate::effect::Effect;
-use crate::floor::{Actor, refusal};
+use crate::floor::{Actor, question, refusal};
 use crate::memory::{AnswerMemory, Lifetime, UnixTime};
+use crate::permission::Risk;
 use crate::places::PolicyPlaces;
 use crate::request::{ActingSkill, Request};
 use crate::rule::{OverruledRules, RuleLayer};
@@ -238,12 +239,30 @@ impl Policy {
         }
         decisions.extend(attribution::refusals(request, spellings, situation.loaded, &self.places));
         decisions.extend(trust(request, spellings.subject));
+        decisions.extend(self.guarded(request, spellings));
         let loaded = |id: &SkillId| situation.loaded.iter().any(|skill| skill.is(id));
         let actor = Actor { skill: request.skill.as_ref(), loaded: &loaded };
         let floor = refusal(permission, spellings.subject, actor, &self.places);
         decisions.extend(floor.map(|because| plain(LayerKind::Floor, Effect::Deny, because)));
         decisions.sort_by_key(|decision| (decision.layer, decision.effect));
         decisions
+    }
+
+    /// The question about a file that CI, a build or an agent runs or obeys, unless a rule has this very
+    /// path. A tool that was registered as one that reads does not change it.
+    fn guarded(
+        &self,
+        request: &Request,
+        spellings: &SubjectSpellings<'_>,
+    ) -> Option<LayerDecision> {
+        let permission = &request.permission;
+        let Subject::Path(path) = spellings.subject else { return None };
+        if request.risk() == Risk::Low {
+            return None;
+        }
+        let because = question(path, permission.access(), &self.places)?;
+        let is_named = self.layers.iter().any(|layer| layer.names_path(permission, spellings));
+        (!is_named).then(|| plain(LayerKind::Guarded, Effect::Ask, because))
     }
 
     fn in_reach(&self, subject: &Subject, loaded: &[LoadedSkill]) -> bool {

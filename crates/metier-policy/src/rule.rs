@@ -209,6 +209,23 @@ impl RuleLayer {
         Some(if effect(named) <= effect(winner) { named } else { winner })
     }
 
+    /// Whether a rule that may grant allows it and has this very path, not a pattern that covers it.
+    pub(crate) fn names_path(
+        &self,
+        permission: &Permission,
+        spellings: &SubjectSpellings<'_>,
+    ) -> bool {
+        let names = |rule: &CompiledRule| {
+            let pattern = &rule.placed.rule.pattern;
+            rule.placed.rule.effect == Effect::Allow
+                && !pattern.contains(['*', '?'])
+                && !pattern.ends_with('/')
+                && rule.permission.matches(permission)
+                && rule.pattern.matches(spellings, rule.mode)
+        };
+        self.source.grants() && self.rules.iter().any(names)
+    }
+
     /// Whether an allow or ask rule covers this permission, which switches the tool on.
     pub(crate) fn switches_on(&self, permission: &Permission) -> bool {
         let on = |rule: &CompiledRule| {

@@ -1,7 +1,7 @@
 //! Which folders are searched for skills, highest priority first.
 //!
-//! The table is data: a new agent's folder is one new line. Nothing here reads the environment; the
-//! caller hands in [`SkillPlaces`].
+//! Which folders agents have is data, in `metier-skill`'s `agents.rs`: a new agent's folder is one new
+//! line there. Nothing here reads the environment; the caller hands in [`SkillPlaces`].
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -11,39 +11,7 @@ use std::path::{Path, PathBuf};
 use metier_fs::{
     FileId, UserFolders, canonical, directory_id, exists, is_dir, modified, read_dir_names,
 };
-use metier_skill::Source;
-
-/// An agent's folders for skills, in the project and in the home directory.
-struct AgentFolders {
-    project: &'static [&'static str],
-    user: &'static [&'static str],
-}
-
-/// Where Metier itself keeps a project's skills.
-const OWN_FOLDER: &str = ".agent/skills";
-
-/// Every agent whose folders are read, in the order of precedence.
-#[rustfmt::skip]
-const AGENTS: &[AgentFolders] = &[
-    AgentFolders { project: &[OWN_FOLDER], user: &[] }, // our own; the user's is `UserFolders::agent`
-    AgentFolders { project: &[".agents/skills"], user: &[".agents/skills", ".config/agents/skills"] },
-    AgentFolders { project: &[".claude/skills"], user: &[".claude/skills"] },
-    AgentFolders { project: &[".codex/skills"], user: &[".codex/skills"] },
-    AgentFolders { project: &[".opencode/skill", ".opencode/skills"], user: &[".config/opencode/skill", ".config/opencode/skills"] },
-    AgentFolders { project: &[".gemini/skills"], user: &[".gemini/skills"] },
-    AgentFolders { project: &[".github/skills"], user: &[".copilot/skills"] },
-    AgentFolders { project: &[".goose/skills"], user: &[".config/goose/skills"] },
-    AgentFolders { project: &[".qwen/skills"], user: &[".qwen/skills"] },
-    AgentFolders { project: &[".cursor/skills"], user: &[".cursor/skills"] },
-    AgentFolders { project: &[".warp/skills"], user: &[".warp/skills"] },
-    AgentFolders { project: &[".factory/skills"], user: &[".factory/skills"] },
-    AgentFolders { project: &[".kiro/skills"], user: &[".kiro/skills"] },
-    AgentFolders { project: &[".kimi/skills"], user: &[".kimi/skills"] },
-    AgentFolders { project: &[".crush/skills"], user: &[".config/crush/skills"] },
-    AgentFolders { project: &[".roo/skills"], user: &[".roo/skills"] },
-    AgentFolders { project: &[".pi/skills"], user: &[".pi/agent/skills"] },
-    AgentFolders { project: &[".vibe/skills"], user: &[".vibe/skills"] },
-];
+use metier_skill::{AGENT_FOLDERS, OWN_SKILLS_FOLDER, Source};
 
 /// What marks the top of a repository.
 const REPOSITORY_MARKS: &[&str] = &[".git", ".jj", ".hg", ".svn"];
@@ -157,7 +125,7 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     }
     if let Some(user) = &places.user {
         add(Root::default_root(Source::User, user.agent.join("skills")));
-        for folder in AGENTS.iter().flat_map(|agent| agent.user) {
+        for folder in AGENT_FOLDERS.iter().flat_map(|agent| agent.user) {
             add(Root::default_root(Source::User, user.home.join(folder)));
         }
     }
@@ -172,7 +140,7 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
 
 /// The folders of all agents in one directory of a project, whether they exist or not.
 pub fn project_roots(dir: &Path) -> impl Iterator<Item = Root> {
-    let folders = AGENTS.iter().flat_map(|agent| agent.project);
+    let folders = AGENT_FOLDERS.iter().flat_map(|agent| agent.project);
     folders.map(move |folder| Root::default_root(Source::Project, dir.join(folder)))
 }
 
@@ -201,7 +169,7 @@ pub fn repository_top(working_dir: &Path, home: Option<&Path>) -> Option<PathBuf
 
 /// Metier's own folder of skills in a project's directory.
 pub fn own_skills(dir: &Path) -> PathBuf {
-    dir.join(OWN_FOLDER)
+    dir.join(OWN_SKILLS_FOLDER)
 }
 
 /// The skill folders of the newest version of each plugin, in the order of their names.
@@ -332,15 +300,5 @@ mod tests {
         assert_eq!(roots.len(), 1);
         assert_eq!(roots[0].path, cache.join("market/tool/1.10.0/skills"));
         assert_eq!(roots[0].plugin.as_deref(), Some("tool"));
-    }
-
-    #[test]
-    fn no_folder_stands_twice_in_the_table() {
-        let mut all: Vec<&str> = AGENTS.iter().flat_map(|agent| agent.project).copied().collect();
-        let count = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), count);
-        assert!(all.iter().all(|folder| folder.starts_with('.') && !folder.ends_with('/')));
     }
 }

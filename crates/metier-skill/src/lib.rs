@@ -21,6 +21,7 @@
 //! | `fields` | node tree to typed fields |
 //! | `glob` | whether a glob of `paths` can be read |
 //! | [`codes`] | every diagnostic code: what, why, how to fix it, who else rejects it |
+//! | `agents` | the folders in which agents look for skills |
 //! | `rel_path` | a path to a file of a skill, checked as text |
 //! | `work_path` | a path below a workspace, checked as text |
 //! | `nearest` | "did you mean": the candidates nearest to a mistyped word |
@@ -41,6 +42,7 @@
 //! assert_eq!(parsed.diagnostics[0].code.as_str(), "yaml-unquoted-colon");
 //! ```
 
+mod agents;
 pub mod codes;
 mod diagnostic;
 mod digest;
@@ -70,6 +72,7 @@ mod value;
 mod work_path;
 pub mod yaml;
 
+pub use agents::{AGENT_FOLDERS, AgentFolders, OWN_SKILLS_FOLDER, agent_folder};
 pub use codes::Code;
 pub use diagnostic::{Diagnostic, DiagnosticAt, Severity};
 pub use digest::Digest;

@@ -47,6 +47,7 @@ mod run;
 mod run_ceilings;
 mod run_faults;
 mod run_flags;
+mod run_floor;
 mod run_guarded;
 mod run_influence;
 mod run_inner;

@@ -4,8 +4,8 @@
 use metier_policy::RuleSource::{Approval, Managed, Project, Run, User};
 use metier_policy::{
     AnswerMemory, AnswerScope, Effect, Invoker, LayerKind, Lifetime, Permission, PlacedRule,
-    Preapproval, RememberedAnswer, Request, RequestContext, Rule, RuleLayer, Subject, TrustStatus,
-    UnixTime,
+    Preapproval, RememberedAnswer, Request, RequestContext, Risk, Rule, RuleLayer, RuleSource,
+    Subject, TrustStatus, UnixTime,
 };
 use metier_skill::Digest;
 
@@ -308,4 +308,48 @@ fn a_rule_that_cannot_be_used_is_an_error_with_its_place() {
     assert!(layer("network", "*.xn--bcher-kva.de").is_ok() && layer("*", "bücher/*").is_ok());
     let foreign = layer("wirte_file", "*").unwrap();
     assert_eq!(foreign.foreign().map(|rule| rule.line).collect::<Vec<_>>(), [Some(7)]);
+}
+
+#[test]
+fn a_build_file_asks_unless_a_rule_has_that_very_path() {
+    let effect = |layers: &[(RuleSource, &[&str])], text: &str| {
+        let decision = decide(&policy(layers), &request(text));
+        let by = decision.deciding().unwrap().layer;
+        (decision.effect, by)
+    };
+    let guarded = (Effect::Ask, LayerKind::Guarded);
+    for rule in ["allow *", "allow write_file", "allow write_file Make*", "allow write_file ./"] {
+        assert_eq!(effect(&[(User, &[rule])], "write_file Makefile"), guarded, "{rule}");
+    }
+    for rule in ["Makefile", "./Makefile", "/home/me/p/Makefile", "~/p/Makefile"] {
+        let rule = format!("allow write_file {rule}");
+        for rules in [vec![rule.as_str()], vec![rule.as_str(), "allow *"]] {
+            let (effect, _) = effect(&[(User, &rules)], "write_file Makefile");
+            assert_eq!(effect, Effect::Allow, "{rules:?}");
+        }
+        // It is about that file alone, and only the user and an administrator can say it.
+        let (all, named) = (["allow *"], [rule.as_str()]);
+        assert_eq!(effect(&[(User, &[&rule, "allow *"])], "write_file sub/Makefile"), guarded);
+        for source in [Project, Run] {
+            let layers: &[(RuleSource, &[&str])] = &[(User, &all), (source, &named)];
+            assert_eq!(effect(layers, "write_file Makefile"), guarded, "{source:?}");
+        }
+        // Naming it for one tool names it for that tool.
+        assert_eq!(effect(&[(User, &[&rule, "allow *"])], "delete_file Makefile"), guarded);
+        let layers: &[(RuleSource, &[&str])] = &[(User, &named), (Project, &["deny write_file"])];
+        assert_eq!(effect(layers, "write_file Makefile").0, Effect::Deny);
+    }
+    for text in ["read_file Makefile", "grep Makefile"] {
+        assert_eq!(effect(&[], text).0, Effect::Allow, "{text}");
+    }
+    // Another program's tool could change it, unless it was registered as one that reads.
+    let open = policy(&[(User, &["allow *"])]);
+    let subject = Subject::path("/home/me/p/Makefile").unwrap();
+    for (risk, expected) in
+        [(None, Effect::Ask), (Some(Risk::High), Effect::Ask), (Some(Risk::Low), Effect::Allow)]
+    {
+        let mut asked = Request::new(Permission::named("their").unwrap(), vec![subject.clone()]);
+        asked.declared_risk = risk;
+        assert_eq!(decide(&open, &asked).effect, expected, "{risk:?}");
+    }
 }
