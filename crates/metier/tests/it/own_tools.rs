@@ -206,6 +206,28 @@ fn a_skill_that_lists_its_tools_has_to_list_it() {
 }
 
 #[test]
+fn an_approver_lifts_a_ceiling_only_by_saying_so() {
+    for (lifts, expected) in [(true, "ok"), (false, "NotAllowed")] {
+        let home = TestHome::new();
+        let skill =
+            "---\nname: diary\ndescription: Keeps a diary.\nallowed-tools: Read\n---\nNote it.\n";
+        home.write("home/.agents/skills/diary/SKILL.md", skill);
+        let model = scripted(&home, &json!([select(&["diary"]), note(), answer("done")]));
+        let session = open(&home, "project").session().model(model);
+        let session = session.approve(move |ask| match ask.liftable() {
+            [] => ask.once(),
+            [skill] if lifts => {
+                assert_eq!(skill.to_string(), "user:diary");
+                ask.lift()
+            }
+            _ => ask.always(),
+        });
+        let run = session.tool(TestTool::new(Risk::High)).run("do it").expect("it runs");
+        assert_eq!(codes(&record(&run)), ["ok", expected]);
+    }
+}
+
+#[test]
 fn what_it_gives_is_masked_capped_and_counted() {
     let home = TestHome::new();
     config(
