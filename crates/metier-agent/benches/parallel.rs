@@ -84,6 +84,7 @@ fn setup(model: &dyn Model) -> Setup {
         opening: "do it".to_owned(),
         model: model.info(),
         model_by_project: Vec::new(),
+        shown: Vec::new(),
         tools: Vec::new(),
         chosen: Vec::new(),
         limits: RunLimits { turns: 30, ..RunLimits::default() },

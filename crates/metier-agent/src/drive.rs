@@ -18,8 +18,9 @@ use std::sync::Arc;
 use metier_cancel::CancelToken;
 use metier_model::early::{Early, EarlyEvent};
 use metier_model::{Model, ModelErrorKind, StreamEvent};
-use metier_policy::Answer;
+use metier_policy::{Answer, Effect, Invoker};
 use metier_skill::FailureCode;
+use metier_tools::ShownBody;
 
 use crate::audit::must_hold;
 use crate::context::Fixed;
@@ -137,9 +138,29 @@ impl Agent<'_> {
         setup: Arc<Setup>,
     ) -> Result<State, AgentError> {
         let mut state = State::new(setup);
-        let effect = self.input(recorder, &mut state, first, 0)?;
+        let started = self.write(recorder, first, 0)?;
+        self.write_shown(recorder, &state.setup().shown, 0)?;
+        let effect = self.follow(recorder, &mut state, &started, 0)?;
         recorder.summarize(&state)?;
         self.go(recorder, state, effect, 0)
+    }
+
+    /// Writes down by which decisions the prompt shows bodies of skills.
+    fn write_shown(
+        &self,
+        recorder: &mut dyn Recorder,
+        shown: &[ShownBody],
+        depth: u32,
+    ) -> Result<(), AgentError> {
+        for shown in shown {
+            let op = Op::Load { skill: shown.skill.clone(), by: Invoker::Model, arguments: None };
+            let (reason, request) = (shown.reason.clone(), Some(shown.request));
+            let effect = Effect::Allow;
+            let liftable = Vec::new();
+            let event = Event::PolicyDecided { op_id: 0, op, effect, reason, request, liftable };
+            self.write(recorder, &event, depth)?;
+        }
+        Ok(())
     }
 
     /// Continues a run that was stopped, killed, or waits for an answer.
@@ -175,6 +196,11 @@ impl Agent<'_> {
             AgentError::Record(std::path::PathBuf::new(), fault)
         })?;
         let (mut state, mut effect) = (folded.state, folded.effect);
+        // Of a run that had only begun, and of one inside another.
+        let shown = records.iter().filter(|record| record.event.is_about_prompt()).count();
+        if records.len() == shown + 1 {
+            self.write_shown(recorder, &state.setup().shown[shown..], depth)?;
+        }
         // A process that ended between an input and what follows from it.
         let not_begun = matches!(folded.missing.last(), Some(Event::ActionStarted { .. }));
         let written = folded.missing.len() - usize::from(not_begun);
@@ -359,7 +385,18 @@ impl Agent<'_> {
         depth: u32,
     ) -> Result<StepEffect, AgentError> {
         let record = self.write(recorder, input, depth)?;
-        let stepped = step(state, input, record.elapsed_ms);
+        self.follow(recorder, state, &record, depth)
+    }
+
+    /// Steps on an input that is written, and writes what follows.
+    fn follow(
+        &self,
+        recorder: &mut dyn Recorder,
+        state: &mut State,
+        input: &Record,
+        depth: u32,
+    ) -> Result<StepEffect, AgentError> {
+        let stepped = step(state, &input.event, input.elapsed_ms);
         for event in &stepped.events {
             self.write(recorder, event, depth)?;
         }

@@ -120,10 +120,11 @@ pub enum Event {
         /// The plan.
         plan: Plan,
     },
-    /// Input: what the policy says about an operation.
+    /// Input: what the policy says about an operation. Information, where it is about a body that the
+    /// prompt shows from the start: there is no operation then.
     #[serde(rename = "policy.decided")]
     PolicyDecided {
-        /// The operation.
+        /// The operation; 0 where there is none.
         op_id: u32,
         /// What it is.
         #[serde(flatten)]
@@ -341,7 +342,7 @@ impl Event {
                 | Self::CancelRequested {}
                 | Self::ModelReplied { .. }
                 | Self::ModelFailed { .. }
-                | Self::PolicyDecided { .. }
+                | Self::PolicyDecided { op_id: 1.., .. }
                 | Self::AskAnswered { .. }
                 | Self::AskUnanswered { .. }
                 | Self::ActionFinished { .. }
@@ -350,7 +351,12 @@ impl Event {
 
     /// Whether it only tells: it neither drives the step nor follows from it.
     pub const fn is_information(&self) -> bool {
-        matches!(self, Self::ModelRetrying { .. })
+        matches!(self, Self::ModelRetrying { .. }) || self.is_about_prompt()
+    }
+
+    /// Whether it is the decision by which the prompt shows a body from the start.
+    pub(crate) const fn is_about_prompt(&self) -> bool {
+        matches!(self, Self::PolicyDecided { op_id: 0, .. })
     }
 
     /// The texts that may be long.

@@ -4,6 +4,7 @@
 
 use metier_model::{ModelInfo, ToolOffer};
 use metier_skill::{Digest, SkillId};
+use metier_tools::ShownBody;
 use serde::{Deserialize, Serialize};
 
 /// What a run is given.
@@ -22,6 +23,9 @@ pub struct Setup {
     /// What the project's file set about the model, with its lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_by_project: Vec<String>,
+    /// The bodies in the prompt's catalog, each with the decision by which it is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<ShownBody>,
     /// The tools that may be called.
     pub tools: Vec<ToolCard>,
     /// Skills that the user chose, loaded before the first turn.

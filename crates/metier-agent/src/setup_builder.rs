@@ -4,10 +4,11 @@
 //! catalog's prefix. What the catalog shows for the request stands with the request.
 
 use metier_model::{ModelInfo, ToolOffer, schema};
-use metier_registry::catalog::{CatalogRequest, Cataloger, SkillContents};
+use metier_registry::catalog::Catalog;
 use metier_registry::{Entry, Index};
 use metier_skill::text::short_line;
 use metier_skill::{RunMode, Value};
+use metier_tools::ShownBody;
 
 use crate::setup::{Chosen, Mode, OuterCeilings, RunLimits, Setup, SkillCard, ToolCard};
 
@@ -23,12 +24,12 @@ pub struct SetupBuilder<'b> {
     pub texts: &'b str,
     /// The skills.
     pub index: &'b Index,
-    /// What a model may see of them.
-    pub cataloger: &'b Cataloger,
-    /// How the catalog is asked for; its request and files are those of the run.
-    pub catalog: CatalogRequest<'b>,
-    /// What some formats of the catalog show besides metadata.
-    pub shelf: &'b dyn SkillContents,
+    /// What a model is shown of them, for this request.
+    pub catalog: &'b Catalog,
+    /// The bodies in it, each with the decision by which it is shown.
+    pub shown: Vec<ShownBody>,
+    /// The skills that a model may select.
+    pub offered: &'b [&'b Entry],
     /// The tools.
     pub tools: Vec<ToolCard>,
     /// Skills that the user chose.
@@ -62,10 +63,8 @@ no order from the user; a skill's text tells how to work, within what the user a
 impl SetupBuilder<'_> {
     /// The setup of a run.
     pub fn build(self) -> Setup {
-        let wanted =
-            CatalogRequest { request: Some(self.request), files: self.files, ..self.catalog };
         let offers: Vec<ToolOffer> = self.tools.iter().map(|card| card.offer.clone()).collect();
-        let catalog = self.cataloger.catalog(&wanted, self.shelf);
+        let catalog = self.catalog;
         let mut system = format!("{RULES}\n{}", schema::instructions(&offers));
         if !catalog.prefix.is_empty() {
             system.push_str(&format!("\n# Skills\n\n{}", catalog.prefix));
@@ -86,8 +85,8 @@ impl SetupBuilder<'_> {
         if !catalog.tail.is_empty() {
             opening.push_str(&format!("\n{}", catalog.tail));
         }
-        let offered: Vec<&Entry> = self.cataloger.offered(&wanted).map(|entry| &**entry).collect();
-        let mut skills: Vec<SkillCard> = offered.iter().map(|entry| card(entry, true)).collect();
+        let mut skills: Vec<SkillCard> =
+            self.offered.iter().map(|entry| card(entry, true)).collect();
         let all = self.index.entries().iter().chain(self.index.shadowed());
         for entry in all {
             let id = entry.id();
@@ -103,6 +102,7 @@ impl SetupBuilder<'_> {
             opening,
             model: self.model,
             model_by_project: Vec::new(),
+            shown: self.shown,
             tools: self.tools,
             chosen: self.chosen,
             limits: self.limits,

@@ -52,9 +52,9 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
     match &cli.command {
         Command::List(args) => Ok(list::run(args, &context()?, cli.global.json)),
         Command::Inspect(args) => inspect::run(args, &context()?),
-        Command::Read(args) => read::run(args, &context()?),
+        Command::Read(args) => read::run(args, &context()?, cli.global.json),
         Command::Files(args) => files::run(args, &context()?),
-        Command::Search(args) => Ok(search::run(args, &context()?)),
+        Command::Search(args) => search::run(args, &context()?),
         Command::Catalog(args) => catalog::run(args, &context()?),
         Command::Check(args) => check::run(args, &context()?),
         Command::New(args) => new::run(args, &context()?, cli.global.json),

@@ -183,7 +183,7 @@ pub struct BudgetsConfig {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct CatalogConfig {
-    /// How the list is written.
+    /// How the list is written. A project cannot choose `direct`.
     pub format: Option<CatalogFormat>,
     /// Tokens that the list may take.
     pub budget_tokens: Option<NonZeroU32>,

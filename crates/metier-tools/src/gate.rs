@@ -1,7 +1,7 @@
-//! Asks the policy for the skill tool and the catalog: may this skill be loaded?
+//! Asks the policy whether a skill may be loaded: the one decision by which its text comes in.
 //!
-//! A model's load, a user's command and the catalog build the same request, so that they get the
-//! same answer.
+//! A model's load, a user's command, a person who reads, the catalog and the skill tool all ask here,
+//! so that they get the same answer.
 
 use metier_loader::tool::{LoadPolicy, LoadableSkill};
 use metier_policy::{
@@ -10,7 +10,7 @@ use metier_policy::{
 };
 use metier_registry::{Entry, Index};
 
-use crate::policy_facts::acting_skill;
+use crate::policy_facts::{acting_skill, content_digest, named_skill};
 
 /// The policy, with the state that it decides by.
 #[derive(Debug, Clone, Copy)]
@@ -29,19 +29,54 @@ pub struct LoadGate<'a> {
     pub index: &'a Index,
 }
 
+/// What the policy says about loading a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadJudgement {
+    /// The decision.
+    pub decision: PolicyDecision,
+    /// What was asked: about the name alone where that decides, else about the skill's content.
+    /// Nothing where there is a question and the content cannot be read: then no answer can be bound
+    /// to it.
+    pub request: Option<Request>,
+}
+
+impl LoadJudgement {
+    /// Whether what was judged is what is there. Only a decision about the content depends on it.
+    pub fn still_holds(&self, entry: &Entry) -> bool {
+        let judged = self.request.as_ref().and_then(|request| request.skill.as_ref());
+        judged.is_none_or(|judged| content_digest(entry).is_ok_and(|now| now == judged.digest))
+    }
+}
+
 impl LoadGate<'_> {
+    /// The decision about loading a skill.
+    ///
+    /// Where it follows from the name alone, nothing of the skill is opened for it. Only where the
+    /// content counts (trust, a remembered answer, a question) is the whole skill hashed.
+    pub fn judge(&self, entry: &Entry) -> LoadJudgement {
+        let own = [named_skill(entry)];
+        let request = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
+        let by_name = request.by(self.invoker);
+        let nothing = AnswerMemory::default();
+        let situation = RequestContext { loaded: &own, memory: &nothing, now: self.now };
+        let decision = self.policy.decide(&by_name, &situation);
+        if decision.effect != Effect::Ask {
+            return LoadJudgement { decision, request: Some(by_name) };
+        }
+        let Some(request) = self.request(entry) else {
+            return LoadJudgement { decision, request: None };
+        };
+        let situation = RequestContext { loaded: &own, memory: self.answers, now: self.now };
+        let decision = self.policy.decide(&request, &situation);
+        LoadJudgement { decision, request: Some(request) }
+    }
+
     /// The request to load a skill. `None` when its content cannot be read: then it can be neither
     /// trusted nor approved.
-    pub fn request(&self, entry: &Entry) -> Option<Request> {
+    fn request(&self, entry: &Entry) -> Option<Request> {
         let skill = acting_skill(entry, self.trusted).ok()?;
         let request = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
         Some(request.by(self.invoker).acting_for(skill))
-    }
-
-    /// The decision about loading a skill; `None` as for [`Self::request`].
-    pub fn decision(&self, entry: &Entry) -> Option<PolicyDecision> {
-        let situation = RequestContext { loaded: &[], memory: self.answers, now: self.now };
-        Some(self.policy.decide(&self.request(entry)?, &situation))
     }
 
     /// Why a rule keeps this skill from the model, if one does. Asks by name alone: a catalog must not
@@ -59,9 +94,10 @@ impl LoadPolicy for LoadGate<'_> {
         let Some(entry) = self.index.find(&skill.id()) else {
             return (Effect::Deny, "it is no longer in the index".to_owned());
         };
-        let Some(decision) = self.decision(entry) else {
+        let LoadJudgement { decision, request } = self.judge(entry);
+        if request.is_none() {
             return (Effect::Deny, "its content cannot be read".to_owned());
-        };
+        }
         (decision.effect, decision.sentences().join("; "))
     }
 }

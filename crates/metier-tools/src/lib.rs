@@ -71,7 +71,7 @@ pub use read_file::ReadFile;
 pub use run_command::RunCommand;
 pub use script_decision::ScriptDecision;
 pub use script_host::{OutputSink, ScriptHost, data_key, script_workspace};
-pub use skill_contents::{IndexContents, open_files, skill_tool};
+pub use skill_contents::{GatedContents, IndexContents, ShownBody, open_files, skill_tool};
 pub use tool::{CallContext, Tool, Touch, TouchFilter};
 pub use tool_gate::ToolGate;
 pub use tool_workspace::ToolWorkspace;

@@ -1,14 +1,22 @@
 //! The files behind an index: a skill's directory, or the program itself.
 //!
 //! The catalog and the skill tool see skills only through small traits; this module implements them
-//! over the disk.
+//! over the disk. Names of files are open to both; a body comes in through the decision that loads the
+//! skill, and through nothing else ([`GatedContents`]).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use metier_fs::{SkillRoot, TreeFile, TreeLimits, list_files};
 use metier_loader::tool::{LoadableSkill, SkillLibrary, SkillTool};
 use metier_loader::{BodyLimits, LoadError, MemoryFiles, SkillFiles, load_body};
-use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, SkillContents};
+use metier_policy::Effect;
+use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, DisplayLevel, SkillContents};
 use metier_registry::{Entry, Index};
-use metier_skill::RelPath;
+use metier_skill::{Digest, RelPath, SkillId};
+use serde::{Deserialize, Serialize};
+
+use crate::gate::LoadGate;
 
 /// Characters of a body that the `direct` format of a catalog shows.
 const OPENING_CHARS: usize = 1000;
@@ -76,9 +84,75 @@ impl SkillContents for IndexContents<'_> {
         names
     }
 
+    /// Nothing: without a gate there is no decision that a body could come in by.
+    fn opening(&self, _: &Entry) -> Option<String> {
+        None
+    }
+}
+
+/// The skills of one index, and the openings of those bodies that may be loaded without a question.
+#[derive(Debug)]
+pub struct GatedContents<'g> {
+    gate: LoadGate<'g>,
+    limits: BodyLimits,
+    /// What was decided about each skill whose opening was asked for.
+    judged: RefCell<BTreeMap<SkillId, Option<Opened>>>,
+}
+
+#[derive(Debug, Clone)]
+struct Opened {
+    body: ShownBody,
+    text: String,
+}
+
+/// A body that is shown, and the decision by which it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownBody {
+    /// The skill.
+    pub skill: SkillId,
+    /// Why it may be shown.
+    pub reason: String,
+    /// The digest of the request that was allowed.
+    pub request: Digest,
+}
+
+impl<'g> GatedContents<'g> {
+    /// The skills of the gate's index. `limits` are those of loading.
+    pub const fn new(gate: LoadGate<'g>, limits: BodyLimits) -> Self {
+        Self { gate, limits, judged: RefCell::new(BTreeMap::new()) }
+    }
+
+    /// The bodies that a catalog shows, in its order.
+    pub fn shown(&self, catalog: &Catalog) -> Vec<ShownBody> {
+        let judged = self.judged.borrow();
+        let full = catalog.shown(DisplayLevel::Full);
+        let opened = full.filter_map(|placed| judged.get(&placed.id.parse().ok()?)?.as_ref());
+        opened.map(|opened| opened.body.clone()).collect()
+    }
+
+    fn open(&self, entry: &Entry) -> Option<Opened> {
+        let judgement = self.gate.judge(entry);
+        let request = judgement.request.as_ref()?.digest();
+        if judgement.decision.effect != Effect::Allow {
+            return None;
+        }
+        let body = load_body(&*open_files(entry).ok()?, &self.limits).ok()?.text;
+        let text = metier_skill::text::clip(&body, OPENING_CHARS).into_owned();
+        let reason = judgement.decision.sentences().join("; ");
+        let body = ShownBody { skill: entry.id(), reason, request };
+        judgement.still_holds(entry).then_some(Opened { body, text })
+    }
+}
+
+impl SkillContents for GatedContents<'_> {
+    fn files(&self, entry: &Entry) -> Vec<String> {
+        IndexContents::new(self.gate.index).files(entry)
+    }
+
     fn opening(&self, entry: &Entry) -> Option<String> {
-        let body = load_body(&*open_files(entry).ok()?, &BodyLimits::default()).ok()?.text;
-        Some(metier_skill::text::clip(&body, OPENING_CHARS).into_owned())
+        let mut judged = self.judged.borrow_mut();
+        let opened = judged.entry(entry.id()).or_insert_with(|| self.open(entry));
+        opened.as_ref().map(|opened| opened.text.clone())
     }
 }
 
@@ -104,7 +178,7 @@ pub fn skill_tool(
 #[cfg(test)]
 mod tests {
     use metier_loader::tool::AllowAll;
-    use metier_registry::catalog::{CatalogFormat, DisplayLevel};
+    use metier_registry::catalog::CatalogFormat;
     use metier_registry::{Root, ScanOptions, scan};
     use metier_skill::Source;
     use serde_json::json;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use metier_policy::Invoker;
 use metier_registry::catalog::{Catalog, CatalogFormat, CatalogRequest, Cataloger};
 use metier_registry::roots::repository_top;
-use metier_tools::IndexContents;
+use metier_tools::GatedContents;
 
 use crate::error::Result;
 use crate::open::Metier;
@@ -39,7 +39,8 @@ pub enum CatalogBudget {
 }
 
 impl Metier {
-    /// The list of skills that a model is shown.
+    /// The list of skills that a model is shown. A body is in it only where the model could load it
+    /// without a question.
     ///
     /// ```
     /// use metier::{CatalogBudget, CatalogOptions, Metier};
@@ -68,7 +69,8 @@ impl Metier {
             bases: &bases,
             turn: options.turn,
         };
-        Ok(cataloger.catalog(&wanted, &IndexContents::new(&scan.index)))
+        let contents = GatedContents::new(gate, self.settings().body_limits);
+        Ok(cataloger.catalog(&wanted, &contents))
     }
 
     /// The tokens that a catalog may take; nothing where there is no limit.

@@ -6,6 +6,7 @@
 use metier_cancel::CancelToken;
 use metier_skill::text::clip;
 
+use crate::chosen_skills::FirstSkills;
 use crate::error::Result;
 use crate::run::Run;
 use crate::session::Session;
@@ -54,7 +55,8 @@ impl Chat {
     /// Works on the next request.
     pub fn send(&mut self, request: &str) -> Result<Run> {
         let earlier = self.earlier();
-        let skills = self.loaded.as_deref().unwrap_or(self.session.chosen());
+        let chosen = FirstSkills::Chosen(self.session.chosen());
+        let skills = self.loaded.as_deref().map_or(chosen, FirstSkills::Carried);
         let run = match self.session.run_after(request, &earlier, skills) {
             Ok(run) => run,
             Err(error) => {

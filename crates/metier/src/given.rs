@@ -3,6 +3,10 @@
 
 use std::path::Path;
 
+use metier_skill::FailureCode;
+use metier_tools::LoadGate;
+use metier_tools::policy_facts::real_path;
+
 use crate::error::{Error, Result};
 use crate::open::Metier;
 
@@ -20,8 +24,9 @@ const MAX_NAME_CHARS: usize = 200;
 const MAX_GIVEN_BYTES: u64 = 4 << 20;
 
 impl Metier {
-    /// Looks at a file that the user gave.
-    pub(crate) fn given_file(&self, file: &Path) -> Result<GivenFile> {
+    /// Looks at a file that the user gave. The text of a skill that a rule keeps from being loaded does
+    /// not come in this way either.
+    pub(crate) fn given_file(&self, file: &Path, gate: LoadGate<'_>) -> Result<GivenFile> {
         let shown = file.display();
         let path = self.working_dir().join(file);
         let real = metier_fs::canonical(&path).map_err(|error| {
@@ -32,6 +37,13 @@ impl Metier {
         let workspace = metier_fs::canonical(&workspace).unwrap_or(workspace);
         if let Some(below) = real.strip_prefix(&workspace).ok().and_then(Path::to_str) {
             return Ok(GivenFile::Path(below.to_owned()));
+        }
+        let skills = gate.index.entries().iter().chain(gate.index.shadowed());
+        let mut skills = skills.filter(|entry| real.starts_with(real_path(&entry.path)));
+        if let Some(reason) = skills.find_map(|entry| gate.denied(entry)) {
+            let message = format!("{shown} is a file of a skill, and may not be read: {reason}");
+            return Err(Error::denied(FailureCode::NotAllowed.as_str(), message)
+                .with_help("`metier explain load_skill NAME` names the rule and its file"));
         }
         let bytes = metier_fs::read_bounded(&real, MAX_GIVEN_BYTES)
             .map_err(|error| Error::failed("file-unreadable", format!("{shown}: {error}")))?;

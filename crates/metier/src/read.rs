@@ -1,5 +1,8 @@
 //! Reading a skill: its body, or one part of one of its files, within the limits a model gets.
-//! Paths are checked and opened by `metier-loader`.
+//!
+//! The text of a skill comes out under the same decision by which a run loads it: what a rule denies is
+//! refused, and a question has to be answered, here by the one who reads. Paths are checked and opened by
+//! `metier-loader`.
 
 use metier_loader::{
     LoadError, Loaded, ResourceLimits, ResourceQuery, SkillFiles, inject, invoke, load_body,
@@ -8,13 +11,36 @@ use metier_loader::{
 use metier_policy::{Effect, Invoker};
 use metier_registry::Entry;
 use metier_skill::FailureCode;
+use metier_tools::gate::LoadJudgement;
 use metier_tools::skill_contents::{file_names, open_files};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::open::Metier;
+use crate::skills::find;
+
+/// Reads the text of skills. Made by [`Metier::reader`].
+#[derive(Debug, Clone)]
+pub struct Reader {
+    metier: Metier,
+    consent: Consent,
+}
+
+/// The answer to a question about loading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Consent {
+    /// There is none: what would be asked is refused.
+    Open,
+    /// Yes, this once.
+    Given,
+}
 
 impl Metier {
-    /// The body of a skill, as a model would get it.
+    /// Reads the text of skills, if the policy allows to load them without a question.
+    pub fn reader(&self) -> Reader {
+        Reader { metier: self.clone(), consent: Consent::Open }
+    }
+
+    /// The body of a skill, as a model would get it; [`Reader`] can also answer a question.
     ///
     /// ```
     /// # use metier::Metier;
@@ -26,16 +52,12 @@ impl Metier {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(&self, name: &str) -> Result<Loaded> {
-        let entry = self.skill(name)?;
-        Ok(load_body(&*files(&entry)?, &self.settings().body_limits)?)
+        self.reader().load(name)
     }
 
     /// The body of a skill as if a person had typed `/name arguments`, with its placeholders filled.
     pub fn invoke(&self, name: &str, arguments: &str) -> Result<Loaded> {
-        let entry = self.skill(name)?;
-        self.check_loadable(&entry)?;
-        let limits = &self.settings().body_limits;
-        Ok(invoke(&*files(&entry)?, &entry.skill, arguments, limits)?)
+        self.reader().invoke(name, arguments)
     }
 
     /// A part of a file of a skill: a section, some lines, or the beginning.
@@ -52,38 +74,95 @@ impl Metier {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read(&self, name: &str, path: &str, query: &ResourceQuery<'_>) -> Result<Loaded> {
-        let entry = self.skill(name)?;
-        Ok(load_resource(&*files(&entry)?, path, query, &ResourceLimits::default())?)
+        self.reader().read(name, path, query)
     }
 
     /// A file of a skill as it is: whole, with its frontmatter, not normalised.
     pub fn read_raw(&self, name: &str, path: &str) -> Result<Vec<u8>> {
-        let entry = self.skill(name)?;
-        Ok(load_raw(&*files(&entry)?, path, &ResourceLimits::default())?)
+        self.reader().read_raw(name, path)
+    }
+}
+
+impl Reader {
+    /// Takes a question about loading for answered with yes, this once: a person asked to read. What is
+    /// denied stays denied.
+    #[must_use]
+    pub fn approved(mut self) -> Self {
+        self.consent = Consent::Given;
+        self
+    }
+
+    /// The body of a skill, as a model would get it.
+    pub fn load(&self, name: &str) -> Result<Loaded> {
+        self.opened(name, |_, files| load_body(files, &self.metier.settings().body_limits))
+    }
+
+    /// The body of a skill as if a person had typed `/name arguments`, with its placeholders filled.
+    pub fn invoke(&self, name: &str, arguments: &str) -> Result<Loaded> {
+        let limits = &self.metier.settings().body_limits;
+        self.opened(name, |entry, files| invoke(files, &entry.skill, arguments, limits))
+    }
+
+    /// A part of a file of a skill: a section, some lines, or the beginning.
+    pub fn read(&self, name: &str, path: &str, query: &ResourceQuery<'_>) -> Result<Loaded> {
+        let limits = ResourceLimits::default();
+        self.opened(name, |_, files| load_resource(files, path, query, &limits))
+    }
+
+    /// A file of a skill as it is: whole, with its frontmatter, not normalised.
+    pub fn read_raw(&self, name: &str, path: &str) -> Result<Vec<u8>> {
+        self.opened(name, |_, files| load_raw(files, path, &ResourceLimits::default()))
     }
 
     /// What was loaded, in the block in which it reaches a model, with the names of the skill's other
     /// files.
     pub fn block(&self, name: &str, loaded: &Loaded) -> Result<String> {
-        let entry = self.skill(name)?;
-        self.check_loadable(&entry)?;
+        let entry = self.metier.skill(name)?;
+        self.check(&entry)?;
         let mut names = file_names(&entry);
         names.retain(|name| !name.eq_ignore_ascii_case(&loaded.report.path));
         let path = entry.path.to_string_lossy();
         Ok(inject(entry.name().as_str(), entry.source, &path, loaded, &names))
     }
 
-    /// A skill that the rules refuse is not shown as an agent would get it. An open question is no
-    /// reason: it is the user who looks.
-    fn check_loadable(&self, entry: &Entry) -> Result<()> {
-        let scan = self.skills();
-        let guard = self.guard(&scan)?;
-        let gate = guard.load_gate(&scan.index, Invoker::User);
-        let denied = gate.decision(entry).filter(|found| found.effect == Effect::Deny);
-        let Some(decision) = denied else { return Ok(()) };
-        let message = format!("the skill may not be loaded: {}", decision.sentences().join("; "));
-        Err(Error::denied(FailureCode::NotAllowed.as_str(), message)
-            .with_help("`metier explain load_skill NAME` names the rule and its file"))
+    /// Whether the text of a skill may be shown here; the error says why not.
+    pub fn check(&self, entry: &Entry) -> Result<()> {
+        self.judge(entry).map(drop)
+    }
+
+    fn judge(&self, entry: &Entry) -> Result<LoadJudgement> {
+        let scan = self.metier.skills();
+        let guard = self.metier.guard(&scan)?;
+        let judgement = guard.load_gate(&scan.index, Invoker::User).judge(entry);
+        let message = judgement.decision.reason.clone();
+        match judgement.decision.effect {
+            Effect::Allow => Ok(judgement),
+            Effect::Ask if self.consent == Consent::Given => Ok(judgement),
+            Effect::Ask => {
+                let code = FailureCode::NeedsApproval.as_str();
+                Err(Error::new(ErrorKind::NeedsApproval, code, message).with_help(
+                    "read it at a terminal, or add --yes; `metier trust` trusts a project",
+                ))
+            }
+            Effect::Deny => Err(Error::denied(FailureCode::NotAllowed.as_str(), message)
+                .with_help("`metier explain load_skill NAME` names the rule and its file")),
+        }
+    }
+
+    fn opened<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&Entry, &dyn SkillFiles) -> std::result::Result<T, LoadError>,
+    ) -> Result<T> {
+        let scan = self.metier.skills();
+        let entry = find(name, &scan)?;
+        let judgement = self.judge(entry)?;
+        let text = read(entry, &*files(entry)?)?;
+        if judgement.still_holds(entry) {
+            return Ok(text);
+        }
+        let message = format!("{} changed while it was read", entry.id());
+        Err(Error::failed(FailureCode::Changed.as_str(), message).with_help("read it again"))
     }
 }
 

@@ -15,14 +15,15 @@ use metier_agent::{
 use metier_cancel::CancelToken;
 use metier_model::Model;
 use metier_policy::Invoker;
+use metier_registry::Entry;
 use metier_registry::catalog::{CatalogRequest, Cataloger};
 use metier_skill::{Digest, SkillId};
-use metier_tools::IndexContents;
+use metier_tools::{GatedContents, LoadGate};
 
 use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
 use crate::approvals::RunApprover;
 use crate::catalog::CatalogBudget;
-use crate::chosen_skills::chosen_skills;
+use crate::chosen_skills::{FirstSkills, chosen_skills};
 use crate::error::Result;
 use crate::given::GivenFile;
 use crate::guard::RunRules;
@@ -186,11 +187,16 @@ impl Session {
 
     /// Works on a request to its end, or to where it has to wait. `/name arguments` calls a skill.
     pub fn run(&self, request: &str) -> Result<Run> {
-        self.run_after(request, "", &self.skills)
+        self.run_after(request, "", FirstSkills::Chosen(&self.skills))
     }
 
     /// The same after what was said before, with these skills loaded first.
-    pub(crate) fn run_after(&self, request: &str, earlier: &str, skills: &[String]) -> Result<Run> {
+    pub(crate) fn run_after(
+        &self,
+        request: &str,
+        earlier: &str,
+        skills: FirstSkills<'_>,
+    ) -> Result<Run> {
         let tools = self.tools.toolbox()?;
         let model = self.chosen_model(None)?;
         let by_project = self.warn_about_project_settings(None)?;
@@ -198,21 +204,23 @@ impl Session {
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
         let folder = RunFolder::new(&self.metier.runs_folder(), new_id());
         let chosen = chosen_skills(request, skills, &scan, &guard)?;
-        let (files, texts) = self.given()?;
-        let cataloger = {
-            let gate = guard.load_gate(&scan.index, Invoker::Model);
-            Cataloger::new(&scan.index, &|entry| gate.denied(entry))
-        };
-        let bases = self.metier.path_bases();
-        let catalog = CatalogRequest {
+        let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
+        let gate = guard.load_gate(&scan.index, Invoker::Model);
+        let cataloger = Cataloger::new(&scan.index, &|entry| gate.denied(entry));
+        let asked = CatalogRequest {
             format: self.metier.settings().catalog.format,
             budget: self.metier.catalog_budget(CatalogBudget::Configured),
-            bases: &bases,
+            request: Some(request),
+            files: &files,
+            bases: &self.metier.path_bases(),
             ..CatalogRequest::default()
         };
-        let asked = CatalogRequest { request: Some(request), files: &files, ..catalog };
-        let offered: Vec<SkillId> = cataloger.offered(&asked).map(|entry| entry.id()).collect();
-        let executor = self.metier.executor(&scan, guard, offered, &folder);
+        let contents = GatedContents::new(gate, self.metier.settings().body_limits);
+        let catalog = cataloger.catalog(&asked, &contents);
+        let shown = contents.shown(&catalog);
+        let offered: Vec<&Entry> = cataloger.offered(&asked).map(|entry| &**entry).collect();
+        let offered_ids = offered.iter().map(|entry| entry.id()).collect();
+        let executor = self.metier.executor(&scan, guard, offered_ids, &folder);
         let executor = Arc::new(LocalExecutor { tools, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
         let mut setup = SetupBuilder {
@@ -221,9 +229,9 @@ impl Session {
             files: &files,
             texts: &texts,
             index: &scan.index,
-            cataloger: &cataloger,
-            catalog,
-            shelf: &IndexContents::new(&scan.index),
+            catalog: &catalog,
+            shown,
+            offered: &offered,
             tools: executor.offers()?,
             chosen,
             limits: self.limits(info.window),
@@ -367,10 +375,10 @@ impl Session {
     }
 
     /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.
-    fn given(&self) -> Result<(Vec<String>, String)> {
+    fn given(&self, gate: LoadGate<'_>) -> Result<(Vec<String>, String)> {
         let (mut paths, mut texts) = (Vec::new(), String::new());
         for file in &self.files {
-            match self.metier.given_file(file)? {
+            match self.metier.given_file(file, gate)? {
                 GivenFile::Path(path) => paths.push(path),
                 GivenFile::Text(text) => texts.push_str(&text),
             }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use metier_policy::Invoker;
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Scan};
 use metier_skill::{FailureCode, SkillId, nearest};
@@ -32,19 +33,22 @@ impl Metier {
     }
 
     /// Skills for these words, best first. Words may be misspelt, in English or Chinese; a whole
-    /// request works too.
+    /// request works too. What a rule keeps from being loaded is not found, as it is in no catalog.
     ///
     /// ```
     /// # use metier::Metier;
     /// # let dir = tempfile::tempdir()?;
     /// let metier = Metier::builder(&dir).without_user_folders().open()?;
-    /// let hits = metier.search("totals of a spreadsheet, csv", 3);
+    /// let hits = metier.search("totals of a spreadsheet, csv", 3)?;
     /// assert_eq!(hits[0].entry.name().as_str(), "csv-summary");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn search(&self, words: &str, limit: usize) -> Vec<SearchHit> {
+    pub fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>> {
         let scan = self.skills();
-        let entries: Vec<_> = scan.index.entries().iter().filter(|entry| entry.enabled).collect();
+        let guard = self.guard(&scan)?;
+        let gate = guard.load_gate(&scan.index, Invoker::User);
+        let may_be_found = |entry: &&Arc<Entry>| entry.enabled && gate.denied(entry).is_none();
+        let entries: Vec<_> = scan.index.entries().iter().filter(may_be_found).collect();
         let documents = entries.iter().map(|entry| Document {
             name: entry.name().as_str(),
             description: &entry.skill.description,
@@ -55,7 +59,7 @@ impl Metier {
             score: hit.score,
             matched: hit.matched,
         });
-        hits.collect()
+        Ok(hits.collect())
     }
 }
 

@@ -145,6 +145,11 @@ impl<'r> Writer<'r> {
                 self.result(json!({"content": message, "extra": {"ok": false, "code": code}}));
             }
             Event::PlanChanged { plan } => self.note("plan", json!(plan)),
+            Event::PolicyDecided { op_id: 0, op, effect, reason, .. } => {
+                let policy = json!({"effect": effect, "reason": reason});
+                let extra = json!({"op": op, "policy": policy});
+                self.aside(time, "The prompt shows the opening of a skill.", extra);
+            }
             Event::PolicyDecided { op_id, op, effect, reason, liftable, .. } => {
                 self.judged(*op_id, op, *effect, reason);
                 if liftable.is_empty() {

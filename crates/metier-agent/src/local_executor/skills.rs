@@ -6,12 +6,11 @@ use std::sync::Arc;
 use metier_loader::{
     LineRange, LoadError, Loaded, ResourceQuery, inject, invoke, load_body, load_resource,
 };
-use metier_policy::{AnswerMemory, Effect, Invoker, Permission, Request, RequestContext, Subject};
+use metier_policy::Invoker;
 use metier_registry::Entry;
 use metier_skill::text::{clip, fold_line};
 use metier_skill::{FailureCode, SkillId};
 use metier_tools::LoadGate;
-use metier_tools::policy_facts::{content_digest, named_skill};
 use metier_tools::skill_contents::{file_names, open_files};
 use serde_json::json;
 
@@ -133,11 +132,8 @@ pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str) -> Judgement {
     }))
 }
 
-/// Reading under the policy's word on loading the skill.
-///
-/// Where the policy's word follows from the name alone, nothing of the skill is opened for it. Only
-/// where the content counts (trust, a remembered answer, a question) is the whole skill hashed; then
-/// what is read is what was judged, and a skill that changes in between is refused.
+/// Reading under the policy's word on loading the skill. Where that is about its content, what is read
+/// is what was judged: a skill that changes in between is refused.
 fn guarded(
     executor: &Arc<LocalExecutor>,
     id: &SkillId,
@@ -148,19 +144,6 @@ fn guarded(
         Ok(entry) => entry,
         Err(failure) => return Judgement::impossible(failed(&failure)),
     };
-    let own = [named_skill(&entry)];
-    let by_name = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
-    let by_name = by_name.by(by);
-    let nothing = AnswerMemory::default();
-    let decision = executor
-        .policy
-        .decide(&by_name, &RequestContext { loaded: &own, memory: &nothing, now: now() });
-    if decision.effect != Effect::Ask {
-        let id = id.clone();
-        let prepared: PreparedAction =
-            Box::new(move |_| read(&entry, &id).unwrap_or_else(|refused| *refused));
-        return judged(&decision, &by_name, prepared);
-    }
     let answers = executor.answers().clone();
     let gate = LoadGate {
         policy: &executor.policy,
@@ -170,18 +153,17 @@ fn guarded(
         invoker: by,
         index: &executor.index,
     };
-    let Some(request) = gate.request(&entry) else {
+    let judgement = gate.judge(&entry);
+    let Some(request) = judgement.request.clone() else {
         let text = "Its content cannot be read, so it can be neither trusted nor approved.";
         return Judgement::impossible(Outcome::failed(FailureCode::NotAllowed, text));
     };
-    let situation = RequestContext { loaded: &own, memory: &answers, now: now() };
-    let decision = executor.policy.decide(&request, &situation);
+    let decision = judgement.decision.clone();
     let (id, executor, asked) = (id.clone(), Arc::clone(executor), request.clone());
     let prepared: PreparedAction = Box::new(move |context| {
         executor.remember(&asked, context.answer);
         let outcome = read(&entry, &id).unwrap_or_else(|refused| *refused);
-        let judged = asked.skill.as_ref().map(|skill| skill.digest);
-        if outcome.ok && content_digest(&entry).ok() != judged {
+        if outcome.ok && !judgement.still_holds(&entry) {
             return Outcome::failed(
                 FailureCode::Changed,
                 format!("The skill `{id}` changed while it was read."),

@@ -8,11 +8,13 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use metier_agent::{
-    Agent, AgentError, AutoApprove, Event, NoApprover, Observer, Record, RunFolder, RunId,
+    Agent, AgentError, AutoApprove, Event, NoApprover, Observer, Record, RunFolder, RunId, Setup,
     SilentObserver, State, Status,
 };
 use metier_cancel::CancelToken;
 use metier_model::Scripted;
+use metier_skill::Digest;
+use metier_tools::ShownBody;
 use serde_json::{Value, json};
 
 use crate::fakes::{FakeExecutor, answer, call, script, scripted, select, setup};
@@ -68,7 +70,13 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
     let (model, executor) =
         (model(), FakeExecutor { ask: vec!["run "], ..FakeExecutor::default() });
     let whole = folder(runs.path(), "whole");
-    let undisturbed = agent(&model, &executor).run(&whole, setup(&model)).expect("runs");
+    let shown = |skill: &str| ShownBody {
+        skill: skill.parse().expect("an id"),
+        reason: "allowed".to_owned(),
+        request: Digest::of(skill.as_bytes()),
+    };
+    let given = Setup { shown: vec![shown("user:pdf"), shown("user:notes")], ..setup(&model) };
+    let undisturbed = agent(&model, &executor).run(&whole, given).expect("runs");
     let expected = outcome(&undisturbed);
     let (records, _) = whole.events().expect("reads");
     assert!(records.len() > 40, "{} events", records.len());
@@ -95,6 +103,10 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
             .collect();
         let (after, fault) = killed.events().expect("reads");
         assert_eq!(fault, None);
+        let shown = after.iter().filter(|record| {
+            matches!(&record.event, Event::PolicyDecided { op_id: 0, .. }) && record.seq < 4
+        });
+        assert_eq!(shown.count(), 2, "killed after event {cut}: each shown body has its decision");
         let reported = after
             .iter()
             .filter(|record| matches!(&record.event, Event::ObservationMade { code: Some(code), .. } if code.as_str() == "Interrupted"))

@@ -74,7 +74,7 @@ enum FormatArg {
     Tool,
     /// With paths and file names, for a model that reads files itself.
     Awareness,
-    /// With the opening of each body, for a model without tools.
+    /// With the opening of each body that may be loaded without a question, for a model without tools.
     Direct,
     /// A JSON document.
     Json,

@@ -22,6 +22,7 @@ use crate::render::{bytes, count, fold_line, safe};
 
 /// Show everything about one skill: fields, controls, files, cost, location, problems.
 ///
+/// Problems in the body are left out where a rule denies loading the skill.
 /// NAME is a skill's name, or `source:name` (also `name@source`) for one that another shadows.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -78,7 +79,12 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
     };
     let parsed = parse(&content.skill_md.bytes, &options);
     let names = content.files.names();
-    let diagnostics = judge(&content.skill_md, &skill_file(&entry.path), &options, &names);
+    let mut diagnostics = judge(&content.skill_md, &skill_file(&entry.path), &options, &names);
+    if metier.reader().approved().check(entry).is_err() {
+        // A problem is drawn under its line, and a line of the body is the text of the skill.
+        let end = parsed.body.unwrap_or(0);
+        diagnostics.retain(|diagnostic| (diagnostic.span.start as usize) < end);
+    }
     let body =
         String::from_utf8_lossy(&content.skill_md.bytes[parsed.body.unwrap_or(0)..]).into_owned();
     let mut entry_json = serde_json::to_value(entry)

@@ -10,6 +10,7 @@ use metier::loader::{LineRange, Loaded, NextPart, Part, ResourceQuery};
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
+use crate::prompt;
 use crate::render::style::{DIM, YELLOW, paint};
 use crate::render::{count, safe};
 
@@ -17,7 +18,9 @@ use crate::render::{count, safe};
 ///
 /// Without PATH: the body of its SKILL.md. PATH is relative to the skill's directory; links, hidden
 /// files and anything outside are refused. What was left out, and how to read it, is printed on
-/// standard error.
+/// standard error. Reading is loading: what a rule denies is refused (exit code 3), and what would be
+/// asked about, such as a skill of a project that you do not trust, is shown to a person at a terminal
+/// and needs `--yes` elsewhere.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,6 +53,9 @@ pub(crate) struct ReadArgs {
     /// The file as it is: whole, with its frontmatter, not normalised.
     #[arg(long, conflicts_with_all = ["section", "lines", "skip_chars"])]
     raw: bool,
+    /// Answer a question about loading the skill with yes, this once. A denial stays a denial.
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -58,27 +64,31 @@ struct Text(Loaded);
 
 struct Raw(Vec<u8>);
 
-pub(crate) fn run(args: &ReadArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let metier = context.finding(&args.find);
+pub(crate) fn run(args: &ReadArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let mut reader = context.finding(&args.find).reader();
+    // Who types this at a terminal has answered: a skill is reviewed before it is trusted.
+    if args.yes || prompt::can_ask(json) {
+        reader = reader.approved();
+    }
     let path = args.path.as_deref().unwrap_or("SKILL.md");
     if args.raw {
-        return Ok(Box::new(Raw(metier.read_raw(&args.name, path)?)));
+        return Ok(Box::new(Raw(reader.read_raw(&args.name, path)?)));
     }
     let asks_part = args.section.is_some() || args.lines.is_some() || args.skip_chars > 0;
     let mut loaded = match (&args.arguments, &args.path) {
-        (Some(arguments), _) => metier.invoke(&args.name, arguments)?,
-        (None, None) if !asks_part => metier.load(&args.name)?,
+        (Some(arguments), _) => reader.invoke(&args.name, arguments)?,
+        (None, None) if !asks_part => reader.load(&args.name)?,
         _ => {
             let query = ResourceQuery {
                 section: args.section.as_deref(),
                 lines: args.lines,
                 skip_chars: args.skip_chars,
             };
-            metier.read(&args.name, path, &query)?
+            reader.read(&args.name, path, &query)?
         }
     };
     if args.block {
-        loaded.text = metier.block(&args.name, &loaded)?;
+        loaded.text = reader.block(&args.name, &loaded)?;
     }
     Ok(Box::new(Text(loaded)))
 }

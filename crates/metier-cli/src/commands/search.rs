@@ -9,7 +9,7 @@ use metier::SearchHit;
 use serde::Serialize;
 
 use crate::context::{Context, FindArgs};
-use crate::error::Exit;
+use crate::error::{Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::Table;
@@ -51,8 +51,8 @@ struct Hit {
     matched: Vec<String>,
 }
 
-pub(crate) fn run(args: &SearchArgs, context: &Context) -> Box<dyn Output> {
-    let found = context.finding(&args.find).search(&args.words.join(" "), args.limit);
+pub(crate) fn run(args: &SearchArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let found = context.finding(&args.find).search(&args.words.join(" "), args.limit)?;
     let hit = |hit: SearchHit| Hit {
         id: hit.entry.id().to_string(),
         name: hit.entry.name().as_str().to_owned(),
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &SearchArgs, context: &Context) -> Box<dyn Output> {
         score: hit.score,
         matched: hit.matched,
     };
-    Box::new(Results { results: found.into_iter().map(hit).collect() })
+    Ok(Box::new(Results { results: found.into_iter().map(hit).collect() }))
 }
 
 impl Output for Results {

@@ -307,7 +307,7 @@ fn a_skill_that_is_listed_and_cannot_be_loaded_is_an_error() {
     assert_eq!(skills, ["project:huge", "project:latin", "project:linked"]);
     for finding in found {
         let id = finding["skill"].as_str().expect("an id");
-        let error = run(&home, &["read", id, "--json"]).json()["error"]["message"].clone();
+        let error = run(&home, &["read", id, "--yes", "--json"]).json()["error"]["message"].clone();
         assert_eq!(error, finding["message"], "what loading it says");
     }
 }

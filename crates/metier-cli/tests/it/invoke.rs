@@ -8,13 +8,13 @@ use crate::support::{document, run, shown};
 fn skills() -> TestHome {
     let home = TestHome::new();
     home.write(
-        "project/.agents/skills/fix/SKILL.md",
+        "home/.agents/skills/fix/SKILL.md",
         "---\nname: fix\ndescription: Fix an issue.\nargument-hint: <issue> [priority]\n---\n\
          Fix issue $1 ($priority). All: $ARGUMENTS. Costs \\$5.\n",
     );
-    home.write("project/.agents/skills/fix/scripts/run.sh", "echo");
+    home.write("home/.agents/skills/fix/scripts/run.sh", "echo");
     home.write(
-        "project/.agents/skills/hidden/SKILL.md",
+        "home/.agents/skills/hidden/SKILL.md",
         "---\nname: hidden\ndescription: For models.\nuser-invocable: false\n---\nSecret.\n",
     );
     home
@@ -47,8 +47,8 @@ fn the_block_names_the_skill_and_its_files() {
         insta::assert_snapshot!(shown(&home, &output), @r#"
         exit: 0
         ---- stdout
-        [Skill: fix | source=project]
-        [Skill Path: [T]/project/.agents/skills/fix]
+        [Skill: fix | source=user]
+        [Skill Path: [T]/home/.agents/skills/fix]
         [Load Report: file=SKILL.md sha256=sha256:[digest] truncated=false bytes_read=133]
         [Skill Text [digest]]
         Fix issue $1 ($priority). All: $ARGUMENTS. Costs \$5.

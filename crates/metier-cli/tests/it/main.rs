@@ -34,6 +34,7 @@ mod manage_new;
 mod manage_open;
 mod manage_switch;
 mod managed;
+mod one_decision;
 mod permissions;
 mod places;
 mod program;

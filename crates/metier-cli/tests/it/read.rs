@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{METIER, document, json, keys, run, shown};
 
-const SKILL: &str = "project/.agents/skills/pdf";
+const SKILL: &str = "home/.agents/skills/pdf";
 
 const GUIDE: &str = "\
 # Guide
@@ -71,8 +71,8 @@ fn a_body_comes_without_its_frontmatter() {
 
     ---- stderr
     ");
-    assert_eq!(run(&home, &["read", "project:pdf"]).stdout, "# pdf\n\nDo it.\n");
-    assert_eq!(run(&home, &["read", "pdf@project"]).stdout, "# pdf\n\nDo it.\n");
+    assert_eq!(run(&home, &["read", "user:pdf"]).stdout, "# pdf\n\nDo it.\n");
+    assert_eq!(run(&home, &["read", "pdf@user"]).stdout, "# pdf\n\nDo it.\n");
 }
 
 #[test]
@@ -232,13 +232,13 @@ fn output_says_how_to_read_on() {
 fn raw_gives_the_file_as_it_is() {
     let home = guided();
     let text = "---\r\nname: raw\r\ndescription: d\r\n---\r\nA\u{202e}B\r\n";
-    home.write("project/.agents/skills/raw/SKILL.md", text);
+    home.write("home/.agents/skills/raw/SKILL.md", text);
     assert_eq!(run(&home, &["read", "raw", "--raw"]).stdout, text);
     assert_eq!(run(&home, &["read", "raw"]).stdout, "AB\n");
     let document = json(&home, &["read", "raw", "--raw", "--json"]);
     assert_eq!(document, json!({ "text": text, "bytes": text.len() }));
     assert_eq!(run(&home, &["read", "raw", "--raw", "--section", "x"]).code, 2);
-    home.write("project/.agents/skills/low/skill.md", skill_text("low", "d"));
+    home.write("home/.agents/skills/low/skill.md", skill_text("low", "d"));
     assert_eq!(run(&home, &["read", "low", "--raw"]).stdout, skill_text("low", "d"));
 }
 

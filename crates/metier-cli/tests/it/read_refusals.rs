@@ -7,7 +7,7 @@ use metier_testkit::TestHome;
 
 use crate::support::{METIER, document, fifo, run, run_unprivileged, shown};
 
-const SKILL: &str = "project/.agents/skills/pdf";
+const SKILL: &str = "home/.agents/skills/pdf";
 
 /// A skill with a trap of every kind, beside a secret.
 fn trapped() -> TestHome {
@@ -102,7 +102,7 @@ fn a_refusal_says_what_to_do() {
 fn a_body_of_ten_megabytes_is_a_coded_error() {
     let home = TestHome::new();
     let text = format!("---\nname: big\ndescription: d\n---\n{}", "A line.\n".repeat(1_250_000));
-    home.write("project/.agents/skills/big/SKILL.md", text);
+    home.write("home/.agents/skills/big/SKILL.md", text);
     for args in [&["read", "big", "--json"][..], &["read", "big", "--raw", "--json"]] {
         let report = document(&home, &run(&home, args), 1);
         assert_eq!(report["error"]["code"], "FileTooLarge", "{args:?}");
@@ -110,30 +110,26 @@ fn a_body_of_ten_megabytes_is_a_coded_error() {
 }
 
 #[test]
-fn what_no_rule_lets_anybody_load_is_not_shown_as_it_would_be_loaded() {
+fn what_a_rule_denies_is_not_shown() {
     let home = TestHome::new();
     home.skill(SKILL, "pdf", "SECRET words.");
     home.write(
         "home/.agent/config.json",
         r#"{"permissions": [{"permission": "load_skill", "pattern": "*", "effect": "deny"}]}"#,
     );
-    for flags in [&["--block"][..], &["--arguments", "x"]] {
+    for flags in [&[][..], &["--yes"], &["--raw"], &["--block"], &["--arguments", "x"]] {
         let output = run(&home, &[&["read", "pdf", "--json"], flags].concat());
         assert_eq!(document(&home, &output, 3)["error"]["code"], "NotAllowed", "{flags:?}");
         assert!(!output.stdout.contains("SECRET"));
     }
-    assert_eq!(run(&home, &["read", "pdf"]).code, 0, "the user may look at a file");
 }
 
 #[test]
 fn a_body_that_is_no_text_is_a_coded_error() {
     let home = TestHome::new();
+    home.write("home/.agents/skills/nul/SKILL.md", b"---\nname: nul\ndescription: d\n---\na\0b\n");
     home.write(
-        "project/.agents/skills/nul/SKILL.md",
-        b"---\nname: nul\ndescription: d\n---\na\0b\n",
-    );
-    home.write(
-        "project/.agents/skills/latin/SKILL.md",
+        "home/.agents/skills/latin/SKILL.md",
         b"---\nname: latin\ndescription: d\n---\n\xe9\n",
     );
     for name in ["nul", "latin"] {

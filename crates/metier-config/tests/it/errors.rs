@@ -91,7 +91,7 @@ fn a_wrong_word_lists_the_allowed_ones_and_the_nearest() {
     config.json:2:14: `profile` must be one of `strict`, `lenient`, but it is the string "strickt" [config-bad-value]
       help: did you mean `strict`?
     config.json:3:26: `catalog.format` must be one of `lines`, `xml`, `tool`, `awareness`, `direct`, `json`, but it is the string "yaml" [config-bad-value]
-      help: How the list is written.
+      help: How the list is written. A project cannot choose `direct`.
     config.json:4:43: `execution.require_approval_for[0]` must be one of `load_skill`, `read_file`, `list_dir`, `grep`, `run_script`, `run_command`, `write_file`, `delete_file`, `network_request`, `script_network`, `skill`, `network`, but it is the string "run_scrip" [config-bad-value]
       help: did you mean `run_script`?
     "#);

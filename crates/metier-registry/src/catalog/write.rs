@@ -29,7 +29,8 @@ pub enum CatalogFormat {
     Tool,
     /// For a model that reads files itself: each skill with its path and the names of its files.
     Awareness,
-    /// For a model without tools: each skill with the beginning of its body.
+    /// For a model without tools: each skill with the beginning of its body, where loading it needs no approval.
+    #[schemars(extend("x-metier-user-only" = true))]
     Direct,
     /// A JSON document.
     Json,

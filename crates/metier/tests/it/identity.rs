@@ -75,9 +75,10 @@ fn folders_whose_files_link_to_one_target_are_skills_of_their_own() {
     assert_eq!(place(&home, "pdf"), Path::new("project/.agents/skills/one"));
     assert_eq!(place(&home, "project:pdf#2"), Path::new("project/.agents/skills/two"));
     assert_eq!(place(&home, "user:pdf"), Path::new("home/.agents/skills/three"));
-    let script = open(&home, "project").read_raw("project:pdf#2", "scripts/run.sh");
+    let reader = open(&home, "project").reader().approved();
+    let script = reader.read_raw("project:pdf#2", "scripts/run.sh");
     assert_eq!(script.expect("its own file"), b"echo two");
-    assert!(open(&home, "project").read_raw("pdf", "scripts/run.sh").is_err());
+    assert!(reader.read_raw("pdf", "scripts/run.sh").is_err());
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn without_the_users_folders_nothing_of_the_user_is_read_or_written() {
         .open()
         .expect("it opens");
     assert_eq!(metier.skill("look").expect("the skill").source.to_string(), "explicit");
-    assert_eq!(metier.search("look around", 3)[0].entry.name().as_str(), "look");
+    assert_eq!(metier.search("look around", 3).expect("finds")[0].entry.name().as_str(), "look");
     let before = std::fs::read_dir(home.home()).expect("home").count();
     if holds_scripts() {
         // Without a `PATH` an interpreter is still found by the system's own folders.

@@ -44,7 +44,7 @@ fn a_skill_of_a_source_is_listed_found_loaded_and_run() {
     let metier = open(&home, [source]);
     let entry = metier.skill("greet").expect("it is listed");
     assert_eq!(entry.path.to_string_lossy(), "memory:greet");
-    assert_eq!(metier.search("greets people", 1)[0].entry.name().as_str(), "greet");
+    assert_eq!(metier.search("greets people", 1).expect("finds")[0].entry.name().as_str(), "greet");
     assert!(metier.load("greet").expect("a body").text.contains("greet"));
     assert_eq!(metier.read_raw("greet", "scripts/run.sh").expect("a file"), b"echo \"hello $1\"\n");
     if holds_scripts() {
