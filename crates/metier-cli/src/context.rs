@@ -10,7 +10,9 @@ use metier::{FindOptions, Metier};
 
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Result};
-use crate::render::shell;
+use crate::output::print_note;
+use crate::render::style::{YELLOW, paint};
+use crate::render::{safe, shell};
 
 /// Options of every command that finds skills.
 #[derive(Debug, Clone, Default, Args)]
@@ -84,6 +86,9 @@ impl Context {
             None => current,
         };
         let metier = Metier::open(dir)?;
+        for warning in metier.warnings() {
+            print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(warning)));
+        }
         let variable = |name: &str| metier.environment().variable(name).map(ToOwned::to_owned);
         let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
         Ok(Self { metier, moved: global.directory.is_some(), editor })

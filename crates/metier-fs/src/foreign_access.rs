@@ -31,6 +31,16 @@ pub enum ForeignWriter {
 }
 
 impl ForeignAccess {
+    /// What is wrong with `file`, in a sentence that has named it already.
+    pub fn about(&self, file: &Path) -> String {
+        match self.writer {
+            _ if self.path != file => self.to_string(),
+            ForeignWriter::Everyone => "every account can write to it".to_owned(),
+            ForeignWriter::Owner(id) => format!("it belongs to another account ({id})"),
+            ForeignWriter::Group(id) => format!("the group {id} can write to it"),
+        }
+    }
+
     /// The command that takes the access away.
     pub fn remedy(&self) -> String {
         let path = self.path.to_string_lossy();
@@ -65,11 +75,20 @@ pub fn writable_by_others_below(top: &Path, path: &Path) -> Option<ForeignAccess
     system::first_foreign(top, path)
 }
 
+/// Whether `entry` was put by another account into `folder`, to which everyone can write.
+pub fn is_planted(folder: &Path, entry: &Path) -> bool {
+    system::is_planted(folder, entry)
+}
+
 #[cfg(not(unix))]
 mod system {
     use std::path::Path;
 
     use super::ForeignAccess;
+
+    pub(super) fn is_planted(_: &Path, _: &Path) -> bool {
+        false
+    }
 
     pub(super) fn first_foreign(_: &Path, _: &Path) -> Option<ForeignAccess> {
         None
@@ -96,8 +115,10 @@ mod system {
     /// Walks to `path` as the kernel does, and judges every folder that an entry is looked up in, and
     /// what is found at the end.
     pub(super) fn first_foreign(top: &Path, path: &Path) -> Option<ForeignAccess> {
-        let mut at = PathBuf::from("/");
-        let mut rest: VecDeque<OsString> = names(path);
+        let (mut at, mut rest) = match path.strip_prefix(top) {
+            Ok(below) => (top.to_owned(), names(below)),
+            Err(_) => (PathBuf::from("/"), names(path)),
+        };
         let mut links = 0;
         while let Some(name) = rest.pop_front() {
             if name == ".." {
@@ -133,6 +154,15 @@ mod system {
         let found = fs::symlink_metadata(&at).ok()?;
         let writer = own_writer(&found, Owners::Own)?;
         (!is_read_only(&at)).then_some(ForeignAccess { path: at, writer })
+    }
+
+    pub(super) fn is_planted(folder: &Path, entry: &Path) -> bool {
+        let is_open = fs::metadata(folder).is_ok_and(|found| found.mode() & OTHER_WRITE != 0);
+        let is_foreign = || {
+            fs::symlink_metadata(entry)
+                .is_ok_and(|found| !is_own(found.uid(), Owners::OwnOrUnmapped))
+        };
+        is_open && is_foreign()
     }
 
     fn names(path: &Path) -> VecDeque<OsString> {

@@ -62,7 +62,7 @@ pub use file::{
 };
 pub use folders::UserFolders;
 pub use foreign_access::{
-    ForeignAccess, ForeignWriter, writable_by_others, writable_by_others_below,
+    ForeignAccess, ForeignWriter, is_planted, writable_by_others, writable_by_others_below,
 };
 pub use head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links};
 pub use private::{close_state, create_private_dir, create_private_file, write_private};

@@ -107,6 +107,7 @@ fn skills(dir: &Path) -> Index {
         plugin: None,
         required: true,
         absent: false,
+        foreign: None,
     };
     scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() }).index
 }

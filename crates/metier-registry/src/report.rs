@@ -61,6 +61,8 @@ pub enum RootState {
     NotDirectory,
     /// The system refused.
     Unreadable,
+    /// Other accounts can write there, so it was not searched.
+    Foreign,
 }
 
 impl RootState {
@@ -71,6 +73,7 @@ impl RootState {
             Self::Missing => "missing",
             Self::NotDirectory => "not-directory",
             Self::Unreadable => "unreadable",
+            Self::Foreign => "foreign",
         }
     }
 }

@@ -9,7 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    FileId, UserFolders, canonical, directory_id, exists, is_dir, modified, read_dir_names,
+    FileId, ForeignAccess, ForeignWriter, UserFolders, canonical, directory_id, exists, is_dir,
+    modified, read_dir_names, writable_by_others_below,
 };
 use metier_skill::{AGENT_FOLDERS, OWN_SKILLS_FOLDER, Source};
 
@@ -33,11 +34,13 @@ pub struct Root {
     /// Whether it was not there when the roots were resolved. Most are not: of some hundred folders
     /// of agents a machine has a handful, and a scan does not look for the others again.
     pub absent: bool,
+    /// Why it is not searched, where other accounts can write there.
+    pub foreign: Option<ForeignAccess>,
 }
 
 impl Root {
     fn default_root(source: Source, path: PathBuf) -> Self {
-        Self { source, path, plugin: None, required: false, absent: false }
+        Self { source, path, plugin: None, required: false, absent: false, foreign: None }
     }
 }
 
@@ -82,13 +85,36 @@ enum Identity {
     Path(PathBuf),
 }
 
+/// Whether other accounts may be able to write to a root that is searched.
+#[derive(Clone, Copy)]
+enum Judged<'p> {
+    /// The user named it, or works there.
+    Named,
+    /// It was found in this directory above the working directory: no one else may.
+    Above(&'p Path),
+    /// It is the user's own, in this home directory. A group may share its skills through a link; what
+    /// everyone can write is no one's own.
+    Own(&'p Path),
+}
+
+impl Judged<'_> {
+    fn foreign(self, root: &Path) -> Option<ForeignAccess> {
+        match self {
+            Self::Named => None,
+            Self::Above(dir) => writable_by_others_below(dir, root),
+            Self::Own(home) => writable_by_others_below(home, root)
+                .filter(|access| access.writer == ForeignWriter::Everyone),
+        }
+    }
+}
+
 /// The roots for `places`, highest priority first, each folder once.
 pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
     let mut seen: HashSet<Identity> = HashSet::new();
     // One folder under two names (a link, a `..`) is searched once, at its highest rank. One look
     // tells which folder it is and whether it is there: there are a hundred, nearly all are not.
-    let mut add = |root: Root| {
+    let mut add = |root: Root, judged: Judged<'_>| {
         let found = directory_id(&root.path);
         let absent = matches!(&found, Err(error) if error.kind() == io::ErrorKind::NotFound);
         let identity = match found {
@@ -96,6 +122,7 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
             Err(_) => Identity::Path(root.path.clone()),
         };
         if seen.insert(identity) {
+            let foreign = if absent { None } else { judged.foreign(&root.path) };
             let dotted = root.path.components().any(|part| {
                 matches!(part, std::path::Component::CurDir | std::path::Component::ParentDir)
             });
@@ -104,36 +131,43 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
             } else {
                 root.path.components().collect()
             };
-            roots.push(Root { path, absent, ..root });
+            roots.push(Root { path, absent, foreign, ..root });
         }
     };
     let named = |source, path: &PathBuf| {
         let path = places.working_dir.join(path);
-        Root { source, path, plugin: None, required: true, absent: false }
+        Root { source, path, plugin: None, required: true, absent: false, foreign: None }
     };
     for path in &places.explicit {
-        add(named(Source::Explicit, path));
+        add(named(Source::Explicit, path), Judged::Named);
     }
     for path in &places.configured_project {
-        add(named(Source::Project, path));
+        add(named(Source::Project, path), Judged::Named);
     }
     for dir in project_dirs(&places.working_dir, places.home.as_deref()) {
-        project_roots(&dir).for_each(&mut add);
+        let is_above = dir != places.working_dir;
+        let judged = if is_above { Judged::Above(&dir) } else { Judged::Named };
+        for root in project_roots(&dir) {
+            add(root, judged);
+        }
     }
     for path in &places.configured_user {
-        add(named(Source::User, path));
+        add(named(Source::User, path), Judged::Named);
     }
     if let Some(user) = &places.user {
-        add(Root::default_root(Source::User, user.agent.join("skills")));
-        for folder in AGENT_FOLDERS.iter().flat_map(|agent| agent.user) {
-            add(Root::default_root(Source::User, user.home.join(folder)));
+        let folders = AGENT_FOLDERS.iter().flat_map(|agent| agent.user);
+        let folders = folders.map(|folder| user.home.join(folder));
+        for path in std::iter::once(user.agent.join("skills")).chain(folders) {
+            add(Root::default_root(Source::User, path), Judged::Own(&user.home));
         }
     }
     for path in &places.more_user {
-        add(named(Source::User, path));
+        add(named(Source::User, path), Judged::Named);
     }
     if let Some(user) = &places.user {
-        plugin_roots(&user.home.join(PLUGIN_CACHE)).into_iter().for_each(add);
+        for root in plugin_roots(&user.home.join(PLUGIN_CACHE)) {
+            add(root, Judged::Own(&user.home));
+        }
     }
     roots
 }
@@ -153,17 +187,25 @@ pub fn project_dirs(working_dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         if home != Some(dir) {
             dirs.push(dir.to_owned());
         }
-        if REPOSITORY_MARKS.iter().any(|mark| exists(&dir.join(mark))) {
+        if is_repository(dir, working_dir) {
             break;
         }
     }
     dirs
 }
 
+/// Whether `dir` is the top of a repository, seen from a directory in it. In a folder that everyone can
+/// write, such as `/tmp`, a mark counts only where it is this user's or root's: otherwise another
+/// account could make its folder the project of all work below it.
+fn is_repository(dir: &Path, working_dir: &Path) -> bool {
+    let counts = |mark: &Path| dir == working_dir || !metier_fs::is_planted(dir, mark);
+    REPOSITORY_MARKS.iter().map(|mark| dir.join(mark)).any(|mark| exists(&mark) && counts(&mark))
+}
+
 /// The top of the repository that holds `working_dir`, if it is in one; a home directory that is a
 /// repository is no project.
 pub fn repository_top(working_dir: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let is_top = |dir: &&Path| REPOSITORY_MARKS.iter().any(|mark| exists(&dir.join(mark)));
+    let is_top = |dir: &&Path| is_repository(dir, working_dir);
     working_dir.ancestors().find(is_top).filter(|top| home != Some(*top)).map(Path::to_owned)
 }
 
@@ -190,6 +232,7 @@ fn plugin_roots(cache: &Path) -> Vec<Root> {
                     plugin: Some(plugin),
                     required: false,
                     absent: false,
+                    foreign: None,
                 });
             }
         }

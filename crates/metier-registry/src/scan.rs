@@ -178,13 +178,19 @@ impl ScanBuilder {
         self.listed.extend(walked.listed);
         let refusal = match walked.state {
             RootState::Missing if root.required => {
-                Some((Code::RootMissing, "the root does not exist"))
+                Some((Code::RootMissing, "the root does not exist".to_owned()))
             }
             RootState::Ok | RootState::Missing => None,
             RootState::NotDirectory => {
-                Some((Code::RootNotDirectory, "the root is not a directory"))
+                Some((Code::RootNotDirectory, "the root is not a directory".to_owned()))
             }
-            RootState::Unreadable => Some((Code::RootUnreadable, "the root cannot be read")),
+            RootState::Unreadable => {
+                Some((Code::RootUnreadable, "the root cannot be read".to_owned()))
+            }
+            RootState::Foreign => {
+                let access = root.foreign.as_ref().map(ToString::to_string);
+                Some((Code::RootForeign, format!("not searched: {}", access.unwrap_or_default())))
+            }
         };
         if let Some((code, message)) = refusal {
             let path = root.path.clone();

@@ -93,6 +93,10 @@ pub(crate) fn walk(walkable: WalkRoot<'_>, options: &WalkOptions) -> Walked {
         visited: HashSet::new(),
         entries_left: options.max_entries,
     };
+    if walkable.root.foreign.is_some() {
+        walk.out.state = RootState::Foreign;
+        return walk.out;
+    }
     let absent = || Err(io::ErrorKind::NotFound.into());
     let opened = if walkable.root.absent { absent() } else { Dir::open(path) };
     match opened {

@@ -246,6 +246,7 @@ mod tests {
             plugin: None,
             required: true,
             absent: false,
+            foreign: None,
         };
         let options = crate::ScanOptions { builtin: false, ..crate::ScanOptions::default() };
         let scanned = crate::scan(&[below], &options);

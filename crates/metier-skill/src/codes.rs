@@ -369,6 +369,10 @@ codes! {
         "The root could not be read.",
         "The skills below it are unknown.",
         "Check the permissions of the directory.";
+    RootForeign "root-foreign" [W W W] []
+        "Other accounts can write to the root, or to a folder on the way to it.",
+        "Above the working directory, and in the home directory, skills are found without being asked for; one that another account put there would pose as yours.",
+        "Take the others' access away (the message names it), or name the folder with `--root` to use it all the same.";
     DirectoryUnreadable "directory-unreadable" [W W W] []
         "A directory below a root could not be read.",
         "Skills below it, if any, are unknown.",

@@ -38,8 +38,8 @@ pub fn ran_unprivileged(test: &str) -> bool {
     let own = std::env::current_exe().expect("a test binary");
     assert!(Command::new("cp").arg(own).arg(&binary).status().expect("cp").success());
     set(&binary, 0o755);
-    // Its temporary files go here; anybody may write, nobody else has a reason to.
-    set(dir.path(), 0o777);
+    // Its temporary files go here. Sticky like `/tmp`: what everyone could replace, no test could trust.
+    set(dir.path(), 0o1777);
     let output = Command::new(&binary)
         .args(["--exact", test, "--nocapture"])
         .env(AGAIN, "1")

@@ -1,19 +1,24 @@
 //! The user's decisions on disk: trusted folders and remembered answers, in the state folder.
 //!
 //! Two small files, each changed under a lock, so that two runs cannot lose each other's changes. A
-//! file that cannot be read is an error, never an empty one. `metier-policy` defines what the records
-//! mean.
+//! file that cannot be read is an error, never an empty one. One that other accounts can write is not
+//! believed: it counts as empty, and is not changed, since the change would be lost in it.
+//! `metier-policy` defines what the records mean.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use metier_fs::{ReadError, UpdateError, read_bounded, update_file};
+use metier_fs::{
+    ForeignAccess, ReadError, UpdateError, read_bounded, update_private, writable_by_others,
+};
 use metier_policy::{AnswerMemory, TrustedFolders};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Bytes of a file of records.
 const MAX_BYTES: u64 = 64 << 20;
+const TRUST: &str = "trust.json";
+const ANSWERS: &str = "answers.json";
 
 /// The trust records and remembered answers of one user.
 #[derive(Debug, Clone)]
@@ -31,6 +36,8 @@ pub enum PolicyStoreError {
     Busy(PathBuf, PathBuf),
     /// It could not be written.
     Unwritten(PathBuf, String),
+    /// Other accounts can write it, so it does not count.
+    Foreign(PathBuf, ForeignAccess),
 }
 
 impl PolicyStoreError {
@@ -40,6 +47,7 @@ impl PolicyStoreError {
             Self::Unreadable(..) => "state-unreadable",
             Self::Busy(..) => "state-busy",
             Self::Unwritten(..) => "state-unwritable",
+            Self::Foreign(..) => "state-foreign",
         }
     }
 
@@ -52,6 +60,9 @@ impl PolicyStoreError {
             Self::Busy(_, lock) => format!("try again; the lock is {}", lock.display()),
             Self::Unwritten(..) => {
                 "the file is unchanged; check its permissions and the free space".to_owned()
+            }
+            Self::Foreign(_, access) => {
+                format!("if what it holds is yours: {}; otherwise remove it", access.remedy())
             }
         }
     }
@@ -69,6 +80,9 @@ impl fmt::Display for PolicyStoreError {
             Self::Unwritten(file, reason) => {
                 write!(f, "{} cannot be written: {reason}", file.display())
             }
+            Self::Foreign(file, access) => {
+                write!(f, "{} counts as empty: {}", file.display(), access.about(file))
+            }
         }
     }
 }
@@ -79,6 +93,15 @@ impl PolicyStore {
     /// The records in a state folder, which may not exist yet.
     pub fn in_state(state: &Path) -> Self {
         Self { folder: state.to_owned() }
+    }
+
+    /// The files of these records. Their modes are judged, and so never corrected in passing.
+    pub const FILES: &[&str] = &[TRUST, ANSWERS];
+
+    /// The records that do not count, because other accounts can write them.
+    pub fn foreign(&self) -> Vec<PolicyStoreError> {
+        let files = Self::FILES.iter().map(|name| self.folder.join(name));
+        files.filter_map(|file| check_own(&file).err()).collect()
     }
 
     /// The folders that the user trusts.
@@ -108,15 +131,26 @@ impl PolicyStore {
     }
 
     fn trust_file(&self) -> PathBuf {
-        self.folder.join("trust.json")
+        self.folder.join(TRUST)
     }
 
     fn answers_file(&self) -> PathBuf {
-        self.folder.join("answers.json")
+        self.folder.join(ANSWERS)
+    }
+}
+
+/// An error where other accounts can write the file.
+fn check_own(file: &Path) -> Result<(), PolicyStoreError> {
+    match writable_by_others(file) {
+        Some(access) => Err(PolicyStoreError::Foreign(file.to_owned(), access)),
+        None => Ok(()),
     }
 }
 
 fn read<R: DeserializeOwned + Default>(file: &Path) -> Result<R, PolicyStoreError> {
+    if check_own(file).is_err() {
+        return Ok(R::default());
+    }
     match read_bounded(file, MAX_BYTES) {
         Ok(bytes) => parse(file, &bytes),
         Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -135,8 +169,9 @@ fn change<R: DeserializeOwned + Serialize + Default, T>(
     file: &Path,
     edit: impl FnOnce(&mut R) -> T,
 ) -> Result<T, PolicyStoreError> {
+    check_own(file)?;
     let mut given = None;
-    let updated = update_file(file, MAX_BYTES, |before| {
+    let updated = update_private(file, MAX_BYTES, |before| {
         let mut records: R = before.map_or_else(|| Ok(R::default()), |text| parse(file, &text))?;
         given = Some(edit(&mut records));
         let mut text = serde_json::to_vec_pretty(&records)

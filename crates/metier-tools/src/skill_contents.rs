@@ -204,6 +204,7 @@ mod tests {
             plugin: None,
             required: true,
             absent: false,
+            foreign: None,
         };
         let scan = scan(&[root], &ScanOptions { builtin: true, ..ScanOptions::default() });
         let cataloger = Cataloger::new(&scan.index, &|_| None);

@@ -6,8 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use metier_config::{Layer, Scope, Settings};
-use metier_fs::{ReadError, UserFolders, read_bounded};
-use metier_registry::roots::project_dirs;
+use metier_fs::{
+    ForeignAccess, ReadError, UserFolders, read_bounded, writable_by_others,
+    writable_by_others_below,
+};
+use metier_registry::roots::{project_dirs, repository_top};
 
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -29,6 +32,22 @@ pub struct ConfigFile {
     pub path: PathBuf,
     /// Whether it exists.
     pub exists: bool,
+    /// Why it is not used, where it is above the working directory and other accounts can write it.
+    pub skipped: Option<ForeignAccess>,
+}
+
+impl ConfigFile {
+    /// Whether its settings count, if it exists.
+    pub fn is_used(&self) -> bool {
+        self.skipped.is_none()
+    }
+
+    /// What the user is to know about a file that is not used.
+    pub(crate) fn skipped_warning(&self) -> Option<String> {
+        let access = self.skipped.as_ref()?;
+        let path = self.path.display();
+        Some(format!("{path} is not used: {access}; to use it: {}", access.remedy()))
+    }
 }
 
 /// The files that were looked for, and the settings that they come to.
@@ -55,8 +74,11 @@ pub(crate) fn load(
         Some(path) => load_layer(&path, Scope::User, &mut files)?,
         None => None,
     };
-    let project = match project_config(working_dir, protected) {
-        Some(path) => load_layer(&path, Scope::Project, &mut files)?,
+    let project = match project_config(working_dir, protected, &mut files) {
+        Some(path) => {
+            check_inside(&path, protected)?;
+            load_layer(&path, Scope::Project, &mut files)?
+        }
         None => None,
     };
     let settings = Settings::merge_managed(&managed, user_layer.as_ref(), project.as_ref());
@@ -64,21 +86,55 @@ pub(crate) fn load(
 }
 
 /// The nearest project configuration, or where it would stand. The user's own file is never a
-/// project's, whatever way leads to it; in the home directory there is no project.
-fn project_config(working_dir: &Path, user: Option<&UserFolders>) -> Option<PathBuf> {
+/// project's, whatever way leads to it; in the home directory there is no project. Above the working
+/// directory, where no one chose it, a file that other accounts can write is skipped.
+fn project_config(
+    working_dir: &Path,
+    user: Option<&UserFolders>,
+    files: &mut Vec<ConfigFile>,
+) -> Option<PathBuf> {
     let home = user.map(|user| user.home.as_path());
     let below = |dir: &Path| dir.join(AGENT_FOLDER).join(CONFIG_FILE);
     let real = |path: &Path| metier_fs::canonical(path).ok();
     let users = user.and_then(|user| real(&user.agent.join(CONFIG_FILE)));
     let dirs = project_dirs(working_dir, home);
-    let mut files = dirs.iter().map(|dir| below(dir));
     // One that cannot be read, because a link leads nowhere, is found too, and refused later.
     let is_there = |path: &PathBuf| match real(path) {
         Some(file) => Some(file) != users,
         None => metier_fs::entry_kind(path).is_some() || path.parent().is_some_and(leads_nowhere),
     };
-    let found = files.find(is_there);
-    found.or_else(|| dirs.first().map(|dir| below(dir)).filter(|path| !metier_fs::exists(path)))
+    for dir in &dirs {
+        let path = below(dir);
+        if !is_there(&path) {
+            continue;
+        }
+        let foreign = writable_by_others_below(dir, &path).filter(|_| dir != working_dir);
+        if foreign.is_none() {
+            return Some(path);
+        }
+        files.push(ConfigFile { scope: Scope::Project, path, exists: true, skipped: foreign });
+    }
+    dirs.first().map(|dir| below(dir)).filter(|path| !metier_fs::exists(path))
+}
+
+/// A project's settings are a file of the project: one that a link takes from elsewhere is refused, so
+/// that a clone cannot make a file of the user's its own settings, or have it quoted in an error.
+fn check_inside(path: &Path, user: Option<&UserFolders>) -> Result<()> {
+    let Some(dir) = path.parent().and_then(Path::parent) else { return Ok(()) };
+    let top = repository_top(dir, user.map(|user| user.home.as_path()));
+    let top = metier_fs::canonical(top.as_deref().unwrap_or(dir));
+    // What cannot be resolved is not there, or is refused when it is read.
+    let (Ok(top), Ok(real)) = (top, metier_fs::canonical(path)) else { return Ok(()) };
+    if real.starts_with(&top) {
+        return Ok(());
+    }
+    let message = format!(
+        "the configuration {} cannot be read: a link leads out of the project, to {}",
+        path.display(),
+        real.display()
+    );
+    Err(Error::failed("config-unreadable", message)
+        .with_help("replace the link by a file of the project, or remove it"))
 }
 
 fn load_layer(path: &Path, scope: Scope, files: &mut Vec<ConfigFile>) -> Result<Option<Layer>> {
@@ -88,7 +144,7 @@ fn load_layer(path: &Path, scope: Scope, files: &mut Vec<ConfigFile>) -> Result<
     // A link that leads nowhere is a configuration that cannot be read, at its end or on the way.
     let cut_off = || path.ancestors().skip(1).any(leads_nowhere);
     let missing = missing && metier_fs::entry_kind(path).is_none() && !cut_off();
-    files.push(ConfigFile { scope, path: path.to_owned(), exists: !missing });
+    files.push(ConfigFile { scope, path: path.to_owned(), exists: !missing, skipped: None });
     if missing {
         return Ok(None);
     }
@@ -99,6 +155,17 @@ fn load_layer(path: &Path, scope: Scope, files: &mut Vec<ConfigFile>) -> Result<
             _ => "fix the file or move it away; without it the defaults apply",
         })
     };
+    // A project's file is its authors'. The others decide what may be done, and are their owner's alone.
+    if scope != Scope::Project
+        && let Some(access) = writable_by_others(path)
+    {
+        let reason = access.about(path);
+        let message = format!("the configuration {} is not safe: {reason}", path.display());
+        return Err(Error::failed("config-foreign", message).with_help(match scope {
+            Scope::Managed => ASK_THE_ADMINISTRATOR.to_owned(),
+            _ => format!("if what it says is yours: {}", access.remedy()),
+        }));
+    }
     let bytes = bytes.map_err(|error| refuse(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
     metier_config::parse(&text, &path.to_string_lossy(), scope).map(Some).map_err(Error::config)

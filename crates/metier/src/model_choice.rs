@@ -84,7 +84,8 @@ impl Metier {
             Some(text) => parse(text)?,
             None => (settings.provider, None),
         };
-        let project = self.config_files().iter().find(|file| file.scope == Scope::Project);
+        let mut files = self.config_files().iter();
+        let project = files.find(|file| file.scope == Scope::Project && file.is_used());
         let Some(project) = project.filter(|_| provider == settings.provider) else {
             return Ok(Vec::new());
         };

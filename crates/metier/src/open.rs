@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use metier_config::{Scope, Settings};
-use metier_fs::UserFolders;
+use metier_fs::{ForeignWriter, UserFolders};
 use metier_registry::roots::{Root, SkillPlaces, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
 use metier_skill::{Limits, Profile};
+use metier_tools::PolicyStore;
 use tempfile::TempDir;
 
 use crate::config_files::{self, ConfigFile};
@@ -33,6 +34,8 @@ pub(crate) struct Inner {
     pub(crate) protected: Option<UserFolders>,
     pub(crate) settings: Settings,
     pub(crate) config_files: Vec<ConfigFile>,
+    /// What was left out when it was opened, and why.
+    warnings: Vec<String>,
     pub(crate) find: FindOptions,
     sources: SkillSources,
     pub(crate) helper: Option<PathBuf>,
@@ -130,17 +133,22 @@ impl Builder {
     /// Resolves folders, settings and roots.
     pub fn open(self) -> Result<Metier> {
         let working_dir = enter(&self.dir)?;
-        let named = user_folders(self.environment.home(), &self.environment, &working_dir);
+        let named = user_folders(self.environment.home(), &self.environment)?;
         let user = match self.user_folders {
             UserFolderChoice::Home => named.clone(),
             UserFolderChoice::None => None,
         };
-        let protected = named.or_else(|| {
-            let home = UserFolders::home_of_process();
-            user_folders(home.as_deref(), &self.environment, &working_dir)
-        });
+        let protected = match named {
+            Some(named) => Some(named),
+            None => user_folders(UserFolders::home_of_process().as_deref(), &self.environment)?,
+        };
         let (settings, config_files) =
             config_files::load(&working_dir, user.as_ref(), protected.as_ref(), &self.environment)?;
+        let mut warnings: Vec<String> =
+            config_files.iter().filter_map(ConfigFile::skipped_warning).collect();
+        if let Some(user) = &user {
+            warnings.extend(close_state(&user.state)?);
+        }
         let inner = Inner {
             environment: self.environment,
             working_dir,
@@ -148,6 +156,7 @@ impl Builder {
             protected,
             settings,
             config_files,
+            warnings,
             find: self.find,
             sources: self.sources,
             helper: self.helper,
@@ -160,16 +169,37 @@ impl Builder {
 
 /// The user's folders. The home directory stands without links, so that it can be told from the
 /// directories above the working directory.
-fn user_folders(
-    home: Option<&Path>,
-    environment: &Environment,
-    working_dir: &Path,
-) -> Option<UserFolders> {
-    let home = home?;
+fn user_folders(home: Option<&Path>, environment: &Environment) -> Result<Option<UserFolders>> {
+    let metier_home = environment.variable("METIER_HOME").map(Path::new);
+    // A relative one would be another folder in every directory: the user's rules would depend on
+    // where the program runs, and a project could bring them along.
+    for (name, folder) in [("HOME", home), ("METIER_HOME", metier_home)] {
+        if let Some(folder) = folder.filter(|folder| !folder.is_absolute()) {
+            let message =
+                format!("{name} is `{}`, which is not an absolute path", folder.display());
+            return Err(Error::failed("home-relative", message)
+                .with_help(format!("set {name} to an absolute path")));
+        }
+    }
+    let Some(home) = home else { return Ok(None) };
     let home = metier_fs::canonical(home).unwrap_or_else(|_| home.to_owned());
-    let metier_home = environment.variable("METIER_HOME").map(|moved| working_dir.join(moved));
     let variable = |name: &str| environment.variable(name).map(ToOwned::to_owned);
-    Some(UserFolders::with_variables(&home, metier_home.as_deref(), &variable))
+    Ok(Some(UserFolders::with_variables(&home, metier_home, &variable)))
+}
+
+/// Closes the user's state to other accounts, and gives what in it does not count because they could
+/// have written it. State that belongs to another account is not used at all.
+fn close_state(state: &Path) -> Result<Vec<String>> {
+    if let Some(access) = metier_fs::writable_by_others(state)
+        && matches!(access.writer, ForeignWriter::Owner(_))
+    {
+        return Err(Error::failed("state-foreign", format!("your state is not safe: {access}"))
+            .with_help(format!("if it is yours: {}", access.remedy())));
+    }
+    // What cannot be closed is judged below, and where it is written to.
+    let _ = metier_fs::close_state(state, PolicyStore::FILES);
+    let foreign = PolicyStore::in_state(state).foreign().into_iter();
+    Ok(foreign.map(|error| format!("{error}; {}", error.help())).collect())
 }
 
 fn enter(directory: &Path) -> Result<PathBuf> {
@@ -211,6 +241,7 @@ impl Metier {
             protected,
             settings,
             config_files,
+            warnings,
             helper,
             scratch,
             sources,
@@ -223,6 +254,7 @@ impl Metier {
             protected: protected.clone(),
             settings: settings.clone(),
             config_files: config_files.clone(),
+            warnings: warnings.clone(),
             find,
             sources: sources.clone(),
             helper: helper.clone(),
@@ -250,6 +282,12 @@ impl Metier {
     /// The configuration files that were looked for.
     pub fn config_files(&self) -> &[ConfigFile] {
         &self.inner.config_files
+    }
+
+    /// What was left out when it was opened, because other accounts can write it: sentences for the
+    /// user. Foreign text in them is not escaped.
+    pub fn warnings(&self) -> &[String] {
+        &self.inner.warnings
     }
 
     /// The environment that it was opened with.
@@ -302,7 +340,7 @@ impl Metier {
     /// The directory whose `.agent` folder holds the project's configuration.
     fn project_config_dir(&self) -> Option<PathBuf> {
         let mut files = self.inner.config_files.iter();
-        let file = files.find(|file| file.scope == Scope::Project)?;
+        let file = files.find(|file| file.scope == Scope::Project && file.is_used())?;
         file.path.parent()?.parent().map(Path::to_owned)
     }
 

@@ -11,8 +11,9 @@ use metier_fs::UserFolders;
 use metier_registry::manage::Backups;
 use metier_registry::roots::{own_skills, project_dirs, repository_top};
 use metier_skill::Source;
+use metier_tools::policy_facts::real_path;
 
-use crate::config_files::{AGENT_FOLDER, CONFIG_FILE};
+use crate::config_files::{AGENT_FOLDER, CONFIG_FILE, ConfigFile};
 use crate::error::{Error, Result};
 use crate::open::Metier;
 
@@ -39,6 +40,19 @@ impl Metier {
         Ok(self.working_dir().to_owned())
     }
 
+    /// The project's `.agent`, to write to. A clone may bring it as a link to anywhere.
+    fn project_agent_folder(&self) -> Result<PathBuf> {
+        let top = self.project_top()?;
+        let folder = top.join(AGENT_FOLDER);
+        let leads_out = || !real_path(&folder).starts_with(real_path(&top));
+        if metier_fs::is_link(&folder) && leads_out() {
+            let message = format!("{} is a link that leads out of the project", folder.display());
+            return Err(Error::failed("behind-a-link", message)
+                .with_help("replace it by a folder, or use --user"));
+        }
+        Ok(folder)
+    }
+
     pub(crate) fn home(&self) -> Option<&Path> {
         self.inner.protected.as_ref().map(|folders| folders.home.as_path())
     }
@@ -58,11 +72,12 @@ impl Metier {
     /// user's: only an administrator writes the other one.
     pub fn config_target(&self, scope: Scope) -> Result<PathBuf> {
         let mut known = self.config_files().iter();
-        if let Some(file) = known.find(|file| file.scope == scope && file.exists) {
+        let counts = |file: &&ConfigFile| file.scope == scope && file.exists && file.is_used();
+        if let Some(file) = known.find(counts) {
             return Ok(file.path.clone());
         }
         match scope {
-            Scope::Project => Ok(self.project_top()?.join(AGENT_FOLDER).join(CONFIG_FILE)),
+            Scope::Project => Ok(self.project_agent_folder()?.join(CONFIG_FILE)),
             _ => Ok(self.require_user_folders()?.agent.join(CONFIG_FILE)),
         }
     }
@@ -78,6 +93,7 @@ impl Metier {
             Scope::Managed | Scope::User => Ok(self.require_user_folders()?.agent.join("skills")),
             Scope::Project => {
                 let top = self.project_top()?;
+                self.project_agent_folder()?;
                 let dirs = project_dirs(self.working_dir(), self.home());
                 let inside = dirs.into_iter().filter(|dir| dir.starts_with(&top));
                 let mut folders = inside.map(|dir| own_skills(&dir));

@@ -42,6 +42,7 @@ fn judge(
         plugin: None,
         required: true,
         absent: false,
+        foreign: None,
     };
     let found = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
     let rule = Rule { permission: "run_script".to_owned(), pattern: "*".to_owned(), effect };

@@ -47,7 +47,7 @@ impl ConfigArgs {
 
 #[derive(Serialize)]
 struct Shown<'a> {
-    files: Vec<FileRow>,
+    files: &'a [FileRow],
     settings: &'a [Explained],
 }
 
@@ -56,6 +56,9 @@ struct FileRow {
     scope: &'static str,
     path: String,
     exists: bool,
+    /// Why it is not used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<String>,
 }
 
 struct Configuration {
@@ -74,6 +77,7 @@ pub(crate) fn run(context: &Context) -> Box<dyn Output> {
         scope: file.scope.as_str(),
         path: file.path.to_string_lossy().into_owned(),
         exists: file.exists,
+        skipped: file.skipped.as_ref().map(ToString::to_string),
     });
     Box::new(Configuration {
         files: files.collect(),
@@ -95,15 +99,17 @@ impl Output for Schema {
 
 impl Output for Configuration {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let files =
-            self.files.iter().map(|file| FileRow { path: file.path.clone(), ..*file }).collect();
-        write_json(&Shown { files, settings: &self.settings }, out)
+        write_json(&Shown { files: &self.files, settings: &self.settings }, out)
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         heading(out, "Files")?;
         for file in &self.files {
-            let state = if file.exists { "" } else { " (missing)" };
+            let state = match file.skipped {
+                Some(_) => " (not used)",
+                None if file.exists => "",
+                None => " (missing)",
+            };
             writeln!(
                 out,
                 "  {:8} {}{}",

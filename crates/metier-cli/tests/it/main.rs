@@ -35,6 +35,7 @@ mod manage_open;
 mod manage_switch;
 mod managed;
 mod one_decision;
+mod other_accounts;
 mod permissions;
 mod places;
 mod program;

@@ -17,7 +17,7 @@ impl SmallDisk {
     fn mount(at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).expect("directories");
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(at);
+        mount.args(["-t", "tmpfs", "-o", "size=64k,mode=755", "tmpfs"]).arg(at);
         let mounted = mount.output().is_ok_and(|output| output.status.success());
         if !mounted {
             eprintln!("NOT TESTED: a full disk; this user cannot mount one");

@@ -62,6 +62,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
         plugin: None,
         required: true,
         absent: false,
+        foreign: None,
     };
     let roots = [root];
     let found = scan(&roots, &ScanOptions { builtin: false, ..ScanOptions::default() });

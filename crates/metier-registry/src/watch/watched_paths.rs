@@ -167,6 +167,7 @@ mod tests {
             plugin: None,
             required: true,
             absent: false,
+            foreign: None,
         };
         let scanned = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
         let places = WatchedPaths::of(&scanned);

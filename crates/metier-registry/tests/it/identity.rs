@@ -15,6 +15,7 @@ fn roots(home: &TestHome) -> Vec<Root> {
         plugin: plugin.map(str::to_owned),
         required: false,
         absent: false,
+        foreign: None,
     };
     vec![
         root(Source::Project, "project/.claude/skills", None),

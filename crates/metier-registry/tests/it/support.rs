@@ -14,6 +14,7 @@ pub(crate) fn root(path: &Path) -> Root {
         plugin: None,
         required: true,
         absent: false,
+        foreign: None,
     }
 }
 

@@ -111,7 +111,14 @@ fn skill_with_script(dir: &Path, source: Source) -> Arc<Entry> {
     let text = "---\nname: work\ndescription: Works.\n---\n# Work\n";
     std::fs::write(dir.join("work/SKILL.md"), text).unwrap();
     std::fs::write(folder.join("run.sh"), "echo good\n").unwrap();
-    let root = Root { source, path: dir.to_owned(), plugin: None, required: true, absent: false };
+    let root = Root {
+        source,
+        path: dir.to_owned(),
+        plugin: None,
+        required: true,
+        absent: false,
+        foreign: None,
+    };
     let found = scan(&[root], &ScanOptions { builtin: false, ..ScanOptions::default() });
     Arc::clone(&found.index.entries()[0])
 }

@@ -153,6 +153,7 @@ fn explicit(path: &Path) -> Root {
         plugin: None,
         required: false,
         absent: false,
+        foreign: None,
     }
 }
 
