@@ -21,6 +21,8 @@
 //! | `accounts` | whose a group is, by the system's tables |
 //! | `skill_copy` | the copy of a skill for a run ([`copy_skill`]) |
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
+//! | `links` | the names on the way of a path: [`links_on_the_way`] |
+//! | `names` | every name below some directories: [`visit_names`] |
 //! | `folders` | the user's folders ([`UserFolders`]) |
 //! | `utc` | a time as the text that files carry: [`utc_text`] |
 //!
@@ -42,6 +44,8 @@ mod file;
 mod folders;
 mod foreign_access;
 mod head;
+mod links;
+mod names;
 mod private;
 mod skill_copy;
 mod skill_root;
@@ -65,6 +69,8 @@ pub use foreign_access::{
     ForeignAccess, ForeignWriter, is_planted, writable_by_others, writable_by_others_below,
 };
 pub use head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links};
+pub use links::{LinkStep, links_on_the_way};
+pub use names::{NameBelow, NameLimits, NamesVisited, Unsearched, visit_names};
 pub use private::{close_state, create_private_dir, create_private_file, write_private};
 pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};

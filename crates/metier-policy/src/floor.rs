@@ -5,17 +5,19 @@
 //! the sandbox limits what a program does with the files it can reach. A caller that walks a
 //! directory must ask about each file, since a directory may hold protected ones.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use metier_skill::SkillId;
 
 use crate::executed::executed;
 use crate::permission::{Access, Permission};
-use crate::place_table::{FoldedPath, PlaceTable};
+use crate::place_table::{FoldedPath, PlaceTable, folded};
 use crate::places::PolicyPlaces;
-use crate::protected::{PROTECTED, Protected, ProtectedFrom, agents};
+use crate::protected::{PROTECTED, Protected, ProtectedAt, ProtectedFrom, agents};
 use crate::request::ActingSkill;
 use crate::subject::{AbsolutePath, Subject};
+use crate::wildcard::Wildcard;
 
 /// The acting skill and the loaded ones, as far as the floor needs them.
 #[derive(Clone, Copy)]
@@ -51,7 +53,34 @@ impl PolicyPlaces {
     pub fn holds_keys(&self, path: &AbsolutePath) -> bool {
         protected_place(path, Access::Read, self).is_some()
     }
+
+    /// Whether a path with this last name can be one that [`PolicyPlaces::holds_keys`], given that no
+    /// folder above it is. A search asks this about each name first: it costs less than a path.
+    pub fn may_hold_keys(name: &str) -> bool {
+        let (whole, patterns) = &*LAST_NAMES;
+        let name = folded(name);
+        whole.contains(name.as_str()) || patterns.iter().any(|pattern| pattern.matches(&name))
+    }
+
+    /// Whether the home directory is at or below `path`, or a place for keys and passwords in it is at,
+    /// above or below it: such a folder is never shown as a whole.
+    pub fn is_about_keys(&self, path: &AbsolutePath) -> bool {
+        let folded = FoldedPath::new(path, self);
+        let counts = |entry: &Protected| {
+            entry.against == ProtectedFrom::Everything && entry.place == ProtectedAt::Home
+        };
+        // A deletion takes what is below along, as showing a folder does.
+        folded.holds_home() || FLOOR.find(&folded, Access::Delete, counts).is_some()
+    }
 }
+
+/// The last names of what may not be read: those that are fixed, and the patterns.
+static LAST_NAMES: LazyLock<(HashSet<&str>, Vec<Wildcard>)> = LazyLock::new(|| {
+    let reads = FLOOR.entries().filter(|entry| entry.against == ProtectedFrom::Everything);
+    let names = reads.filter_map(|entry| entry.pattern.rsplit('/').next());
+    let (patterns, whole) = names.partition::<Vec<_>, _>(|name| name.contains(['*', '?']));
+    (whole.into_iter().collect(), patterns.into_iter().map(Wildcard::new).collect())
+});
 
 fn protected_place(path: &AbsolutePath, access: Access, places: &PolicyPlaces) -> Option<String> {
     let folded = FoldedPath::new(path, places);
@@ -165,6 +194,35 @@ mod tests {
         ] {
             assert!(!refused(&Permission::ReadFile, at, None), "{at}");
         }
+    }
+
+    #[test]
+    fn a_search_by_names_misses_nothing_that_a_path_holds() {
+        for entry in FLOOR.entries().filter(|entry| entry.against == ProtectedFrom::Everything) {
+            let last = entry.pattern.rsplit('/').next().expect("a name").replace('*', "x");
+            for name in [last.to_uppercase(), last] {
+                assert!(PolicyPlaces::may_hold_keys(&name), "{name}");
+            }
+        }
+        assert!(PolicyPlaces::may_hold_keys(".\u{17f}sh"));
+        for name in ["main.rs", "env", ".envrc", "x.env", "id_rsa.pub", ""] {
+            assert!(!PolicyPlaces::may_hold_keys(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_above_keys_or_below_is_known_as_one() {
+        let places = PolicyPlaces::new(path("/home/me/p")).with_home(path("/home/me"));
+        let above =
+            ["/", "/home", "/home/me", "/HOME/me", "/home/me/.local", "/home/me/.local/share"];
+        for at in above.into_iter().chain(["/home/me/.config", "/home/me/.ssh", "/home/me/.ssh/x"])
+        {
+            assert!(places.is_about_keys(&path(at)), "{at}");
+        }
+        for at in ["/home/me/p", "/home/me/.local/lib", "/opt"] {
+            assert!(!places.is_about_keys(&path(at)), "{at}");
+        }
+        assert!(!PolicyPlaces::new(path("/p")).is_about_keys(&path("/")));
     }
 
     #[test]

@@ -26,6 +26,11 @@ impl PlaceTable {
         Self(entries.map(compile).collect())
     }
 
+    /// The entries.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Protected> {
+        self.0.iter().map(|(entry, _)| entry)
+    }
+
     /// The first entry among those that `counts` which holds the path; for a deletion also one that is
     /// below it.
     pub(crate) fn find(
@@ -68,11 +73,15 @@ impl<'p> FoldedPath<'p> {
         self.whole.strip_prefix(self.home.as_deref()?)?.strip_prefix('/')
     }
 
+    /// Whether the home directory is at or below the path.
+    pub(crate) fn holds_home(&self) -> bool {
+        let whole = self.whole.trim_end_matches('/');
+        self.home.as_deref().is_some_and(|home| is_at_or_below(home, whole))
+    }
+
     /// Whether the home directory or `workspace` is at or below the path.
     pub(crate) fn holds_home_or(&self, workspace: &AbsolutePath) -> bool {
-        let whole = self.whole.trim_end_matches('/');
-        let holds_home = self.home.as_deref().is_some_and(|home| is_at_or_below(home, whole));
-        holds_home || workspace.below(self.path).is_some()
+        self.holds_home() || workspace.below(self.path).is_some()
     }
 }
 
@@ -83,7 +92,7 @@ fn is_at_or_below(path: &str, place: &str) -> bool {
 /// Case-folded as the most forgiving file system compares: there `\u{17f}` equals `s`, which only
 /// folding by way of upper case reveals, marks without a width do not count, and neither do dots and
 /// blanks at the end of a name.
-fn folded(path: &str) -> String {
+pub(crate) fn folded(path: &str) -> String {
     let lower = if path.is_ascii() {
         path.to_lowercase()
     } else {
