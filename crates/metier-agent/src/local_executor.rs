@@ -88,6 +88,7 @@ pub struct LazyParts {
     host: OnceLock<Result<Arc<ScriptHost>, ToolFailure>>,
     search: OnceLock<SearchIndex>,
     live: calling::Live,
+    linked_keys: OnceLock<Vec<PathBuf>>,
 }
 
 impl std::fmt::Debug for LocalExecutor {

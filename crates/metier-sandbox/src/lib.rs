@@ -73,7 +73,7 @@ pub use interpreter::{Interpreter, Runtime};
 pub use limits::{OutputLimits, SandboxLimits};
 pub use locate::{Located, SearchPath};
 pub use output::CapturedStream;
-pub use plan::{NetworkAccess, RunPlan};
+pub use plan::{NetworkAccess, RunPlan, is_system};
 pub use probe::{ProbeAct, ProbeAttempt, SandboxFeature, SandboxProbe, TierProbe};
 pub use redact::{MASK, Redactor, Secrets};
 pub use report::{OutputStream, RunEvent, SandboxReport};

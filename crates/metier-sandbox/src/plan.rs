@@ -26,8 +26,15 @@ pub struct RunPlan {
     pub work_dir: PathBuf,
     /// Directories and files that can be read and executed, beside those of the system.
     pub read_only: Vec<PathBuf>,
-    /// Files and folders below those roots that cannot be read all the same: keys in a workspace.
+    /// Files and folders below those roots, or below the system's, that cannot be read all the same:
+    /// keys in a workspace. A root that lies in a hidden folder is shown.
+    #[serde(with = "byte_paths")]
     pub hidden: Vec<PathBuf>,
+    /// Places that no root may show: the home directory, our own folders. A root may be above one only
+    /// where that is hidden.
+    pub closed: Vec<PathBuf>,
+    /// Links that lead to the roots, with their text: the strong tier has nothing else between them.
+    pub links: BTreeMap<PathBuf, PathBuf>,
     /// Directories that can also be written, beside the working directory.
     pub writable: Vec<PathBuf>,
     /// Whether it reaches the network.
@@ -103,6 +110,8 @@ impl RunPlan {
             work_dir: work_dir.into(),
             read_only: Vec::new(),
             hidden: Vec::new(),
+            closed: Vec::new(),
+            links: BTreeMap::new(),
             writable: Vec::new(),
             network: NetworkAccess::Closed,
             limits: SandboxLimits::default(),
@@ -112,12 +121,14 @@ impl RunPlan {
     /// Refuses a plan that is unclear or asks for what is never given.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |reason: String| Err(Error::Plan { reason });
-        let roots = self.read_only.iter().chain(&self.writable).chain(&self.hidden);
-        for path in roots.chain([&self.work_dir, &self.program]) {
-            if !is_plain(path) {
+        let roots = self.read_only.iter().chain(&self.writable).chain(self.links.keys());
+        let plain = roots.chain([&self.work_dir, &self.program]).map(|path| (path, is_text(path)));
+        for (path, is_text) in plain.chain(self.hidden.iter().map(|path| (path, true))) {
+            if !is_text || !is_plain(path) {
                 return refuse(format!("`{}` is no absolute, plain path", path.display()));
             }
         }
+        self.check_closed()?;
         for path in &self.read_only {
             if path.parent().is_none() || OF_PROCESSES.iter().any(|dir| path.starts_with(dir)) {
                 return refuse(format!("`{}` is never readable as a whole", path.display()));
@@ -156,6 +167,26 @@ impl RunPlan {
         Ok(())
     }
 
+    /// No root shows what is closed. This is asked here, where every root comes by, and not of those who
+    /// think of roots: an interpreter, a virtual environment and a workspace each once showed a home.
+    fn check_closed(&self) -> Result<(), Error> {
+        let roots = self.read_only.iter().chain(&self.writable).chain([&self.work_dir]);
+        let roots = roots.map(PathBuf::as_path).chain(SYSTEM_DIRS.iter().map(Path::new));
+        for root in roots {
+            let shown = self.closed.iter().filter(|closed| closed.starts_with(root));
+            for closed in shown {
+                let is_covering =
+                    |path: &PathBuf| path.starts_with(root) && closed.starts_with(path);
+                if !self.hidden.iter().any(is_covering) {
+                    let (root, closed) = (root.display(), closed.display());
+                    let reason = format!("`{root}` would show `{closed}`, which no script sees");
+                    return Err(Error::Plan { reason });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a path lies below a root of this plan.
     fn reads(&self, path: &Path) -> bool {
         let roots = self.read_only.iter().chain(&self.writable).chain([&self.work_dir]);
@@ -163,17 +194,64 @@ impl RunPlan {
     }
 }
 
-/// Absolute, without `.`, `..` or NUL, and text (the policy travels as JSON).
+/// Absolute, without `.`, `..` or NUL.
 fn is_plain(path: &Path) -> bool {
     let steps = |component| matches!(component, Component::Normal(_) | Component::RootDir);
-    path.is_absolute()
-        && path.to_str().is_some_and(|text| !text.contains('\0'))
-        && path.components().all(steps)
+    let bytes = path.as_os_str().as_encoded_bytes();
+    path.is_absolute() && !bytes.contains(&0) && path.components().all(steps)
+}
+
+/// What a script is told by its name has to be text.
+fn is_text(path: &Path) -> bool {
+    path.to_str().is_some()
 }
 
 /// Whether a path lies in the folders of the system, which every program may read.
-pub(crate) fn is_system(path: &Path) -> bool {
+pub fn is_system(path: &Path) -> bool {
     SYSTEM_DIRS.iter().any(|dir| path.starts_with(dir))
+}
+
+/// Paths in the policy, which travels as JSON: as text, or as bytes where they are no text. A key in a
+/// folder with such a name is to be hidden like any other.
+mod byte_paths {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum WirePath {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(paths.iter().map(|path| match path.to_str() {
+            Some(text) => WirePath::Text(text.to_owned()),
+            None => WirePath::Bytes(path.as_os_str().as_encoded_bytes().to_vec()),
+        }))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let paths = Vec::<WirePath>::deserialize(from)?.into_iter().map(|path| match path {
+            WirePath::Text(text) => Ok(PathBuf::from(text)),
+            WirePath::Bytes(bytes) => from_bytes(bytes).map_err(serde::de::Error::custom),
+        });
+        paths.collect()
+    }
+
+    #[cfg(unix)]
+    fn from_bytes(bytes: Vec<u8>) -> Result<PathBuf, &'static str> {
+        use std::os::unix::ffi::OsStringExt;
+        Ok(std::ffi::OsString::from_vec(bytes).into())
+    }
+
+    #[cfg(not(unix))]
+    fn from_bytes(_: Vec<u8>) -> Result<PathBuf, &'static str> {
+        Err("paths are text here")
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -196,6 +274,39 @@ mod tests {
         plan.check().expect("passes");
         let json = serde_json::to_string(&plan).expect("json");
         assert_eq!(serde_json::from_str::<RunPlan>(&json).expect("back"), plan);
+    }
+
+    #[test]
+    fn a_hidden_path_travels_by_its_bytes() {
+        use std::os::unix::ffi::OsStrExt;
+        let mut plan = plan();
+        let odd = Path::new(std::ffi::OsStr::from_bytes(b"/w/\xff/.env"));
+        plan.hidden = vec!["/w/.env".into(), odd.to_owned()];
+        plan.check().expect("passes");
+        let json = serde_json::to_string(&plan).expect("json");
+        assert_eq!(serde_json::from_str::<RunPlan>(&json).expect("back"), plan);
+        assert!(refusal(|plan| plan.read_only.push(odd.into())).contains("plain path"));
+    }
+
+    #[test]
+    fn a_root_above_a_closed_place_passes_only_where_that_is_hidden() {
+        let closed = |root: &str, hidden: &[&str]| {
+            refusal(|plan| {
+                plan.closed = vec!["/home/me".into(), "/usr/home/me/.state".into()];
+                plan.hidden = hidden.iter().map(PathBuf::from).collect();
+                plan.hidden.push("/usr/home".into());
+                plan.read_only.push(root.into());
+            })
+        };
+        assert_eq!(closed("/home/me/lib", &[]), "");
+        assert_eq!(closed("/home", &["/home/me"]), "");
+        assert_eq!(closed("/home", &["/home"]), "");
+        for root in ["/home/me", "/home", "/usr/home"] {
+            let refused = closed(root, &["/home/me/x", "/h"]);
+            assert!(root == "/usr/home" || refused.contains(root), "{root}: {refused}");
+        }
+        let in_system = refusal(|plan| plan.closed.push("/usr/home/me".into()));
+        assert!(in_system.contains("/usr/home/me"), "{in_system}");
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl Tool for Grep {
         args.matcher()?;
         args.glob()?;
         let place = self.workspace.place(args.skill.as_deref())?;
-        Ok(vec![place.touch(&place.directory(args.path.as_deref())?)?])
+        place.touches(&place.directory(args.path.as_deref())?)
     }
 
     fn call(&self, args: GrepArgs, context: &CallContext) -> CallResult {

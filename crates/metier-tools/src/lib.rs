@@ -16,7 +16,7 @@
 //! | [`skill_contents`] | the files behind an index: on disk or compiled in; and the skill tool over them |
 //! | [`gate`], `tool_gate` | asks the policy about loading a skill and about planned calls ([`ToolGate`]) |
 //! | [`policy_facts`] | what the policy needs to know about the disk: paths, contents, trust |
-//! | `workspace_view` | which files of a workspace are hidden from scripts |
+//! | `script_view`, `key_search` | what scripts see of the user's files, and which of them are hidden |
 //! | [`script`], `script_host` | running one script of a skill, from the decided call to the report ([`ScriptHost`]) |
 //! | `script_decision` | whether a script may run, and whether with the network ([`ScriptDecision`]) |
 //! | [`requirements`] | what a skill says it needs, checked before any of its scripts runs |
@@ -31,6 +31,7 @@ mod failure;
 pub mod gate;
 mod grep;
 mod grep_lines;
+mod key_search;
 mod list_dir;
 #[cfg(feature = "network")]
 mod network;
@@ -45,19 +46,20 @@ mod schema;
 pub mod script;
 mod script_decision;
 mod script_host;
+mod script_view;
 pub mod skill_contents;
 pub mod tool;
 mod tool_gate;
 mod tool_workspace;
 mod toolbox;
 mod trash;
-mod workspace_view;
 mod write_file;
 
 pub use delete_file::DeleteFile;
 pub use failure::ToolFailure;
 pub use gate::LoadGate;
 pub use grep::{Grep, GrepLimits};
+pub use key_search::linked_keys;
 pub use list_dir::ListDir;
 pub use metier_policy::Risk;
 pub use metier_skill::FailureCode;

@@ -60,7 +60,7 @@ impl Tool for ListDir {
 
     fn touches(&self, args: &ListDirArgs) -> Result<Vec<Touch>, ToolFailure> {
         let place = self.0.place(args.skill.as_deref())?;
-        Ok(vec![place.touch(&place.directory(args.path.as_deref())?)?])
+        place.touches(&place.directory(args.path.as_deref())?)
     }
 
     fn call(&self, args: ListDirArgs, context: &CallContext) -> CallResult {

@@ -1,7 +1,7 @@
 //! `read_file`: the text of a file, or some of its lines.
 //!
 //! Links that stay within the workspace are resolved when the call is planned, so that the policy
-//! decides about the file that is read and not about a name that leads to it.
+//! decides about the file that is read, and about every name that leads to it.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl Tool for ReadFile {
             return Err(ToolFailure::new(FailureCode::InvalidArguments, message));
         }
         let place = self.0.place(args.skill.as_deref())?;
-        Ok(vec![place.touch(&place.path(&args.path)?)?])
+        place.touches(&place.path(&args.path)?)
     }
 
     fn call(&self, args: ReadFileArgs, context: &CallContext) -> CallResult {

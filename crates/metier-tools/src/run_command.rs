@@ -21,8 +21,8 @@ use crate::failure::ToolFailure;
 use crate::output::CallResult;
 use crate::script::WORKSPACE_VARIABLE;
 use crate::script_host::{ScriptHost, describe_run, is_long};
+use crate::script_view::ScriptView;
 use crate::tool::{CallContext, Tool, Touch};
-use crate::workspace_view::visible_workspace;
 
 /// The tool `run_command`.
 #[derive(Debug)]
@@ -105,18 +105,18 @@ fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelTo
         work_dir: &work_dir,
         interpreter_dir: located.dir(),
     };
-    let workspace = host.workspace.as_deref().and_then(|path| canonical(path).ok());
-    let (workspace, hidden) = visible_workspace(workspace, host.search.home.as_deref());
+    let view = ScriptView::of(host, &located, cancel).map_err(|error| failed(&error))?;
     let mut variables = host.variables.clone();
-    if let Some(workspace) = &workspace {
+    if let Some(workspace) = &view.workspace {
         variables.insert(WORKSPACE_VARIABLE.to_owned(), workspace.to_string_lossy().into_owned());
     }
     let mut plan = RunPlan::new(&located.program, &work_dir);
     plan.env = environment(places, &variables).map_err(|error| failed(&error))?;
     plan.args = args.to_vec();
-    plan.read_only.clone_from(&located.roots);
-    plan.hidden = hidden;
-    plan.read_only.extend(workspace);
+    plan.read_only = view.read_only;
+    plan.hidden = view.hidden;
+    plan.closed = view.closed;
+    plan.links = located.links;
     plan.limits = SandboxLimits { wall: host.timeout, ..plan.limits };
     let options = RunOptions {
         secrets: Arc::clone(&host.secrets),
@@ -131,5 +131,9 @@ fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelTo
         ToolFailure::new(FailureCode::Failed, error.to_string()).with_help(error.hint())
     })?;
     let kept = is_long(&report).then(|| run_dir.to_owned());
-    Ok(describe_run(&report, kept.as_ref(), &[]))
+    let mut result = describe_run(&report, kept.as_ref(), &[]);
+    for warning in &view.warnings {
+        result.text.push_str(&format!("[{warning}]\n"));
+    }
+    Ok(result)
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use metier_fs::{
-    SkillRoot, TreeLimits, canonical, content_of, create_private_dir, is_dir, list_files,
-    move_whole, remove_tree, write_private,
+    SkillRoot, TreeLimits, canonical, content_of, create_private_dir, list_files, move_whole,
+    remove_tree, write_private,
 };
 use metier_registry::Entry;
 use metier_sandbox::{
@@ -26,7 +26,7 @@ use thiserror::Error;
 
 use crate::output::ToolResult;
 use crate::script_host::{ScriptHost, describe_run, is_long};
-use crate::workspace_view::visible_workspace;
+use crate::script_view::ScriptView;
 
 pub use self::sweep::{RETENTION, sweep};
 
@@ -61,6 +61,8 @@ pub struct ScriptOutcome {
     pub kept: Option<PathBuf>,
     /// Files of the skill that the script does not see, with the reason.
     pub left_out: Vec<String>,
+    /// Folders that it did not see though it could have been meant to, with the reason.
+    pub warnings: Vec<String>,
     /// Advice, where it failed for a known reason.
     pub hint: Option<&'static str>,
 }
@@ -70,6 +72,10 @@ impl ScriptOutcome {
     pub fn to_result(&self, network: NetworkAccess) -> ToolResult {
         let mut result = describe_run(&self.report, self.kept.as_ref(), &self.outputs);
         result.data["network"] = json!(network);
+        result.data["warnings"] = json!(self.warnings);
+        for warning in &self.warnings {
+            result.text.push_str(&format!("[{warning}]\n"));
+        }
         if let Some(hint) = self.hint {
             result.text.push_str(&format!("[{hint}]\n"));
         }
@@ -176,7 +182,7 @@ impl ScriptHost {
             )));
         }
         let script = stage.skill_dir.join(call.script.as_str());
-        let plan = self.plan(call, &stage, &script)?;
+        let (plan, warnings) = self.plan(call, &stage, &script, cancel)?;
         let streams = ["stdout", "stderr"].map(|name| run_dir.join(name));
         let options = RunOptions {
             secrets: Arc::clone(&self.secrets),
@@ -198,7 +204,7 @@ impl ScriptHost {
         let hint = (installs && is_closed && !report.succeeded()).then_some(NO_NETWORK);
         let left_out = stage.left_out.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         let kept = worth_keeping.then(|| run_dir.to_owned());
-        Ok(ScriptOutcome { report, outputs, kept, left_out, hint })
+        Ok(ScriptOutcome { report, outputs, kept, left_out, warnings, hint })
     }
 
     fn plan(
@@ -206,7 +212,8 @@ impl ScriptHost {
         call: &ScriptCall,
         stage: &Stage,
         script: &Path,
-    ) -> Result<RunPlan, ScriptError> {
+        cancel: &CancelToken,
+    ) -> Result<(RunPlan, Vec<String>), ScriptError> {
         let read =
             |error: &dyn std::fmt::Display| ScriptError::Files(format!("{}: {error}", call.script));
         let text = metier_fs::read_bounded(script, 16 << 20).map_err(|error| read(&error))?;
@@ -219,10 +226,8 @@ impl ScriptHost {
             interpreter_dir: located.dir(),
         };
         let mut variables = self.variables.clone();
-        let workspace = self.workspace.as_deref().and_then(|path| canonical(path).ok());
-        let workspace = workspace.filter(|path| is_dir(path));
-        let (workspace, hidden) = visible_workspace(workspace, self.search.home.as_deref());
-        if let Some(workspace) = &workspace {
+        let view = ScriptView::of(self, &located, cancel).map_err(|error| read(&error))?;
+        if let Some(workspace) = &view.workspace {
             let workspace = workspace.to_string_lossy().into_owned();
             variables.insert(WORKSPACE_VARIABLE.to_owned(), workspace);
         }
@@ -231,15 +236,16 @@ impl ScriptHost {
         plan.args.clone_from(&located.args);
         plan.args.push(script.to_string_lossy().into_owned());
         plan.args.extend(call.args.iter().cloned());
-        plan.read_only.clone_from(&located.roots);
+        plan.read_only = view.read_only;
         plan.read_only.push(stage.skill_dir.clone());
-        plan.hidden = hidden;
-        plan.read_only.extend(workspace);
+        plan.hidden = view.hidden;
+        plan.closed = view.closed;
+        plan.links = located.links;
         plan.writable.push(data_dir);
         plan.network = call.network;
         let wall = call.timeout.map_or(self.timeout, |asked| asked.min(self.timeout));
         plan.limits = SandboxLimits { wall, ..plan.limits };
-        Ok(plan)
+        Ok((plan, view.warnings))
     }
 }
 

@@ -34,6 +34,11 @@ pub struct ScriptHost {
     pub data: PathBuf,
     /// The workspace, which runs may read.
     pub workspace: Option<PathBuf>,
+    /// Our own files and folders: configuration, state. No run sees them.
+    pub own: Vec<PathBuf>,
+    /// What earlier scripts of the same run left, which later ones may read though it lies among the
+    /// records.
+    pub outputs: Option<PathBuf>,
     /// Environment variables that runs get.
     pub variables: BTreeMap<String, String>,
     /// Values that are never shown.
@@ -102,12 +107,12 @@ pub fn data_key(entry: &Entry) -> String {
     key[7..23].to_owned()
 }
 
-/// The workspace that a script may see: `None` where it would expose what no rule can open, such as
-/// the home directory, a hidden folder in it, or our own folders.
+/// The workspace that a script may see: `None` where it is what no rule can open, such as the home
+/// directory, a hidden folder in it, or one of our own folders. Those that lie in it are hidden there.
 pub fn script_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) -> Option<PathBuf> {
     let real = canonical(workspace).ok()?;
     let holds = |path: &&Path| canonical(path).is_ok_and(|path| path.starts_with(&real));
-    if real.parent().is_none() || home.iter().any(holds) || own.iter().any(holds) {
+    if real.parent().is_none() || home.iter().any(holds) {
         return None;
     }
     let inside_own =

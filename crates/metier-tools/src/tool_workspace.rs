@@ -9,6 +9,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use metier_fs::{SkillRoot, WorkListing, WorkRoot};
+use metier_policy::PolicyError;
 use metier_skill::{FailureCode, RelPath, WorkPath};
 
 use crate::failure::{ToolFailure, shown};
@@ -99,19 +100,25 @@ impl Place<'_> {
         self.path(text.strip_suffix('/').filter(|rest| !rest.is_empty()).unwrap_or(text))
     }
 
-    /// What reading `path` touches, with links resolved.
-    pub(crate) fn touch(&self, path: &WorkPath) -> Result<Touch, ToolFailure> {
+    /// What reading `path` touches: first the file that is read, with links resolved, then every name
+    /// that leads to it. A key is one under each of them: a link called `.env`, and what it leads to.
+    pub(crate) fn touches(&self, path: &WorkPath) -> Result<Vec<Touch>, ToolFailure> {
         let real = self.tree().resolve(path);
         let real = real.map_err(|error| ToolFailure::work(path.as_str(), &error))?;
-        self.touch_of(real)
+        let mut touches = vec![self.touch_of(real.clone())?];
+        let asked = self.tree().path().join(path.as_str());
+        for step in metier_fs::links_on_the_way(&asked) {
+            let name = absolute(&step.path).map_err(|error| unnamed(&error))?;
+            let absolute = name.as_str().to_owned();
+            touches.push(Touch::Path { absolute, relative: real.clone() });
+        }
+        Ok(touches)
     }
 
     /// The same for a path without links. Fails below a directory that no rule can name: the policy
     /// could not decide about it.
     pub(crate) fn touch_of(&self, relative: WorkPath) -> Result<Touch, ToolFailure> {
-        let top = absolute(self.tree().path()).map_err(|error| {
-            ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
-        })?;
+        let top = absolute(self.tree().path()).map_err(|error| unnamed(&error))?;
         let top = top.as_str();
         let absolute =
             if relative.is_root() { top.to_owned() } else { format!("{top}/{relative}") };
@@ -155,10 +162,14 @@ impl Place<'_> {
     }
 }
 
-/// The one path that the policy decided about.
+fn unnamed(error: &PolicyError) -> ToolFailure {
+    ToolFailure::new(FailureCode::NotAllowed, format!("no rule can name it: {error}"))
+}
+
+/// The path that the policy decided about; the others are names that lead to it.
 pub(crate) fn decided_path(touches: &[Touch]) -> Result<&WorkPath, ToolFailure> {
     match touches {
-        [Touch::Path { relative, .. }] => Ok(relative),
+        [Touch::Path { relative, .. }, ..] => Ok(relative),
         _ => Err(ToolFailure::new(FailureCode::Failed, "the permit is not about a path")),
     }
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
+use metier_fs::links_on_the_way;
 use metier_policy::{Effect, Permission, Risk};
 use metier_skill::{FailureCode, nearest};
 use serde_json::Value;
@@ -266,17 +267,26 @@ impl Toolbox {
         let panicked = |_| Err(ToolFailure::new(FailureCode::Failed, "the tool panicked"));
         let (mut touches, call) = planned.unwrap_or_else(panicked)?;
         if tool.is_foreign {
-            touches.iter_mut().for_each(resolve_links);
+            touches = with_links_resolved(touches);
         }
         Ok(PlannedCall { tool, arguments, touches, call, results: Arc::clone(&self.results) })
     }
 }
 
-/// The policy decides about the file itself. Built-in tools follow no links; another program's may.
-fn resolve_links(touch: &mut Touch) {
-    if let Touch::Path { absolute, .. } = touch {
+/// The policy decides about the file itself, and about every name that leads to it. Built-in tools see to
+/// that themselves; another program's tool may follow links.
+fn with_links_resolved(mut touches: Vec<Touch>) -> Vec<Touch> {
+    let mut names = Vec::new();
+    for touch in &mut touches {
+        let Touch::Path { absolute, relative } = touch else { continue };
+        names.extend(links_on_the_way(Path::new(absolute)).into_iter().map(|step| Touch::Path {
+            absolute: step.path.to_string_lossy().into_owned(),
+            relative: relative.clone(),
+        }));
         *absolute = real_path(Path::new(absolute)).to_string_lossy().into_owned();
     }
+    touches.extend(names);
+    touches
 }
 
 impl fmt::Debug for Toolbox {

@@ -5,7 +5,7 @@
 //! not come with the project.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
@@ -52,7 +52,7 @@ impl Metier {
             cap: settings.execution.output_cap,
             observations: folder.observations(),
             trash: folder.path().join("trash"),
-            host: self.script_host_maker(variables, Arc::clone(&secrets)),
+            host: self.script_host_maker(variables, Arc::clone(&secrets), folder.observations()),
             secrets,
             tools: Toolbox::default(),
             made: LazyParts::default(),
@@ -87,6 +87,12 @@ impl Metier {
         Ok(script_workspace(&self.workspace(), self.home(), &[state.as_path()]))
     }
 
+    /// Our own folders, of which no script sees anything.
+    fn own_folders(&self) -> Result<Vec<PathBuf>> {
+        let agent = self.user_folders().map(|user| user.agent.clone());
+        Ok(agent.into_iter().chain([self.state_dir()?]).collect())
+    }
+
     /// What holds scripts on this machine.
     pub fn probe_sandbox(&self) -> Result<SandboxProbe> {
         let helper = helper(self.inner.helper.as_ref())?;
@@ -99,26 +105,28 @@ impl Metier {
         &self,
         variables: BTreeMap<String, String>,
         secrets: Arc<Secrets>,
+        outputs: PathBuf,
     ) -> ScriptHostMaker {
         let metier = self.clone();
         Box::new(move |output| {
-            metier.script_host(variables.clone(), Arc::clone(&secrets), Some(output)).map_err(
-                |error| {
-                    let failure = ToolFailure::new(
-                        FailureCode::NotAllowed,
-                        format!("{} [{}]", error.message, error.code),
-                    );
-                    failure.with_help(error.help.unwrap_or_default())
-                },
-            )
+            let host =
+                metier.script_host(variables.clone(), Arc::clone(&secrets), &outputs, output);
+            host.map_err(|error| {
+                let failure = ToolFailure::new(
+                    FailureCode::NotAllowed,
+                    format!("{} [{}]", error.message, error.code),
+                );
+                failure.with_help(error.help.unwrap_or_default())
+            })
         })
     }
 
-    pub(crate) fn script_host(
+    fn script_host(
         &self,
         variables: BTreeMap<String, String>,
         secrets: Arc<Secrets>,
-        output: Option<LiveOutput>,
+        outputs: &Path,
+        output: LiveOutput,
     ) -> Result<ScriptHost> {
         let helper = helper(self.inner.helper.as_ref())?;
         let state = self.state_dir()?;
@@ -132,11 +140,13 @@ impl Metier {
             runs,
             data: state.join("data"),
             workspace: self.visible_workspace()?,
+            own: self.own_folders()?,
+            outputs: Some(outputs.to_owned()),
             variables,
             secrets,
             timeout: self.settings().execution.timeout,
             count: AtomicU64::new(0),
-            output,
+            output: Some(output),
         })
     }
 

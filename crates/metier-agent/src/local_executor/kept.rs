@@ -1,13 +1,14 @@
-//! What a run keeps of what scripts and commands printed and left, and whose records a run may read.
+//! What a run keeps of what scripts and commands printed and left, and what it never reads.
 //!
 //! The whole output lies with the run, by digests that its record vouches for, and below the workspace,
 //! so that a model can read on in it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{TreeLimits, canonical, list_files, move_whole, read_bounded};
 use metier_skill::Digest;
-use metier_tools::{ToolResult, Touch};
+use metier_tools::{ToolResult, Touch, linked_keys};
 use serde_json::{Value, json};
 
 use super::LocalExecutor;
@@ -69,12 +70,28 @@ impl LocalExecutor {
         below.to_string_lossy().into_owned()
     }
 
-    /// Whether something is a part of the record of a run, this one's whole outputs apart.
-    pub(super) fn is_foreign_record(&self, touch: &Touch) -> bool {
-        let Touch::Path { absolute, .. } = touch else { return false };
-        let own = canonical(&self.observations).unwrap_or_else(|_| self.observations.clone());
-        let Some(runs) = own.parent().and_then(Path::parent) else { return false };
+    /// Why something is not read in a run, whatever the rules say: a part of the record of a run, this
+    /// one's whole outputs apart, or what a link with the name of a key leads to.
+    pub(super) fn unreadable(&self, touch: &Touch) -> Option<&'static str> {
+        let Touch::Path { absolute, .. } = touch else { return None };
         let path = Path::new(absolute);
-        path.starts_with(runs) && !path.starts_with(&own)
+        let own = canonical(&self.observations).unwrap_or_else(|_| self.observations.clone());
+        let runs = own.parent().and_then(Path::parent);
+        let is_record = runs.is_some_and(|runs| path.starts_with(runs)) || is_record(path);
+        if is_record && !path.starts_with(&own) {
+            return Some("the records of other runs are not read in a run");
+        }
+        let keys = || linked_keys(&self.workspace, self.policy.places());
+        let mut keys = self.made.linked_keys.get_or_init(keys).iter();
+        keys.any(|key| path.starts_with(key))
+            .then_some("a link with the name of a key leads to it: keys are read under no name")
     }
+}
+
+/// Whether a path leads into the records of a project, be it another one.
+fn is_record(path: &Path) -> bool {
+    let names: Vec<&OsStr> = path.iter().collect();
+    names
+        .windows(2)
+        .any(|pair| pair[0].eq_ignore_ascii_case(".agent") && pair[1].eq_ignore_ascii_case("runs"))
 }

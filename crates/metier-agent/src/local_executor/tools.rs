@@ -49,8 +49,8 @@ fn judge(
     let acting = acting
         .map_err(|_| not_allowed("the content of the skill that it is for cannot be read"))?;
     let known = executor.skills_with_a_say(skills)?;
-    if planned.touches().iter().any(|touch| executor.is_foreign_record(touch)) {
-        return Err(not_allowed("the records of other runs are not read in a run"));
+    if let Some(why) = planned.touches().iter().find_map(|touch| executor.unreadable(touch)) {
+        return Err(not_allowed(why));
     }
     let gate = ToolGate {
         policy: Arc::clone(&executor.policy),
@@ -76,7 +76,7 @@ fn judge(
         executor.remember(&request, context.answer);
         let (filter, records) = (gate.touch_filter(planned.tool()), Arc::clone(&executor));
         let filter: TouchFilter =
-            Arc::new(move |touch| !records.is_foreign_record(touch) && filter(touch));
+            Arc::new(move |touch| records.unreadable(touch).is_none() && filter(touch));
         let permit = planned.decided(Effect::Allow, "", filter);
         let answer = permit.and_then(|it| calling::call(it, &executor.made.live, context));
         if is_command { program_outcome(&executor, answer) } else { outcome(answer) }

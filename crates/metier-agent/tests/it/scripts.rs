@@ -62,6 +62,8 @@ fn judge(
                 runs: runs.clone(),
                 data: data.clone(),
                 workspace: None,
+                own: Vec::new(),
+                outputs: None,
                 variables: BTreeMap::new(),
                 secrets: Arc::default(),
                 timeout: Duration::from_secs(1),

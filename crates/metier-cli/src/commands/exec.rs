@@ -249,6 +249,7 @@ impl Output for Ran {
             "outputs": outputs,
             "kept": kept,
             "left_out": self.0.outcome.left_out,
+            "warnings": self.0.outcome.warnings,
             "hint": self.0.outcome.hint,
             "network": self.0.network,
             "request": self.0.request,
@@ -260,6 +261,9 @@ impl Output for Ran {
 
     fn human(&self, _: &mut dyn Write) -> io::Result<()> {
         let report = self.report();
+        for warning in &self.0.outcome.warnings {
+            print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(warning)));
+        }
         if let Some(ending) = self.ending() {
             print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(&ending)));
         }

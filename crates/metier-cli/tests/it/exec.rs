@@ -63,7 +63,8 @@ fn a_script_runs_confined_and_its_output_is_given() {
             "stderr",
             "stdout",
             "tier",
-            "timed_out"
+            "timed_out",
+            "warnings"
         ]
     );
     assert_eq!(document["exit_code"], 4);

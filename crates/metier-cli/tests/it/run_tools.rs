@@ -84,6 +84,8 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
         runs: dir.join("runs"),
         data: dir.join("data"),
         workspace: Some(dir.join("project")),
+        own: Vec::new(),
+        outputs: Some(dir.join("project/.agent/runs/now/observations")),
         variables: BTreeMap::new(),
         secrets: Arc::new(Secrets::new(["planted-secret-value"])),
         timeout: Duration::from_mins(1),
@@ -214,6 +216,27 @@ fn output_is_heard_as_it_comes_and_masked() {
     let expected =
         [("stdout", "first [redacted]\n"), ("stderr", "second\n"), ("stdout", "third\n")];
     assert_eq!(heard, expected.map(|(stream, text)| (stream.to_owned(), text.to_owned())));
+}
+
+#[test]
+fn what_earlier_scripts_of_the_run_left_is_read_and_no_other_record_is() {
+    let script = "cd \"$WORKSPACE_DIR/.agent\"\ncat runs/now/observations/output-001/outputs/x.csv\n\
+                  cat runs/now/events.jsonl runs/other/events.jsonl runs/now/observations/.env\n";
+    let Some(mut session) = session("", script, ALL) else { return };
+    let kept = "project/.agent/runs/now/observations";
+    session.home.write(&format!("{kept}/output-001/outputs/x.csv"), "region,amount\n");
+    session.home.write(&format!("{kept}/.env"), "a key\n");
+    for record in ["now", "other"] {
+        session.home.write(&format!("project/.agent/runs/{record}/events.jsonl"), "a record\n");
+    }
+    let best = session.tier;
+    for tier in [Tier::Strong, Tier::Medium].into_iter().filter(|tier| *tier <= best) {
+        session = with_tools(session.home, ALL, None, tier);
+        for _ in 0..2 {
+            let result = session.script(&[]).expect("runs");
+            assert_eq!(result.data["stdout"], "region,amount\n", "{tier}: {}", result.text);
+        }
+    }
 }
 
 #[test]

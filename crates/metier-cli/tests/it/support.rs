@@ -59,6 +59,73 @@ pub(crate) fn run_unprivileged(home: &TestHome, args: &[&str]) -> Option<Output>
     Some(TestHome::finish(command.uid(65534).gid(65534).args(args)))
 }
 
+/// A sandbox tier that the binary can be made to use on this machine.
+pub(crate) struct TierHere {
+    pub(crate) name: &'static str,
+    /// What has to be done before the binary starts, as shell commands; empty where it takes this tier
+    /// by itself.
+    prepared_by: Option<&'static str>,
+}
+
+/// Takes user namespaces from whatever is started: `strong` is made of them, so `medium` is left.
+const WITHOUT_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces";
+
+/// The tiers that hold scripts and can be tried here; says so about the others.
+pub(crate) fn tiers(home: &TestHome) -> Vec<TierHere> {
+    let strong = TierHere { name: "strong", prepared_by: None };
+    let medium = TierHere { name: "medium", prepared_by: Some(WITHOUT_NAMESPACES) };
+    let native = TierHere { name: "medium", prepared_by: None };
+    let mut found: Vec<TierHere> = Vec::new();
+    for tier in [strong, medium, native] {
+        let output = TestHome::finish(tier.command(home).args(["doctor", "--json"]));
+        let best = serde_json::from_str::<Value>(&output.stdout).ok();
+        let best = best.and_then(|it| it["sandbox"]["best"].as_str().map(str::to_owned));
+        if best.as_deref() == Some(tier.name) && !found.iter().any(|it| it.name == tier.name) {
+            found.push(tier);
+        }
+    }
+    for name in ["strong", "medium"] {
+        if !found.iter().any(|tier| tier.name == name) {
+            eprintln!("NOT TESTED: the tier {name}, which this machine has not or only by force");
+        }
+    }
+    found
+}
+
+impl TierHere {
+    /// The binary, ready to run in the project in this tier.
+    pub(crate) fn command(&self, home: &TestHome) -> Command {
+        self.prepared(home, "true")
+    }
+
+    /// The same after shell commands, which can mount what only the binary is to see.
+    pub(crate) fn prepared(&self, home: &TestHome, commands: &str) -> Command {
+        if commands == "true" && self.prepared_by.is_none() {
+            return home.command(METIER);
+        }
+        let before = self.prepared_by.unwrap_or("true");
+        let mut command = home.command("unshare");
+        let line = format!("{commands} && {before} && exec \"$0\" \"$@\"");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &line, METIER]);
+        command
+    }
+
+    /// What `metier exec` says of a script of the skill `work`, with these variables set.
+    pub(crate) fn exec(&self, home: &TestHome, args: &[&str], variables: &[(&str, &str)]) -> Value {
+        let mut command = self.command(home);
+        command.args(["exec", "--json", "--yes", "work"]).args(args);
+        let output = TestHome::finish(command.envs(variables.iter().copied()));
+        let value = serde_json::from_str::<Value>(&output.stdout);
+        value.unwrap_or_else(|_| panic!("{}: {output:?}", self.name))
+    }
+}
+
+/// Writes the user's skill `work` with one script.
+pub(crate) fn work_skill(home: &TestHome, script: &str, text: &str) {
+    home.skill("home/.agents/skills/work", "work", "Works.");
+    home.write(&format!("home/.agents/skills/work/{script}"), text);
+}
+
 /// Runs the binary on a terminal of its own, where a person types `typed`. Both streams are one.
 pub(crate) fn run_on_terminal(home: &TestHome, args: &[&str], typed: &str) -> Option<Output> {
     answer_on_terminal(home, args, "", typed)

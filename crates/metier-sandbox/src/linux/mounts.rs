@@ -7,6 +7,7 @@
 use std::ffi::CString;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,9 @@ use rustix::process::{chdir, pivot_root};
 
 use metier_fs::EntryKind;
 
-use crate::plan::{DEVICES, NETWORK_ENTRIES, NetworkAccess, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES};
+use crate::plan::{
+    DEVICES, NETWORK_ENTRIES, NetworkAccess, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES, is_system,
+};
 
 /// One part of the tree.
 enum Part {
@@ -24,6 +27,17 @@ enum Part {
     Link { at: PathBuf, target: PathBuf },
     /// What stands at `from` in the old tree.
     Bind { at: PathBuf, from: PathBuf, mode: BindMode },
+    /// Something that cannot be opened, over what stands at `at` in the new tree. A root that lies in
+    /// there is put into it.
+    Hide { at: PathBuf, holds_root: bool },
+}
+
+impl Part {
+    fn at(&self) -> &Path {
+        match self {
+            Self::Link { at, .. } | Self::Bind { at, .. } | Self::Hide { at, .. } => at,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,19 +53,19 @@ pub(super) fn enter(plan: &RunPlan) -> io::Result<()> {
     // Nothing done here reaches the mounts of others.
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     named("/", mount_change("/", private))?;
-    tmpfs("/tmp", 1 << 20, "0755")?;
+    tmpfs("/tmp".as_ref(), 1 << 20, "0755")?;
     chdir("/tmp")?;
     for dir in ["old", "new"] {
         make_dir(Path::new(dir))?;
     }
     named("the old root", pivot_root(".", "old"))?;
     chdir("/")?;
-    tmpfs("/new", 16 << 20, "0755")?;
+    tmpfs("/new".as_ref(), 16 << 20, "0755")?;
     for dir in ["proc", "dev", "dev/shm", "tmp"] {
         make_dir(&Path::new("/new").join(dir))?;
     }
-    tmpfs("/new/tmp", plan.limits.scratch_bytes, "1777")?;
-    tmpfs("/new/dev/shm", plan.limits.scratch_bytes, "1777")?;
+    tmpfs("/new/tmp".as_ref(), plan.limits.scratch_bytes, "1777")?;
+    tmpfs("/new/dev/shm".as_ref(), plan.limits.scratch_bytes, "1777")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     named("/proc", mount("proc", "/new/proc", "proc", flags, None))?;
     limit_process_numbers(plan);
@@ -64,8 +78,12 @@ pub(super) fn enter(plan: &RunPlan) -> io::Result<()> {
     for part in &parts {
         put(part)?;
     }
-    for path in &plan.hidden {
-        hide(path)?;
+    // Only now: some of them had to be written to.
+    let hides = parts.iter().filter(|part| matches!(part, Part::Hide { .. })).map(Part::at);
+    for place in hides.map(|at| below("/new", at)) {
+        if !matches!(metier_fs::entry_kind(&place), None | Some(EntryKind::Link)) {
+            set_attributes(&place, closed)?;
+        }
     }
     chdir("/new")?;
     named("the new root", pivot_root(".", "."))?;
@@ -100,9 +118,20 @@ fn parts(plan: &RunPlan) -> Vec<Part> {
         let mode = BindMode::Writable;
         parts.push(Part::Bind { at: path.clone(), from: path.clone(), mode });
     }
-    parts.sort_by_key(|part| match part {
-        Part::Link { at, .. } | Part::Bind { at, .. } => at.components().count(),
-    });
+    let roots = || plan.read_only.iter().chain(&plan.writable).chain([&plan.work_dir]);
+    for (at, target) in &plan.links {
+        // What lies in a root is there with it.
+        if !is_system(at) && !roots().any(|root| at.starts_with(root)) {
+            parts.push(Part::Link { at: at.clone(), target: target.clone() });
+        }
+    }
+    for at in &plan.hidden {
+        let holds_root = roots().any(|root| root != at && root.starts_with(at));
+        parts.push(Part::Hide { at: at.clone(), holds_root });
+    }
+    // At one place what hides comes last.
+    let depth = |part: &Part| part.at().components().count();
+    parts.sort_by_key(|part| (depth(part), matches!(part, Part::Hide { .. })));
     parts
 }
 
@@ -114,8 +143,12 @@ fn put(part: &Part) -> io::Result<()> {
     match part {
         Part::Link { at, target } => {
             let place = below("/new", at);
+            if let Some(parent) = place.parent() {
+                make_dir(parent)?;
+            }
             symlink(target, place)
         }
+        Part::Hide { at, holds_root } => hide(at, *holds_root),
         Part::Bind { at, from, mode } => {
             let (source, place) = (below("/old", from), below("/new", at));
             // Before the place is made: below a writable root it would be made outside.
@@ -124,7 +157,7 @@ fn put(part: &Part) -> io::Result<()> {
                 return Err(io::Error::new(io::ErrorKind::NotFound, message));
             }
             make_place(&place, metier_fs::is_dir(&source))?;
-            named(&at.to_string_lossy(), mount_bind_recursive(&source, &place))?;
+            named(at, mount_bind_recursive(&source, &place))?;
             set_attributes(
                 &place,
                 Attributes {
@@ -137,20 +170,19 @@ fn put(part: &Part) -> io::Result<()> {
     }
 }
 
-/// Puts what cannot be opened over a file or folder of the new tree. A link is left alone: what it
-/// leads to is hidden under its own name.
-fn hide(path: &Path) -> io::Result<()> {
+/// Puts what cannot be opened over a file or folder of the new tree. Folders can only be passed through
+/// where a root lies in them. A link is left alone: what it leads to is hidden under its own name.
+fn hide(path: &Path, holds_root: bool) -> io::Result<()> {
     let place = below("/new", path);
-    let closed = Attributes { read_only: true, devices: false, recursive: false };
     match metier_fs::entry_kind(&place) {
-        None | Some(EntryKind::Link) => return Ok(()),
-        Some(EntryKind::Directory) => tmpfs(&place.to_string_lossy(), 4096, "0000")?,
-        // A device on a mount without devices: opening it is refused.
-        Some(_) => {
-            named(&path.to_string_lossy(), mount_bind_recursive("/old/dev/null", &place))?;
+        None | Some(EntryKind::Link) => Ok(()),
+        Some(EntryKind::Directory) => {
+            let (bytes, mode) = if holds_root { (1 << 16, "0111") } else { (4096, "0000") };
+            tmpfs(&place, bytes, mode)
         }
+        // A device on a mount without devices: opening it is refused.
+        Some(_) => named(path, mount_bind_recursive("/old/dev/null", &place)),
     }
-    set_attributes(&place, closed)
 }
 
 /// A directory or an empty file to bind to, if there is none yet.
@@ -175,7 +207,7 @@ fn below(root: &str, path: &Path) -> PathBuf {
     Path::new(root).join(path.strip_prefix("/").unwrap_or(path))
 }
 
-fn tmpfs(at: &str, bytes: u64, mode: &str) -> io::Result<()> {
+fn tmpfs(at: &Path, bytes: u64, mode: &str) -> io::Result<()> {
     let options = CString::new(format!("size={bytes},mode={mode}")).map_err(io::Error::other)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     named(at, mount("tmpfs", at, "tmpfs", flags, options.as_c_str()))
@@ -210,7 +242,7 @@ fn set_attributes(path: &Path, attributes: Attributes) -> io::Result<()> {
         bits |= libc::MOUNT_ATTR_NODEV;
     }
     let change = libc::mount_attr { attr_set: bits, attr_clr: 0, propagation: 0, userns_fd: 0 };
-    let text = CString::new(path.to_string_lossy().as_bytes()).map_err(io::Error::other)?;
+    let text = CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)?;
     let flags = if attributes.recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: `text` is a string with its end and `change` a structure of the size that is given;
     // both live until the call returns.
@@ -231,9 +263,9 @@ fn set_attributes(path: &Path, attributes: Attributes) -> io::Result<()> {
     Err(io::Error::new(error.kind(), format!("the rights of {}: {error}", path.display())))
 }
 
-fn named<T>(what: &str, result: rustix::io::Result<T>) -> io::Result<T> {
+fn named<T>(what: impl AsRef<Path>, result: rustix::io::Result<T>) -> io::Result<T> {
     result.map_err(|error| {
         let error = io::Error::from(error);
-        io::Error::new(error.kind(), format!("mounting {what}: {error}"))
+        io::Error::new(error.kind(), format!("mounting {}: {error}", what.as_ref().display()))
     })
 }

@@ -11,6 +11,7 @@
 
 mod endings;
 mod escape;
+mod hiding;
 mod honest;
 mod probing;
 mod scripts;
