@@ -7,6 +7,7 @@
 mod corpus;
 mod discovery;
 mod document;
+mod key_search;
 mod loading;
 mod machine;
 mod process;

@@ -1,8 +1,9 @@
 //! `cargo xtask bench running`: what the agent adds to a model, as whole processes and in one.
 //!
-//! Three things: the cost of a turn with a model that takes no time (twenty turns less two, over
+//! Four things: the cost of a turn with a model that takes no time (twenty turns less two, over
 //! eighteen), the time from the start of `metier run` to the first request on the wire, with no skills
-//! and with a large real collection, and a thousand runs at once in one process.
+//! and with a large real collection, what a large workspace adds to the start of a script, and a thousand
+//! runs at once in one process.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::corpus;
 use super::discovery::{build, environment, run_in_turns};
+use super::key_search::{self, KeySearch};
 use super::machine;
 use super::process::{Program, Stat};
 use super::scratch::Scratch;
@@ -39,6 +41,7 @@ pub(crate) struct Report {
     repeats: u32,
     turn: (f64, f64),
     starts: Vec<Start>,
+    key_search: KeySearch,
     parallel: Parallel,
 }
 
@@ -73,9 +76,11 @@ pub(crate) fn measure(workspace: &Workspace, scratch: &Scratch, repeats: u32) ->
         let wanted = (corpus::count(&skills)?, MAX_START_REAL);
         starts.push(first_request(metier, scratch, (&cwd, &skills), wanted, repeats)?);
     }
+    eprintln!("bench: a script in a large workspace");
+    let key_search = key_search::measure(metier, scratch, repeats)?;
     eprintln!("bench: a thousand runs at once");
     let parallel = parallel(workspace)?;
-    Ok(Report { machine, repeats, turn, starts, parallel })
+    Ok(Report { machine, repeats, turn, starts, key_search, parallel })
 }
 
 /// Milliseconds of a turn, minimum and median.
@@ -221,6 +226,18 @@ impl Report {
                 verdict(run.0 <= *most),
             );
         }
+        let KeySearch { empty, full } = &self.key_search;
+        let _ = writeln!(
+            out,
+            "| `metier exec` of an idle script in a workspace of {} files with a key | {:.1} / {:.1} ms; in an empty one {:.1} / {:.1} ms | {} ms more | {} |",
+            key_search::FILES,
+            full.0,
+            full.1,
+            empty.0,
+            empty.1,
+            key_search::MAX_ADDED_MS,
+            verdict(full.0 - empty.0 <= key_search::MAX_ADDED_MS),
+        );
         let _ = writeln!(
             out,
             "| {runs} runs of {LONG} turns at once in one process, each with its record on disk | {well} ended well, {:.2} MB each, {ms} ms in all | all, 1 MB each | {} |",
