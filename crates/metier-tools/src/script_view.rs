@@ -172,7 +172,7 @@ fn outermost(roots: &[PathBuf]) -> Vec<PathBuf> {
 /// At most `most` paths that hide what `hidden` did: where there are more, the folders that hold most of
 /// them are hidden as a whole, and a root itself only when nothing else is left.
 fn collapsed(mut hidden: Vec<PathBuf>, roots: &[PathBuf], most: usize) -> Vec<PathBuf> {
-    hidden = unnested(hidden, &[]);
+    hidden = unnested(hidden, roots);
     while hidden.len() > most {
         let mut families: HashMap<&Path, usize> = HashMap::new();
         let is_root = |path: &Path| roots.iter().any(|root| root == path);
@@ -200,7 +200,7 @@ fn collapsed(mut hidden: Vec<PathBuf>, roots: &[PathBuf], most: usize) -> Vec<Pa
             Some(dir) if !is_root(path) => dir.to_owned(),
             _ => path.clone(),
         };
-        hidden = unnested(hidden.iter().map(up).collect(), &[]);
+        hidden = unnested(hidden.iter().map(up).collect(), roots);
     }
     hidden
 }
