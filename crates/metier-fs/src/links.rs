@@ -1,6 +1,6 @@
 //! The links that a path goes through, by their texts.
 //!
-//! Whoever judges a path by where it leads has to know the names on the way too: what is called `.env`
+//! A policy that judges a path by where it leads has to know the names on the way too: what is called `.env`
 //! is one, whatever it leads to. What is opened is found by the kernel, not by this.
 
 use std::path::{Component, Path, PathBuf};
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_on_the_way_is_told_and_a_circle_ends() {
+    fn every_name_on_the_way_is_given_and_a_circle_ends() {
         let tmp = tempfile::tempdir().expect("dir");
         let top = tmp.path().canonicalize().expect("real");
         std::fs::create_dir_all(top.join("a/b")).expect("dirs");

@@ -2,7 +2,7 @@
 //!
 //! Version managers keep interpreters in the home directory, of which a script sees nothing else. So
 //! the file that is really executed is found, and with it those folders of its installation that hold
-//! code. Whoever makes the plan judges them once more, by the one rule for all roots.
+//! code. The caller who makes the plan judges them once more, by the one rule for all roots.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

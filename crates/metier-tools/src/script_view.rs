@@ -1,7 +1,7 @@
 //! What a script sees of the user's files: which folders, and what in them is hidden.
 //!
-//! One rule for every folder beside the system's, whoever brought it in (the workspace, an interpreter,
-//! a virtual environment). None shows the home directory, a place for keys or our own folders; keys and
+//! One rule for every folder beside the system's, be it the workspace, an interpreter or a
+//! virtual environment. None shows the home directory, a place for keys or our own folders; keys and
 //! the records of runs are hidden wherever they are. A script opens files without asking, so what cannot
 //! be judged is hidden too: a folder that was not searched to its end is, and the rest stays visible.
 
@@ -141,13 +141,13 @@ impl RootRule {
     /// What of an interpreter's installation may be shown: nothing that has to do with our own folders
     /// either. Where its folders may not be shown, the program itself may.
     fn interpreter(&self, located: &Located) -> Vec<PathBuf> {
-        let is_apart = |path: &Path| {
+        let is_foreign = |path: &Path| {
             let touches = |own: &PathBuf| own.starts_with(path) || path.starts_with(own);
             !self.own.iter().any(touches)
         };
         // A root is judged by where it is, so it must be there and not behind a link.
         let is_real = |path: &Path| canonical(path).is_ok_and(|real| real == path);
-        let may = |path: &&PathBuf| is_real(path) && self.may_show(path) && is_apart(path);
+        let may = |path: &&PathBuf| is_real(path) && self.may_show(path) && is_foreign(path);
         let mut roots: Vec<PathBuf> = located.roots.iter().filter(may).cloned().collect();
         let program = canonical(&located.program).unwrap_or_else(|_| located.program.clone());
         let is_shown = roots.iter().any(|root| program.starts_with(root)) || is_system(&program);

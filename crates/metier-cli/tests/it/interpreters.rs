@@ -80,8 +80,8 @@ fn make_venv(venv: &Path) {
         "home = /usr/bin\ninclude-system-site-packages = false\n",
     )
     .expect("writes");
-    let tell = "import sys; print('%d.%d' % sys.version_info[:2])";
-    let version = Command::new(PYTHON).args(["-c", tell]).output().expect("starts").stdout;
+    let version = "import sys; print('%d.%d' % sys.version_info[:2])";
+    let version = Command::new(PYTHON).args(["-c", version]).output().expect("starts").stdout;
     let version = String::from_utf8(version).expect("a text");
     let packages = venv.join(format!("lib/python{}/site-packages", version.trim()));
     std::fs::create_dir_all(&packages).expect("makes");

@@ -29,8 +29,8 @@ fn project() -> TestHome {
     home
 }
 
-/// The codes of what a model is told, and all that it is told.
-fn told(home: &TestHome, calls: &[(&str, Value)]) -> (Vec<String>, String) {
+/// The codes of what a model is shown, and the whole record.
+fn observed(home: &TestHome, calls: &[(&str, Value)]) -> (Vec<String>, String) {
     let mut replies: Vec<Value> = calls.iter().map(|(tool, args)| call(tool, args)).collect();
     replies.push(answer("done"));
     let output = run_scripted(home, &json!(replies), &["--yes"]);
@@ -60,12 +60,12 @@ fn no_tool_reads_a_key_through_a_link_or_the_other_way_round() {
             if tool == "grep" {
                 args["pattern"] = json!("word");
             }
-            let (codes, told) = told(&home, &[(tool, args)]);
+            let (codes, seen) = observed(&home, &[(tool, args)]);
             assert_eq!(codes, ["NotAllowed"], "{tool} {path}");
-            assert!(!told.contains(KEY), "{tool} {path}: {told}");
+            assert!(!seen.contains(KEY), "{tool} {path}: {seen}");
         }
     }
-    let (codes, text) = told(&home, &[("list_dir", json!({"path": ".env.d"}))]);
+    let (codes, text) = observed(&home, &[("list_dir", json!({"path": ".env.d"}))]);
     assert_eq!(codes, ["NotAllowed"], "{text}");
 }
 
@@ -78,10 +78,10 @@ fn a_search_leaves_keys_out_and_honest_links_are_read() {
         ("read_file", json!({"path": "latest.txt"})),
         ("read_file", json!({"path": "here/v1.txt"})),
     ];
-    let (codes, told) = told(&home, &calls);
-    assert_eq!(codes, ["ok", "ok", "ok", "ok"], "{told}");
-    assert!(!told.contains(KEY), "{told}");
-    assert!(told.contains("v1.txt:1: word open") && !told.contains("config.txt:1"), "{told}");
+    let (codes, seen) = observed(&home, &calls);
+    assert_eq!(codes, ["ok", "ok", "ok", "ok"], "{seen}");
+    assert!(!seen.contains(KEY), "{seen}");
+    assert!(seen.contains("v1.txt:1: word open") && !seen.contains("config.txt:1"), "{seen}");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn the_records_of_another_project_in_the_workspace_are_not_read_either() {
         ("read_file", json!({"path": "inner/.agent/runs/1/events.jsonl"})),
         ("grep", json!({"pattern": "word", "path": "inner/.agent"})),
     ];
-    let (codes, told) = told(&home, &calls);
-    assert_eq!(codes, ["NotAllowed", "ok"], "{told}");
-    assert!(told.contains("word open") && !told.contains(KEY), "{told}");
+    let (codes, seen) = observed(&home, &calls);
+    assert_eq!(codes, ["NotAllowed", "ok"], "{seen}");
+    assert!(seen.contains("word open") && !seen.contains(KEY), "{seen}");
 }
