@@ -54,7 +54,8 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

@@ -280,7 +280,8 @@ fn each_entry(
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::collections::BTreeSet;
     use std::os::unix::ffi::OsStrExt;

@@ -247,7 +247,8 @@ fn unnested(mut paths: Vec<PathBuf>, roots: &[PathBuf]) -> Vec<PathBuf> {
     kept
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -162,23 +162,23 @@ impl Rules<'_> {
             Some(hidden) => {
                 let dir = openat(CWD, path, LISTED, Mode::empty())
                     .map_err(|error| named(path, &io::Error::from(error)))?;
-                self.allow_entries(dir, hidden).map_err(|error| named(path, &error))
+                self.allow_entries(&dir, hidden).map_err(|error| named(path, &error))
             }
         }
     }
 
     /// The entries of a folder of which some are hidden. Links are left out: a rule would be about what
     /// they lead to. What changes meanwhile is not opened.
-    fn allow_entries(&mut self, dir: OwnedFd, hidden: &HiddenTree) -> io::Result<()> {
-        self.add(&dir, AccessFs::ReadDir.into())?;
-        for entry in rustix::fs::Dir::read_from(&dir)? {
+    fn allow_entries(&mut self, dir: &OwnedFd, hidden: &HiddenTree) -> io::Result<()> {
+        self.add(dir, AccessFs::ReadDir.into())?;
+        for entry in rustix::fs::Dir::read_from(dir)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
                 continue;
             }
             let kind = match entry.file_type() {
-                FileType::Unknown => statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW)
+                FileType::Unknown => statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
                 known => known,
             };
@@ -189,11 +189,11 @@ impl Rules<'_> {
                 continue;
             }
             let how = if below.is_some() { LISTED } else { OFlags::PATH | OFlags::CLOEXEC };
-            let Ok(fd) = openat(&dir, name, how | OFlags::NOFOLLOW, Mode::empty()) else {
+            let Ok(fd) = openat(dir, name, how | OFlags::NOFOLLOW, Mode::empty()) else {
                 continue;
             };
             match below {
-                Some(below) => self.allow_entries(fd, below)?,
+                Some(below) => self.allow_entries(&fd, below)?,
                 None if is_dir => self.add(&fd, reading())?,
                 None => self.add(&fd, reading() & AccessFs::from_file(KNOWN))?,
             }
