@@ -133,7 +133,7 @@ impl RootRule {
     fn may_show(&self, path: &Path) -> bool {
         let Ok(name) = absolute(path) else { return false };
         path.parent().is_some()
-            && !self.places.is_above_keys(&name)
+            && !self.places.is_about_keys(&name)
             && !holds_keys(path, &self.places)
             && !self.closed.iter().any(|closed| closed == path)
     }
