@@ -13,11 +13,12 @@
 //! judged, and the answer that let it pass. Between two inputs it looks at its token; whatever blocks in
 //! between is woken by the same token.
 
+mod model_call;
+
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
-use metier_model::early::{Early, EarlyEvent};
-use metier_model::{Model, ModelErrorKind, StreamEvent};
+use metier_model::Model;
 use metier_policy::{Answer, Effect, Invoker};
 use metier_skill::FailureCode;
 use metier_tools::ShownBody;
@@ -33,6 +34,7 @@ use crate::fold::fold;
 use crate::folder::RunFolder;
 use crate::inner;
 use crate::log::{LogFault, Record};
+use crate::masking;
 use crate::op::{Op, Outcome};
 use crate::recorder::{FolderRecorder, Recorder};
 use crate::setup::Setup;
@@ -125,7 +127,8 @@ impl std::fmt::Debug for Agent<'_> {
 
 impl Agent<'_> {
     /// Runs from the start to the end, or to where it has to wait, and leaves the record in `folder`.
-    pub fn run(&self, folder: &RunFolder, setup: Setup) -> Result<State, AgentError> {
+    pub fn run(&self, folder: &RunFolder, mut setup: Setup) -> Result<State, AgentError> {
+        self.mask_setup(&mut setup);
         let (mut recorder, first) = FolderRecorder::create(folder, &setup)?;
         self.run_with(&mut recorder, &first, Arc::new(setup))
     }
@@ -135,14 +138,21 @@ impl Agent<'_> {
         &self,
         recorder: &mut dyn Recorder,
         first: &Event,
-        setup: Arc<Setup>,
+        mut setup: Arc<Setup>,
     ) -> Result<State, AgentError> {
+        self.mask_setup(Arc::make_mut(&mut setup));
         let mut state = State::new(setup);
         let started = self.write(recorder, first, 0)?;
         self.write_shown(recorder, &state.setup().shown, 0)?;
         let effect = self.follow(recorder, &mut state, &started, 0)?;
         recorder.summarize(&state)?;
         self.go(recorder, state, effect, 0)
+    }
+
+    fn mask_setup(&self, setup: &mut Setup) {
+        if let Some(secrets) = self.executor.secrets() {
+            masking::mask_setup(setup, secrets);
+        }
     }
 
     /// Writes down by which decisions the prompt shows bodies of skills.
@@ -330,52 +340,6 @@ impl Agent<'_> {
         }
     }
 
-    fn call_model(
-        &self,
-        recorder: &mut dyn Recorder,
-        state: &State,
-        fixed: &Fixed,
-        depth: u32,
-    ) -> Result<Event, AgentError> {
-        recorder.sync()?;
-        let turn = fixed.turn(state);
-        let number = turn.number;
-        let mut early = Early::new();
-        let mut unwritten = None;
-        let mut sink = |event: StreamEvent| match event {
-            StreamEvent::Text(text) => {
-                for known in early.push(&text) {
-                    let note = match known {
-                        EarlyEvent::ActionKnown { kind, target } => {
-                            Note::ActionKnown { turn: number, kind: kind.to_owned(), target }
-                        }
-                        EarlyEvent::AnswerText(text) => Note::AnswerText(text),
-                    };
-                    self.observer.note(depth, &note);
-                }
-            }
-            StreamEvent::Retrying { attempt, error, delay } => {
-                early.reset();
-                self.observer.note(depth, &Note::Anew);
-                let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-                let event = Event::ModelRetrying { turn: number, attempt, error, delay_ms };
-                if let Err(error) = self.write(recorder, &event, depth) {
-                    unwritten.get_or_insert(error);
-                }
-            }
-            _ => {}
-        };
-        let replied = self.model.reply(&turn, &mut sink, self.cancel);
-        if let Some(error) = unwritten {
-            return Err(error);
-        }
-        Ok(match replied {
-            Ok(reply) => Event::ModelReplied { turn: number, reply },
-            Err(error) if error.kind == ModelErrorKind::Cancelled => Event::CancelRequested {},
-            Err(error) => Event::ModelFailed { turn: number, error },
-        })
-    }
-
     /// Takes an input: writes it, steps, writes what follows.
     fn input(
         &self,
@@ -403,13 +367,19 @@ impl Agent<'_> {
         Ok(stepped.effect)
     }
 
+    /// Writes an event down; what may not be recorded is masked in it first.
     fn write(
         &self,
         recorder: &mut dyn Recorder,
         event: &Event,
         depth: u32,
     ) -> Result<Record, AgentError> {
-        let record = recorder.append(event)?;
+        let masked = self.executor.secrets().map(|secrets| {
+            let mut event = event.clone();
+            masking::mask_event(&mut event, secrets);
+            event
+        });
+        let record = recorder.append(masked.as_ref().unwrap_or(event))?;
         self.observer.event(depth, &record);
         Ok(record)
     }

@@ -4,8 +4,11 @@
 //! models only through [`metier_model::Model`], so that its tests need no disk, no process and no
 //! network. The real one is [`crate::LocalExecutor`].
 
+use std::sync::Arc;
+
 use metier_cancel::CancelToken;
 use metier_policy::{Answer, Effect, PolicyDecision, Request};
+use metier_sandbox::Secrets;
 use metier_skill::{Digest, SkillId};
 
 use crate::op::{Op, Outcome};
@@ -14,6 +17,11 @@ use crate::op::{Op, Outcome};
 pub trait Executor: Send + Sync {
     /// What the policy says about an operation, and what would do it. Nothing is done yet.
     fn judge(&self, op: &Op, skills: &RunSkills) -> Judgement;
+
+    /// Values that are never sent to the model, shown or recorded; nothing where there are none.
+    fn secrets(&self) -> Option<&Arc<Secrets>> {
+        None
+    }
 }
 
 /// The skills that have a say in a run, by id.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use metier_policy::Effect;
+use metier_sandbox::Secrets;
 use metier_skill::{FailureCode, SkillId};
 use serde_json::json;
 
@@ -73,6 +74,10 @@ impl Executor for PreapprovedExecutor<'_> {
             }
             judgement => judgement,
         }
+    }
+
+    fn secrets(&self) -> Option<&Arc<Secrets>> {
+        self.executor.secrets()
     }
 }
 

@@ -17,6 +17,7 @@
 //! | [`mod@fold`] | a record back to a state: resume and replay (pure) |
 //! | [`log`] | the record as text: a line an event, chained by hashes (pure) |
 //! | [`drive`], `inner` | the driver, and loops inside a loop ([`Agent`]) |
+//! | `masking` | values that are never sent, shown or recorded (pure) |
 //! | [`executor`] | what the driver needs of the world ([`Executor`], [`Approver`]) |
 //! | [`ask_approver`] | questions that many can hear and answer ([`AskApprover`]) |
 //! | [`recorder`], [`folder`] | writing events down; the folder of a run ([`RunFolder`]) |
@@ -41,6 +42,7 @@ pub mod folder;
 mod inner;
 pub mod local_executor;
 pub mod log;
+mod masking;
 mod observe;
 pub mod op;
 pub mod recorder;

@@ -112,6 +112,10 @@ impl Executor for Arc<LocalExecutor> {
             Op::Search { query } => skills::search(self, query),
         }
     }
+
+    fn secrets(&self) -> Option<&Arc<Secrets>> {
+        Some(&self.secrets).filter(|secrets| !secrets.is_empty())
+    }
 }
 
 impl LocalExecutor {

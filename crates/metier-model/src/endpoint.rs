@@ -12,6 +12,9 @@ use serde_json::{Map, Value};
 use crate::model::{ModelError, ModelErrorKind, OutputMode};
 use crate::retry::RetryPolicy;
 
+/// What is shorter (`none`, `ollama`) is a word and no secret.
+const SHORTEST_SECRET: usize = 8;
+
 /// An API key that is never printed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Key(String);
@@ -31,11 +34,15 @@ impl Key {
         &self.0
     }
 
+    /// The value that must not be shown anywhere; nothing where it is so short that it is a word.
+    pub fn to_mask(&self) -> Option<&str> {
+        (self.0.len() >= SHORTEST_SECRET).then_some(self.reveal())
+    }
+
     /// `text` without the key. Providers repeat a wrong key in their reply, some with stars in it;
-    /// so a word that begins or ends like the key goes too. What is shorter than eight characters
-    /// (`none`, `ollama`) is a word and no secret.
+    /// so a word that begins or ends like the key goes too.
     pub(crate) fn hide_in(&self, text: &str) -> String {
-        const SHORTEST: usize = 8;
+        const SHORTEST: usize = SHORTEST_SECRET;
         let key = self.reveal();
         if key.len() < SHORTEST || !key.is_ascii() {
             return text.to_owned();

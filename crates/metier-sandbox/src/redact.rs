@@ -32,6 +32,8 @@
 mod encodings;
 mod shapes;
 
+use std::sync::Arc;
+
 use shapes::{Fit, Shape};
 
 /// What stands where a secret was.
@@ -76,6 +78,23 @@ impl Secrets {
         value.len() < SHORTEST
     }
 
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.spellings.is_empty()
+    }
+
+    /// `text` with the values masked, and nothing else; `None` where none of them is in it.
+    pub fn hide_in(self: &Arc<Self>, text: &str) -> Option<String> {
+        let starts = |byte: u8| self.begins(byte);
+        if self.is_empty() || !text.bytes().any(starts) {
+            return None;
+        }
+        let mut redactor = Redactor::of_values(Arc::clone(self));
+        let mut masked = redactor.push(text.as_bytes());
+        masked.extend(redactor.finish());
+        (redactor.masked() > 0).then(|| String::from_utf8_lossy(&masked).into_owned())
+    }
+
     fn begins(&self, byte: u8) -> bool {
         self.starts.get(usize::from(byte)).copied().unwrap_or(false)
     }
@@ -98,7 +117,9 @@ impl Secrets {
 /// Masks one stream.
 #[derive(Debug)]
 pub struct Redactor {
-    secrets: std::sync::Arc<Secrets>,
+    secrets: Arc<Secrets>,
+    /// Whether tokens of known shapes are masked too.
+    shapes: Shapes,
     /// Bytes that were not given back yet.
     held: Vec<u8>,
     /// The last bytes before the held ones, as they came in: a token begins at the border of a word.
@@ -107,6 +128,12 @@ pub struct Redactor {
     inside: Inside,
     /// How many things were masked.
     masked: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shapes {
+    Masked,
+    Shown,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -120,13 +147,18 @@ enum Inside {
 
 impl Redactor {
     /// A redactor for one stream.
-    pub fn new(secrets: std::sync::Arc<Secrets>) -> Self {
-        let held = Vec::new();
-        Self { secrets, held, before: Vec::new(), inside: Inside::Nothing, masked: 0 }
+    pub fn new(secrets: Arc<Secrets>) -> Self {
+        let (held, before, inside) = (Vec::new(), Vec::new(), Inside::Nothing);
+        Self { secrets, shapes: Shapes::Masked, held, before, inside, masked: 0 }
+    }
+
+    /// One that masks the values alone: for text that is about tokens, such as a manual.
+    pub fn of_values(secrets: Arc<Secrets>) -> Self {
+        Self { shapes: Shapes::Shown, ..Self::new(secrets) }
     }
 
     /// Masks a text that is there as a whole.
-    pub fn whole(secrets: &std::sync::Arc<Secrets>, text: &[u8]) -> Vec<u8> {
+    pub fn whole(secrets: &Arc<Secrets>, text: &[u8]) -> Vec<u8> {
         let mut redactor = Self::new(secrets.clone());
         let mut out = redactor.push(text);
         out.extend(redactor.finish());
@@ -220,14 +252,15 @@ impl Redactor {
                 found => return found,
             }
         }
-        shapes::fit(&self.before, passed, rest, is_last)
+        match self.shapes {
+            Shapes::Masked => shapes::fit(&self.before, passed, rest, is_last),
+            Shapes::Shown => Fit::No,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -284,6 +317,17 @@ mod tests {
             assert_eq!(masked(&["päss✓😀w"], spelling), "[redacted]");
         }
         assert_eq!(masked(&["pass/word/1"], "pass\\/word\\/1"), "[redacted]");
+    }
+
+    #[test]
+    fn values_alone_are_hidden_where_tokens_are_the_topic() {
+        let secrets = Arc::new(Secrets::new(["hunter2hunter2"]));
+        let token = token("ghp_", "aB3dE6", 6);
+        let text = format!("é hunter2hunter2é {token} hunter2");
+        let hidden = format!("é [redacted]é {token} hunter2");
+        assert_eq!(secrets.hide_in(&text), Some(hidden));
+        assert_eq!(secrets.hide_in(&token), None);
+        assert_eq!(Arc::new(Secrets::default()).hide_in(&text), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use metier_agent::local_executor::{PreparedScript, ScriptRequest};
 use metier_agent::{
     ActionContext, Answer, Approval, Approver, Asked, Note, Op, Question, RunFolder, RunSkills,
 };
+use metier_model::Key;
 use metier_policy::{Effect, Invoker};
 use metier_sandbox::NetworkAccess;
 use metier_skill::{Digest, FailureCode};
@@ -115,7 +116,8 @@ impl Session {
         let guard = metier.guard(&scan)?.with_rules(self.rules())?;
         // Nothing is recorded there: the folder is only where a run would keep its outputs.
         let folder = RunFolder::new(&metier.state_dir()?.join("exec"), new_id());
-        let executor = Arc::new(metier.executor(&scan, guard, Vec::new(), &folder));
+        let executor =
+            Arc::new(metier.executor(&scan, guard, Vec::new(), &folder, &Key::default()));
         let (id, timeout) = (entry.id(), call.timeout.map(|it| it.max(Duration::from_secs(1))));
         let judged = executor.judge_script(&ScriptRequest {
             skill: &id,

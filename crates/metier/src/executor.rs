@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use metier_agent::local_executor::{LazyParts, LiveOutput, ScriptHostMaker};
 use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
+use metier_model::Key;
 use metier_registry::Scan;
 use metier_sandbox::{SandboxProbe, SearchPath, Secrets, Tier};
 use metier_skill::SkillId;
@@ -21,6 +22,7 @@ use metier_tools::{FailureCode, PolicyStore, ScriptHost, ToolFailure, Toolbox, s
 use crate::error::Result;
 use crate::guard::Guard;
 use crate::init::helper;
+use crate::key::keys_of_environment;
 use crate::open::Metier;
 
 impl Metier {
@@ -31,9 +33,10 @@ impl Metier {
         guard: Guard,
         offered: Vec<SkillId>,
         folder: &RunFolder,
+        key: &Key,
     ) -> LocalExecutor {
         let settings = self.settings();
-        let (variables, secrets) = self.script_variables();
+        let (variables, secrets) = self.script_variables(key);
         let hosts = self.configured_hosts().into_iter().chain(guard.hosts);
         LocalExecutor {
             index: Arc::new(scan.index.clone()),
@@ -59,13 +62,16 @@ impl Metier {
         }
     }
 
-    /// Variables that scripts may see, and the values among them that are never shown.
-    pub(crate) fn script_variables(&self) -> (BTreeMap<String, String>, Arc<Secrets>) {
+    /// Variables that scripts may see, and the values that are never shown: those among them that are
+    /// not plainly harmless, and the keys of models.
+    fn script_variables(&self, key: &Key) -> (BTreeMap<String, String>, Arc<Secrets>) {
         let named = self.settings().execution.env.iter();
         let variables: BTreeMap<String, String> =
             named.filter_map(|name| Some((name.clone(), self.environment().text(name)?))).collect();
         let passed = variables.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value);
-        let secrets = Arc::new(Secrets::new(passed));
+        let keys = keys_of_environment(&self.settings().model, self.environment());
+        let keys = keys.iter().chain([key]).filter_map(Key::to_mask);
+        let secrets = Arc::new(Secrets::new(passed.map(String::as_str).chain(keys)));
         (variables, secrets)
     }
 

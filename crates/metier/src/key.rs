@@ -1,6 +1,7 @@
 //! The key of a provider: from the environment, or printed by a program that the user named.
 //!
-//! A key is never read from a project's file, never shown, and never stored.
+//! A key is never read from a project's file, never shown, and never stored: where it stands in a file
+//! that a run reads, it is masked, and so is a key in the environment that the run does not use.
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
@@ -12,6 +13,10 @@ use metier_model::Key;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result};
+
+/// The variables that the providers' own tools read.
+pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
+pub(crate) const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 
 /// How long a program may take to print a key; a person may have to unlock a store first.
 const KEY_COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
@@ -35,6 +40,13 @@ pub(crate) fn key(
         let message = format!("the variable {name} (`model.key_env`) is not set");
         Error::failed("no-key", message).with_help("set it, or name another variable")
     })
+}
+
+/// The keys that the environment holds, whichever model is asked.
+pub(crate) fn keys_of_environment(settings: &ModelSettings, environment: &Environment) -> Vec<Key> {
+    let names = [Some(OPENAI_KEY), Some(ANTHROPIC_KEY), settings.key_env.as_deref()];
+    let values = names.into_iter().flatten().filter_map(|name| environment.text(name));
+    values.map(Key::new).collect()
 }
 
 fn printed_by(program: &str, args: &[String]) -> Result<Key> {

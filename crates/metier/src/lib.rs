@@ -154,7 +154,7 @@ pub use metier_registry::{MemorySkill, SkillSource};
 pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult};
 pub use open::{Builder, FindOptions, Metier};
 pub use parts::{agent, config, fs, loader, model, policy, registry, sandbox, skill, tools};
-pub use read::{Reader, files};
+pub use read::{SkillReader, files};
 pub use run::Run;
 pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};
 pub use session::Session;

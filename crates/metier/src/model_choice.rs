@@ -8,14 +8,14 @@ use std::sync::Arc;
 use metier_agent::Event;
 use metier_config::Scope;
 use metier_model::{
-    Anthropic, Endpoint, Model, ModelError, ModelInfo, OpenAi, Provider, Replay, Scripted,
+    Anthropic, Endpoint, Key, Model, ModelError, ModelInfo, OpenAi, Provider, Replay, Scripted,
     UnknownProvider,
 };
 use metier_router::Router;
 use metier_skill::text::clip;
 
 use crate::error::{Error, Result};
-use crate::key::key;
+use crate::key::{ANTHROPIC_KEY, OPENAI_KEY, key};
 use crate::open::Metier;
 
 /// The largest script of a scripted model.
@@ -28,6 +28,11 @@ impl Metier {
     /// The model that `name` means (`openai:MODEL`, `anthropic:MODEL`, `scripted:FILE`, `replay:RUN`,
     /// `router`); without a name, the one of the settings.
     pub fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>> {
+        self.model_and_key(name).map(|(model, _)| model)
+    }
+
+    /// The same with the key that it sends, which a run must not show.
+    pub(crate) fn model_and_key(&self, name: Option<&str>) -> Result<(Arc<dyn Model>, Key)> {
         let settings = &self.settings().model;
         let (provider, name) = match name {
             Some(text) => parse(text)?,
@@ -36,24 +41,25 @@ impl Metier {
         let is_configured = provider == settings.provider;
         let name = name.or_else(|| settings.name.clone().filter(|_| is_configured));
         match provider {
-            Provider::Router => Ok(Arc::new(Router)),
+            Provider::Router => Ok((Arc::new(Router), Key::default())),
             Provider::Scripted => {
                 let file = name.ok_or_else(|| needs_name("scripted", "FILE"))?;
-                Ok(Arc::new(self.scripted(&file)?))
+                Ok((Arc::new(self.scripted(&file)?), Key::default()))
             }
             Provider::Replay => {
                 let run = name.ok_or_else(|| needs_name("replay", "RUN"))?;
-                Ok(Arc::new(self.replies_of(&run)?))
+                Ok((Arc::new(self.replies_of(&run)?), Key::default()))
             }
             Provider::Openai | Provider::Anthropic => {
                 let (word, usual) = if provider == Provider::Openai {
-                    ("openai", "OPENAI_API_KEY")
+                    ("openai", OPENAI_KEY)
                 } else {
-                    ("anthropic", "ANTHROPIC_API_KEY")
+                    ("anthropic", ANTHROPIC_KEY)
                 };
                 let mut endpoint = Endpoint::new(name.ok_or_else(|| needs_name(word, "MODEL"))?);
                 let own = Some(settings).filter(|_| is_configured);
-                endpoint.key = key(own, usual, self.environment())?;
+                let key = key(own, usual, self.environment())?;
+                endpoint.key = key.clone();
                 if is_configured {
                     endpoint.base_url.clone_from(&settings.base_url);
                     endpoint.params.clone_from(&settings.params);
@@ -62,7 +68,7 @@ impl Metier {
                     Provider::Openai => OpenAi::new(endpoint).map(|model| Arc::new(model) as _),
                     _ => Anthropic::new(endpoint).map(|model| Arc::new(model) as _),
                 };
-                Ok(made?)
+                Ok((made?, key))
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::skills::find;
 
 /// Reads the text of skills. Made by [`Metier::reader`].
 #[derive(Debug, Clone)]
-pub struct Reader {
+pub struct SkillReader {
     metier: Metier,
     consent: Consent,
 }
@@ -36,11 +36,11 @@ enum Consent {
 
 impl Metier {
     /// Reads the text of skills, if the policy allows to load them without a question.
-    pub fn reader(&self) -> Reader {
-        Reader { metier: self.clone(), consent: Consent::Open }
+    pub fn reader(&self) -> SkillReader {
+        SkillReader { metier: self.clone(), consent: Consent::Open }
     }
 
-    /// The body of a skill, as a model would get it; [`Reader`] can also answer a question.
+    /// The body of a skill, as a model would get it; [`SkillReader`] can also answer a question.
     ///
     /// ```
     /// # use metier::Metier;
@@ -83,7 +83,7 @@ impl Metier {
     }
 }
 
-impl Reader {
+impl SkillReader {
     /// Takes a question about loading for answered with yes, this once: a person asked to read. What is
     /// denied stays denied.
     #[must_use]

@@ -13,7 +13,7 @@ use metier_agent::{
     RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
-use metier_model::Model;
+use metier_model::{Key, Model};
 use metier_policy::Invoker;
 use metier_registry::Entry;
 use metier_registry::catalog::{CatalogRequest, Cataloger};
@@ -198,7 +198,7 @@ impl Session {
         skills: FirstSkills<'_>,
     ) -> Result<Run> {
         let tools = self.tools.toolbox()?;
-        let model = self.chosen_model(None)?;
+        let (model, key) = self.chosen_model(None)?;
         let by_project = self.warn_about_project_settings(None)?;
         let scan = self.metier.refresh();
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
@@ -220,7 +220,7 @@ impl Session {
         let shown = contents.shown(&catalog);
         let offered: Vec<&Entry> = cataloger.offered(&asked).map(|entry| &**entry).collect();
         let offered_ids = offered.iter().map(|entry| entry.id()).collect();
-        let executor = self.metier.executor(&scan, guard, offered_ids, &folder);
+        let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key);
         let executor = Arc::new(LocalExecutor { tools, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
         let mut setup = SetupBuilder {
@@ -251,7 +251,7 @@ impl Session {
         self.metier.own_runs()?.check(&folder)?;
         let setup = folder.setup()?;
         let tools = self.tools.toolbox()?;
-        let model = self.chosen_model(Some(&setup))?;
+        let (model, key) = self.chosen_model(Some(&setup))?;
         self.warn_about_project_settings(Some(&setup))?;
         let scan = self.metier.refresh();
         // What was denied when it began stays denied.
@@ -263,7 +263,7 @@ impl Session {
         };
         let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
         let offered = offered.map(|card| card.id.clone()).collect();
-        let executor = self.metier.executor(&scan, guard, offered, &folder);
+        let executor = self.metier.executor(&scan, guard, offered, &folder, &key);
         // It keeps to the skills that it began with.
         let pinned = setup.skills.iter().map(|card| (card.id.clone(), card.digest)).collect();
         let executor = Arc::new(LocalExecutor { pinned, tools, ..executor });
@@ -337,10 +337,11 @@ impl Session {
         }
     }
 
-    fn chosen_model(&self, resumed: Option<&Setup>) -> Result<Arc<dyn Model>> {
+    /// The model, and the key that it sends.
+    fn chosen_model(&self, resumed: Option<&Setup>) -> Result<(Arc<dyn Model>, Key)> {
         match &self.model {
-            ModelChoice::Own(model) => Ok(Arc::clone(model)),
-            _ => self.metier.model(self.wanted_model(resumed).as_deref()),
+            ModelChoice::Own(model) => Ok((Arc::clone(model), Key::default())),
+            _ => self.metier.model_and_key(self.wanted_model(resumed).as_deref()),
         }
     }
 

@@ -56,6 +56,7 @@ mod run_guarded;
 mod run_influence;
 mod run_inner;
 mod run_invalid;
+mod run_key;
 mod run_kill;
 mod run_params;
 mod run_reads;

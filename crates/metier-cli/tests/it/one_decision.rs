@@ -214,8 +214,8 @@ fn a_question_about_reading_is_answered_by_a_person_or_a_flag() {
             let output = run(&home, args);
             assert_eq!(output.code, 3, "{args:?}: {output:?}");
             shows_no_text(&output);
-            let told = format!("{}{}", output.stdout, output.stderr);
-            assert!(told.contains("--yes") && told.contains("not trusted"), "{output:?}");
+            let said = format!("{}{}", output.stdout, output.stderr);
+            assert!(said.contains("--yes") && said.contains("not trusted"), "{output:?}");
             let output = run(&home, &[args, &["--yes"]].concat());
             assert_eq!(output.code, 0, "{args:?}: {output:?}");
             assert!(output.stdout.contains("CANARY"), "{args:?}: {output:?}");
