@@ -4,8 +4,12 @@
 //! but the policy. A step that fails ends the helper; nothing is run then.
 
 mod attempts;
+mod bpf;
+mod calls;
+mod changes;
 mod descriptors;
 mod filter;
+mod listener;
 mod mounts;
 mod namespaces;
 mod privileges;
@@ -15,6 +19,6 @@ mod rules;
 mod steps;
 mod supervisor;
 
-pub(crate) use processes::descendants;
+pub(crate) use processes::{Descendants, signal_all};
 pub(crate) use rules::landlock_abi;
 pub(crate) use steps::helper_main;

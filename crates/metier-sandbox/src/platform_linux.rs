@@ -1,18 +1,21 @@
 //! The parent's side on Linux: the helper as a child, a socket pair as its standard input,
 //! and the probe that runs the helper with forbidden acts in place of a program.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use metier_cancel::OnCancel;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::Error;
-use crate::linux::{descendants, landlock_abi};
+use crate::linux::{Descendants, landlock_abi, signal_all};
 use crate::plan::RunPlan;
 use crate::probe::{SandboxFeature, SandboxProbe, Targets, TierProbe};
 use crate::report::{OutputStream, RunEvent, SandboxReport};
@@ -24,6 +27,10 @@ use crate::wire::{CANCEL, Ending, Policy, Status, StopReason, receive, send};
 
 /// How long after its own deadline a helper counts as stuck.
 const HELPER_GRACE: Duration = Duration::from_secs(5);
+
+/// How long the streams may stay open after the last process has ended. They end with it; only one that
+/// cannot be killed, because the kernel waits for a disk, holds them longer.
+const STREAM_GRACE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(
     runner: &Runner,
@@ -52,17 +59,31 @@ fn follow(
     let started = Instant::now();
     let version = Policy::VERSION.to_owned();
     let policy = Policy { version, tier, plan: plan.clone(), attempt };
+    let given_up = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+        .map_err(|error| Error::io("preparing the run")(error.into()))?;
     let (mut child, mut socket) = start(runner.helper())?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
+    let (done, readers) = mpsc::channel();
     let (ended, stdout, stderr) = std::thread::scope(|scope| {
-        let stdout = scope.spawn(|| out.map(|out| stdout.follow(out)));
-        let stderr = scope.spawn(|| err.map(|err| stderr.follow(err)));
+        let (done_too, given_up) = (done.clone(), &given_up);
+        let stdout = scope.spawn(move || {
+            let _all = done;
+            out.map(|out| stdout.follow(Stream::new(out, given_up.as_fd())))
+        });
+        let stderr = scope.spawn(move || {
+            let _all = done_too;
+            err.map(|err| stderr.follow(Stream::new(err, given_up.as_fd())))
+        });
         let ended = send(&mut socket, &policy)
             .map_err(Error::io("sending the policy to the sandbox helper"))
             .and_then(|()| wait(runner, plan, &stop, events, &socket, started));
         // Nothing may be left, and the readers end with the last holder of the streams.
         drop(socket);
         finish(&mut child, ended.is_err());
+        let grace = if ended.is_err() { Duration::ZERO } else { STREAM_GRACE };
+        // Nothing is ever sent; the channel is closed when both readers are done.
+        let _closed: Result<(), _> = readers.recv_timeout(grace);
+        let _cannot_be_full = rustix::io::write(given_up, &1_u64.to_ne_bytes());
         (ended, stdout.join(), stderr.join())
     });
     let mut ending = ended?;
@@ -159,7 +180,6 @@ fn wait(
 
 /// A descriptor that becomes readable when the run is to stop.
 fn readable_when_stopped(stop: &StopRequest) -> io::Result<(OwnedFd, OnCancel)> {
-    use rustix::event::{EventfdFlags, eventfd};
     let waits = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
     let wakes = waits.try_clone()?;
     let guard = stop.token().on_cancel(move || {
@@ -175,7 +195,6 @@ fn readable(
     woken_by: Option<BorrowedFd<'_>>,
     time: Duration,
 ) -> io::Result<bool> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let descriptors = [Some(socket.as_fd()), woken_by];
     let mut polled: Vec<PollFd<'_>> = descriptors
         .into_iter()
@@ -201,15 +220,59 @@ fn finish(child: &mut Child, is_stuck: bool) {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        let below = descendants(child.id());
-        let _gone = child.kill();
-        for pid in below.into_iter().filter_map(|pid| i32::try_from(pid).ok()) {
-            if let Some(pid) = rustix::process::Pid::from_raw(pid) {
-                let _gone = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
+        // Stopped first: as long as it lives, what it started stays below it, and what asks it for
+        // another process gets none.
+        let helper = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        if let Some(helper) = helper {
+            let _gone = kill_process(helper, Signal::STOP);
         }
+        let until = Instant::now() + Duration::from_secs(2);
+        loop {
+            let below = Descendants::of(child.id()).living();
+            signal_all(&below, Signal::KILL);
+            if below.is_empty() || Instant::now() >= until {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _gone = child.kill();
     }
     let _status = child.wait();
+}
+
+/// A stream of the program that ends when it is closed, or when the run is given up: a process that got
+/// away must not keep anyone waiting.
+struct Stream<'a, R> {
+    from: R,
+    given_up: BorrowedFd<'a>,
+    /// What is still read after that, if it is there.
+    rest: usize,
+}
+
+impl<'a, R: Read + AsFd> Stream<'a, R> {
+    /// As much as a pipe holds at most.
+    const REST_BYTES: usize = 1 << 20;
+
+    fn new(from: R, given_up: BorrowedFd<'a>) -> Self {
+        Self { from, given_up, rest: Self::REST_BYTES }
+    }
+}
+
+impl<R: Read + AsFd> Read for Stream<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut polled = [self.from.as_fd(), self.given_up]
+            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+        poll(&mut polled, None)?;
+        let [has_more, is_given_up] = polled.map(|one| !one.revents().is_empty());
+        if is_given_up && (!has_more || self.rest == 0) {
+            return Ok(0);
+        }
+        let count = self.from.read(buffer)?;
+        if is_given_up {
+            self.rest = self.rest.saturating_sub(count);
+        }
+        Ok(count)
+    }
 }
 
 pub(crate) fn probe(helper: &Path, scratch: &Path) -> Result<SandboxProbe, Error> {

@@ -32,6 +32,8 @@ pub enum ProbeAct {
     ReadOutside,
     /// Writing a file outside.
     WriteOutside,
+    /// Changing the mode of a file outside.
+    ChangeOutside,
     /// Reading the environment of the parent.
     ReadParent,
     /// Sending a signal to the parent.
@@ -54,6 +56,7 @@ impl ProbeAct {
             Self::WriteWorkDir => "write in its working directory",
             Self::ReadOutside => "read a file outside",
             Self::WriteOutside => "write a file outside",
+            Self::ChangeOutside => "change the mode of a file outside",
             Self::ReadParent => "read the environment of its parent",
             Self::SignalParent => "send a signal to its parent",
             Self::ConnectTcp => "connect to a port",

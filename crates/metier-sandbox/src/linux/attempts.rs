@@ -19,6 +19,7 @@ pub(super) fn run(targets: &Targets, work_dir: &Path) -> i32 {
         (ProbeAct::WriteWorkDir, write(&work_dir.join("allowed"))),
         (ProbeAct::ReadOutside, read(&targets.secret)),
         (ProbeAct::WriteOutside, write(&targets.secret.with_extension("written"))),
+        (ProbeAct::ChangeOutside, change_mode(&targets.secret)),
         (ProbeAct::ReadParent, read(format!("/proc/{}/environ", targets.parent).as_ref())),
         (ProbeAct::SignalParent, signal(targets.parent)),
         (ProbeAct::ConnectTcp, connect(targets.port)),
@@ -47,6 +48,10 @@ fn read(path: &Path) -> io::Result<()> {
 
 fn write(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(true).open(path)?.write_all(b"x")
+}
+
+fn change_mode(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::chmod(path, rustix::fs::Mode::RWXU)?)
 }
 
 fn signal(process: u32) -> io::Result<()> {

@@ -17,6 +17,7 @@ use rustix::process::{chdir, pivot_root};
 
 use metier_fs::EntryKind;
 
+use super::resources::limit_process_numbers;
 use crate::plan::{
     DEVICES, NETWORK_ENTRIES, NetworkAccess, RunPlan, SYSTEM_DIRS, SYSTEM_ENTRIES, is_system,
 };
@@ -68,7 +69,7 @@ pub(super) fn enter(plan: &RunPlan) -> io::Result<()> {
     tmpfs("/new/dev/shm".as_ref(), plan.limits.scratch_bytes, "1777")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     named("/proc", mount("proc", "/new/proc", "proc", flags, None))?;
-    limit_process_numbers(plan);
+    limit_process_numbers(&plan.limits, "/new/proc".as_ref());
     // Root without any capability may still write the kernel's settings there.
     let closed = Attributes { read_only: true, devices: false, recursive: false };
     set_attributes(Path::new("/new/proc"), closed)?;
@@ -211,18 +212,6 @@ fn tmpfs(at: &Path, bytes: u64, mode: &str) -> io::Result<()> {
     let options = CString::new(format!("size={bytes},mode={mode}")).map_err(io::Error::other)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     named(at, mount("tmpfs", at, "tmpfs", flags, options.as_c_str()))
-}
-
-/// From Linux 6.14 on a process namespace has its own largest number. It is the one bound on the
-/// number of processes that holds for root too, so it is set where it can be.
-fn limit_process_numbers(plan: &RunPlan) {
-    /// Numbers that the kernel does not give out again after the first round.
-    const RESERVED: u32 = 300;
-    let most = RESERVED.saturating_add(plan.limits.processes).saturating_add(1);
-    if let Ok(mut file) = OpenOptions::new().write(true).open("/new/proc/sys/kernel/pid_max") {
-        // Older kernels refuse it, and the supervisor's count is there as well.
-        let _refused = io::Write::write_all(&mut file, most.to_string().as_bytes());
-    }
 }
 
 #[derive(Clone, Copy)]

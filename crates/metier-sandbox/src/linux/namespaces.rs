@@ -29,6 +29,16 @@ pub(super) fn enter(network: NetworkAccess) -> io::Result<()> {
     Ok(())
 }
 
+/// Enters a process namespace alone, which root can without a user namespace.
+pub(super) fn enter_processes() -> io::Result<()> {
+    // SAFETY: as above.
+    unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.map_err(|error| {
+        let error = io::Error::from(error);
+        let why = "root is not limited by the kernel and needs a process namespace, for which it has no right";
+        io::Error::new(error.kind(), format!("{why}: {error}"))
+    })
+}
+
 /// Enters a mount namespace. The first process does it for itself: changing the root changes that of
 /// everybody in the namespace, and the supervisor has to keep seeing the machine's `/proc`.
 pub(super) fn enter_mounts() -> io::Result<()> {

@@ -2,9 +2,11 @@
 //!
 //! `RLIMIT_NPROC` counts all tasks of a user, not of a run, except in a user namespace of its own,
 //! and is never enforced for root. So in the strong tier it is the limit itself, elsewhere a ceiling
-//! above what the machine already runs, and the supervisor counts the run's own processes.
+//! above what the machine already runs, and the supervisor counts the run's own tasks.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -19,7 +21,10 @@ pub(super) fn limit(limits: &SandboxLimits) -> io::Result<()> {
     set_both(Resource::Nofile, limits.open_files)?;
     set_both(Resource::Core, 0)?;
     set_both(Resource::Memlock, 0)?;
-    set_both(Resource::Msgqueue, 0)
+    set_both(Resource::Msgqueue, 0)?;
+    // A real-time thread of a user who may have them takes a processor away from everyone.
+    set_both(Resource::Rtprio, 0)?;
+    set_both(Resource::Nice, 0)
 }
 
 /// The number of processes in a user namespace of their own: exactly the limit.
@@ -31,6 +36,45 @@ pub(super) fn limit_processes_of_namespace(limits: &SandboxLimits) -> io::Result
 pub(super) fn limit_processes_of_user(limits: &SandboxLimits) -> io::Result<()> {
     let tasks = tasks_of_machine().unwrap_or(4096);
     set_both(Resource::Nproc, tasks + u64::from(limits.processes))
+}
+
+/// Whether the kernel leaves this user's processes unlimited: root, and not one that a container made of an
+/// ordinary user.
+pub(super) fn is_unlimited_user() -> bool {
+    if !rustix::process::geteuid().is_root() {
+        return false;
+    }
+    // `inside outside count` on each line.
+    let map = metier_fs::read_bounded("/proc/self/uid_map".as_ref(), 4096).unwrap_or_default();
+    let map = String::from_utf8_lossy(&map).into_owned();
+    let is_other = |line: &str| {
+        let mut numbers = line.split_whitespace();
+        numbers.next() == Some("0") && numbers.next().is_some_and(|outside| outside != "0")
+    };
+    !map.lines().any(is_other)
+}
+
+/// From Linux 6.14 on a process namespace has its own largest number, a bound that holds for root too. Before, it is
+/// the machine's own that root would change here. `proc` is where `/proc` is mounted.
+pub(super) fn limit_process_numbers(limits: &SandboxLimits, proc: &Path) {
+    /// Numbers that the kernel does not give out again after the first round.
+    const RESERVED: u32 = 300;
+    const NAMESPACED_SINCE: (u32, u32) = (6, 14);
+    let release = rustix::system::uname();
+    if version_of(&release.release().to_string_lossy()) < Some(NAMESPACED_SINCE) {
+        return;
+    }
+    let most = RESERVED.saturating_add(limits.processes).saturating_add(1);
+    if let Ok(mut file) = OpenOptions::new().write(true).open(proc.join("sys/kernel/pid_max")) {
+        // In a container it may be read-only, and the supervisor's count is there as well.
+        let _refused = file.write_all(most.to_string().as_bytes());
+    }
+}
+
+/// `6.18.44-generic` as 6 and 18.
+fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// All tasks of the machine, which is no less than those of this user: `0.1 0.2 0.3 1/345 678`.
@@ -50,4 +94,17 @@ fn set(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
     let hard = now.maximum.map_or(hard, |maximum| maximum.min(hard));
     let soft = soft.min(hard);
     Ok(setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_compared_by_its_numbers() {
+        assert_eq!(version_of("6.18.44-fc"), Some((6, 18)));
+        assert_eq!(version_of("6.8.0-45-generic"), Some((6, 8)));
+        assert!(version_of("6.8.0") < Some((6, 14)) && version_of("odd") < Some((6, 14)));
+        assert!(version_of("10.1") > Some((6, 14)));
+    }
 }

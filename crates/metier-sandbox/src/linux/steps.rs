@@ -1,23 +1,26 @@
 //! The order of the steps, from a fresh process to a confined program.
 //!
-//! `setsid`, descriptors, policy, limits; in the strong tier namespaces, a first process that builds
-//! the tree of mounts and collects the dead; then, in the process that becomes the program:
-//! capabilities, no new privileges, Landlock, seccomp, exec. The process that was started first
-//! stays behind as the supervisor.
+//! `setsid`, descriptors, policy; in the strong tier namespaces and a first process that builds
+//! the tree of mounts and collects the dead, for root in the medium tier the same without mounts; then, in the
+//! process that becomes the program: limits, capabilities, no new privileges, Landlock, seccomp, exec. The process
+//! that was started first stays behind as the supervisor.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Write};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Instant;
 
 use rustix::process::{Pid, WaitOptions, wait};
 
-use super::filter::{self, Setting};
+use super::changes::WritableRoots;
+use super::filter::{self, Setting, VisibleProcesses};
+use super::processes::Descendants;
 use super::supervisor::{ProgramStatus, Supervisor, exit_of};
-use super::{attempts, descriptors, mounts, namespaces, privileges, resources, rules};
+use super::{attempts, descriptors, listener, mounts, namespaces, privileges, resources, rules};
 use crate::tier::Tier;
 use crate::wire::{EXIT_PROTOCOL, EXIT_SETUP, Failure, Policy, Status, Step, receive, send};
 
@@ -42,13 +45,17 @@ pub(crate) fn helper_main() -> i32 {
     let begun = session.and_then(|_| begin(&policy));
     let watch = match begun {
         Ok(begun) => Supervisor {
-            tier: policy.tier,
             limits: &policy.plan.limits,
             started,
             parent,
             child: begun.child,
+            has_namespace: begun.status_pipe.is_some(),
             setup: begun.setup,
             status_pipe: begun.status_pipe,
+            roots: begun.roots,
+            hears_parent: true,
+            listener: None,
+            ended: None,
         },
         Err(failure) => {
             let sent = send(&mut parent, &Status::Failed(failure));
@@ -60,8 +67,9 @@ pub(crate) fn helper_main() -> i32 {
 
 struct StartedHelper {
     child: Pid,
-    setup: OwnedFd,
+    setup: UnixStream,
     status_pipe: Option<OwnedFd>,
+    roots: Option<WritableRoots>,
 }
 
 /// The steps before the first fork, and the fork.
@@ -73,33 +81,51 @@ fn begin(policy: &Policy) -> Result<StartedHelper, Failure> {
         });
     }
     policy.plan.check().at(Step::Policy)?;
-    let limits = &policy.plan.limits;
-    resources::limit(limits).at(Step::Limits)?;
-    let (setup_read, setup_write) = pipe().at(Step::Fork)?;
-    let mut status_pipe = None;
-    let supervisor = std::process::id();
-    let child = if policy.tier == Tier::Strong {
-        namespaces::enter(policy.plan.network).at(Step::Namespaces)?;
-        resources::limit_processes_of_namespace(limits).at(Step::Limits)?;
+    let (setup, setup_of_child) = UnixStream::pair().at(Step::Fork)?;
+    let (mut status_pipe, mut roots) = (None, None);
+    if policy.tier == Tier::Medium {
+        roots = Some(WritableRoots::open(&policy.plan).at(Step::Policy)?);
+    }
+    let child = if enter_namespaces(policy)? {
         let (status_read, status_write) = pipe().at(Step::Fork)?;
         status_pipe = Some(status_read);
-        fork(|| first_process(policy, setup_write, status_write)).at(Step::Fork)?
+        fork(|| first_process(policy, setup_of_child, status_write)).at(Step::Fork)?
     } else {
-        resources::limit_processes_of_user(limits).at(Step::Limits)?;
         let own = rustix::process::getpid();
         rustix::process::set_child_subreaper(Some(own)).at(Step::Fork)?;
-        fork(|| become_program(policy, setup_write, supervisor)).at(Step::Fork)?
+        let supervisor = own.as_raw_nonzero().get();
+        let processes = VisibleProcesses::All { supervisor };
+        fork(|| become_program(policy, setup_of_child, processes)).at(Step::Fork)?
     };
     descriptors::release_output().at(Step::Descriptors)?;
-    Ok(StartedHelper { child, setup: setup_read, status_pipe })
+    Ok(StartedHelper { child, setup, status_pipe, roots })
+}
+
+/// Enters the namespaces of the tier; gives whether the next child is the first process of one.
+fn enter_namespaces(policy: &Policy) -> Result<bool, Failure> {
+    let plan = &policy.plan;
+    if policy.tier == Tier::Strong {
+        namespaces::enter(plan.network).at(Step::Namespaces)?;
+        resources::limit_processes_of_namespace(&plan.limits).at(Step::Limits)?;
+        return Ok(true);
+    }
+    let is_unlimited = policy.tier == Tier::Medium && resources::is_unlimited_user();
+    if is_unlimited {
+        namespaces::enter_processes().at(Step::Namespaces)?;
+    }
+    Ok(is_unlimited)
 }
 
 /// The first process of the namespaces: builds the tree, starts the program, collects the dead.
-fn first_process(policy: &Policy, setup: OwnedFd, status_pipe: OwnedFd) -> i32 {
+fn first_process(policy: &Policy, setup: UnixStream, status_pipe: OwnedFd) -> i32 {
     let prepared = (|| {
         privileges::die_with_parent().at(Step::Fork)?;
-        namespaces::enter_mounts().at(Step::Namespaces)?;
-        mounts::enter(&policy.plan).at(Step::Mounts)?;
+        if policy.tier == Tier::Strong {
+            namespaces::enter_mounts().at(Step::Namespaces)?;
+            mounts::enter(&policy.plan).at(Step::Mounts)?;
+        } else {
+            resources::limit_process_numbers(&policy.plan.limits, "/proc".as_ref());
+        }
         privileges::drop_capabilities().at(Step::Capabilities)?;
         privileges::no_new_privileges().at(Step::NoNewPrivs)?;
         // Dropping capabilities may have cleared it.
@@ -115,7 +141,7 @@ fn first_process(policy: &Policy, setup: OwnedFd, status_pipe: OwnedFd) -> i32 {
             return report(setup, &Failure { step: Step::Fork, message: error.to_string() });
         }
     };
-    let program = match fork(|| become_program(policy, setup_of_program, 0)) {
+    let program = match fork(|| become_program(policy, setup_of_program, VisibleProcesses::Own)) {
         Ok(program) => program,
         Err(error) => {
             return report(setup, &Failure { step: Step::Fork, message: error.to_string() });
@@ -132,8 +158,8 @@ fn first_process(policy: &Policy, setup: OwnedFd, status_pipe: OwnedFd) -> i32 {
             Err(_) => return EXIT_SETUP,
         }
     };
-    // Whatever is left ends with this process; only the count is status_pipe.
-    let left = super::processes::descendants(1).len();
+    // Whatever is left ends with this process; only how many they are is reported.
+    let left = Descendants::of_this_process().living().len();
     let left = u32::try_from(left).unwrap_or(u32::MAX);
     match (ProgramStatus { exit: exit_of(Some(status)), left }).send(status_pipe) {
         Ok(()) => 0,
@@ -143,13 +169,15 @@ fn first_process(policy: &Policy, setup: OwnedFd, status_pipe: OwnedFd) -> i32 {
 
 /// The last steps, in the process that becomes the program. It returns only when one failed, or
 /// when the forbidden acts were tried in place of a program.
-fn become_program(policy: &Policy, setup: OwnedFd, supervisor: u32) -> i32 {
-    match confine(policy, supervisor) {
-        Ok(()) => {}
-        Err(failure) => return report(setup, &failure),
+fn become_program(policy: &Policy, setup: UnixStream, processes: VisibleProcesses) -> i32 {
+    if let Err(failure) = confine(policy, &setup, processes) {
+        return report(setup, &failure);
     }
     if let Some(targets) = &policy.attempt {
-        drop(setup);
+        // Other processes may hold it as well, and no `exec` closes it.
+        if setup.shutdown(Shutdown::Both).is_err() {
+            return EXIT_SETUP;
+        }
         return attempts::run(targets, &policy.plan.work_dir);
     }
     let plan = &policy.plan;
@@ -160,11 +188,20 @@ fn become_program(policy: &Policy, setup: OwnedFd, supervisor: u32) -> i32 {
     report(setup, &Failure { step: Step::Exec, message })
 }
 
-fn confine(policy: &Policy, supervisor: u32) -> Result<(), Failure> {
+fn confine(
+    policy: &Policy,
+    setup: &UnixStream,
+    processes: VisibleProcesses,
+) -> Result<(), Failure> {
     let plan = &policy.plan;
     // A session of its own again: a signal to the supervisor's group must not be the program's.
     rustix::process::setsid().at(Step::Session)?;
     rustix::process::chdir(&plan.work_dir).at(Step::WorkDir)?;
+    // The limits are the program's. One that could use up the supervisor's would be watched by no one.
+    resources::limit(&plan.limits).at(Step::Limits)?;
+    if policy.tier != Tier::Strong {
+        resources::limit_processes_of_user(&plan.limits).at(Step::Limits)?;
+    }
     if policy.tier == Tier::None {
         return privileges::die_with_parent().at(Step::Fork);
     }
@@ -172,16 +209,24 @@ fn confine(policy: &Policy, supervisor: u32) -> Result<(), Failure> {
     privileges::no_new_privileges().at(Step::NoNewPrivs)?;
     privileges::die_with_parent().at(Step::Fork)?;
     rules::confine(plan, policy.tier).at(Step::Landlock)?;
-    let supervisor = i32::try_from(supervisor).unwrap_or(0);
-    let setting = Setting { tier: policy.tier, network: plan.network, supervisor };
-    filter::install(setting).at(Step::Seccomp)
+    let setting = Setting {
+        tier: policy.tier,
+        network: plan.network,
+        landlock: rules::landlock_abi(),
+        processes,
+    };
+    match filter::install(setting).at(Step::Seccomp)? {
+        // Closed here at the end of this scope: a script that held it would answer its own questions.
+        Some(descriptor) => listener::send(setup, &descriptor).at(Step::Seccomp),
+        None => Ok(()),
+    }
 }
 
-/// Tells the supervisor what failed.
-fn report(setup: OwnedFd, failure: &Failure) -> i32 {
+/// Reports to the supervisor what failed.
+fn report(mut setup: UnixStream, failure: &Failure) -> i32 {
     let json = serde_json::to_vec(failure).unwrap_or_default();
-    // If nobody reads it, the exit code still tells that nothing was run.
-    let _unread = File::from(setup).write_all(&json);
+    // If it is not read, the exit code still says that nothing was run.
+    let _unread = setup.write_all(&json);
     EXIT_SETUP
 }
 

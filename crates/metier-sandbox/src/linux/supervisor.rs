@@ -1,63 +1,88 @@
-//! The process that watches: it waits for the program, its time, its number of processes and the
-//! parent's word, and leaves nothing running. It is never confined and never runs foreign code.
+//! The process that watches: it waits for the program, its time, its number of tasks and the parent's word,
+//! answers what the filter asks, and leaves nothing running. It is never confined and never runs foreign code.
 //!
 //! # Why it works as it does
 //!
 //! A process cannot be trusted to end itself, and one that is confined cannot end others: so the helper
 //! forks, the child confines itself and becomes the program, and this half stays outside the
-//! confinement with nothing to do but wait. It reports `Started` only when the pipe of the set-up closes,
+//! confinement with nothing to do but wait. It reports `Started` only when the socket of the set-up closes,
 //! which the kernel does on `exec`: until then a failure of any step can come out of it, and no output
 //! counts as that of a confined program.
 //!
-//! It waits in one `poll`, on a descriptor of the child (a pid could be another process by then) and on
-//! the socket of the parent. A byte on the socket is a cancellation; its end means that the parent is
-//! gone, killed for instance, and then everything goes too: no script outlives the one who started it.
-//! The interval is for what no descriptor tells, the number of processes: the kernel's own limit does
-//! not hold for root, and without it a fork bomb of root's would go unnoticed.
+//! It waits in one `poll`, on a descriptor of the child (a pid could be another process by then), on
+//! the socket of the parent, and on the filter's questions. A byte on the socket is a cancellation; its end means
+//! that the parent is gone, killed for instance, and then everything goes too: no script outlives the one who
+//! started it. The interval is for what no descriptor reports, the number of tasks: the kernel counts those of all
+//! of a user's programs together, and limits none of root's.
 //!
 //! Stopping goes from polite to certain. SIGTERM to all that descend from here, not to a process group,
-//! which `setsid` leaves; then SIGCONT, because a stopped process hears nothing until it goes on. After
+//! which `setsid` leaves; then SIGCONT, because a stopped process hears nothing until it continues. After
 //! the grace, in a namespace SIGKILL to its first process: the kernel then ends all others before it
-//! reports that one as ended. Without a namespace there is no such moment, and a program that forks
-//! faster than we kill would win. So all are stopped first, again and again until no new one appears,
-//! and only then killed: a stopped process cannot fork. What was orphaned on the way has become a child
-//! of this process, which is a subreaper, so no second fork leads out of the tree that is read.
+//! reports that one as ended. Root is always in one, as nothing else bounds how fast it forks. Without a
+//! namespace, all that descends from here is killed and reaped until nothing is left (`processes`). What was
+//! orphaned on the way has become a child of this process, which is a subreaper, so no second fork leads out of the tree
+//! that is read.
+//!
+//! Why new processes are no question to the supervisor, although that would bound them exactly: a signal
+//! interrupts one that waits for the answer, and `fork` then fails with an error that no shell expects (measured:
+//! pipelines of dash failed on a loaded machine).
 //!
 //! `Ended` is sent last, when nothing is left. The parent's readers end when the last holder of the
 //! streams does; a word that came earlier would let it report an end while output was still to come.
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, waitpid,
 };
 
-use super::processes::{descendants, reap, signal_all};
+use super::changes::WritableRoots;
+use super::listener::{self, Listener, Reply};
+use super::processes::{Descendants, kill_and_reap, reap, signal_all};
+use super::{filter, privileges};
 use crate::limits::SandboxLimits;
-use crate::tier::Tier;
 use crate::wire::{
     CANCEL, EXIT_PROTOCOL, EXIT_SETUP, Ending, Failure, ProcessExit, Status, StopReason, send,
 };
 
-/// How often processes are counted. Root needs it more: the kernel does not limit root's.
+/// How often tasks are counted.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// What the supervisor holds.
 pub(super) struct Supervisor<'a> {
-    pub(super) tier: Tier,
     pub(super) limits: &'a SandboxLimits,
     pub(super) started: Instant,
     pub(super) parent: UnixStream,
     /// The child: the program itself, or the first process of its namespace.
     pub(super) child: Pid,
-    /// Ends when the program was executed; before that, a failure may come out of it.
-    pub(super) setup: OwnedFd,
+    /// Whether the program has a process namespace, whose first process is ours.
+    pub(super) has_namespace: bool,
+    /// Ends when the program was executed; before that, the filter's descriptor and a failure come out of it.
+    pub(super) setup: UnixStream,
     /// Where the first process of a namespace reports how the program ended.
     pub(super) status_pipe: Option<OwnedFd>,
+    /// Where a script may change modes, if it has to ask.
+    pub(super) roots: Option<WritableRoots>,
+    /// Whether the parent can still say something that matters.
+    pub(super) hears_parent: bool,
+    /// Where the filter asks.
+    pub(super) listener: Option<Listener>,
+    /// How the child ended, once it was reaped.
+    pub(super) ended: Option<WaitStatus>,
+}
+
+/// What happened while waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    /// Nothing of note; questions were answered.
+    Later,
+    ChildEnded,
+    ParentSpoke,
 }
 
 impl Supervisor<'_> {
@@ -77,6 +102,11 @@ impl Supervisor<'_> {
     }
 
     fn watch(&mut self) -> io::Result<i32> {
+        if self.roots.is_some() {
+            // It changes modes in the script's place, and must not be able to do more than it.
+            privileges::drop_capabilities()?;
+            privileges::no_new_privileges()?;
+        }
         let child = pidfd_open(self.child, PidfdFlags::empty())?;
         if let Some(failure) = self.wait_for_setup()? {
             self.kill();
@@ -97,114 +127,147 @@ impl Supervisor<'_> {
 
     /// Reads what the steps say until the program was executed.
     fn wait_for_setup(&mut self) -> io::Result<Option<Failure>> {
-        let mut said = Vec::new();
-        std::fs::File::from(self.setup.try_clone()?).take(64 << 10).read_to_end(&mut said)?;
+        let (said, descriptor) = listener::receive_all(&self.setup)?;
+        self.listener = descriptor.map(Listener::new);
+        let said = said.trim_ascii();
         if said.is_empty() {
             return Ok(None);
         }
-        Ok(Some(serde_json::from_slice(&said)?))
+        Ok(Some(serde_json::from_slice(said)?))
     }
 
     /// Waits for the program's end or for a reason to stop it.
     fn wait_for_end(&mut self, child: &OwnedFd) -> io::Result<Option<StopReason>> {
         let deadline = self.started + self.limits.wall;
+        let mut next_count = Instant::now() + POLL_INTERVAL;
         loop {
             let now = Instant::now();
             if now >= deadline {
                 return Ok(Some(StopReason::Timeout));
             }
-            let wait = POLL_INTERVAL.min(deadline - now);
-            let [child_ended, parent_spoke] = ready([child.as_fd(), self.parent.as_fd()], wait)?;
-            if child_ended {
-                return Ok(None);
+            if now >= next_count {
+                let tasks = Descendants::of(std::process::id()).tasks;
+                if tasks > self.limits.processes as usize + usize::from(self.has_namespace) {
+                    return Ok(Some(StopReason::Processes));
+                }
+                self.reap_orphans();
+                next_count = Instant::now() + POLL_INTERVAL;
+                continue;
             }
-            if parent_spoke {
-                let mut word = [0];
-                return match (&self.parent).read(&mut word)? {
-                    1 if word[0] == CANCEL => Ok(Some(StopReason::Cancelled)),
-                    _ => Ok(Some(StopReason::ParentGone)),
-                };
+            match self.wait(child, deadline.min(next_count) - now)? {
+                Woken::Later => {}
+                Woken::ChildEnded => return Ok(None),
+                Woken::ParentSpoke => {
+                    let mut word = [0];
+                    return match (&self.parent).read(&mut word)? {
+                        1 if word[0] == CANCEL => Ok(Some(StopReason::Cancelled)),
+                        _ => Ok(Some(StopReason::ParentGone)),
+                    };
+                }
             }
-            let count = descendants(std::process::id()).len();
-            // The first process of a namespace is ours.
-            let own = usize::from(self.tier == Tier::Strong);
-            if count > self.limits.processes as usize + own {
-                return Ok(Some(StopReason::Processes));
-            }
-            self.reap_orphans();
         }
     }
 
-    /// Orphans come to the subreaper; the child itself stays for `end`.
-    fn reap_orphans(&self) {
-        if self.tier == Tier::Strong {
-            return;
+    /// Waits once, and answers at most one question: one that asks without pause must not hold up the rest.
+    fn wait(&mut self, child: &OwnedFd, time: Duration) -> io::Result<Woken> {
+        let questions = self.listener.as_ref().map(Listener::as_fd);
+        let parent = self.hears_parent.then(|| self.parent.as_fd());
+        let all = [Some(child.as_fd()), parent, questions];
+        let ready = ready(all, time)?;
+        if ready[0].is_some() {
+            return Ok(Woken::ChildEnded);
         }
-        for process in descendants(std::process::id()) {
-            let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-            if let Some(pid) = pid.filter(|pid| *pid != self.child) {
-                let _still_running = waitpid(Some(pid), WaitOptions::NOHANG);
-            }
+        if ready[1].is_some() {
+            return Ok(Woken::ParentSpoke);
+        }
+        match ready[2] {
+            Some(flags) if flags.contains(PollFlags::IN) => self.answer_question()?,
+            // No task is left that could ask.
+            Some(_) => self.listener = None,
+            None => {}
+        }
+        Ok(Woken::Later)
+    }
+
+    fn answer_question(&mut self) -> io::Result<()> {
+        let Some(listener) = self.listener.take() else { return Ok(()) };
+        if let Some(call) = listener.receive()? {
+            let reply = match (filter::name_of(call.number), &self.roots) {
+                (Some(name), Some(roots)) => match roots.apply(name, &call, &listener) {
+                    Ok(()) => Reply::Done,
+                    Err(error) => Reply::Refuse(error),
+                },
+                _ => Reply::Refuse(Errno::NOSYS),
+            };
+            listener.answer(&call, reply)?;
+        }
+        self.listener = Some(listener);
+        Ok(())
+    }
+
+    /// Orphans come to the subreaper; in a namespace, to its first process.
+    fn reap_orphans(&mut self) {
+        if !self.has_namespace {
+            self.ended = reap(self.child).child.or(self.ended);
         }
     }
 
     /// Asks all processes to end, waits a little, and ends them. Gives how many did not listen.
-    fn stop(&self, child: &OwnedFd) -> io::Result<u32> {
-        let asked = descendants(std::process::id());
+    fn stop(&mut self, child: &OwnedFd) -> io::Result<u32> {
+        self.hears_parent = false;
+        let asked = Descendants::of(std::process::id()).processes;
         signal_all(&asked, Signal::TERM);
-        // A stopped process hears nothing until it goes on.
+        // A stopped process hears nothing until it continues.
         signal_all(&asked, Signal::CONT);
         let until = Instant::now() + self.limits.grace;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
-            let [ended] = ready([child.as_fd()], left)?;
-            if ended {
+            if self.wait(child, left)? == Woken::ChildEnded {
                 break;
             }
         }
-        let left = descendants(std::process::id()).len();
-        let own = usize::from(self.tier == Tier::Strong);
+        let left = Descendants::of(std::process::id()).living().len();
+        let left = left.saturating_sub(usize::from(self.has_namespace));
         self.kill();
-        Ok(u32::try_from(left.saturating_sub(own)).unwrap_or(u32::MAX))
+        Ok(u32::try_from(left).unwrap_or(u32::MAX))
     }
 
     /// Ends everything that this run started.
-    fn kill(&self) -> u32 {
-        if self.tier == Tier::Strong {
+    fn kill(&mut self) {
+        self.listener = None;
+        if self.has_namespace {
             // The kernel ends a namespace with its first process.
             let _gone = kill_process(self.child, Signal::KILL);
-            0
         } else {
-            kill_others(self.child)
+            self.ended = kill_and_reap(self.child).or(self.ended);
         }
     }
 
     /// How the program ended, and how many processes it left behind.
     fn end(&mut self) -> (ProcessExit, u32) {
         let mut left = 0;
-        if self.tier != Tier::Strong {
-            left = kill_others(self.child);
-        }
-        // In a namespace this returns when its last process is gone.
-        let status = loop {
-            match waitpid(Some(self.child), WaitOptions::empty()) {
-                Ok(Some((_, status))) => break Some(status),
-                Err(rustix::io::Errno::INTR) => {}
-                _ => break None,
-            }
-        };
-        if self.tier != Tier::Strong {
-            reap();
+        if self.has_namespace {
+            // Returns when the last process of the namespace is gone.
+            self.ended = loop {
+                match waitpid(Some(self.child), WaitOptions::empty()) {
+                    Ok(Some((_, status))) => break Some(status),
+                    Err(Errno::INTR) => {}
+                    _ => break None,
+                }
+            };
+        } else {
+            left = Descendants::of(std::process::id()).living().len();
+            self.kill();
         }
         // A first process that was killed said nothing; then its own end is the program's.
         let reported = self.status_pipe.take().and_then(|pipe| ProgramStatus::receive(pipe).ok());
         match reported {
             Some(reported) => (reported.exit, reported.left),
-            None => (exit_of(status), left),
+            None => (exit_of(self.ended), u32::try_from(left).unwrap_or(u32::MAX)),
         }
     }
 }
 
-/// What the first process of a namespace tells about the program.
+/// What the first process of a namespace reports about the program.
 pub(super) struct ProgramStatus {
     pub(super) exit: ProcessExit,
     /// Processes that were left.
@@ -236,47 +299,6 @@ impl ProgramStatus {
     }
 }
 
-/// Kills what descends from this process, the child included if it still runs, without taking leave
-/// of the child: its status is asked for later.
-fn kill_others(child: Pid) -> u32 {
-    let own = std::process::id();
-    let child = child.as_raw_nonzero().get().unsigned_abs();
-    let living = || -> Vec<u32> {
-        descendants(own).into_iter().filter(|process| !is_zombie(*process)).collect()
-    };
-    let mut most = 0;
-    // First all are stopped, so that none can start others while they are killed.
-    for _ in 0..1000 {
-        let all = living();
-        signal_all(&all, Signal::STOP);
-        if all.len() <= most {
-            break;
-        }
-        most = all.len();
-    }
-    let counted = living().into_iter().filter(|process| *process != child).count();
-    for _ in 0..10_000 {
-        let all = living();
-        if all.is_empty() {
-            break;
-        }
-        signal_all(&all, Signal::KILL);
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    u32::try_from(counted).unwrap_or(u32::MAX)
-}
-
-/// Whether a process has ended and only its status is left: `12 (a name) Z 1 ...`.
-fn is_zombie(process: u32) -> bool {
-    let file = format!("/proc/{process}/stat");
-    let text = metier_fs::read_bounded(file.as_ref(), 4096).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    match text.rsplit_once(") ") {
-        Some((_, rest)) => rest.starts_with(['Z', 'X']),
-        None => true,
-    }
-}
-
 pub(super) fn exit_of(status: Option<WaitStatus>) -> ProcessExit {
     let signal = || status.and_then(WaitStatus::terminating_signal);
     match status.and_then(WaitStatus::exit_status) {
@@ -285,16 +307,24 @@ pub(super) fn exit_of(status: Option<WaitStatus>) -> ProcessExit {
     }
 }
 
-/// Which of the descriptors have something to say within the time.
+/// What each of the descriptors has to say within the time, if anything.
 fn ready<const N: usize>(
-    descriptors: [std::os::fd::BorrowedFd<'_>; N],
+    descriptors: [Option<BorrowedFd<'_>>; N],
     wait: Duration,
-) -> io::Result<[bool; N]> {
-    let mut polled = descriptors.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+) -> io::Result<[Option<PollFlags>; N]> {
+    let mut polled: Vec<PollFd<'_>> = descriptors
+        .iter()
+        .flatten()
+        .map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN))
+        .collect();
     let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
     match poll(&mut polled, Some(&wait)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Ok(_) | Err(Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(polled.map(|fd| !fd.revents().is_empty()))
+    let mut polled = polled.into_iter();
+    Ok(descriptors.map(|descriptor| {
+        descriptor?;
+        polled.next().map(|one| one.revents()).filter(|flags| !flags.is_empty())
+    }))
 }

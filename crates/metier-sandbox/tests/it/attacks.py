@@ -65,6 +65,291 @@ def utime_outside(c):
 def setxattr_outside(c):
     os.setxattr(c["victim_file"], "user.x", b"y")
 
+def chown_outside(c):
+    group = next(g for g in os.getgroups() + [1] if g != os.stat(c["victim_file"]).st_gid)
+    os.chown(c["victim_file"], -1, group)
+
+def mode_of(path):
+    return os.stat(path).st_mode & 0o777
+
+def changed(path, change, mode=0o642):
+    assert mode_of(path) != mode
+    change(mode)
+    assert mode_of(path) == mode
+
+def chmod_by_link(c):
+    os.symlink(c["victim_file"], "to-victim")
+    changed(c["victim_file"], lambda mode: os.chmod("to-victim", mode))
+
+def chmod_by_folder(c):
+    folder = os.open(os.path.dirname(c["victim_file"]), 0o10000000)
+    name = os.path.basename(c["victim_file"])
+    changed(c["victim_file"], lambda mode: os.chmod(name, mode, dir_fd=folder))
+
+def chmod_by_way_of_itself(c):
+    # Begins in its own folder and leaves it again.
+    way = os.getcwd() + "/../work/../outside/victim"
+    changed(c["victim_file"], lambda mode: os.chmod(way, mode))
+    changed(c["victim_file"], lambda mode: os.chmod("../outside/victim", mode), 0o643)
+
+def chmod_by_handle(c):
+    fd = os.open(c["victim_file"], 0o10000000)
+    changed(c["victim_file"], lambda mode: os.chmod("/proc/self/fd/%d" % fd, mode))
+
+def chmod_by_handle_of_descriptor(c):
+    fd = os.open(c["victim_file"], 0o10000000)
+    changed(c["victim_file"], lambda mode: call(452, fd, b"", mode, 0x1000))
+
+def chmod_beside_working_directory(c):
+    os.chdir(os.path.dirname(c["victim_file"]))
+    changed(c["victim_file"], lambda mode: os.chmod("victim", mode))
+
+def chmod_readable_descriptor(c):
+    with open(c["readable"]) as f:
+        changed(c["readable"], lambda mode: os.fchmod(f.fileno(), mode))
+
+def chmod_readable_folder(c):
+    folder = os.path.dirname(c["readable"])
+    changed(folder, lambda mode: os.chmod(folder, mode), 0o733)
+
+def chmod_skill(c):
+    changed(c["skill"] + "/SKILL.md", lambda mode: os.chmod(c["skill"] + "/SKILL.md", mode))
+
+def chmod_folder_above(c):
+    changed("..", lambda mode: os.chmod("..", mode), 0o711)
+
+def chmod_in_a_race(c):
+    # The name leads to a file of its own and to the victim's, in turns, while its mode is changed.
+    import threading
+    open("own", "w").close()
+    done = False
+    def swap():
+        turn = 0
+        while not done:
+            turn += 1
+            os.symlink(c["victim_file"] if turn % 2 else "own", "next")
+            os.rename("next", "raced")
+    thread = threading.Thread(target=swap)
+    thread.start()
+    until = time.time() + 1
+    while time.time() < until and mode_of(c["victim_file"]) != 0o642:
+        try:
+            os.chmod("raced", 0o642)
+        except OSError:
+            pass
+    done = True
+    thread.join()
+    assert mode_of(c["victim_file"]) == 0o642
+
+def chmod_of_swapped_descriptor(c):
+    import threading
+    own, other = os.open("own", os.O_RDWR | os.O_CREAT), os.open(c["readable"], os.O_RDONLY)
+    used = os.dup(own)
+    done = False
+    def swap():
+        while not done:
+            os.dup2(other, used)
+            os.dup2(own, used)
+    thread = threading.Thread(target=swap)
+    thread.start()
+    until = time.time() + 1
+    while time.time() < until and mode_of(c["readable"]) != 0o642:
+        try:
+            os.fchmod(used, 0o642)
+        except OSError:
+            pass
+    done = True
+    thread.join()
+    assert mode_of(c["readable"]) == 0o642
+
+def utime_by_handle(c):
+    fd = os.open(c["victim_file"], 0o10000000)
+    times = ctypes.create_string_buffer(struct.pack("qqqq", 1, 0, 1, 0))
+    call(numbers(280, 88), fd, b"", times, 0x1000)
+    assert os.stat(c["victim_file"]).st_mtime == 1
+
+def utime_readable_descriptor(c):
+    with open(c["readable"]) as f:
+        os.utime(f.fileno(), (1, 1))
+
+def utime_of_old(c):
+    # utime, utimes and futimesat, which only x86-64 has.
+    seconds, pairs = struct.pack("qq", 1, 1), struct.pack("qqqq", 1, 0, 1, 0)
+    path = c["victim_file"].encode()
+    for number, args in [(132, (path, seconds)), (235, (path, pairs)), (261, (-100, path, pairs))]:
+        try:
+            call(number, *(ctypes.create_string_buffer(a) if isinstance(a, bytes) else a for a in args))
+        except OSError:
+            pass
+    assert os.stat(c["victim_file"]).st_mtime == 1
+
+def getxattr_outside(c):
+    assert os.getxattr(c["victim_file"], "user.origin") == b"a token"
+
+def getxattr_of_descriptor(c):
+    with open(c["readable"]) as f:
+        assert os.getxattr(f.fileno(), "user.origin") == b"a token"
+
+def lgetxattr_outside(c):
+    assert os.getxattr(c["victim_file"], "user.origin", follow_symlinks=False) == b"a token"
+
+def listxattr_outside(c):
+    assert "user.origin" in os.listxattr(c["victim_file"])
+
+def removexattr_outside(c):
+    os.removexattr(c["victim_file"], "user.origin")
+
+def xattr_arguments(value):
+    return ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(value), len(value), 0), 16)
+
+def setxattrat_outside(c):
+    value = ctypes.create_string_buffer(b"y", 1)
+    call(463, -100, c["victim_file"].encode(), 0, b"user.x", xattr_arguments(value), 16)
+
+def getxattrat_outside(c):
+    value = ctypes.create_string_buffer(64)
+    call(464, -100, c["victim_file"].encode(), 0, b"user.origin", xattr_arguments(value), 16)
+    assert b"a token" in value.raw
+
+def listxattrat_outside(c):
+    names = ctypes.create_string_buffer(256)
+    call(465, -100, c["victim_file"].encode(), 0, names, 256)
+    assert b"user.origin" in names.raw
+
+def removexattrat_outside(c):
+    call(466, -100, c["victim_file"].encode(), 0, b"user.origin")
+
+def file_getattr_outside(c):
+    call(468, -100, c["victim_file"].encode(), ctypes.create_string_buffer(24), 24, 0)
+
+def file_setattr_outside(c):
+    attributes = ctypes.create_string_buffer(struct.pack("QIIII", 0x80, 0, 0, 0, 0), 24)
+    call(469, -100, c["victim_file"].encode(), attributes, 24, 0)
+
+def flags_of_readable(c):
+    import fcntl
+    with open(c["readable"]) as f:
+        fcntl.ioctl(f, 0x40086602, struct.pack("l", 0x40))  # FS_IOC_SETFLAGS, no dump
+
+def project_of_readable(c):
+    import fcntl
+    with open(c["readable"]) as f:
+        fcntl.ioctl(f, 0x401C5820, struct.pack("IIIII8x", 0x80, 0, 0, 0, 0))  # FS_IOC_FSSETXATTR
+
+def lease_on_readable(c):
+    import fcntl
+    with open(c["readable"]) as f:
+        fcntl.fcntl(f, 1024, fcntl.F_RDLCK)
+        assert fcntl.fcntl(f, 1025) == fcntl.F_RDLCK
+
+def lease_on_own_file(c):
+    import fcntl
+    with open("leased", "w") as f:
+        fcntl.fcntl(f, 1024, fcntl.F_WRLCK)
+
+def notices_of_readable(c):
+    import fcntl
+    fd = os.open(os.path.dirname(c["readable"]), os.O_RDONLY)
+    fcntl.fcntl(fd, 1026, 2)
+
+def signals_of_descriptor(c):
+    import fcntl
+    read, write = os.pipe()
+    fcntl.fcntl(read, 8, c["victim"])  # F_SETOWN
+    assert fcntl.fcntl(read, 9) == c["victim"]
+
+def signal_number_of_descriptor(c):
+    import fcntl
+    fcntl.fcntl(os.pipe()[0], 10, 9)  # F_SETSIG
+
+def shared_memory(c):
+    call(numbers(29, 194), c["ipc_key"], 4096, 0o1600)
+
+def message_queue(c):
+    call(numbers(68, 186), c["ipc_key"], 0o1600)
+
+def semaphores(c):
+    call(numbers(64, 190), c["ipc_key"], 1, 0o1600)
+
+def posix_message_queue(c):
+    import resource
+    name = ("metier-%d" % c["victim"]).encode()
+    call(numbers(240, 180), name, os.O_CREAT | os.O_RDWR, 0o600, 0)
+    call(numbers(241, 181), name)
+
+def renice_victim(c):
+    os.setpriority(os.PRIO_PROCESS, c["victim"], 7)
+
+def renice_group_of_victim(c):
+    os.setpriority(os.PRIO_PGRP, c["victim"], 7)
+
+def affinity_of_victim(c):
+    before = os.sched_getaffinity(c["victim"])
+    os.sched_setaffinity(c["victim"], {min(before)})
+    assert len(before) == 1 or os.sched_getaffinity(c["victim"]) != before
+
+def scheduler_of_victim(c):
+    os.sched_setscheduler(c["victim"], os.SCHED_BATCH, os.sched_param(0))
+
+def scheduler_parameters_of_victim(c):
+    os.sched_setparam(c["victim"], os.sched_param(0))
+
+def scheduling_attributes_of_victim(c):
+    attributes = ctypes.create_string_buffer(struct.pack("IIQiIQQQ", 48, 3, 0, 5, 0, 0, 0, 0), 48)
+    call(numbers(314, 274), c["victim"], attributes, 0)
+
+def io_priority_of_victim(c):
+    call(numbers(251, 30), 1, c["victim"], 3 << 13)
+
+def has_set_id(path):
+    assert os.stat(path).st_mode & 0o6000, oct(os.stat(path).st_mode)
+
+def set_id_by_chmod(c):
+    open("set-id", "w").close()
+    os.chmod("set-id", 0o4755)
+    has_set_id("set-id")
+
+def set_id_by_group_chmod(c):
+    open("set-id", "w").close()
+    os.chmod("set-id", 0o2755)
+    has_set_id("set-id")
+
+def set_id_by_fchmod(c):
+    with open("set-id", "w") as f:
+        os.fchmod(f.fileno(), 0o4755)
+    has_set_id("set-id")
+
+def set_id_by_fchmodat2(c):
+    open("set-id", "w").close()
+    call(452, -100, b"set-id", 0o4755, 0)
+    has_set_id("set-id")
+
+def set_id_by_open(c):
+    call(2, b"set-id", os.O_CREAT | os.O_WRONLY, 0o4755)
+    has_set_id("set-id")
+
+def set_id_by_openat(c):
+    os.close(os.open("set-id", os.O_CREAT | os.O_WRONLY, 0o4755))
+    has_set_id("set-id")
+
+def set_id_by_openat2(c):
+    how = ctypes.create_string_buffer(struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o4755, 0), 24)
+    call(437, -100, b"set-id", how, 24)
+    has_set_id("set-id")
+
+def set_id_by_temporary_file(c):
+    fd = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o4755)
+    libc.linkat(-100, b"/proc/self/fd/%d" % fd, -100, b"set-id", 0x400)
+    has_set_id("set-id")
+
+def set_id_by_creat(c):
+    call(85, b"set-id", 0o4755)
+    has_set_id("set-id")
+
+def set_id_by_mknod(c):
+    os.mknod("set-id", 0o104755)
+    has_set_id("set-id")
+
 def stat_outside(c):
     os.stat(c["secret"])
 

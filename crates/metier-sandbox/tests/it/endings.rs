@@ -144,6 +144,177 @@ fn a_fork_bomb_of_an_ordinary_user_ends() {
     }
 }
 
+/// Processes that start another and end, each in a session of its own: none lives for a millisecond. They
+/// print as they go, so that their readers would wait for them, and end by themselves after a while.
+const CHAINS: &str = "#include <signal.h>\n#include <time.h>\n#include <unistd.h>\n\
+    int main(void) {\n\
+        time_t end = time(0) + 40;\n\
+        signal(SIGTERM, SIG_IGN);\n\
+        for (int i = 0; i < 6; i++) if (fork() == 0)\n\
+            while (time(0) < end) {\n\
+                int child = fork();\n\
+                if (child > 0) _exit(0);\n\
+                if (child == 0) { setsid(); if (fork()) _exit(0); write(1, \"x\", 1); }\n\
+            }\n\
+        sleep(60);\n\
+    }\n";
+
+fn compiled(source: &str, program: &std::path::Path) -> bool {
+    let Some(cc) = system_program("cc") else { return false };
+    let file = program.with_extension("c");
+    std::fs::write(&file, source).expect("writes");
+    let made = std::process::Command::new(cc).arg("-w").arg(&file).arg("-o").arg(program).status();
+    made.is_ok_and(|status| status.success())
+}
+
+fn chains() {
+    for tier in all() {
+        let (dir, tools, mark) = (scratch(), scratch(), mark("chain", tier));
+        let program = tools.path().join("chains");
+        if !compiled(CHAINS, &program) {
+            return;
+        }
+        let mut plan = shell(dir.path(), &mark, "");
+        plan.program.clone_from(&program);
+        plan.args = vec![mark.clone()];
+        plan.read_only.push(tools.path().to_owned());
+        plan.limits.processes = 60;
+        let report = run(tier, &plan);
+        assert!(
+            matches!(report.stopped, Some(StopReason::Timeout | StopReason::Processes)),
+            "{report:?}"
+        );
+        assert!(report.elapsed < Duration::from_secs(15), "{report:?}");
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn processes_that_fork_and_end_do_not_outlive_the_run() {
+    chains();
+}
+
+#[test]
+fn processes_of_an_ordinary_user_that_fork_and_end_do_not_outlive_the_run() {
+    if !ran_as_nobody(
+        "endings::processes_of_an_ordinary_user_that_fork_and_end_do_not_outlive_the_run",
+    ) {
+        chains();
+    }
+}
+
+/// Threads until there are no more; prints how many there were.
+const THREADS: &str = "import threading,time\n\
+    end = time.time() + 3\n\
+    threading.stack_size(65536)\n\
+    try:\n\
+    \x20   for count in range(3000):\n\
+    \x20       threading.Thread(target=lambda: time.sleep(max(0, end - time.time()))).start()\n\
+    except RuntimeError: pass\n\
+    print('threads', count, flush=True)\n";
+
+fn threads() {
+    let Some(python) = system_program("python3") else { return };
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("threads", tier));
+        let mut plan = shell(dir.path(), &mark, "");
+        plan.program = python.clone().into();
+        plan.args = ["-c", THREADS, &mark].map(str::to_owned).to_vec();
+        plan.limits.wall = PLENTY;
+        let report = run(tier, &plan);
+        let count = report.stdout.text.trim().strip_prefix("threads ");
+        let count = count.and_then(|count| count.parse::<u32>().ok());
+        println!("threads in {tier}: {count:?}, stopped: {:?}", report.stopped);
+        if report.stopped != Some(StopReason::Processes) {
+            assert!(
+                count.is_some_and(|count| count <= plan.limits.processes),
+                "{tier}: {report:?}"
+            );
+        }
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn three_thousand_threads_are_not_had() {
+    threads();
+}
+
+#[test]
+fn an_ordinary_user_does_not_have_three_thousand_threads() {
+    if !ran_as_nobody("endings::an_ordinary_user_does_not_have_three_thousand_threads") {
+        threads();
+    }
+}
+
+/// Runs a script that prints `ready`, and then sends its helper a signal; gives what the run says.
+fn with_signal_to_helper(
+    tier: Tier,
+    plan: &RunPlan,
+    mark: &str,
+    signal: rustix::process::Signal,
+) -> Result<metier_sandbox::SandboxReport, metier_sandbox::Error> {
+    let sent = Mutex::new(false);
+    Runner::new(helper(), tier).run(plan, &RunOptions::default(), &|event| {
+        let mut sent = sent.lock().expect("a lock");
+        if matches!(&event, RunEvent::Output { text, .. } if text.contains("ready")) && !*sent {
+            let pid = helper_of(mark).and_then(rustix::process::Pid::from_raw);
+            rustix::process::kill_process(pid.expect("a helper"), signal).expect("a signal");
+            *sent = true;
+        }
+    })
+}
+
+/// The helper above the processes with this mark: the one of them that this process started.
+fn helper_of(mark: &str) -> Option<i32> {
+    let own = std::process::id().cast_signed();
+    let parent_of = |pid: i32| -> Option<i32> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        text.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let marked = crate::support::running(mark).into_iter().map(u32::cast_signed);
+    marked.into_iter().find_map(|mut pid| {
+        loop {
+            match parent_of(pid)? {
+                parent if parent == own => return Some(pid),
+                0 | 1 => return None,
+                parent => pid = parent,
+            }
+        }
+    })
+}
+
+#[test]
+fn a_helper_that_is_stuck_is_given_up_with_everything_below_it() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("stuck", tier));
+        let script = "trap '' TERM; setsid sleep 60 & echo ready; while :; do sleep 0.01; done";
+        let plan = shell(dir.path(), &mark, script);
+        let started = Instant::now();
+        let error = with_signal_to_helper(tier, &plan, &mark, rustix::process::Signal::STOP);
+        let error = error.expect_err("nothing is known of its end").to_string();
+        assert!(error.contains("did not keep its own time limit"), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+        assert_nothing_runs(&mark);
+    }
+}
+
+#[test]
+fn the_streams_of_a_helper_that_is_gone_are_not_waited_for() {
+    for tier in all() {
+        let (dir, mark) = (scratch(), mark("gone", tier));
+        // What is left behind holds the streams, and one writes to them; it ends when that fails.
+        let script = "(exec sleep 40) & (for i in $(seq 400); do echo left || exit; sleep 0.1; done) & \
+                      echo ready; sleep 40";
+        let mut plan = shell(dir.path(), &mark, script);
+        plan.limits.wall = PLENTY;
+        let started = Instant::now();
+        let error = with_signal_to_helper(tier, &plan, &mark, rustix::process::Signal::KILL);
+        error.expect_err("nothing is known of its end");
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+}
+
 #[test]
 fn two_hundred_megabytes_of_output_are_counted_and_not_kept() {
     for tier in all() {
@@ -176,7 +347,7 @@ fn output_without_end_stops_the_run() {
         let dir = scratch();
         let mut plan = shell(dir.path(), "x", "yes");
         plan.limits.wall = Duration::from_mins(1);
-        plan.limits.output.total = 10 << 20;
+        plan.limits.output.total = 2 << 20;
         let report = run(tier, &plan);
         assert_eq!(report.stopped, Some(StopReason::Output), "{report:?}");
         assert!(!report.timed_out && report.elapsed < Duration::from_secs(20));

@@ -45,6 +45,39 @@ new Worker("require('worker_threads').parentPort.postMessage(1)", { eval: true }
   .on("message", () => fs.promises.readFile("n.txt", "utf8").then(t => console.log("node works", out, t)));
 "#;
 
+/// What keeps modes, times and owners, and what is run after it was made.
+const KEEPS: &str = r#"set -e
+printf '#!/bin/sh\necho ran\n' > f && chmod 755 f && ./f
+chmod u=rwx,go= f && cp -p f g && cp -a f h && install -m 640 f i && install -d -m 750 j
+touch -d 2001-02-03 f && cp --preserve=mode,timestamps f k && mv k l
+mkdir -p d/e && cp -a f d/e && chmod -R go-w d && tar cf t.tar d && rm -r d && tar xf t.tar && tar xpf t.tar
+ln -s f s && chmod 711 s && touch -h -d 2002-02-02 s && chgrp "$(id -g)" f && chown -h "$(id -u)" s
+gzip -k t.tar && gunzip -c t.tar.gz | cmp - t.tar && sed -i s/ran/run/ f && ./f
+stat -c '%a %n' f g h i j l d/e/f
+"#;
+
+const KEPT: &str = "ran\nrun\n711 f\n700 g\n700 h\n640 i\n750 j\n700 l\n700 d/e/f\n";
+
+const COPIES: &str = r#"
+import os, shutil, stat, tempfile, zipfile
+os.mkdir("a"); open("a/x", "w").write("x"); os.chmod("a/x", 0o750); os.utime("a/x", (1e9, 1e9))
+shutil.copy2("a/x", "y"); shutil.copytree("a", "b"); shutil.copystat("a", "b"); shutil.move("b", "c")
+for path in ["y", "c/x"]:
+    found = os.stat(path); assert (stat.S_IMODE(found.st_mode), found.st_mtime) == (0o750, 1e9), path
+with open("y") as f: os.fchmod(f.fileno(), 0o600); os.utime(f.fileno(), ns=(5, 6))
+assert (stat.S_IMODE(os.stat("y").st_mode), os.stat("y").st_mtime_ns) == (0o600, 6)
+here = os.open(".", os.O_RDONLY)
+os.chmod("y", 0o640, dir_fd=here); os.utime("y", dir_fd=here); os.chown("y", os.getuid(), -1, dir_fd=here)
+os.chmod(os.path.abspath("y"), 0o644); os.chmod("/proc/self/fd/%d" % here, 0o700)
+with tempfile.TemporaryFile() as f: os.fchmod(f.fileno(), 0o600)
+shutil.make_archive("z", "zip", "a"); zipfile.ZipFile("z.zip").extractall("e"); shutil.rmtree("a")
+os.nice(1); os.sched_setaffinity(0, os.sched_getaffinity(0))
+for bad in [lambda: os.chmod("not-there", 0o600), lambda: os.utime("not-there")]:
+    try: bad(); raise SystemExit("it is not there")
+    except FileNotFoundError: pass
+print("copies work")
+"#;
+
 fn check(tier: Tier, plan: &RunPlan, wanted: &str) {
     let report: SandboxReport = run(tier, plan);
     assert!(report.succeeded() && report.stdout.text.contains(wanted), "{tier}: {report:?}");
@@ -81,7 +114,71 @@ fn everything() {
             );
             check(tier, &with("git", &["/bin/sh", "-c", &script]), "first");
         }
+        if let Some(bash) = system_program("bash") {
+            check(tier, &with("keeps", &[&bash, "-c", KEEPS]), KEPT);
+        }
+        if let Some(python) = system_program("python3") {
+            check(tier, &with("copies", &[&python, "-c", COPIES]), "copies work");
+        }
+        if let Some(rsync) = system_program("rsync") {
+            let script = format!("mkdir a && touch -d 2001-01-01 a/x && {rsync} -a a/ b && ls b");
+            check(tier, &with("rsync", &["/bin/sh", "-c", &script]), "x");
+        }
+        if let Some(uv) = system_program("uv") {
+            check(tier, &uv_run(&uv, &work("uv")), "uv works");
+        }
         python_with_processes(tier, &work("pool"));
+    }
+}
+
+/// A script that says itself what it needs, without a network: it needs nothing but Python.
+fn uv_run(uv: &str, dir: &Path) -> RunPlan {
+    let script = "# /// script\n# requires-python = '>=3.8'\n# dependencies = []\n# ///\nprint('uv works')\n";
+    std::fs::write(dir.join("script.py"), script).expect("writes");
+    let mut plan = plan(dir, &[uv, "run", "--offline", "--no-project", "script.py"]);
+    plan.env.insert("UV_CACHE_DIR".to_owned(), dir.join("cache").to_string_lossy().into_owned());
+    plan
+}
+
+/// A table of 200 MB and a repository, both in a folder that may only be read.
+#[test]
+fn much_is_read_from_a_workspace() {
+    let dir = scratch();
+    for name in ["work", "workspace"] {
+        std::fs::create_dir(dir.path().join(name)).expect("a directory");
+    }
+    let workspace = dir.path().join("workspace");
+    let rows = "north,12\nsouth,30\n".repeat(64 << 10);
+    let table = rows.repeat((200 << 20) / rows.len());
+    std::fs::write(workspace.join("table.csv"), &table).expect("writes");
+    let wanted = table.len() / 18;
+    let git = system_program("git").filter(|git| {
+        let make = format!(
+            "cd {} && {git} init -q . && for i in 1 2 3; do echo $i > f && {git} add f && \
+             {git} -c user.name=a -c user.email=a@b commit -qm change-$i; done",
+            workspace.display()
+        );
+        let made = std::process::Command::new("sh").args(["-c", &make]).status();
+        made.is_ok_and(|status| status.success())
+    });
+    for tier in tiers() {
+        let with = |words: &[&str]| {
+            let mut plan = plan(&dir.path().join("work"), words);
+            plan.read_only.push(workspace.clone());
+            plan
+        };
+        if let Some(awk) = system_program("awk") {
+            let file = workspace.join("table.csv").to_string_lossy().into_owned();
+            let sum = "{n[$1]++; s[$1]+=$2} END {print n[\"north\"], s[\"south\"]}";
+            let plan = with(&[&awk, "-F", ",", sum, &file]);
+            check(tier, &plan, &format!("{wanted} {}", 30 * wanted));
+        }
+        if let Some(git) = &git {
+            let folder = workspace.to_string_lossy().into_owned();
+            let log = with(&[git, "-C", &folder, "log", "--oneline", "--stat"]);
+            check(tier, &log, "change-1");
+            check(tier, &with(&[git, "-C", &folder, "status", "--short"]), "table.csv");
+        }
     }
 }
 

@@ -9,6 +9,7 @@
     reason = "tests start processes and make files; a failure here is a failed test"
 )]
 
+mod calls;
 mod endings;
 mod escape;
 mod hiding;

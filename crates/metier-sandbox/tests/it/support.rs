@@ -99,6 +99,11 @@ pub(crate) fn ran_as_nobody(test: &str) -> bool {
     true
 }
 
+/// Makes a command that of an ordinary user: what it tries must not be root's.
+pub(crate) fn as_nobody(command: &mut Command) -> &mut Command {
+    if is_root() { command.uid(NOBODY).gid(NOBODY).current_dir("/") } else { command }
+}
+
 /// Runs a program in a tier.
 pub(crate) fn run(tier: Tier, plan: &RunPlan) -> SandboxReport {
     run_with(tier, plan, &RunOptions::default())

@@ -4,7 +4,9 @@
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -47,8 +49,14 @@ impl World {
         write("skill/attacks.py", include_str!("attacks.py"));
         std::os::unix::fs::symlink(at("outside/secret"), at("work/link")).expect("link");
         std::fs::hard_link(at("outside/secret"), at("workspace/hard")).expect("link");
+        for name in ["outside/victim", "workspace/readable"] {
+            // A file system without attributes has no attack on them either; its control says so.
+            let flags = rustix::fs::XattrFlags::empty();
+            rustix::fs::setxattr(at(name), "user.origin", b"a token", flags).ok();
+        }
         let victim = Command::new("sleep")
             .arg("300")
+            .process_group(0)
             .env("VICTIM", CANARY)
             .stdin(Stdio::null())
             .spawn()
@@ -79,6 +87,8 @@ impl World {
             "tcp": tcp.local_addr().expect("an address").port(),
             "udp": udp.local_addr().expect("an address").port(),
             "victim": victim.id(),
+            // No process has a number as large as this key.
+            "ipc_key": 0x4D00_0000 + victim.id(),
         });
         Self { dir, victim, tcp, udp, unix, abstract_socket, datagram, config }
     }
@@ -122,7 +132,37 @@ impl World {
                 self.datagram.recv(&mut [0; 16]).is_ok_and(|bytes| bytes == 5)
             }
             "send_udp" => self.udp.recv(&mut [0; 16]).is_ok(),
+            "chmod_folder_above" => {
+                let folder = std::fs::metadata(self.dir.path()).expect("a folder");
+                folder.permissions().mode() & 0o777 == 0o711
+            }
+            "shared_memory" => self.has_ipc("shm"),
+            "message_queue" => self.has_ipc("msg"),
+            "semaphores" => self.has_ipc("sem"),
             _ => true,
+        }
+    }
+}
+
+impl World {
+    fn ipc_key(&self) -> i32 {
+        self.config["ipc_key"].as_i64().and_then(|key| i32::try_from(key).ok()).expect("a key")
+    }
+
+    /// Whether the machine has an object of System V under this world's key.
+    fn has_ipc(&self, kind: &str) -> bool {
+        let list = std::fs::read_to_string(format!("/proc/sysvipc/{kind}")).unwrap_or_default();
+        let key = self.ipc_key().to_string();
+        list.lines().any(|line| line.split_whitespace().next() == Some(key.as_str()))
+    }
+
+    fn remove_ipc(&self) {
+        let key = self.ipc_key();
+        // SAFETY: these calls take and give numbers only; nothing is attached.
+        unsafe {
+            libc::shmctl(libc::shmget(key, 0, 0), libc::IPC_RMID, std::ptr::null_mut());
+            libc::msgctl(libc::msgget(key, 0), libc::IPC_RMID, std::ptr::null_mut());
+            libc::semctl(libc::semget(key, 0, 0), 0, libc::IPC_RMID);
         }
     }
 }
@@ -136,6 +176,7 @@ impl Drop for World {
     fn drop(&mut self) {
         self.victim.kill().ok();
         self.victim.wait().ok();
+        self.remove_ipc();
         for key in ["tmp_file", "shm_file"] {
             std::fs::remove_file(self.config[key].as_str().unwrap_or_default()).ok();
         }
