@@ -4,7 +4,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use metier_testkit::TestHome;
@@ -165,8 +165,8 @@ fn a_folder_that_cannot_be_searched_is_hidden_and_named_and_the_rest_is_visible(
     home.write("project/closed/.env", KEY);
     work_skill(&home, "scripts/read.py", READ_ALL);
     for dir in ["home", "home/.agents", "project"] {
-        std::fs::set_permissions(home.path().join(dir), PermissionsExt::from_mode(0o777))
-            .expect("chmod");
+        // Only root can, and only root has to: the test becomes `nobody` then.
+        let _ordinary_user = chown(home.path().join(dir), Some(65534), Some(65534));
     }
     let closed = home.project().join("closed");
     std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).expect("chmod");
