@@ -227,7 +227,7 @@ impl PolicyDecision {
                 "rules are under `permissions` in ~/.agent/config.json"
             }
             (LayerKind::Guarded, _) => {
-                "answer once, always or no; a rule of yours with this very path, without `*`, allows it"
+                "answer once, always or no; your own rule with this very path, without `*`, allows it"
             }
             (_, Effect::Deny) => "change the rule, if it is yours to change",
             _ => "answer once, always or no",
