@@ -16,8 +16,8 @@ use std::time::Instant;
 use metier_agent::executor::Judgement;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, AutoApprove, Executor, Mode, Op, Outcome, OuterCeilings, RunFolder, RunId, RunLimits,
-    RunSkills, Setup, SilentObserver, SkillCard, Status,
+    Agent, AutoApprove, Executor, Mode, Op, Outcome, OuterCeilings, PinnedSkill, RunFolder, RunId,
+    RunLimits, RunSkills, Setup, SilentObserver, SkillCard, Status,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted};
@@ -41,6 +41,7 @@ impl Executor for Plain {
                     block: Text::Inline(Arc::clone(&body)),
                     body: Text::Inline(body),
                     files: Vec::new(),
+                    changed: false,
                 };
                 Outcome { skill: Some(text), ..Outcome::done("loaded", Value::Null) }
             }
@@ -71,7 +72,7 @@ fn setup(model: &dyn Model) -> Setup {
         name: format!("skill-{number}"),
         source: "user".to_owned(),
         description: "What it is for. ".repeat(20),
-        digest: Digest::of(b"x"),
+        pinned: PinnedSkill { digest: Digest::of(b"x"), mark: None },
         offered: true,
         coordinator: false,
         subagent: false,

@@ -192,6 +192,16 @@ pub enum Event {
         #[serde(flatten)]
         outcome: Outcome,
     },
+    /// Output: a skill is not what it was when the run began.
+    #[serde(rename = "skill.changed")]
+    SkillChanged {
+        /// The operation.
+        op_id: u32,
+        /// The skill.
+        skill: SkillId,
+        /// Whether it was loaded all the same: only while its frontmatter is as it was.
+        loaded: bool,
+    },
     /// Output: what the model is told.
     #[serde(rename = "observation.made")]
     ObservationMade {
@@ -325,6 +335,7 @@ impl Event {
             Self::AskUnanswered { .. } => "ask.unanswered",
             Self::ActionStarted { .. } => "action.started",
             Self::ActionFinished { .. } => "action.finished",
+            Self::SkillChanged { .. } => "skill.changed",
             Self::ObservationMade { .. } => "observation.made",
             Self::ContextCompacted { .. } => "context.compacted",
             Self::BudgetSpent { .. } => "budget.spent",

@@ -68,6 +68,6 @@ pub use log::Record;
 pub use metier_policy::Answer;
 pub use op::{Op, Outcome};
 pub use run_id::{InvalidRunId, RunId};
-pub use setup::{Chosen, Mode, OuterCeilings, RunLimits, Setup, SkillCard, ToolCard};
+pub use setup::{Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard};
 pub use state::{Finished, State};
 pub use step::{StepEffect, step};

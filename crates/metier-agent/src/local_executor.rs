@@ -21,7 +21,8 @@ use metier_policy::{
 use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
 use metier_sandbox::Secrets;
-use metier_skill::{Digest, SkillId};
+use metier_skill::SkillId;
+use metier_tools::skill_contents::mark_now;
 use metier_tools::{
     FailureCode, FolderOutputStore, OutputCap, PolicyStore, ResultFilter, ScriptHost, ToolFailure,
     Toolbox,
@@ -29,6 +30,7 @@ use metier_tools::{
 
 use crate::executor::{Asked, DecidedAction, Executor, Judgement, PreparedAction, RunSkills};
 use crate::op::{Op, Outcome};
+use crate::setup::PinnedSkill;
 
 /// Makes the host that scripts run on, when the first one does: trying the sandbox takes a moment.
 pub type ScriptHostMaker = Box<dyn Fn(LiveOutput) -> Result<ScriptHost, ToolFailure> + Send + Sync>;
@@ -44,8 +46,8 @@ pub struct LocalExecutor {
     pub index: Arc<Index>,
     /// The ids of those that a model may see, in the order of the catalog.
     pub offered: Vec<SkillId>,
-    /// The digest of the frontmatter that each skill had when the run began.
-    pub pinned: BTreeMap<SkillId, Digest>,
+    /// What each skill was when the run began, where that was in another process.
+    pub pinned: BTreeMap<SkillId, PinnedSkill>,
     /// The rules.
     pub policy: Arc<Policy>,
     /// Folders that are trusted.
@@ -129,13 +131,23 @@ impl LocalExecutor {
                 .with_help("continue without it, or with another skill"));
         };
         match self.pinned.get(id) {
-            Some(digest) if *digest != entry.digest => {
+            Some(pinned) if pinned.digest != entry.digest => {
                 let message = format!("the skill `{id}` has changed since the run began");
                 Err(ToolFailure::new(FailureCode::Changed, message)
                     .with_help("continue without it, or with another skill"))
             }
             _ => Ok(Arc::clone(entry)),
         }
+    }
+
+    /// Whether the file of a skill was written to since the run began. Its frontmatter has a digest and
+    /// is compared where it is read; of the body only what the file looked like is known.
+    fn has_changed(&self, entry: &Entry) -> bool {
+        let then = match self.pinned.get(&entry.id()) {
+            Some(pinned) => pinned.mark.clone(),
+            None => entry.mark.map(|mark| mark.to_string()),
+        };
+        then.is_some_and(|then| mark_now(entry).is_none_or(|now| now.to_string() != then))
     }
 
     fn host(&self) -> Result<&Arc<ScriptHost>, ToolFailure> {

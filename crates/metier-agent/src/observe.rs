@@ -17,6 +17,10 @@ use crate::state::{Acting, TrailItem};
 /// Characters of foreign words in a bracketed line.
 const LABEL_CHARS: usize = 200;
 
+/// After the text of a skill whose file was written to.
+const CHANGED: &str = "[Note: the SKILL.md of this skill was modified after the run began; above is its \
+                       text as it is now]\n";
+
 /// What came of an action, ready to be told.
 #[derive(Debug)]
 pub(crate) struct Observed {
@@ -69,6 +73,9 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
             (Some(skill), _) if outcome.ok => {
                 protected = true;
                 words.push_str(skill.block.as_str());
+                if skill.changed {
+                    words.push_str(CHANGED);
+                }
             }
             // Our own words.
             (_, Op::Load { .. } | Op::Search { .. }) => {

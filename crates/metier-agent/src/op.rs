@@ -132,6 +132,9 @@ pub struct SkillText {
     pub body: Text,
     /// Its files, by path.
     pub files: Vec<String>,
+    /// Whether its `SKILL.md` was written to after the run began.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
 }
 
 impl Outcome {

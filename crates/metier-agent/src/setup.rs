@@ -93,14 +93,25 @@ pub struct SkillCard {
     pub source: String,
     /// What it is for.
     pub description: String,
-    /// The digest of its frontmatter.
-    pub digest: Digest,
+    /// What it was when the run began.
+    #[serde(flatten)]
+    pub pinned: PinnedSkill,
     /// Whether the model may select it.
     pub offered: bool,
     /// Whether it coordinates others, and so is loaded before them.
     pub coordinator: bool,
     /// Whether it runs in a loop of its own.
     pub subagent: bool,
+}
+
+/// What a skill was when a run began: a run keeps to it, in other processes too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinnedSkill {
+    /// The digest of its frontmatter.
+    pub digest: Digest,
+    /// What its `SKILL.md` looked like: a number that is another one when the file is written to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
 }
 
 /// A tool, and whether a second call could do harm that one does not.

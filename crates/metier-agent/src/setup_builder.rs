@@ -10,7 +10,9 @@ use metier_skill::text::short_line;
 use metier_skill::{RunMode, Value};
 use metier_tools::ShownBody;
 
-use crate::setup::{Chosen, Mode, OuterCeilings, RunLimits, Setup, SkillCard, ToolCard};
+use crate::setup::{
+    Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard,
+};
 
 /// What a run is made from.
 pub struct SetupBuilder<'b> {
@@ -124,7 +126,7 @@ fn card(entry: &Entry, offered: bool) -> SkillCard {
         name: entry.name().as_str().to_owned(),
         source: entry.source.to_string(),
         description: entry.skill.description.to_string(),
-        digest: entry.digest,
+        pinned: PinnedSkill { digest: entry.digest, mark: entry.mark.map(|mark| mark.to_string()) },
         offered,
         coordinator: matches!(role, Some(Value::Text(role)) if &**role == "coordinator"),
         subagent: entry.skill.controls.run_mode == RunMode::Subagent,

@@ -74,7 +74,7 @@ pub use names::{NameBelow, NameLimits, NamesVisited, Unsearched, visit_names};
 pub use private::{close_state, create_private_dir, create_private_file, write_private};
 pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};
-pub use stamp::{FileId, Stamp};
+pub use stamp::{FileId, FileMark, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};

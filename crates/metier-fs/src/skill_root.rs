@@ -39,6 +39,8 @@ pub enum RootError {
     HardLink,
     /// It is larger than the limit, which is given.
     TooLarge(u64),
+    /// Its frontmatter is not the one that was indexed. Said by who holds a file to its index.
+    Changed,
     /// Anything else.
     Io(io::Error),
 }
@@ -55,6 +57,9 @@ impl std::fmt::Display for RootError {
                 f.write_str("it is a hard link: another directory entry names the same file")
             }
             Self::TooLarge(limit) => write!(f, "it is larger than {limit} bytes"),
+            Self::Changed => {
+                f.write_str("its frontmatter has changed since the skills were listed")
+            }
             Self::Io(error) => error.fmt(f),
         }
     }

@@ -31,6 +31,8 @@ pub enum LoadError {
     NotAllowed(String),
     /// The skill of this name is not for people to invoke.
     NotInvocable(String),
+    /// The frontmatter is not the one that the index has.
+    Changed(String),
 }
 
 impl LoadError {
@@ -44,6 +46,7 @@ impl LoadError {
             Self::IoError(_) => FailureCode::IoError,
             Self::NotText(_) => FailureCode::NotText,
             Self::NotAllowed(_) | Self::NotInvocable(_) => FailureCode::NotAllowed,
+            Self::Changed(_) => FailureCode::Changed,
         }
     }
 
@@ -64,6 +67,7 @@ impl LoadError {
                 "hidden files, links and special files of a skill are never read"
             }
             Self::NotInvocable(_) => "describe the task instead; a model may load the skill",
+            Self::Changed(_) => "continue without it; a new run lists the skills again",
         }
     }
 
@@ -74,6 +78,7 @@ impl LoadError {
             RootError::TooLarge(_) => Self::FileTooLarge(message),
             RootError::Escapes => Self::PathTraversalBlocked(message),
             RootError::NotRegular | RootError::HardLink => Self::NotAllowed(message),
+            RootError::Changed => Self::Changed(message),
             _ => Self::IoError(message),
         }
     }
@@ -100,7 +105,8 @@ impl fmt::Display for LoadError {
             | Self::FileTooLarge(message)
             | Self::IoError(message)
             | Self::NotText(message)
-            | Self::NotAllowed(message) => f.write_str(message),
+            | Self::NotAllowed(message)
+            | Self::Changed(message) => f.write_str(message),
         }
     }
 }

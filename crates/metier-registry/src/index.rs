@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use metier_fs::FileMark;
 use metier_skill::{Code, Diagnostic, Digest, Parsed, Skill, SkillId, SkillName, Source, Value};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -35,6 +36,8 @@ pub struct Entry {
     pub diagnostics: Box<[Diagnostic]>,
     /// When its `SKILL.md` was modified, in nanoseconds since the epoch.
     pub modified: i64,
+    /// What its `SKILL.md` looked like; nothing where it does not lie in a folder.
+    pub mark: Option<FileMark>,
     /// The rank of its root.
     pub priority: usize,
     /// Its files, where it does not lie in a folder.
@@ -64,6 +67,7 @@ impl Entry {
             digest: parsed.digest,
             diagnostics: parsed.diagnostics.into(),
             modified,
+            mark: None,
             priority,
             memory: None,
             leaf: parsed.digest,

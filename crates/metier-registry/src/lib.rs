@@ -32,6 +32,7 @@ mod builtin;
 pub mod catalog;
 mod changes;
 mod entry_json;
+mod holds_root;
 mod index;
 pub mod manage;
 mod memory;

@@ -270,6 +270,7 @@ mod tests {
             digest: parsed.digest,
             diagnostics: Box::default(),
             modified,
+            mark: None,
             priority: root,
             memory: None,
             leaf: parsed.digest,

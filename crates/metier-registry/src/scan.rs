@@ -11,6 +11,7 @@ use metier_skill::{Code, Limits, ParseOptions, Profile, Severity, Source, parse}
 
 use crate::builtin::builtin_skills;
 use crate::changes::{Change, changes};
+use crate::holds_root::refuse_holders;
 use crate::index::{Entry, Index};
 use crate::memory::{MemorySkill, SkillSource, SkillSources};
 use crate::precedence::{Candidate, Disk, decide};
@@ -91,6 +92,10 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
         let walkable = WalkRoot { root, priority, enabled: &options.enabled };
         builder.add(walkable, walk_root(walkable, options));
     }
+    if builder.has_links {
+        let refused = refuse_holders(&mut builder.candidates, roots, first);
+        builder.ignored.extend(refused);
+    }
     if options.builtin {
         builder.add_builtin(first + roots.len(), options);
     }
@@ -166,6 +171,7 @@ struct ScanBuilder {
     listed: Vec<PathBuf>,
     found: usize,
     truncated: bool,
+    has_links: bool,
 }
 
 impl ScanBuilder {
@@ -173,6 +179,7 @@ impl ScanBuilder {
         let found = walked.found();
         self.found += found;
         self.truncated |= walked.truncated;
+        self.has_links |= walked.has_links;
         self.notes.extend(walked.notes);
         self.listed.push(root.path.clone());
         self.listed.extend(walked.listed);

@@ -57,6 +57,8 @@ pub(crate) struct Walked {
     pub(crate) ignored: Vec<Ignored>,
     pub(crate) notes: Vec<Ignored>,
     pub(crate) truncated: bool,
+    /// Whether a link was among what was looked at.
+    pub(crate) has_links: bool,
     /// Directories that were listed: what a watcher has to watch besides the skills.
     pub(crate) listed: Vec<PathBuf>,
 }
@@ -88,6 +90,7 @@ pub(crate) fn walk(walkable: WalkRoot<'_>, options: &WalkOptions) -> Walked {
             ignored: Vec::new(),
             notes: Vec::new(),
             truncated: false,
+            has_links: false,
             listed: Vec::new(),
         },
         visited: HashSet::new(),
@@ -252,6 +255,8 @@ impl Walk<'_> {
                     );
                     continue;
                 }
+                // A file system that tells no kinds may have any.
+                self.out.has_links |= via_link || child.kind == EntryKind::Unknown;
                 probes.push(Probe { directory, via_link });
             }
         }

@@ -397,6 +397,10 @@ codes! {
         "The root has more entries than the limit; the rest were not walked.",
         "Any skills among the rest are not listed.",
         "Name the directories that hold skills as roots, or raise `security.max_walk_entries`.";
+    SkillHoldsRoot "skill-holds-root" [E E E] []
+        "A link leads to a folder with a `SKILL.md` that holds a folder of skills.",
+        "As one skill it would read and run the files of all the others as its own.",
+        "Remove the link, or move the `SKILL.md` into a directory of its own.";
     RootHoldsSkill "root-holds-skill" [W W W] []
         "There is a `SKILL.md` directly in a folder of skills.",
         "Skills are directories below the folder; this file is not listed and hides no other skill.",

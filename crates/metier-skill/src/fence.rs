@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use crate::digest::Digest;
+
 /// What is known about the frontmatter after some bytes of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fence {
@@ -32,6 +34,15 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// The bytes of a leading byte order mark, 0 or 3.
 pub fn bom_len(bytes: &[u8]) -> usize {
     if bytes.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// The digest of the frontmatter in a whole file, as [`crate::parse()`] gives it; `None` where there is
+/// none.
+pub fn frontmatter_digest(file: &[u8]) -> Option<Digest> {
+    match find(file, Complete::Yes) {
+        Fence::Closed(found) => Some(Digest::of(&file[found.yaml])),
+        Fence::Absent | Fence::Open => None,
+    }
 }
 
 /// Finds the fences in the first `bytes` of a file; `complete` says that there are no more.

@@ -10,7 +10,7 @@ use metier_policy::{
 };
 use metier_registry::{Entry, Index};
 
-use crate::policy_facts::{acting_skill, content_digest, named_skill};
+use crate::policy_facts::{ContentError, acting_skill, content_digest, named_skill};
 
 /// The policy, with the state that it decides by.
 #[derive(Debug, Clone, Copy)]
@@ -35,15 +35,15 @@ pub struct LoadJudgement {
     /// The decision.
     pub decision: PolicyDecision,
     /// What was asked: about the name alone where that decides, else about the skill's content.
-    /// Nothing where there is a question and the content cannot be read: then no answer can be bound
+    /// Why not, where there is a question and the content has no digest: then no answer can be bound
     /// to it.
-    pub request: Option<Request>,
+    pub request: Result<Request, ContentError>,
 }
 
 impl LoadJudgement {
     /// Whether what was judged is what is there. Only a decision about the content depends on it.
     pub fn still_holds(&self, entry: &Entry) -> bool {
-        let judged = self.request.as_ref().and_then(|request| request.skill.as_ref());
+        let judged = self.request.as_ref().ok().and_then(|request| request.skill.as_ref());
         judged.is_none_or(|judged| content_digest(entry).is_ok_and(|now| now == judged.digest))
     }
 }
@@ -61,22 +61,22 @@ impl LoadGate<'_> {
         let situation = RequestContext { loaded: &own, memory: &nothing, now: self.now };
         let decision = self.policy.decide(&by_name, &situation);
         if decision.effect != Effect::Ask {
-            return LoadJudgement { decision, request: Some(by_name) };
+            return LoadJudgement { decision, request: Ok(by_name) };
         }
-        let Some(request) = self.request(entry) else {
-            return LoadJudgement { decision, request: None };
+        let request = match self.request(entry) {
+            Ok(request) => request,
+            Err(error) => return LoadJudgement { decision, request: Err(error) },
         };
         let situation = RequestContext { loaded: &own, memory: self.answers, now: self.now };
         let decision = self.policy.decide(&request, &situation);
-        LoadJudgement { decision, request: Some(request) }
+        LoadJudgement { decision, request: Ok(request) }
     }
 
-    /// The request to load a skill. `None` when its content cannot be read: then it can be neither
-    /// trusted nor approved.
-    fn request(&self, entry: &Entry) -> Option<Request> {
-        let skill = acting_skill(entry, self.trusted).ok()?;
+    /// The request to load a skill. Without a digest it can be neither trusted nor approved.
+    fn request(&self, entry: &Entry) -> Result<Request, ContentError> {
+        let skill = acting_skill(entry, self.trusted)?;
         let request = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
-        Some(request.by(self.invoker).acting_for(skill))
+        Ok(request.by(self.invoker).acting_for(skill))
     }
 
     /// Why a rule keeps this skill from the model, if one does. Asks by name alone: a catalog must not
@@ -95,8 +95,8 @@ impl LoadPolicy for LoadGate<'_> {
             return (Effect::Deny, "it is no longer in the index".to_owned());
         };
         let LoadJudgement { decision, request } = self.judge(entry);
-        if request.is_none() {
-            return (Effect::Deny, "its content cannot be read".to_owned());
+        if let Err(error) = request {
+            return (Effect::Deny, format!("its content cannot be vouched for: {error}"));
         }
         (decision.effect, decision.sentences().join("; "))
     }

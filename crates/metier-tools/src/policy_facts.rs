@@ -7,15 +7,17 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    CopyError, CopyLimits, EntryKind, SkillRoot, UserFolders, canonical, content_of, entry_kind,
-    exists, hash_skill, link_target,
+    CopyError, CopyLimits, EntryKind, RootError, SkillRoot, UserFolders, canonical, content_of,
+    entry_kind, exists, hash_skill, link_target,
 };
 use metier_policy::{
     AbsolutePath, ActingSkill, Ceiling, CeilingReach, LoadedSkill, Policy, PolicyError,
     PolicyPlaces, Preapproval, TrustStatus, TrustedFolders,
 };
 use metier_registry::{Entry, Index, Root};
-use metier_skill::Digest;
+use metier_skill::{Digest, FailureCode};
+
+use crate::skill_contents::{open_files, skill_file};
 
 /// A path as the policy takes it. A path that is not UTF-8 is refused: no rule could match it.
 pub fn absolute(path: &Path) -> Result<AbsolutePath, PolicyError> {
@@ -126,25 +128,102 @@ const LIMITS: CopyLimits = CopyLimits {
     bytes: metier_sandbox::StageLimits::DEFAULT.bytes,
 };
 
+/// Why a skill's content has no digest, so that nothing about it can be trusted or remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContentError {
+    /// A file of it cannot be read, or there is too much of it.
+    Unreadable(String),
+    /// Its `SKILL.md` is a link, or another directory entry names the same file. What is enforced
+    /// comes from bytes that are elsewhere and that no digest of the skill covers.
+    Elsewhere(String),
+    /// Its frontmatter, from which everything that is enforced was taken, is another by now.
+    Changed,
+}
+
+impl ContentError {
+    /// The stable code.
+    pub const fn code(&self) -> FailureCode {
+        match self {
+            Self::Unreadable(_) | Self::Elsewhere(_) => FailureCode::NotAllowed,
+            Self::Changed => FailureCode::Changed,
+        }
+    }
+
+    /// What to do next.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => {
+                "a skill whose content is not known can be neither trusted nor approved"
+            }
+            Self::Elsewhere(_) => {
+                "make SKILL.md a file of its own: what is elsewhere can change without the skill"
+            }
+            Self::Changed => "continue without it; a new run lists the skills again",
+        }
+    }
+}
+
+impl std::fmt::Display for ContentError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreadable(message) | Self::Elsewhere(message) => f.write_str(message),
+            Self::Changed => {
+                f.write_str("its frontmatter has changed since the skills were listed")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ContentError {}
+
+impl From<CopyError> for ContentError {
+    fn from(error: CopyError) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
 /// The digest of what a script or a loader can see of a skill: its files, by path and bytes. Links,
 /// hidden and special files are left out, for neither sees them.
-pub fn content_digest(entry: &Entry) -> Result<Digest, CopyError> {
+///
+/// What is enforced is in it: `SKILL.md` must be among the files, and have the frontmatter that the
+/// index has. A linked `SKILL.md` could be hashed where it leads, but then its bytes change without a
+/// change in the skill's folder, no loader reads it, and a copy of the skill does not have it; so it has
+/// no digest.
+pub fn content_digest(entry: &Entry) -> Result<Digest, ContentError> {
     if let Some(files) = &entry.memory {
         let mut files: Vec<_> =
             files.iter().map(|(path, bytes)| (path, Digest::of(bytes))).collect();
         files.sort_unstable();
         return Ok(content_of(files.into_iter()));
     }
-    let unreadable = |error: &dyn std::fmt::Display| CopyError {
-        path: entry.path.to_string_lossy().into_owned(),
-        message: error.to_string(),
+    let unreadable = |error: &dyn std::fmt::Display| {
+        ContentError::Unreadable(format!("{}: {error}", entry.path.display()))
     };
     let root = SkillRoot::open(&entry.path).map_err(|error| unreadable(&error))?;
-    Ok(hash_skill(&root, LIMITS)?.content())
+    let hashed = hash_skill(&root, LIMITS)?;
+    let files = open_files(entry).map_err(|error| unreadable(&error))?;
+    let bytes = skill_file(entry, &*files).map_err(|error| match error {
+        RootError::Changed => ContentError::Changed,
+        RootError::Escapes | RootError::HardLink => {
+            ContentError::Elsewhere(format!("SKILL.md: {error}"))
+        }
+        error => unreadable(&error),
+    })?;
+    // The frontmatter that was compared is the one that was hashed.
+    let digest = Digest::of(&bytes);
+    let name = entry.file();
+    let name = name.file_name().and_then(std::ffi::OsStr::to_str);
+    let is_hashed = |(path, known): &(String, Digest)| Some(&**path) == name && *known == digest;
+    if hashed.files.iter().any(is_hashed) {
+        Ok(hashed.content())
+    } else {
+        Err(ContentError::Changed)
+    }
 }
 
 /// The skill as a request names it: with its content, and whether that is trusted.
-pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSkill, CopyError> {
+pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSkill, ContentError> {
     let digest = content_digest(entry)?;
     Ok(ActingSkill::new(entry.id(), digest).with_standing(standing(entry, digest, trusted)))
 }

@@ -6,14 +6,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use metier_fs::{SkillRoot, TreeFile, TreeLimits, list_files};
+use metier_fs::{Dir, FileMark, RootError, SkillRoot, TreeFile, TreeLimits, list_files};
 use metier_loader::tool::{LoadableSkill, SkillLibrary, SkillTool};
 use metier_loader::{BodyLimits, LoadError, MemoryFiles, SkillFiles, load_body};
 use metier_policy::Effect;
 use metier_registry::catalog::{Catalog, CatalogRequest, Cataloger, DisplayLevel, SkillContents};
 use metier_registry::{Entry, Index};
-use metier_skill::{Digest, RelPath, SkillId};
+use metier_skill::fence::frontmatter_digest;
+use metier_skill::{Digest, MAX_FILE_BYTES, RelPath, SkillId};
 use serde::{Deserialize, Serialize};
 
 use crate::gate::LoadGate;
@@ -40,6 +42,24 @@ impl<'i> IndexContents<'i> {
     }
 }
 
+/// A skill's directory, held open. Its `SKILL.md` is read only while it has the frontmatter that the
+/// index has: name, description and ceiling were taken from that.
+struct IndexedFiles {
+    root: SkillRoot,
+    frontmatter: Digest,
+}
+
+impl SkillFiles for IndexedFiles {
+    fn read(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, RootError> {
+        let bytes = self.root.read(path, limit)?;
+        let is_skill_file = path.as_str().eq_ignore_ascii_case("SKILL.md");
+        if is_skill_file && frontmatter_digest(&bytes) != Some(self.frontmatter) {
+            return Err(RootError::Changed);
+        }
+        Ok(bytes)
+    }
+}
+
 /// The files of a skill as the loader reads them: its directory, held open, or the program itself.
 pub fn open_files(entry: &Entry) -> Result<Box<dyn SkillFiles>, LoadError> {
     if let Some(files) = &entry.memory {
@@ -47,7 +67,32 @@ pub fn open_files(entry: &Entry) -> Result<Box<dyn SkillFiles>, LoadError> {
         return Ok(Box::new(MemoryFiles(files.collect())));
     }
     let root = SkillRoot::open(&entry.path).map_err(|_| LoadError::SkillNotFound)?;
-    Ok(Box::new(root))
+    Ok(Box::new(IndexedFiles { root, frontmatter: entry.digest }))
+}
+
+/// The bytes of a skill's `SKILL.md`, which has the frontmatter that the index has.
+pub(crate) fn skill_file(entry: &Entry, files: &dyn SkillFiles) -> Result<Vec<u8>, RootError> {
+    let name = entry.file();
+    let name = name.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let path = RelPath::new(name).map_err(|_| RootError::Missing)?;
+    files.read(&path, MAX_FILE_BYTES)
+}
+
+/// Fails where a skill no longer has the frontmatter that the index has.
+pub fn check_frontmatter(entry: &Entry, files: &dyn SkillFiles) -> Result<(), LoadError> {
+    match skill_file(entry, files) {
+        Err(error @ RootError::Changed) => Err(LoadError::Changed(format!("SKILL.md: {error}"))),
+        Err(_) => Err(LoadError::SkillNotFound),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// What the file of a skill looks like now, as [`Entry::mark`] has it of then; `None` where it does not
+/// lie in a folder, or is not there.
+pub fn mark_now(entry: &Entry) -> Option<FileMark> {
+    let file = entry.file();
+    let stamp = Dir::open(file.parent()?).ok()?.stamp_below(Path::new(file.file_name()?)).ok()?;
+    entry.mark.map(|_| stamp.mark())
 }
 
 /// The names of a skill's readable files: hidden files, links and special files are left out. Opens
@@ -132,7 +177,7 @@ impl<'g> GatedContents<'g> {
 
     fn open(&self, entry: &Entry) -> Option<Opened> {
         let judgement = self.gate.judge(entry);
-        let request = judgement.request.as_ref()?.digest();
+        let request = judgement.request.as_ref().ok()?.digest();
         if judgement.decision.effect != Effect::Allow {
             return None;
         }

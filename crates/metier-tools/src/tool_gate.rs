@@ -62,7 +62,8 @@ impl ToolGate {
         passed: Vec<String>,
     ) -> Result<(ScriptDecision, ScriptCall), ToolFailure> {
         let content = content_digest(entry).map_err(|error| {
-            ToolFailure::new(FailureCode::Failed, format!("the skill's content: {error}"))
+            ToolFailure::new(error.code(), format!("the skill's content: {error}"))
+                .with_help(error.help())
         })?;
         let mut subjects = Vec::new();
         for args in [&*passed, typed] {

@@ -11,7 +11,7 @@ use metier_config::ConfigError;
 use metier_model::ModelError;
 use metier_policy::{ExampleFault, PolicyError};
 use metier_registry::manage::ManageError;
-use metier_tools::{PolicyStoreError, ToolFailure};
+use metier_tools::{FailureCode, PolicyStoreError, ToolFailure};
 use serde::Serialize;
 
 use crate::approvals::OpenApproval;
@@ -187,7 +187,11 @@ impl From<ModelError> for Error {
 
 impl From<ToolFailure> for Error {
     fn from(failure: ToolFailure) -> Self {
-        Self::failed(failure.code.as_str(), failure.message).with_help(failure.help)
+        let kind = match failure.code {
+            FailureCode::NotAllowed => ErrorKind::Denied,
+            _ => ErrorKind::Failed,
+        };
+        Self::new(kind, failure.code.as_str(), failure.message).with_help(failure.help)
     }
 }
 

@@ -128,10 +128,9 @@ impl Metier {
         let mut loaded: Vec<_> = with.into_iter().map(known).collect();
         if let Some(entry) = entry {
             let skill = acting_skill(entry, &guard.trusted).map_err(|error| {
-                let message = format!("the content of {} cannot be read: {error}", entry.id());
-                Error::failed("no-digest", message).with_help(
-                    "a skill whose content is not known can be neither trusted nor approved",
-                )
+                let message =
+                    format!("the content of {} cannot be vouched for: {error}", entry.id());
+                Error::failed("no-digest", message).with_help(error.help())
             })?;
             request = request.acting_for(skill);
             if loaded.iter().all(|skill| skill.id != entry.id()) {

@@ -265,7 +265,8 @@ impl Session {
         let offered = offered.map(|card| card.id.clone()).collect();
         let executor = self.metier.executor(&scan, guard, offered, &folder, &key);
         // It keeps to the skills that it began with.
-        let pinned = setup.skills.iter().map(|card| (card.id.clone(), card.digest)).collect();
+        let pinned =
+            setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
         let executor = Arc::new(LocalExecutor { pinned, tools, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
         if scan.index.hash() != setup.index_hash {

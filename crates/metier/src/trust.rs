@@ -77,7 +77,10 @@ impl Metier {
         let (mut skills, mut left_out) = (Vec::new(), Vec::new());
         let entries = scan.index.entries().iter().chain(scan.index.shadowed());
         for entry in entries.filter(|entry| entry.source == Source::Project) {
-            let Some(path) = path_below(&folder, &entry.path) else { continue };
+            let Some(path) = path_below(&folder, &entry.path) else {
+                left_out.extend(leads_outside(&folder, &entry.path));
+                continue;
+            };
             match content_digest(entry) {
                 Ok(digest) => {
                     let was = match before.get(&path) {
@@ -147,4 +150,16 @@ impl Metier {
             None => Ok(real_path(&self.project_top()?)),
         }
     }
+}
+
+/// A skill that a link in the folder leads to and that is not in the folder: what is trusted is what is
+/// there.
+fn leads_outside(folder: &Path, skill: &Path) -> Option<Untrusted> {
+    let (parent, name) = (skill.parent()?, skill.file_name()?.to_str()?);
+    let below = path_below(folder, parent)?;
+    let path = if below.is_empty() { name.to_owned() } else { format!("{below}/{name}") };
+    Some(Untrusted {
+        path,
+        reason: "a link leads to it, and it is outside of the folder".to_owned(),
+    })
 }

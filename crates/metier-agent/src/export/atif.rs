@@ -168,6 +168,7 @@ impl<'r> Writer<'r> {
                 );
             }
             Event::ContextCompacted { .. }
+            | Event::SkillChanged { .. }
             | Event::BudgetSpent { .. }
             | Event::LoopDetected { .. } => self.record_information(time, &record.event),
             Event::RunFinished { status, message, spent, .. } => {

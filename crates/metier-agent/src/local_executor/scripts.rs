@@ -135,9 +135,8 @@ impl LocalExecutor {
         }
         let loaded = self.skills_with_a_say(wanted.skills)?;
         let acting = acting_skill(&entry, &self.trusted).map_err(|error| {
-            let message = format!("the content of {} cannot be read: {error}", entry.id());
-            ToolFailure::new(FailureCode::NotAllowed, message)
-                .with_help("a skill whose content is not known can be neither trusted nor approved")
+            let message = format!("the content of {} cannot be vouched for: {error}", entry.id());
+            ToolFailure::new(error.code(), message).with_help(error.help())
         })?;
         let gate = ToolGate {
             policy: Arc::clone(&self.policy),

@@ -11,7 +11,7 @@ use metier_registry::Entry;
 use metier_skill::text::{clip, fold_line};
 use metier_skill::{FailureCode, SkillId};
 use metier_tools::LoadGate;
-use metier_tools::skill_contents::{file_names, open_files};
+use metier_tools::skill_contents::{check_frontmatter, file_names, open_files};
 use serde_json::json;
 
 use super::{LocalExecutor, failed, judged, now};
@@ -39,7 +39,11 @@ pub(super) fn load(
             None => load_body(&*files, limits),
         };
         let loaded = loaded.map_err(|error| refused(&error))?;
-        Ok(body_outcome(entry, id, &loaded))
+        let mut outcome = body_outcome(entry, id, &loaded);
+        if let Some(skill) = &mut outcome.skill {
+            skill.changed = executor_too.has_changed(entry);
+        }
+        Ok(outcome)
     })
 }
 
@@ -59,6 +63,7 @@ fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
             block: Text::Inline(block.into()),
             body: Text::Inline(loaded.text.as_str().into()),
             files: names,
+            changed: false,
         }),
         ..Outcome::done(format!("The skill `{id}` is loaded."), data)
     }
@@ -66,7 +71,9 @@ fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
 
 /// The leave to let a skill work in a loop of its own.
 pub(super) fn delegate(executor: &Arc<LocalExecutor>, id: &SkillId, by: Invoker) -> Judgement {
-    guarded(executor, id, by, |_, id| {
+    guarded(executor, id, by, |entry, id| {
+        let files = open_files(entry).map_err(|error| refused(&error))?;
+        check_frontmatter(entry, &*files).map_err(|error| refused(&error))?;
         Ok(Outcome::done(format!("The skill `{id}` may work."), json!({"skill": id})))
     })
 }
@@ -88,6 +95,7 @@ pub(super) fn resource(
             skip_chars: 0,
         };
         let files = open_files(entry).map_err(|error| refused(&error))?;
+        check_frontmatter(entry, &*files).map_err(|error| refused(&error))?;
         let part =
             load_resource(&*files, &path, &query, &limits).map_err(|error| refused(&error))?;
         let mut text = part.text.clone();
@@ -154,9 +162,13 @@ fn guarded(
         index: &executor.index,
     };
     let judgement = gate.judge(&entry);
-    let Some(request) = judgement.request.clone() else {
-        let text = "Its content cannot be read, so it can be neither trusted nor approved.";
-        return Judgement::impossible(Outcome::failed(FailureCode::NotAllowed, text));
+    let request = match judgement.request.clone() {
+        Ok(request) => request,
+        Err(error) => {
+            let text =
+                format!("The content of `{id}` cannot be vouched for: {error}; {}.", error.help());
+            return Judgement::impossible(Outcome::failed(error.code(), text));
+        }
     };
     let decision = judgement.decision.clone();
     let (id, executor, asked) = (id.clone(), Arc::clone(executor), request.clone());

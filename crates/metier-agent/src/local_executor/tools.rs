@@ -46,8 +46,11 @@ fn judge(
     let planned =
         executor.toolbox(&skills.loaded, tool)?.plan(tool, Value::Object(args.clone()))?;
     let acting = entry.map(|entry| acting_skill(&entry, &executor.trusted)).transpose();
-    let acting = acting
-        .map_err(|_| not_allowed("the content of the skill that it is for cannot be read"))?;
+    let acting = acting.map_err(|error| {
+        let message =
+            format!("the content of the skill that it is for cannot be vouched for: {error}");
+        ToolFailure::new(error.code(), message).with_help(error.help())
+    })?;
     let known = executor.skills_with_a_say(skills)?;
     if let Some(why) = planned.touches().iter().find_map(|touch| executor.unreadable(touch)) {
         return Err(not_allowed(why));

@@ -27,6 +27,14 @@ pub(super) struct Decided<'d> {
     pub(super) liftable: &'d [SkillId],
 }
 
+/// What is to be said of a skill that is not what it was when the run began.
+fn skill_change(op_id: u32, op: &Op, outcome: &Outcome) -> Option<Event> {
+    let (Op::Load { skill, .. } | Op::Delegate { skill, .. }) = op else { return None };
+    let loaded = outcome.skill.as_ref().is_some_and(|text| text.changed);
+    let refused = outcome.code == Some(FailureCode::Changed);
+    (loaded || refused).then(|| Event::SkillChanged { op_id, skill: skill.clone(), loaded })
+}
+
 /// A denial, as the model is told.
 pub(super) fn denied(reason: &str) -> Outcome {
     Outcome::failed(FailureCode::NotAllowed, format!("Not allowed: {reason}"))
@@ -155,6 +163,9 @@ impl Step<'_> {
         let Some(current) = acting.current.take_if(|current| current.id == id) else {
             return StepEffect::Stop;
         };
+        if let Some(event) = skill_change(id, &current.op, outcome) {
+            self.events.push(event);
+        }
         if let Some(text) = &outcome.skill
             && outcome.ok
         {

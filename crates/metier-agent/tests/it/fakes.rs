@@ -8,7 +8,8 @@ use metier_agent::op::{SkillText, Text};
 use metier_agent::recorder::MemoryRecorder;
 use metier_agent::{
     Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, OuterCeilings,
-    Record, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard, State, ToolCard,
+    PinnedSkill, Record, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard, State,
+    ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::{Model, Scripted, ToolOffer};
@@ -96,6 +97,7 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
                 block: Text::Inline(metier_loader::fenced("Skill Text", &body).into()),
                 body: Text::Inline(body.into()),
                 files: vec!["scripts/do.sh".to_owned()],
+                changed: false,
             };
             Outcome { skill: Some(text), ..Outcome::done("loaded", Value::Null) }
         }
@@ -118,7 +120,7 @@ fn card(id: &str) -> SkillCard {
         name: name.to_owned(),
         source: source.to_owned(),
         description: format!("About {name}."),
-        digest: Digest::of(id.as_bytes()),
+        pinned: PinnedSkill { digest: Digest::of(id.as_bytes()), mark: None },
         offered: true,
         coordinator: name.starts_with("lead"),
         subagent: name.starts_with("sub"),

@@ -206,6 +206,7 @@ impl TimelineBuilder<'_> {
             Event::ObservationMade { ok: false, code: Some(code), .. } => {
                 self.add_observation(*code);
             }
+            Event::SkillChanged { skill, loaded, .. } => self.push(changed(skill, *loaded)),
             Event::ContextCompacted { shortened, tokens_before, tokens_after } => {
                 let what = count(*shortened as usize, "old observation");
                 let title = format!("{what} shortened, {tokens_before} to {tokens_after} tokens");
@@ -330,6 +331,13 @@ fn planned(plan: &Plan) -> Entry {
     let mut entry = Entry::new("plan", Mark::Plain, plan.goal.clone());
     entry.steps = plan.steps.iter().map(|step| (step.status, step.title.clone())).collect();
     entry
+}
+
+/// A skill that is not what it was when the run began.
+fn changed(skill: &SkillId, loaded: bool) -> Entry {
+    let what = if loaded { "the text of that time was loaded" } else { "not loaded" };
+    let title = format!("{skill} has changed since the run began; {what}");
+    Entry::new("skill", Mark::Warn, title)
 }
 
 /// The question about ceilings.

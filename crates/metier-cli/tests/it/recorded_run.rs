@@ -9,7 +9,8 @@ use metier_agent::log;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
     Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, OuterCeilings,
-    RunFolder, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard, ToolCard,
+    PinnedSkill, RunFolder, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard,
+    ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -95,6 +96,7 @@ fn loaded(skill: &SkillId) -> Outcome {
         block: Text::Inline(format!("[Skill]\n{body}\n[End]").into()),
         body: Text::Inline(body.into()),
         files: Vec::new(),
+        changed: false,
     };
     Outcome { skill: Some(text), ..Outcome::done(format!("{skill} is loaded."), Value::Null) }
 }
@@ -165,7 +167,7 @@ impl Case {
             name: name.to_owned(),
             source: "user".to_owned(),
             description: format!("The {name}."),
-            digest: Digest::of(name.as_bytes()),
+            pinned: PinnedSkill { digest: Digest::of(name.as_bytes()), mark: None },
             offered: true,
             coordinator: false,
             subagent,

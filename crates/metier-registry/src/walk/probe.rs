@@ -141,7 +141,8 @@ impl Walk<'_> {
         }
         let WalkRoot { root, priority, enabled } = self.walkable;
         let modified = stamp.modified;
-        let Some(entry) = Entry::of(parsed, root.source, path, priority, modified, enabled) else {
+        let Some(mut entry) = Entry::of(parsed, root.source, path, priority, modified, enabled)
+        else {
             let message = "the skill could not be read".into();
             return Err(Ignored {
                 path: self.root.to_owned(),
@@ -151,6 +152,7 @@ impl Walk<'_> {
                 column: None,
             });
         };
+        entry.mark = Some(stamp.mark());
         let plugin = root.plugin.as_deref().map(Into::into);
         Ok(Candidate {
             entry: Arc::new(entry),

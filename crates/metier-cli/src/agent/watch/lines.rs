@@ -203,6 +203,11 @@ impl Observer for Lines {
                     self.line(depth, &format!("  {} {text}", paint(RED, code)));
                 }
             }
+            Event::SkillChanged { skill, loaded, .. } => {
+                let what = if *loaded { "its text is that of now" } else { "not loaded" };
+                let text = format!("{skill} has changed since the run began; {what}");
+                self.line(depth, &format!("  {}: {}", paint(YELLOW, "warning"), short(&text)));
+            }
             Event::ContextCompacted { shortened, .. } => {
                 let what = count(*shortened as usize, "old observation");
                 let text = format!("{what} shortened to fit the context");
