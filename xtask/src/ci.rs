@@ -60,7 +60,7 @@ fn run_step(workspace: &Workspace, step: &Step) -> (Outcome, Duration) {
     println!("\n== {}", step.name);
     let start = Instant::now();
     let outcome = (step.run)(workspace).unwrap_or_else(|error| {
-        // The table still has to come, so the error is told here and not by `main`.
+        // The table still has to come, so the error is printed here and not by `main`.
         eprintln!("xtask: {error:#}");
         Outcome::Failed
     });

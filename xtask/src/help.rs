@@ -27,7 +27,6 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
   tidy                check what the compiler does not: levels between crates and front ends, file
                       headers, sizes of files and functions, names, banned words, leftovers,
                       private paths, the lock file, the changelog
-      --words           list each banned word with its place instead of counting them
   deny                check licences, banned crates and sources with cargo-deny; installs it
                       under target/tools when it is not there
   gen [--check]       write the generated files under docs/, or fail when one is stale

@@ -23,8 +23,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use self::banned_words::Listing;
-use self::finding::{Finding, Severity};
+use self::finding::Finding;
 use crate::flags::Flags;
 use crate::workspace::{Outcome, Workspace, output};
 
@@ -44,15 +43,14 @@ const FILE_CHECKS: &[FileCheck] = &[
 
 /// Runs every check over the workspace.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
-    let flags = Flags::parse(args, &["--words"], &[])?;
-    let listing = if flags.has("--words") { Listing::Places } else { Listing::Counts };
+    Flags::parse(args, &[], &[])?;
     let paths = listed_files(workspace)?;
     let files = texts(workspace, &paths);
     let mut findings = missing_files(&paths);
     for (path, text) in &files {
         findings.extend(FILE_CHECKS.iter().flat_map(|check| check(path, text)));
     }
-    findings.extend(banned_words::check(&files, listing));
+    findings.extend(banned_words::check(&files));
     findings.extend(type_names::check(&files));
     let members = levels::members(&workspace.metadata()?);
     findings.extend(levels::check(&members));
@@ -61,10 +59,8 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     for finding in &findings {
         println!("{finding}");
     }
-    let errors = findings.iter().filter(|it| it.severity == Severity::Error).count();
-    let warnings = findings.len() - errors;
-    println!("tidy: {} files, {errors} errors, {warnings} warnings", paths.len());
-    Ok(if errors == 0 { Outcome::Passed } else { Outcome::Failed })
+    println!("tidy: {} files, {} errors", paths.len(), findings.len());
+    Ok(if findings.is_empty() { Outcome::Passed } else { Outcome::Failed })
 }
 
 fn listed_files(workspace: &Workspace) -> Result<Vec<String>> {
@@ -91,7 +87,7 @@ fn texts(workspace: &Workspace, paths: &[String]) -> Vec<(String, String)> {
 fn missing_files(files: &[String]) -> Vec<Finding> {
     let required = ["CHANGELOG.md", "Cargo.lock"];
     let missing = required.iter().filter(|name| !files.iter().any(|file| file == *name));
-    missing.map(|name| Finding::error(name, 1, "the file is missing")).collect()
+    missing.map(|name| Finding::new(name, 1, "the file is missing")).collect()
 }
 
 #[cfg(test)]

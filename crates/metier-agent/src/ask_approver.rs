@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::executor::{Approval, Approver, Question};
 use crate::op::Op;
 
-/// Asks everybody who listens.
+/// Asks every listener.
 #[derive(Debug, Clone, Default)]
 pub struct AskApprover {
     /// The open questions. What an ask is `about` is [`AskDetails`], as JSON.

@@ -96,7 +96,7 @@ struct Performed<'p> {
     depth: u32,
 }
 
-/// Where going on led.
+/// Where continuing led.
 pub(crate) enum Resumed {
     /// To its end, or to where it has to wait.
     On(State),

@@ -1,4 +1,4 @@
-//! Why a run cannot begin or go on. What goes wrong inside a run is an observation or a status.
+//! Why a run cannot begin or be resumed. What goes wrong inside a run is an observation or a status.
 //! The words for people, and the exit code, are the command line's.
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::log::LogFault;
 
-/// Why a run cannot begin or go on.
+/// Why a run cannot begin or be resumed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -15,7 +15,7 @@ pub enum AgentError {
     #[error("{} exists already", .0.display())]
     Exists(PathBuf),
     /// Another process is running it.
-    #[error("the run in {} is going on in another process", .0.display())]
+    #[error("the run in {} is running in another process", .0.display())]
     Busy(PathBuf),
     /// A file of the run cannot be read.
     #[error("{} cannot be read: {}", .0.display(), .1)]
@@ -29,8 +29,8 @@ pub enum AgentError {
     /// A stored text is not what the record says.
     #[error("{} is not what the record says", .0.display())]
     Text(PathBuf),
-    /// The run has ended and cannot go on.
-    #[error("the run has ended ({0}) and cannot go on")]
+    /// The run has ended and cannot be resumed.
+    #[error("the run has ended ({0}) and cannot be resumed")]
     Ended(&'static str),
 }
 

@@ -41,7 +41,7 @@ pub enum Event {
         /// The digest of `index.json`.
         index_sha256: Digest,
     },
-    /// Input: the run goes on in another process.
+    /// Input: the run continues in another process.
     #[serde(rename = "run.resumed")]
     RunResumed {
         /// The version of the program.
@@ -202,7 +202,7 @@ pub enum Event {
         /// Whether it was loaded all the same: only while its frontmatter is as it was.
         loaded: bool,
     },
-    /// Output: what the model is told.
+    /// Output: what the model is shown.
     #[serde(rename = "observation.made")]
     ObservationMade {
         /// The turn.
@@ -295,7 +295,7 @@ impl Status {
         }
     }
 
-    /// Whether a run that ended so can go on.
+    /// Whether a run that ended so can be resumed.
     pub const fn can_resume(self) -> bool {
         matches!(self, Self::Failed | Self::Cancelled | Self::NeedsApproval)
     }
@@ -360,7 +360,7 @@ impl Event {
         )
     }
 
-    /// Whether it only tells: it neither drives the step nor follows from it.
+    /// Whether it only informs: it neither drives the step nor follows from it.
     pub const fn is_information(&self) -> bool {
         matches!(self, Self::ModelRetrying { .. }) || self.is_about_prompt()
     }

@@ -1,4 +1,4 @@
-//! A record back to a state: what resume goes on from, and what replay compares. Pure.
+//! A record back to a state: what resume continues from, and what replay compares. Pure.
 //!
 //! The inputs of a record drive the step again; the outputs that follow must be those that were
 //! recorded. The first one that is not is a difference: the record was changed, or the program

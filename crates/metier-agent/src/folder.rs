@@ -40,7 +40,7 @@ pub struct RunFolder {
 pub struct Summary {
     /// The run.
     pub run_id: RunId,
-    /// How it ended; nothing while it goes on, or when it was killed.
+    /// How it ended; nothing while it works, or when it was killed.
     pub status: Option<Status>,
     /// Why, where it is not completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,7 +135,8 @@ impl RunFolder {
     /// The first event of the run, from what it was given.
     pub(crate) fn first_event(&self, setup: &Setup) -> Result<Event, AgentError> {
         let digest = |name: &str| {
-            self.digest_of(name).ok_or_else(|| self.unreadable(name, &"its digest cannot be told"))
+            self.digest_of(name)
+                .ok_or_else(|| self.unreadable(name, &"its digest cannot be computed"))
         };
         Ok(started(&self.id, setup, digest("setup.json")?, digest("index.json")?))
     }

@@ -114,7 +114,7 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
     }
 }
 
-/// What the loop outside is told.
+/// What the loop outside is given.
 fn summary(skill: &SkillId, state: &State) -> Outcome {
     let Some(end) = state.finished() else {
         return Outcome::failed(FailureCode::Failed, "The loop of the skill gave no end.");

@@ -12,7 +12,7 @@
 //! | [`setup`] | what a run is given ([`Setup`]) |
 //! | [`event`], [`op`] | everything that happens, as data ([`Event`], [`Op`], [`Outcome`]) |
 //! | `state`, [`mod@step`] | where a run stands, and the pure step |
-//! | `resolve`, `observe` | an action to operations; outcomes to what the model is told (pure) |
+//! | `resolve`, `observe` | an action to operations; outcomes to what the model is shown (pure) |
 //! | [`context`] | the prompt of a turn, and keeping it within its size (pure) |
 //! | [`mod@fold`] | a record back to a state: resume and replay (pure) |
 //! | [`log`] | the record as text: a line an event, chained by hashes (pure) |

@@ -218,7 +218,7 @@ fn judged(decision: &PolicyDecision, request: &Request, prepared: PreparedAction
     })
 }
 
-/// What an approver is told, where there is a question: about the request, or about ceilings.
+/// What an approver is given, where there is a question: about the request, or about ceilings.
 fn asked(decision: &PolicyDecision, request: &Request) -> Option<Box<Asked>> {
     (decision.effect == Effect::Ask || decision.asks_to_lift())
         .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }))

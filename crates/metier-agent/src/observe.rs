@@ -1,4 +1,4 @@
-//! What the model is told of what came of its action. Pure.
+//! What the model is shown of what came of its action. Pure.
 //!
 //! Foreign text (output, files) stands between marks that it cannot contain, as a skill's body does;
 //! around it are only our own words.
@@ -21,7 +21,7 @@ const LABEL_CHARS: usize = 200;
 const CHANGED: &str = "[Note: the SKILL.md of this skill was modified after the run began; above is its \
                        text as it is now]\n";
 
-/// What came of an action, ready to be told.
+/// What came of an action, ready to be shown.
 #[derive(Debug)]
 pub(crate) struct Observed {
     ok: bool,

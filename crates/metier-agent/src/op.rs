@@ -1,7 +1,7 @@
 //! One thing to do for an action, and what came of it.
 //!
 //! An action becomes one operation, or several where it selects several skills. Each is judged by the
-//! policy, asked about where it must be, and done; the outcome is what the model is told.
+//! policy, asked about where it must be, and done; the outcome is what the model is shown.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ pub struct Outcome {
     /// Why not, as a stable code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<FailureCode>,
-    /// What the model is told.
+    /// What the model is shown.
     pub text: Text,
     /// Whether something was left out of it.
     #[serde(default)]

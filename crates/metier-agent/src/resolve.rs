@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use metier_model::{Action, SkillRef};
 use metier_policy::Invoker;
-use metier_skill::{FailureCode, SkillId, suggestions, text};
+use metier_skill::{FailureCode, SkillId, unknown_skill};
 
 use crate::op::{Op, Outcome};
 use crate::setup::SkillCard;
@@ -16,11 +16,11 @@ use crate::state::State;
 /// What an action comes to.
 #[derive(Debug)]
 pub(crate) enum Resolved {
-    /// These operations, and what to tell besides.
+    /// These operations, and notes for the model.
     Operations {
         /// In order.
         queue: VecDeque<Op>,
-        /// What else the model is told.
+        /// What else the model sees.
         notes: Vec<String>,
     },
     /// Nothing can be done.
@@ -125,20 +125,12 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
     if let Some(card) = found.filter(|card| card.offered) {
         return Ok(card);
     }
-    let shown = text::quoted(&skill.text(), 80);
     let offered = state.setup.skills.iter().filter(|card| card.offered);
     let names: Vec<String> = offered
         .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
         .collect();
-    let near: Vec<String> = suggestions(&skill.text(), names.iter().map(String::as_str), 3)
-        .into_iter()
-        .map(|name| text::quoted(name, 80))
-        .collect();
-    Err(if near.is_empty() {
-        format!("There is no skill {shown}. Select one of the list, or use `search_skills`.")
-    } else {
-        format!("There is no skill {shown}. Did you mean {}?", near.join(" or "))
-    })
+    let advice = "Select one of the list, or use `search_skills`.";
+    Err(unknown_skill(&skill.text(), names.iter().map(String::as_str), advice))
 }
 
 /// The id of a skill that is loaded.

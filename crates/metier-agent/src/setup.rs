@@ -32,7 +32,7 @@ pub struct Setup {
     pub chosen: Vec<Chosen>,
     /// What may be spent.
     pub limits: RunLimits,
-    /// What the user denied for this run alone, as it was typed. It holds when the run goes on in
+    /// What the user denied for this run alone, as it was typed. It holds when the run continues in
     /// another process. What was allowed is not kept: the folder of a run can come with a project,
     /// and a project grants nothing.
     #[serde(default)]
@@ -117,7 +117,7 @@ pub struct PinnedSkill {
 /// A tool, and whether a second call could do harm that one does not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCard {
-    /// What the model is told.
+    /// What the model is shown.
     #[serde(flatten)]
     pub offer: ToolOffer,
     /// Whether it changes something.

@@ -50,7 +50,7 @@ pub struct SetupBuilder<'b> {
 const NAME_CHARS: usize = 200;
 
 const RULES: &str = "\
-You work on a user's request by taking one action at a time. After each action you are told what came \
+You work on a user's request by taking one action at a time. After each action you see what came \
 of it. Skills are manuals for kinds of tasks: you see their names and descriptions; when one fits, \
 select it, read it, and follow it. Do not guess what a skill says before you have loaded it.
 

@@ -1,5 +1,5 @@
 //! Where a run stands: a fold of its events, and nothing else.
-//! Only `step` changes it; everybody else looks.
+//! Only `step` changes it; everything else reads it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub(crate) struct Acting {
     pub(crate) current: Option<Current>,
     pub(crate) queue: VecDeque<Op>,
     pub(crate) done: Vec<(Op, Outcome)>,
-    /// What is told besides.
+    /// Notes for the model.
     pub(crate) notes: Vec<String>,
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct TrailItem {
     pub(crate) decision: Option<Arc<str>>,
     /// What was done, as data; every turn that is made from here on shares it.
     pub(crate) past: Arc<PastAction>,
-    /// What the model is told, as it stands in the prompt.
+    /// What the model is shown, as it stands in the prompt.
     pub(crate) observation: Arc<str>,
     /// The same in one line, for a context that has become too long.
     pub(crate) line: Arc<str>,

@@ -104,8 +104,8 @@ impl Step<'_> {
         self.act(None, None, queue, Vec::new())
     }
 
-    /// Another process goes on. What was begun and could have changed something is not done again:
-    /// the model is told.
+    /// Another process continues. What was begun and could have changed something is not done again:
+    /// the model is shown.
     fn resume(&mut self, not_begun: bool) -> StepEffect {
         if self.state.finished.as_ref().is_some_and(|end| !end.status.can_resume()) {
             return StepEffect::Stop;
@@ -222,7 +222,7 @@ impl Step<'_> {
         Some(self.finish(Finished { status, message, answer: None, data: None }))
     }
 
-    /// A reply that is no decision: told, counted, and bounded.
+    /// A reply that is no decision: reported, counted, and bounded.
     fn invalid(
         &mut self,
         words: Arc<str>,
@@ -267,7 +267,7 @@ impl Step<'_> {
         self.pause(Status::Failed, error.to_string())
     }
 
-    /// An action is over: the model is told, circles and budgets are looked at.
+    /// An action is over: the model is shown it, circles and budgets are looked at.
     fn observed(&mut self, acting: &Acting, observed: Observed) -> StepEffect {
         let mut item = observed.into_item(acting);
         item.count_tokens();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use metier::skill::Profile;
-use metier::{FindOptions, Metier};
+use metier::{FindOptions, Metier, WithSkills};
 
 use crate::args::GlobalArgs;
 use crate::error::{CommandError, Result};
@@ -23,6 +23,23 @@ pub(crate) struct FindArgs {
     /// How strictly skills are judged.
     #[arg(long, value_name = "PROFILE", help_heading = "Finding skills")]
     pub(crate) profile: Option<FindProfile>,
+}
+
+/// Options of the commands that say what would be decided.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LoadedArgs {
+    /// Decide as if acting for this skill.
+    #[arg(long, value_name = "NAME")]
+    skill: Option<String>,
+    /// Decide as if this skill were loaded too (may be repeated).
+    #[arg(long, value_name = "NAME")]
+    loaded: Vec<String>,
+}
+
+impl From<&LoadedArgs> for WithSkills {
+    fn from(args: &LoadedArgs) -> Self {
+        Self { skill: args.skill.clone(), loaded: args.loaded.clone() }
+    }
 }
 
 impl FindArgs {

@@ -10,7 +10,7 @@ pub(crate) struct ScopeArgs {
     /// For you, in every project.
     #[arg(long, conflicts_with = "project")]
     pub(crate) user: bool,
-    /// For everybody who works in this project.
+    /// For everyone who works in this project.
     #[arg(long)]
     pub(crate) project: bool,
 }

@@ -181,7 +181,7 @@ struct Gap {
     has_comma: bool,
     /// Where the last comma or comment ends, or else the start.
     last_end: usize,
-    /// After a line comment nothing can go on in the same line.
+    /// After a line comment nothing can follow in the same line.
     ends_in_line_comment: bool,
 }
 

@@ -24,7 +24,7 @@ pub(crate) const FILE: OFlags = OFlags::RDONLY
 const PLACE: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PLACE: OFlags = OFlags::RDONLY;
-/// A directory to go on from.
+/// A directory to continue from.
 pub(crate) const DIRECTORY: OFlags =
     PLACE.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
 

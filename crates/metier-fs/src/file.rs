@@ -228,7 +228,7 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// `C:\x` for `\\?\C:\x`, which Windows gives for a real path and which equals no path that anybody
+/// `C:\x` for `\\?\C:\x`, which Windows gives for a real path and which equals no path that a person
 /// else names. `None` for what the usual form cannot express.
 #[cfg(any(windows, test))]
 fn without_verbatim_prefix(text: &str) -> Option<&str> {

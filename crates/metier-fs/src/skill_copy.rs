@@ -44,7 +44,7 @@ const DEPTH: usize = 32;
 const SKIPPED: &[&str] = &[".git", ".hg", ".svn", "__pycache__"];
 
 /// Copies the files of a skill below `into`. Each is read through the [`SkillRoot`]: links, special
-/// files and files with a second name are left out and told, as is what no checked path can name.
+/// files and files with a second name are left out and reported, as is what no checked path can name.
 pub fn copy_skill(
     root: &SkillRoot,
     into: &Path,

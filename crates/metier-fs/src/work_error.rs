@@ -1,6 +1,6 @@
 //! Why a file of a workspace could not be read or changed.
 //!
-//! The reasons are few and told apart by what a caller can do about them; the tools turn each into
+//! The reasons are few, and differ in what a caller can do about them; the tools turn each into
 //! an observation with a stable code.
 
 use std::fmt;

@@ -47,7 +47,7 @@ impl<'b> FileText<'b> {
     }
 }
 
-/// Where `text` goes on after as many lines as `before` has.
+/// Where `text` continues after as many lines as `before` has.
 fn line_start(text: &str, before: &str) -> usize {
     let lines = memchr::memchr_iter(b'\n', before.as_bytes()).count();
     if !before.ends_with('\n') {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! skill --body--> SKILL.md without frontmatter, trimmed to its limits, nothing out of reach
-//!       --resource--> one file --section | lines--> an excerpt, and how to go on
+//!       --resource--> one file --section | lines--> an excerpt, and what to ask for next
 //! ```
 //!
 //! | module | owns |

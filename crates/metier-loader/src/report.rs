@@ -46,7 +46,7 @@ pub struct LoadReport {
     /// Sections that were left out of a body, each with what loads it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<OmittedSection>,
-    /// What to ask for to go on.
+    /// What to ask for next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<NextPart>,
 }
@@ -72,7 +72,7 @@ impl LoadReport {
     }
 }
 
-/// How to go on after an excerpt.
+/// What to ask for after an excerpt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NextPart {

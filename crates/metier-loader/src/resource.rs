@@ -1,4 +1,4 @@
-//! One part of one file of a skill: a section, some lines, or its beginning; and how to go on.
+//! One part of one file of a skill: a section, some lines, or its beginning; and what to ask for next.
 //!
 //! Exactly one file is opened. The path is checked as text, then opened beneath the skill's
 //! directory; whatever is refused, nothing was read.
@@ -162,7 +162,7 @@ fn part(file: &FileText<'_>, query: &ResourceQuery<'_>, report: &mut LoadReport)
     part
 }
 
-/// The part, cut at a line where it is longer than the limit, with how to go on.
+/// The part, cut at a line where it is longer than the limit, with what to ask for next.
 fn excerpt(text: &str, part: &Part, skip: usize, limit: usize, report: &mut LoadReport) -> String {
     let chosen = &text[part.start..part.end];
     let skipped = chosen.char_indices().nth(skip).map_or(chosen.len(), |(at, _)| at);
@@ -173,7 +173,7 @@ fn excerpt(text: &str, part: &Part, skip: usize, limit: usize, report: &mut Load
     if let Some((at, _)) = wanted.char_indices().nth(limit) {
         let line_end = wanted[..at].rfind('\n');
         whole_lines = line_end.is_some();
-        // Neither page would show a flag that is cut in two; but each page goes on.
+        // Neither page would show a flag that is cut in two; but each page makes progress.
         let sequence = Some(sequence_end(wanted, at)).filter(|end| *end > 0).unwrap_or(at);
         end = line_end.map_or(sequence, |newline| newline + 1);
         report.truncated = true;

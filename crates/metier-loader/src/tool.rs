@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use metier_policy::Effect;
-use metier_skill::{Digest, FailureCode, SkillId, Source, estimate_tokens, suggestions, text};
+use metier_skill::{Digest, FailureCode, SkillId, Source, estimate_tokens, unknown_skill};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -122,13 +122,8 @@ pub struct SkillToolMetadata {
 pub enum SkillToolError {
     /// The arguments are not an object with a `name`.
     InvalidArguments(String),
-    /// There is no such skill among those on offer; these are near.
-    UnknownSkill {
-        /// What was asked for, quoted.
-        name: String,
-        /// Names that are near it.
-        near: Vec<String>,
-    },
+    /// There is no such skill among those on offer, in a sentence that names the nearest.
+    UnknownSkill(String),
     /// A rule denies it.
     Denied(String),
     /// It needs approval first.
@@ -142,7 +137,7 @@ impl SkillToolError {
     pub const fn code(&self) -> FailureCode {
         match self {
             Self::InvalidArguments(_) => FailureCode::InvalidArguments,
-            Self::UnknownSkill { .. } => FailureCode::SkillNotFound,
+            Self::UnknownSkill(_) => FailureCode::SkillNotFound,
             Self::Denied(_) => FailureCode::NotAllowed,
             Self::NeedsApproval(_) => FailureCode::NeedsApproval,
             Self::Load(error) => error.code(),
@@ -156,12 +151,7 @@ impl std::fmt::Display for SkillToolError {
             Self::InvalidArguments(message) => {
                 write!(f, "{message}; call the tool with an object such as {{\"name\": \"pdf\"}}")
             }
-            Self::UnknownSkill { name, near } if near.is_empty() => {
-                write!(f, "there is no skill {name}; choose one from the list")
-            }
-            Self::UnknownSkill { name, near } => {
-                write!(f, "there is no skill {name}; did you mean {}?", near.join(" or "))
-            }
+            Self::UnknownSkill(words) => f.write_str(words),
             Self::Denied(reason) => write!(f, "the skill may not be loaded: {reason}"),
             Self::NeedsApproval(what) => write!(f, "the skill needs approval first: {what}"),
             Self::Load(error) => write!(f, "{error}; {}", error.help()),
@@ -194,7 +184,7 @@ impl SkillTool {
         Some(Self { description, skills, limits, loaded: HashMap::new() })
     }
 
-    /// What the model is told about the tool.
+    /// What the model sees of the tool.
     pub fn description(&self) -> &str {
         &self.description
     }
@@ -253,9 +243,8 @@ impl SkillTool {
         let found = self.skills.iter().find(|skill| skill.name == name);
         let found = found.or_else(|| self.skills.iter().find(|skill| skill.id() == name));
         found.ok_or_else(|| {
-            let near = suggestions(name, self.skills.iter().map(|skill| &*skill.name), 3);
-            let near = near.into_iter().map(|name| text::quoted(name, 80)).collect();
-            SkillToolError::UnknownSkill { name: text::quoted(name, 80), near }
+            let offered = self.skills.iter().map(|skill| &*skill.name);
+            SkillToolError::UnknownSkill(unknown_skill(name, offered, "Select one of the list."))
         })
     }
 }
@@ -358,8 +347,8 @@ mod tests {
         assert!(message.contains("\"name\""), "{message}");
         let (code, message) = call(json!({"name": "PDF"}));
         assert_eq!(code, "SkillNotFound");
-        assert!(message.contains("did you mean `pdf` or `pdf-forms`?"), "{message}");
+        assert!(message.contains("Did you mean `pdf` or `pdf-forms`?"), "{message}");
         assert_eq!(call(json!("pdf")).0, "InvalidArguments");
-        assert_eq!(call(json!({"name": ""})).1, "there is no skill ``; choose one from the list");
+        assert_eq!(call(json!({"name": ""})).1, "There is no skill ``. Select one of the list.");
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
     out
 }
 
-/// How what goes is told.
+/// How what goes is named.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Notes {
     /// Each piece under its heading.

@@ -20,7 +20,7 @@ use crate::http::{self, LazyClient, Outgoing};
 use crate::model::{
     ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
 };
-use crate::reader::{Dialect, Reader};
+use crate::reader::{Dialect, ReplyReader};
 use crate::reply_builder::RawReply;
 use crate::request_style::{MAX_STEPS, RequestStyle};
 use crate::retry::{Chance, RetryPolicy};
@@ -235,7 +235,7 @@ impl Adapter {
             stream: style.stream,
             deadline,
         };
-        let reader = Reader::new(self.dialect, style.mode, self.reply_limit);
+        let reader = ReplyReader::new(self.dialect, style.mode, self.reply_limit);
         http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 

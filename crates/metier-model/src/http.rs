@@ -1,4 +1,4 @@
-//! One request over HTTP: the bytes go out, the reply's bytes go to a `Reader` as they come.
+//! One request over HTTP: the bytes go out, the reply's bytes go to a `ReplyReader` as they come.
 //!
 //! There are no proxies, no redirects (a key must not travel), no compression and no connection that
 //! is kept. Every wait has a limit. Whether to try again is `adapter`'s business.
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::endpoint::{Timeouts, config, place};
 use crate::failure::{Failure, shown};
 use crate::model::{ModelError, ModelErrorKind};
-use crate::reader::{Progress, Reader};
+use crate::reader::{Progress, ReplyReader};
 use crate::reply_builder::{Out, RawReply};
 
 /// Bytes of a failed request's reply that are read.
@@ -96,7 +96,7 @@ pub(crate) struct Outgoing<'a> {
 /// Sends the request and reads the reply.
 pub(crate) async fn exchange(
     sent: Outgoing<'_>,
-    mut reader: Reader,
+    mut reader: ReplyReader,
     out: Out<'_>,
 ) -> Result<RawReply, Failure> {
     let started = Instant::now();

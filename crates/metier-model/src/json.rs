@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str, depth: usize) -> Result<Value, JsonFault> {
             Category::Eof => Trouble::Cut,
             _ => Trouble::Syntax,
         });
-        // The place is told once, by us, and counted from where the reply starts.
+        // The place is named once, by us, and counted from where the reply starts.
         let message = error.to_string();
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
         JsonFault {

@@ -73,7 +73,7 @@ pub enum PlanUpdate {
 }
 
 /// The plan after a decision: the one there was, or the new one. All or nothing; what is wrong is
-/// told in words for the model.
+/// put in words for the model.
 pub fn apply(current: Option<&Plan>, decision: &Decision) -> Result<Option<Plan>, String> {
     let start = decision.plan.as_ref().or(current);
     let next = match (&decision.plan_update, start) {
@@ -94,7 +94,7 @@ pub fn apply(current: Option<&Plan>, decision: &Decision) -> Result<Option<Plan>
     Ok(next)
 }
 
-/// A plan is shown in every turn, so it stays small; and its steps can be told apart.
+/// A plan is shown in every turn, so it stays small; and its steps can be distinguished.
 fn check(plan: &Plan) -> Result<(), String> {
     if plan.steps.len() > MAX_STEPS {
         return Err(format!(

@@ -3,7 +3,7 @@
 
 pub use crate::failure::Failure;
 pub use crate::model::OutputMode;
-pub use crate::reader::{Dialect, Progress, Reader};
+pub use crate::reader::{Dialect, Progress, ReplyReader};
 pub use crate::reply_builder::{Call, RawReply, ReplyBuilder};
 pub use crate::sse::{SseDecoder, SseEvent};
 
@@ -33,7 +33,7 @@ pub fn read_chunks<'a>(
 ) -> Heard {
     let mut heard = Vec::new();
     let mut out = |piece: &str| heard.push(piece.to_owned());
-    let mut reader = Reader::new(dialect, mode, LIMIT);
+    let mut reader = ReplyReader::new(dialect, mode, LIMIT);
     for chunk in chunks {
         match reader.feed(chunk, &mut out) {
             Ok(Progress::Done) => break,

@@ -36,7 +36,7 @@ pub enum Progress {
 
 /// Reads one reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reader {
+pub struct ReplyReader {
     dialect: Dialect,
     builder: ReplyBuilder,
     shape: Shape,
@@ -61,7 +61,7 @@ const EVENTS_OVERHEAD: usize = 4;
 /// Bytes that are kept of what is no reply, to show them.
 const KEPT: usize = 4096;
 
-impl Reader {
+impl ReplyReader {
     /// Reads a reply of up to `limit` bytes that was asked for in `mode`.
     pub const fn new(dialect: Dialect, mode: OutputMode, limit: usize) -> Self {
         let shape = Shape::Unknown(Vec::new());

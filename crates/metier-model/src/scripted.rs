@@ -1,7 +1,7 @@
 //! A model whose replies stand in a script: for tests, evals and trying things out.
 //!
 //! Which reply is given follows from the turn alone, never from what this process did before, so a
-//! run that is resumed elsewhere goes on where it was. Reading the script's file is the caller's
+//! run that is resumed elsewhere continues where it was. Reading the script's file is the caller's
 //! business; its language is described in `scripted/script.rs`.
 
 mod rule;

@@ -155,7 +155,7 @@ pub struct PastAction {
     pub ok: bool,
     /// The code of the failure, where it was not.
     pub code: Option<FailureCode>,
-    /// What came of it, as the model is told, without fences.
+    /// What came of it, as the model is shown it, without fences.
     pub text: Arc<str>,
     /// The same for programs.
     pub data: Value,

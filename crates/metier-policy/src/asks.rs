@@ -81,7 +81,6 @@ pub enum AskOutcome {
     /// The time was up.
     TimedOut,
     /// No listener could answer, or the last one is gone.
-    #[serde(rename = "nobody_listens")]
     NoListener,
 }
 

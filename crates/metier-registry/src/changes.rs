@@ -33,7 +33,7 @@ pub enum ChangeKind {
 
 /// What changed from `before` to `after`, in the order of names. A skill is its id: where one source's
 /// skill gives way to another's of the same name, the first is removed and the second added, so that
-/// who follows one source is told of both.
+/// a follower of one source hears of both.
 pub fn changes(before: &Index, after: &Index) -> Vec<Change> {
     let (mut old, mut new) =
         (before.entries().iter().peekable(), after.entries().iter().peekable());
@@ -65,7 +65,7 @@ pub fn changes(before: &Index, after: &Index) -> Vec<Change> {
     }
 }
 
-/// Of one id, the same to anybody who uses the skill. A new body shows as a new modification time.
+/// Of one id, the same to every user of the skill. A new body shows as a new modification time.
 fn same(a: &Entry, b: &Entry) -> bool {
     a.digest == b.digest
         && a.path == b.path

@@ -87,7 +87,7 @@ enum Identity {
 
 /// Whether other accounts may be able to write to a root that is searched.
 #[derive(Clone, Copy)]
-enum Judged<'p> {
+enum AllowedWriters<'p> {
     /// The user named it, or works there.
     Named,
     /// It was found in this directory above the working directory: no one else may.
@@ -97,7 +97,7 @@ enum Judged<'p> {
     Own(&'p Path),
 }
 
-impl Judged<'_> {
+impl AllowedWriters<'_> {
     fn foreign(self, root: &Path) -> Option<ForeignAccess> {
         match self {
             Self::Named => None,
@@ -114,7 +114,7 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     let mut seen: HashSet<Identity> = HashSet::new();
     // One folder under two names (a link, a `..`) is searched once, at its highest rank. One look
     // tells which folder it is and whether it is there: there are a hundred, nearly all are not.
-    let mut add = |root: Root, judged: Judged<'_>| {
+    let mut add = |root: Root, writers: AllowedWriters<'_>| {
         let found = directory_id(&root.path);
         let absent = matches!(&found, Err(error) if error.kind() == io::ErrorKind::NotFound);
         let identity = match found {
@@ -122,7 +122,7 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
             Err(_) => Identity::Path(root.path.clone()),
         };
         if seen.insert(identity) {
-            let foreign = if absent { None } else { judged.foreign(&root.path) };
+            let foreign = if absent { None } else { writers.foreign(&root.path) };
             let dotted = root.path.components().any(|part| {
                 matches!(part, std::path::Component::CurDir | std::path::Component::ParentDir)
             });
@@ -139,34 +139,34 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
         Root { source, path, plugin: None, required: true, absent: false, foreign: None }
     };
     for path in &places.explicit {
-        add(named(Source::Explicit, path), Judged::Named);
+        add(named(Source::Explicit, path), AllowedWriters::Named);
     }
     for path in &places.configured_project {
-        add(named(Source::Project, path), Judged::Named);
+        add(named(Source::Project, path), AllowedWriters::Named);
     }
     for dir in project_dirs(&places.working_dir, places.home.as_deref()) {
         let is_above = dir != places.working_dir;
-        let judged = if is_above { Judged::Above(&dir) } else { Judged::Named };
+        let writers = if is_above { AllowedWriters::Above(&dir) } else { AllowedWriters::Named };
         for root in project_roots(&dir) {
-            add(root, judged);
+            add(root, writers);
         }
     }
     for path in &places.configured_user {
-        add(named(Source::User, path), Judged::Named);
+        add(named(Source::User, path), AllowedWriters::Named);
     }
     if let Some(user) = &places.user {
         let folders = AGENT_FOLDERS.iter().flat_map(|agent| agent.user);
         let folders = folders.map(|folder| user.home.join(folder));
         for path in std::iter::once(user.agent.join("skills")).chain(folders) {
-            add(Root::default_root(Source::User, path), Judged::Own(&user.home));
+            add(Root::default_root(Source::User, path), AllowedWriters::Own(&user.home));
         }
     }
     for path in &places.more_user {
-        add(named(Source::User, path), Judged::Named);
+        add(named(Source::User, path), AllowedWriters::Named);
     }
     if let Some(user) = &places.user {
         for root in plugin_roots(&user.home.join(PLUGIN_CACHE)) {
-            add(root, Judged::Own(&user.home));
+            add(root, AllowedWriters::Own(&user.home));
         }
     }
     roots

@@ -231,7 +231,7 @@ impl SystemWatcher {
 mod tests {
     use super::*;
 
-    /// The making of a folder is told late: what is below it was found and watched already.
+    /// The making of a folder is reported late: what is below it was found and watched already.
     #[test]
     fn what_is_no_longer_watched_is_looked_at_again() {
         let dir = tempfile::tempdir().expect("dir");

@@ -209,7 +209,7 @@ fn kind_of(word: &str, before: &str) -> Option<Kind> {
         return None;
     }
     if sample && !bracketed && !capitals {
-        // What a script is told to write keeps the name that the skill gives it.
+        // What a script is asked to write keeps the name that the skill gives it.
         let writes = ["-o", "--out", "--output", "--output-file", "--dest"].contains(&before)
             || inner.to_ascii_lowercase().starts_with("out");
         return (!writes).then_some(Kind::File);

@@ -1,6 +1,6 @@
 //! What the offline model says about a script: its result, or why there is none and what can help.
 //!
-//! Whether something was done is told from the code and the data of the outcome, never guessed.
+//! Whether something was done follows from the code and the data of the outcome, never guessed.
 //!
 //! tidy:allow-cjk
 

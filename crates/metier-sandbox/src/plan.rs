@@ -201,7 +201,7 @@ fn is_plain(path: &Path) -> bool {
     path.is_absolute() && !bytes.contains(&0) && path.components().all(steps)
 }
 
-/// What a script is told by its name has to be text.
+/// What a script gets by its name has to be text.
 fn is_text(path: &Path) -> bool {
     path.to_str().is_some()
 }

@@ -209,7 +209,7 @@ fn readable(
     }
 }
 
-/// Takes leave of the helper. One that did not end by itself is killed with all that is below it.
+/// Waits for the helper to end. One that did not end by itself is killed with all that is below it.
 fn finish(child: &mut Child, is_stuck: bool) {
     if is_stuck {
         // A helper that failed a step is about to end by itself.

@@ -55,7 +55,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Prepares `values`; those under six bytes are not looked for, and their number is told by
+    /// Prepares `values`; those under six bytes are not looked for, and their number is given by
     /// [`Secrets::too_short`] to a caller that asks beforehand.
     pub fn new<V: AsRef<[u8]>>(values: impl IntoIterator<Item = V>) -> Self {
         let values = values.into_iter();

@@ -1,4 +1,4 @@
-//! What is known about a run: events while it goes on, a report when it has ended.
+//! What is known about a run: events while it lasts, a report when it has ended.
 //! Types only; `runner` makes them, and they are what JSON shows.
 
 use std::time::Duration;

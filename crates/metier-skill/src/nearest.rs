@@ -5,8 +5,12 @@
 
 use std::borrow::Cow;
 
+use crate::text::quoted;
+
 /// Longer words are not typing errors.
 const MAX_CHARS: usize = 64;
+/// Characters of a name in a sentence.
+const NAME_CHARS: usize = 80;
 
 /// The candidate that `word` was most likely meant to be, if one is near.
 ///
@@ -31,13 +35,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// At most `max` candidates that `word` may have been meant to be: those that [`nearest`] would take,
 /// nearest first, and then those of which it is a part or that are a part of it.
-///
-/// ```
-/// use metier_skill::suggestions;
-///
-/// assert_eq!(suggestions("PDF", ["pdf-forms", "pdf", "csv"], 3), ["pdf", "pdf-forms"]);
-/// ```
-pub fn suggestions<'a>(
+fn suggestions<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
     max: usize,
@@ -54,6 +52,30 @@ pub fn suggestions<'a>(
         .collect();
     near.sort_by_key(|(slips, _)| *slips);
     near.into_iter().map(|(_, candidate)| candidate).take(max).collect()
+}
+
+/// What a model is shown that asked for a skill which it cannot have: the nearest of those on offer, or
+/// `advice` where none is near.
+///
+/// ```
+/// use metier_skill::unknown_skill;
+///
+/// let words = unknown_skill("PDF", ["pdf-forms", "pdf", "csv"], "Select one of the list.");
+/// assert_eq!(words, "There is no skill `PDF`. Did you mean `pdf` or `pdf-forms`?");
+/// ```
+pub fn unknown_skill<'a>(
+    asked: &str,
+    offered: impl IntoIterator<Item = &'a str>,
+    advice: &str,
+) -> String {
+    let near = suggestions(asked, offered, 3).into_iter().map(|name| quoted(name, NAME_CHARS));
+    let near = near.collect::<Vec<_>>().join(" or ");
+    let shown = quoted(asked, NAME_CHARS);
+    if near.is_empty() {
+        format!("There is no skill {shown}. {advice}")
+    } else {
+        format!("There is no skill {shown}. Did you mean {near}?")
+    }
 }
 
 /// How many slips lead from one to the other, if they are few enough.

@@ -407,7 +407,7 @@ fn scalar(value: &str, start: usize) -> Option<Node<'_>> {
     Some(Node { kind: NodeKind::Scalar { text, style }, span })
 }
 
-/// The text between double quotes, if it has no escapes but the ones everybody writes.
+/// The text between double quotes, if it has no escapes but the common ones.
 fn unescaped(inner: &str) -> Option<Cow<'_, str>> {
     if memchr::memchr2(b'"', b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));

@@ -1,4 +1,4 @@
-//! Broken YAML that everybody writes: `description: Use when: asked` and its relatives.
+//! Broken YAML that people write: `description: Use when: asked` and its relatives.
 //!
 //! Runs only when the whole frontmatter is not valid YAML. The text is cut into its top-level fields
 //! and each is read alone. A one-line `name` or `description` that fails is re-quoted and reported
@@ -215,7 +215,7 @@ fn fix_value<'a>(
             message,
         });
     }
-    // What fails and goes on over further lines may hide a field that limits the skill; an alias, a
+    // What fails and continues over further lines may hide a field that limits the skill; an alias, a
     // tag, a depth or a count is an attack wherever it appears.
     let harmless = field.is_one_line(text)
         && !runs_on(text, field)
@@ -234,7 +234,7 @@ fn fix_value<'a>(
     Ok(())
 }
 
-/// Whether the value may go on below its line to a YAML parser: a quote that is closed further down,
+/// Whether the value may continue below its line to a YAML parser: a quote that is closed further down,
 /// or a bracket that is not closed on the line. Then lines below that look like fields may be text.
 fn runs_on(text: &str, field: &Field) -> bool {
     let value = &text[field.value.clone()];
@@ -319,15 +319,20 @@ fn ends_escaped(text: &str) -> bool {
     text.bytes().rev().take_while(|b| *b == b'\\').count() % 2 == 1
 }
 
-/// `text` as a double-quoted YAML scalar.
-pub(crate) fn double_quoted(text: &str) -> String {
+/// `text` as a double-quoted YAML scalar on one line, whatever it holds.
+pub fn double_quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     out.push('"');
     for ch in text.chars() {
         match ch {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
+            // What a line of YAML cannot hold as it is, or a person could not see in it.
+            _ if ch.is_control() || matches!(ch, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
+                out.push_str(&format!("\\u{:04x}", u32::from(ch)));
+            }
             _ => out.push(ch),
         }
     }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// An empty home and an empty project directory; both go when it is dropped.
@@ -24,7 +25,7 @@ pub struct Output {
 
 impl Output {
     /// The one JSON document on standard output.
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("no JSON ({error}) in: {self:?}"))
     }
@@ -76,6 +77,13 @@ impl TestHome {
     pub fn skill(&self, dir: &str, name: &str, description: &str) -> PathBuf {
         self.write(&format!("{dir}/SKILL.md"), skill_text(name, description));
         self.path().join(dir)
+    }
+
+    /// Writes a configuration of these rules (permission, pattern, effect) to a file below this place.
+    pub fn rules(&self, file: &str, rules: &[(&str, &str, &str)]) {
+        let rule = |(permission, pattern, effect): &(&str, &str, &str)| json!({"permission": permission, "pattern": pattern, "effect": effect});
+        let rules: Vec<Value> = rules.iter().map(rule).collect();
+        self.write(file, json!({ "permissions": rules }).to_string());
     }
 
     /// The binary, ready to run in the project with a clean environment.

@@ -13,7 +13,7 @@ const AGAIN: &str = "METIER_TEST_AS_NOBODY";
 
 /// Whether the calling test is done, because it ran as another user; it must return then. `test` is
 /// its own name with its modules, as the test binary lists it. False where permissions stop this user
-/// anyway: the test goes on here.
+/// anyway: the test continues here.
 ///
 /// Where root cannot become another user, this says that nothing was tested.
 pub fn ran_unprivileged(test: &str) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! `metier-policy` has the names, `metier-fs` walks. A path is judged by its name and by where it leads:
 //! what a link called `.env` leads to is a key under any other name too. Whatever was not searched to
-//! its end is told, so that the caller can treat it as a key.
+//! its end is reported, so that the caller can treat it as a key.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

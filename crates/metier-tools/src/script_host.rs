@@ -47,7 +47,7 @@ pub struct ScriptHost {
     pub timeout: Duration,
     /// The number of runs so far.
     pub count: AtomicU64,
-    /// Receives output while a run goes on; the result has it as well.
+    /// Receives output during a run; the result has it as well.
     pub output: Option<OutputSink>,
 }
 

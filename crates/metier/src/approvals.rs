@@ -21,7 +21,7 @@ use crate::open::Metier;
 
 /// How long a pending approval counts, in seconds: after that no one remembers the question.
 const PENDING_SECONDS: u64 = 24 * 60 * 60;
-/// How long an expired note is kept, so that its approval can be told from an unknown one.
+/// How long an expired note is kept, so that its approval is not taken for an unknown one.
 const KEPT_SECONDS: u64 = 30 * PENDING_SECONDS;
 /// How far a clock may be set back before a note seems to come from the future and does not count.
 const CLOCK_SKEW_SECONDS: u64 = 5 * 60;

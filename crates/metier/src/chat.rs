@@ -1,4 +1,4 @@
-//! A chat: several requests in one session, each told what was said before.
+//! A chat: several requests in one session, each with what was said before.
 //!
 //! Every request is a run of its own, with its own record; the chat hands on what was asked and
 //! answered, and the skills that were loaded.
@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::run::Run;
 use crate::session::Session;
 
-/// Characters of an answer that later requests are told.
+/// Characters of an answer that later requests see.
 const MAX_ANSWER_CHARS: usize = 2000;
-/// Exchanges that later requests are told.
+/// Exchanges that later requests see.
 const MAX_EXCHANGES: usize = 8;
 
 /// Several requests, one after the other.

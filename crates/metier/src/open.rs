@@ -167,7 +167,7 @@ impl Builder {
     }
 }
 
-/// The user's folders. The home directory stands without links, so that it can be told from the
+/// The user's folders. The home directory stands without links, so that it can be distinguished from the
 /// directories above the working directory.
 fn user_folders(home: Option<&Path>, environment: &Environment) -> Result<Option<UserFolders>> {
     let metier_home = environment.variable("METIER_HOME").map(Path::new);

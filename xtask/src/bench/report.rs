@@ -101,7 +101,7 @@ impl Report {
         );
     }
 
-    /// A peak that is not above our own cannot be told from it.
+    /// A peak that is not above our own cannot be distinguished from it.
     fn peak(&self, stat: &Stat) -> String {
         if stat.peak_mb <= self.own_peak_mb {
             format!("< {:.1}", self.own_peak_mb)

@@ -143,7 +143,7 @@ impl Client {
         for made in [&client.home, &client.project.join(".git")] {
             fs::create_dir_all(made).with_context(|| format!("cannot make {}", made.display()))?;
         }
-        // A build that goes on beside us must not change the program between two checks.
+        // A build that runs beside us must not change the program between two checks.
         fs::copy(&built, &client.program).context("cannot copy the program")?;
         for (name, description, body) in SKILLS {
             let folder = client.project.join(".agent/skills").join(name);

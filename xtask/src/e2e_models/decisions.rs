@@ -2,7 +2,7 @@
 //!
 //! 135 million weights are not expected to give good answers. What must hold: a run ends by itself with 0, 1
 //! or 4, its record is whole, it replays, and every request comes to a decision: at once, or after the
-//! loop has told the model what was wrong with its reply. And since the server holds every reply to our schema,
+//! loop has shown the model what was wrong with its reply. And since the server holds every reply to our schema,
 //! a reply that was not cut off must be a decision: else schema and parser disagree. One request is in
 //! Chinese, since people write so: tidy:allow-cjk.
 

@@ -65,7 +65,7 @@ pub(crate) fn probe(
     if tries > 1 {
         got = format!("{got} (try {tries})");
     }
-    // Failing is told by the exit code too.
+    // The exit code says it, too.
     let code = i32::from(!works);
     let passed = said == Some(expected.words()) && ended.code == Some(code);
     let what = format!("{}: {what}", target.dialect.name);

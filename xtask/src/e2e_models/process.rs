@@ -1,6 +1,6 @@
 //! One process that is waited for, but not for ever. Its output goes to files, which never block.
 //!
-//! A process that has to go on in the background is `server`'s.
+//! A process that has to run in the background is `server`'s.
 
 use std::fs::{self, File};
 use std::path::Path;

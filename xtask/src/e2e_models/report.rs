@@ -1,4 +1,4 @@
-//! What was tried and what came of it, told as it comes and again as a table at the end.
+//! What was tried and what came of it, printed as it comes and again as a table at the end.
 //!
 //! One failure fails the whole.
 

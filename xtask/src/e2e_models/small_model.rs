@@ -67,7 +67,7 @@ pub(crate) fn try_all(client: &Client, base_url: &str, report: &mut Report) -> R
     Ok(())
 }
 
-/// A request that is larger than the model's window: the server's own refusal, told as such.
+/// A request that is larger than the model's window: the server's own refusal, reported as such.
 fn overflow(client: &Client, target: &Target) -> Result<Row> {
     let request = "All work and no play. ".repeat(2000);
     let since = Instant::now();

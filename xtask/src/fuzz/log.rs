@@ -1,6 +1,6 @@
 //! What libFuzzer's log says: how much ran, how much code was reached, whether it crashed.
 //!
-//! Pure: the log is text, and whether the process ended well is told beside it.
+//! Pure: the log is text, and whether the process ended well comes beside it.
 
 use std::fmt;
 

@@ -2,17 +2,13 @@
 //!
 //! Names are looked for in Rust identifiers, part by part and in their own case (`NoHands` holds
 //! `Hands`, `is_told` holds `told`); phrases are looked for in every line of Rust and Markdown.
-//! While they are warnings, one line a crate counts them; `tidy --words` prints each place.
+//! Each place is an error.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::finding::{Finding, Severity, is_our_rust};
-
-/// What a banned word is. [`Severity::Error`] once the words are gone: each place is then printed.
-const SEVERITY: Severity = Severity::Warning;
+use super::finding::{Finding, is_our_rust};
 
 /// Parts of identifiers, case-sensitive, and what to write instead.
 const NAMES: &[(&str, &str)] = &[
@@ -33,7 +29,6 @@ const NAMES: &[(&str, &str)] = &[
     ("SilentObserver", "SilentObserver"),
     ("Nobody", "NoApprover"),
     ("apart", "run_on_thread"),
-    ("told", "describe, into_command_error"),
     ("tell", "describe, report, print"),
     ("LOOK", "POLL_INTERVAL"),
     ("MOST", "MAX_ENTRIES and the like"),
@@ -56,6 +51,8 @@ const PHRASES: &[(&str, &str)] = &[
     ("went on with", "continued"),
     ("speaks of", "mentions"),
     ("speak of", "mention"),
+    ("told", "shown, given, reported"),
+    ("takes leave of", "releases, reaps"),
     ("whoever", "name the person or program"),
     ("somebody", "name the person or program"),
     ("nobody", "no one, or name who"),
@@ -75,9 +72,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("docs/sandbox.md", "nobody", "the Unix account"),
 ];
 
-/// The crates that the words are counted for; everything else counts as the first directory.
-const CRATES: &str = "crates/";
-
 /// A banned word at a place.
 #[derive(Debug, PartialEq, Eq)]
 struct Place<'a> {
@@ -87,51 +81,15 @@ struct Place<'a> {
     instead: &'static str,
 }
 
-/// Whether each place is printed although it is only a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Listing {
-    /// One finding a crate, with the number of each word.
-    Counts,
-    /// One finding a place.
-    Places,
-}
-
 /// Reports the banned words in our Rust and Markdown files.
-pub(crate) fn check(files: &[(String, String)], listing: Listing) -> Vec<Finding> {
-    let places: Vec<Place<'_>> = files.iter().flat_map(|(path, text)| places(path, text)).collect();
-    if SEVERITY == Severity::Error || listing == Listing::Places {
-        places.iter().map(finding).collect()
-    } else {
-        counts(&places)
-    }
+pub(crate) fn check(files: &[(String, String)]) -> Vec<Finding> {
+    let places = files.iter().flat_map(|(path, text)| places(path, text));
+    places.map(|place| finding(&place)).collect()
 }
 
 fn finding(place: &Place<'_>) -> Finding {
     let message = format!("`{}`: write {}", place.word, place.instead);
-    Finding::new(SEVERITY, place.path, place.line, message)
-}
-
-fn counts(places: &[Place<'_>]) -> Vec<Finding> {
-    let mut crates: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
-    for place in places {
-        *crates.entry(crate_of(place.path)).or_default().entry(place.word).or_default() += 1;
-    }
-    let message = |words: BTreeMap<&str, usize>| {
-        let total: usize = words.values().sum();
-        let words: Vec<String> =
-            words.into_iter().map(|(word, count)| format!("{word} {count}")).collect();
-        format!("{total} banned words (`tidy --words` lists them): {}", words.join(", "))
-    };
-    let findings = crates.into_iter();
-    findings.map(|(name, words)| Finding::new(SEVERITY, &name, 1, message(words))).collect()
-}
-
-fn crate_of(path: &str) -> String {
-    let in_crates = path.strip_prefix(CRATES).and_then(|rest| rest.split('/').next());
-    in_crates.map_or_else(
-        || path.split('/').next().unwrap_or(path).to_owned(),
-        |name| format!("{CRATES}{name}"),
-    )
+    Finding::new(place.path, place.line, message)
 }
 
 fn places<'a>(path: &'a str, text: &str) -> Vec<Place<'a>> {
@@ -214,7 +172,7 @@ mod tests {
     #[test]
     fn a_name_is_found_as_a_part_of_an_identifier_in_its_own_case() {
         let text = "struct NoHands;\nfn is_told() {}\nconst MOST_FILES: u8 = 1;\n";
-        assert_eq!(found("crates/a/src/b.rs", text), [("Hands", 1), ("told", 2), ("MOST", 3)]);
+        assert_eq!(found("crates/a/src/b.rs", text), [("told", 2), ("Hands", 1), ("MOST", 3)]);
     }
 
     #[test]
@@ -238,11 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_one_crate_are_counted_in_one_finding() {
+    fn each_place_is_an_error_that_says_what_to_write() {
         let files = [("crates/a/src/b.rs".to_owned(), "// mend, mend; somebody\n".to_owned())];
-        let counted = check(&files, Listing::Counts);
-        assert_eq!(counted.len(), 1);
-        assert!(counted[0].to_string().ends_with("mend 2, somebody 1"), "{counted:?}");
-        assert_eq!(check(&files, Listing::Places).len(), 3);
+        let found = check(&files);
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[0].to_string(), "crates/a/src/b.rs:1: `mend`: write fix");
     }
 }

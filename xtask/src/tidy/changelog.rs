@@ -18,11 +18,11 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         headings += usize::from(line.starts_with("## "));
         if headings > 0 && is_item(line) && !has_kind(line) {
             let message = format!("an entry starts with `- **kind**`; kind: {}", KINDS.join(", "));
-            findings.push(Finding::error(path, at + 1, message));
+            findings.push(Finding::new(path, at + 1, message));
         }
     }
     if headings == 0 {
-        findings.push(Finding::error(path, 1, "no `## ` heading, so no release has entries"));
+        findings.push(Finding::new(path, 1, "no `## ` heading, so no release has entries"));
     }
     findings
 }

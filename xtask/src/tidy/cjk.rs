@@ -29,7 +29,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         u32::from(*c),
         lines.len()
     );
-    vec![Finding::error(path, *number, message)]
+    vec![Finding::new(path, *number, message)]
 }
 
 fn is_cjk(c: char) -> bool {

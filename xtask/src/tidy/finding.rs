@@ -5,45 +5,23 @@
 use std::fmt;
 use std::path::Path;
 
-/// Whether a finding fails the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Severity {
-    /// Printed only.
-    Warning,
-    /// Fails.
-    Error,
-}
-
-/// One finding: `path:line: message`.
+/// One finding, which fails the command: `path:line: message`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
     line: usize,
-    pub(crate) severity: Severity,
     message: String,
 }
 
 impl Finding {
-    /// A finding of this severity.
-    pub(crate) fn new(
-        severity: Severity,
-        path: &str,
-        line: usize,
-        message: impl Into<String>,
-    ) -> Self {
-        Self { path: path.to_owned(), line, severity, message: message.into() }
-    }
-
-    /// A finding that fails.
-    pub(crate) fn error(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self::new(Severity::Error, path, line, message)
+    pub(crate) fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, message: message.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = if self.severity == Severity::Warning { "warning: " } else { "" };
-        write!(f, "{}:{}: {mark}{}", self.path, self.line, self.message)
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
     }
 }
 
@@ -88,10 +66,7 @@ mod tests {
 
     #[test]
     fn a_finding_prints_path_line_and_message() {
-        let error = Finding::error("a/b.rs", 3, "no");
-        assert_eq!(error.to_string(), "a/b.rs:3: no");
-        let warning = Finding::new(Severity::Warning, "a/b.rs", 3, "hm");
-        assert_eq!(warning.to_string(), "a/b.rs:3: warning: hm");
+        assert_eq!(Finding::new("a/b.rs", 3, "no").to_string(), "a/b.rs:3: no");
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) fn check(members: &[Member]) -> Vec<Finding> {
         let ours = member.uses.iter().filter(|used| used.starts_with("metier"));
         for used in ours.filter(|used| !may_use.contains(&used.as_str())) {
             let message = format!("`{name}` is a front end and may not use `{used}` directly");
-            findings.push(Finding::error(&member.manifest, 1, message));
+            findings.push(Finding::new(&member.manifest, 1, message));
         }
     }
     findings
@@ -32,15 +32,8 @@ pub(crate) fn check(members: &[Member]) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::levels::tests::member;
     use super::*;
-
-    fn member(name: &str, uses: &[&str]) -> Member {
-        Member {
-            name: name.to_owned(),
-            manifest: format!("crates/{name}/Cargo.toml"),
-            uses: uses.iter().map(|used| (*used).to_owned()).collect(),
-        }
-    }
 
     #[test]
     fn a_front_end_on_the_library_passes() {

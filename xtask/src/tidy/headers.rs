@@ -18,7 +18,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     let message = format!(
         "the file opens with {lines} lines of `//!`, the least is {LEAST_LINES}: say what it owns"
     );
-    vec![Finding::error(path, lines + 1, message)]
+    vec![Finding::new(path, lines + 1, message)]
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
 fn check_line(path: &str, number: usize, line: &str) -> Vec<Finding> {
     let here = LEFTOVERS.iter().filter(|leftover| contains_word(line, leftover.text));
     here.map(|Leftover { text, advice }| {
-        Finding::error(path, number, format!("`{text}` is left over: {advice}"))
+        Finding::new(path, number, format!("`{text}` is left over: {advice}"))
     })
     .collect()
 }

@@ -63,7 +63,7 @@ fn check_member(member: &Member) -> Vec<Finding> {
     let is_outside = OUTSIDE.contains(&member.name.as_str());
     if own_level.is_none() && !is_outside {
         let message = format!("`{}` has no level yet: give it one in xtask's levels", member.name);
-        return vec![Finding::error(&member.manifest, 1, message)];
+        return vec![Finding::new(&member.manifest, 1, message)];
     }
     let wrong = member.uses.iter().filter_map(|used| match (own_level, level_of(used)) {
         _ if OUTSIDE.contains(&used.as_str()) => Some(format!(
@@ -76,7 +76,7 @@ fn check_member(member: &Member) -> Vec<Finding> {
         )),
         _ => None,
     });
-    wrong.map(|message| Finding::error(&member.manifest, 1, message)).collect()
+    wrong.map(|message| Finding::new(&member.manifest, 1, message)).collect()
 }
 
 fn level_of(name: &str) -> Option<usize> {
@@ -92,10 +92,10 @@ fn relative(path: &str, root: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn member(name: &str, uses: &[&str]) -> Member {
+    pub(in super::super) fn member(name: &str, uses: &[&str]) -> Member {
         Member {
             name: name.to_owned(),
             manifest: format!("crates/{name}/Cargo.toml"),

@@ -16,7 +16,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let message = format!("{packages} packages, the limit is {MAX_PACKAGES}: drop a dependency");
-    vec![Finding::error(path, 1, message)]
+    vec![Finding::new(path, 1, message)]
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) fn check(path: &str, _text: &str) -> Vec<Finding> {
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
     let name = stem.rsplit('/').next().unwrap_or(stem);
     if DRAWERS.contains(&name) {
-        vec![Finding::error(path, 1, format!("`{name}` is a drawer: name the file by its idea"))]
+        vec![Finding::new(path, 1, format!("`{name}` is a drawer: name the file by its idea"))]
     } else {
         Vec::new()
     }

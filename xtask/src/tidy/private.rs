@@ -29,11 +29,11 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     for (at, line) in text.lines().enumerate() {
         if let Some(place) = private_place(line) {
             let message = format!("`{place}` is a path of one machine; use a relative one");
-            findings.push(Finding::error(path, at + 1, message));
+            findings.push(Finding::new(path, at + 1, message));
         }
         if let Some(note) = OUTSIDE_NOTES.iter().find(|note| !in_test && line.contains(**note)) {
             let message = format!("`{note}` is outside the repository; a reader cannot follow it");
-            findings.push(Finding::error(path, at + 1, message));
+            findings.push(Finding::new(path, at + 1, message));
         }
     }
     findings

@@ -5,15 +5,12 @@
 
 use syn::visit::Visit;
 
-use super::finding::{Finding, Severity, is_our_rust, is_test_path};
+use super::finding::{Finding, is_our_rust, is_test_path};
 use crate::syntax::{attributes, is_test_only, lines_of};
 
 const FILE_LINES: usize = 450;
 const FUNCTION_LINES: usize = 100;
 const TEST_FILE_LINES: usize = 1000;
-
-/// What a file or function over the limit is.
-const SEVERITY: Severity = Severity::Error;
 
 /// Files, or functions as `path::name`, that may be longer, each with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[];
@@ -27,7 +24,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     if is_test_path(path) {
         return if total > TEST_FILE_LINES {
             let message = format!("{total} lines of tests, the limit is {TEST_FILE_LINES}");
-            vec![Finding::error(path, TEST_FILE_LINES, message)]
+            vec![Finding::new(path, TEST_FILE_LINES, message)]
         } else {
             Vec::new()
         };
@@ -36,7 +33,7 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
         Ok(file) => file,
         Err(error) => {
             let message = format!("cannot be parsed: {error}");
-            return vec![Finding::error(path, error.span().start().line, message)];
+            return vec![Finding::new(path, error.span().start().line, message)];
         }
     };
     let mut measured = Measured::default();
@@ -45,14 +42,14 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     if lines > FILE_LINES && !is_exception(path) {
         let message = format!("{lines} lines without tests, the limit is {FILE_LINES}: split it");
-        findings.push(Finding::new(SEVERITY, path, FILE_LINES, message));
+        findings.push(Finding::new(path, FILE_LINES, message));
     }
     for function in measured.functions.iter().filter(|it| it.lines > FUNCTION_LINES) {
         let Function { name, line, lines } = function;
         if !is_exception(&format!("{path}::{name}")) {
             let message =
                 format!("`{name}` has {lines} lines, the limit is {FUNCTION_LINES}: split it");
-            findings.push(Finding::new(SEVERITY, path, *line, message));
+            findings.push(Finding::new(path, *line, message));
         }
     }
     findings

@@ -5,15 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use super::finding::{Finding, Severity, is_our_rust, is_test_path};
+use super::finding::{Finding, is_our_rust, is_test_path};
 use crate::syntax::{attributes, is_public, is_test_only};
-
-/// What a name with several meanings is; an error once none is left.
-const SEVERITY: Severity = Severity::Warning;
 
 /// Names that may stand for several types, each with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("Args", "every command of the command line has its own, as clap users expect"),
+    ("Error", "the errors of a crate are one enum, and it may have the crate's own name for it"),
     ("Dir", "one type with one body for Unix and one for other systems"),
     ("Output", "every command of the command line has its own"),
 ];
@@ -67,7 +65,7 @@ fn finding(name: &str, places: &[(&str, usize)]) -> Finding {
         places[1..].iter().map(|(path, line)| format!("{path}:{line}")).collect();
     let message =
         format!("`{name}` stands for {} types; also in {}", places.len(), others.join(", "));
-    Finding::new(SEVERITY, path, line, message)
+    Finding::new(path, line, message)
 }
 
 #[cfg(test)]
@@ -88,7 +86,7 @@ mod tests {
         ]);
         assert_eq!(
             found,
-            ["crates/a/src/lib.rs:1: warning: `Limits` stands for 2 types; also in \
+            ["crates/a/src/lib.rs:1: `Limits` stands for 2 types; also in \
               crates/b/src/limits.rs:2"]
         );
     }

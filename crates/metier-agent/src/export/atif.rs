@@ -106,7 +106,7 @@ impl<'r> Writer<'r> {
             Event::RunResumed { version, .. } => {
                 self.aside(
                     time,
-                    "The run went on in another process.",
+                    "The run continued in another process.",
                     json!({"version": version}),
                 );
             }
@@ -317,7 +317,7 @@ impl<'r> Writer<'r> {
     }
 
     /// An action without an outcome of its own: it was impossible, or cut off. The record has only the
-    /// code of what the model was told.
+    /// code of what the model was shown.
     fn observed(&mut self, ok: bool, code: Option<&str>, mut extra: Value) {
         let Some((at, _)) = &self.current else { return };
         if !self.steps[*at]["observation"].is_null() {
@@ -325,7 +325,7 @@ impl<'r> Writer<'r> {
         }
         extra["ok"] = json!(ok);
         extra["code"] = json!(code);
-        let content = code.map(|code| format!("The model was told: {code}"));
+        let content = code.map(|code| format!("The model was shown: {code}"));
         self.result(json!({"content": content, "extra": extra}));
     }
 

@@ -163,7 +163,7 @@ impl Writer<'_> {
                     spans.push(open.end(record, error));
                 }
             }
-            // Another process goes on: what was on its way in the one before never ended.
+            // Another process continues: what was on its way in the one before never ended.
             Event::RunResumed { .. } => self.cut_off(record, CUT_OFF, spans),
             Event::CancelRequested {} => {
                 self.cut_off(record, ("cancelled", "cancelled"), spans);
@@ -172,7 +172,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is told on the span of the run.
+    /// What is written on the span of the run.
     fn add_event(&mut self, record: &Record, root: &mut Open) {
         let event = match &record.event {
             Event::PolicyDecided { op, effect, reason, .. } if *effect != Effect::Allow => {

@@ -69,7 +69,7 @@ fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
     }
 }
 
-/// The leave to let a skill work in a loop of its own.
+/// Permission to let a skill work in a loop of its own.
 pub(super) fn delegate(executor: &Arc<LocalExecutor>, id: &SkillId, by: Invoker) -> Judgement {
     guarded(executor, id, by, |entry, id| {
         let files = open_files(entry).map_err(|error| refused(&error))?;

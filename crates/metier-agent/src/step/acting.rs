@@ -1,6 +1,6 @@
 //! An action on its way: each of its operations is judged, asked about where it must be, and done.
 //!
-//! What comes of all of them is told in one observation, by the step itself.
+//! What comes of all of them is one observation, made by the step itself.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,12 +35,12 @@ fn skill_change(op_id: u32, op: &Op, outcome: &Outcome) -> Option<Event> {
     (loaded || refused).then(|| Event::SkillChanged { op_id, skill: skill.clone(), loaded })
 }
 
-/// A denial, as the model is told.
+/// A denial, as the model is shown it.
 pub(super) fn denied(reason: &str) -> Outcome {
     Outcome::failed(FailureCode::NotAllowed, format!("Not allowed: {reason}"))
 }
 
-/// A person's no, as the model is told.
+/// A person's no, as the model is shown it.
 pub(super) fn rejected(words: &str) -> Outcome {
     let text = match words {
         "" => "The user said no.".to_owned(),

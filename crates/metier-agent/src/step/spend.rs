@@ -15,7 +15,7 @@ pub(super) fn changes(setup: &Setup, op: &Op) -> bool {
         Op::Tool { tool, .. } => {
             setup.tools.iter().find(|card| card.offer.name == *tool).is_none_or(|card| card.changes)
         }
-        // A loop of its own has a record of its own, from which it goes on.
+        // A loop of its own has a record of its own, from which it continues.
         Op::Load { .. } | Op::Delegate { .. } | Op::Resource { .. } | Op::Search { .. } => false,
     }
 }

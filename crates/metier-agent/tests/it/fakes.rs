@@ -1,7 +1,7 @@
 //! Skills in memory, executor that write down what they did, and a run over them.
 //! No disk, no process, no network.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use metier_agent::executor::{ActionContext, Asked, DecidedAction, Judgement};
 use metier_agent::op::{SkillText, Text};
@@ -220,6 +220,12 @@ pub(crate) fn kind(event: &Event) -> String {
     value["type"].as_str().expect("a type").to_owned()
 }
 
+/// An agent whose questions are answered with yes, and that no one watches or cancels.
+pub(crate) fn agent<'a>(model: &'a dyn Model, executor: &'a FakeExecutor) -> Agent<'a> {
+    static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::new);
+    Agent { model, executor, approver: &AutoApprove, observer: &SilentObserver, cancel: &NEVER }
+}
+
 /// Runs in memory with the usual setup, changed by `amend`.
 pub(crate) fn run(
     model: &dyn Model,
@@ -231,13 +237,7 @@ pub(crate) fn run(
     amend(&mut setup);
     let mut recorder = MemoryRecorder::new(RunId::new("run-1").expect("an id"));
     let first = recorder.first_event(&setup);
-    let agent = Agent {
-        model,
-        executor: &executor,
-        approver,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = Agent { approver, ..agent(model, &executor) };
     let state = agent.run_with(&mut recorder, &first, Arc::new(setup)).expect("runs");
     Ran { state, records: recorder.records, executor }
 }

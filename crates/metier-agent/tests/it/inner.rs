@@ -1,15 +1,13 @@
 //! A skill that runs as a subagent: a loop of its own, a record of its own, a summary.
 //! One scripted model decides outside, another inside.
 
-use metier_agent::{
-    Agent, Approval, AutoApprove, Event, RunFolder, RunId, SilentObserver, Status, runs_in,
-};
+use metier_agent::{Agent, Approval, Event, RunFolder, RunId, Status, runs_in};
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{Model, ModelError, ModelInfo, Reply, Scripted, Turn};
 use serde_json::json;
 
-use crate::fakes::{FakeExecutor, answer, call, scripted, select, setup};
+use crate::fakes::{FakeExecutor, agent, answer, call, scripted, select, setup};
 
 /// One script outside, another inside: the loop inside has the skill loaded by the user.
 pub(crate) struct Two {
@@ -45,13 +43,7 @@ fn a_subagent_works_on_its_own_and_gives_back_its_answer() {
         ])),
     };
     let executor = FakeExecutor::default();
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &AutoApprove,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = agent(&model, &executor);
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let state = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
@@ -79,13 +71,7 @@ fn a_subagent_has_the_time_that_is_left() {
     let runs = tempfile::tempdir().expect("dir");
     let model = Slow(two(json!([answer("found it")])));
     let executor = FakeExecutor::default();
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &AutoApprove,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = agent(&model, &executor);
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let mut setup = setup(&model.0.outer);
     setup.limits.wall_ms = Some(LIMIT);
@@ -143,13 +129,7 @@ fn what_lets_a_subagent_begin_lets_its_skill_be_loaded() {
     let executor =
         FakeExecutor { ask: vec!["delegate to", "load user:sub"], ..FakeExecutor::default() };
     let asked = Asked::default();
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &asked,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = Agent { approver: &asked, ..agent(&model, &executor) };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let state = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
@@ -161,13 +141,7 @@ fn what_a_subagent_spends_is_spent_by_the_run() {
     let runs = tempfile::tempdir().expect("dir");
     let model = two(json!([call("read_file", json!({"path": "a"})), answer("found it")]));
     let executor = FakeExecutor::default();
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &AutoApprove,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = agent(&model, &executor);
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let state = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!((state.spent().turns, state.spent().tool_calls), (2, 1));
@@ -176,20 +150,14 @@ fn what_a_subagent_spends_is_spent_by_the_run() {
 }
 
 #[test]
-fn a_question_inside_a_subagent_waits_and_goes_on() {
+fn a_question_inside_a_subagent_waits_and_is_resumed() {
     let runs = tempfile::tempdir().expect("dir");
     let model = two(json!([call("write_file", json!({"path": "a"})), answer("found it")]));
     let executor =
         FakeExecutor { ask: vec!["write_file", "delegate to"], ..FakeExecutor::default() };
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let only_outside = OnlyOnce(std::sync::atomic::AtomicBool::new(true));
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &only_outside,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = Agent { approver: &only_outside, ..agent(&model, &executor) };
     let waits = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!(waits.finished().expect("ended").status, Status::NeedsApproval);
     let asked = Asked::default();
@@ -220,13 +188,7 @@ fn a_person_who_calls_a_subagent_gets_one() {
         inner: scripted(json!([answer("found it")])),
     };
     let executor = FakeExecutor::default();
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &AutoApprove,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = agent(&model, &executor);
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let mut setup = setup(&model.outer);
     let arguments = Some("the north".to_owned());

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use metier_agent::{
     Agent, Answer, Approval, Approver, AutoApprove, Event, NoApprover, Question, RunFolder, RunId,
-    SilentObserver, Status, fold, runs_in,
+    Status, fold, runs_in,
 };
 use metier_cancel::CancelToken;
 use serde_json::json;
 
-use crate::fakes::{FakeExecutor, Ran, answer, call, run, scripted, select, setup};
+use crate::fakes::{FakeExecutor, Ran, agent, answer, call, run, scripted, select, setup};
 use crate::inner::Two;
 
 /// A person with one answer to questions about ceilings, who says yes to all others.
@@ -112,13 +112,7 @@ fn killed_at_every_event_what_was_lifted_stays_lifted_and_nothing_else_is() {
     let model = scripted(json!([select(&["pdf"]), write("a"), write("b"), answer("done")]));
     let whole = RunFolder::new(runs.path(), RunId::new("whole").expect("an id"));
     let (executor, person) = (limited(), Person::new(Answer::Lift));
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &person,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = Agent { approver: &person, ..agent(&model, &executor) };
     agent.run(&whole, setup(&model)).expect("runs");
     let (records, _) = whole.events().expect("reads");
     let is_lift = |event: &Event| matches!(event, Event::AskAnswered { answer: Answer::Lift, .. });
@@ -163,13 +157,7 @@ fn a_subagent_takes_over_ceilings_and_what_was_lifted() {
             inner: scripted(json!([write("inside"), answer("found it")])),
         };
         let (executor, person) = (limited(), Person::new(inside));
-        let agent = Agent {
-            model: &model,
-            executor: &executor,
-            approver: &person,
-            observer: &SilentObserver,
-            cancel: &CancelToken::new(),
-        };
+        let agent = Agent { approver: &person, ..agent(&model, &executor) };
         let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
         agent.run(&folder, setup(&model.outer)).expect("runs");
         let inner = &runs_in(&folder.path().join("inner"))[0];

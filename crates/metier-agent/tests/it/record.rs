@@ -6,11 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metier_agent::audit::audit;
-use metier_agent::{Agent, AutoApprove, Event, RunFolder, RunId, SilentObserver, Status, fold};
-use metier_cancel::CancelToken;
+use metier_agent::{Event, RunFolder, RunId, Status, fold};
 use serde_json::json;
 
-use crate::fakes::{FakeExecutor, answer, script, scripted, select, setup};
+use crate::fakes::{FakeExecutor, agent, answer, script, scripted, select, setup};
 
 fn folder(runs: &Path) -> RunFolder {
     RunFolder::new(runs, RunId::new("20260101-000000-aaaaa").expect("an id"))
@@ -21,13 +20,7 @@ fn recorded(runs: &Path) -> RunFolder {
     let long = json!({"action": {"type": "load_resource", "skill": {"name": "pdf"}, "relative_path": "long.md"}});
     let model = scripted(json!([select(&["pdf"]), long, script("pdf", &["x"]), answer("done")]));
     let executor = FakeExecutor::default();
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &AutoApprove,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = agent(&model, &executor);
     let folder = folder(runs);
     let state = agent.run(&folder, setup(&model)).expect("runs");
     assert_eq!(state.finished().expect("ended").status, Status::Completed);
@@ -111,13 +104,7 @@ fn nothing_is_done_that_cannot_be_written_down() {
     let runs = tempfile::tempdir().expect("dir");
     let model = scripted(json!([select(&["pdf"]), answer("x")]));
     let executor = FakeExecutor::default();
-    let agent = Agent {
-        model: &model,
-        executor: &executor,
-        approver: &AutoApprove,
-        observer: &SilentObserver,
-        cancel: &CancelToken::new(),
-    };
+    let agent = agent(&model, &executor);
     recorded(runs.path());
     let error = agent.run(&folder(runs.path()), setup(&model)).expect_err("it is there already");
     assert_eq!(error.code(), "run-exists");

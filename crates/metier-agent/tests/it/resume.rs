@@ -1,15 +1,13 @@
-//! A run that is killed at any event goes on to the same end.
+//! A run that is killed at any event continues to the same end.
 //!
 //! The record is append-only, so a record that is cut after an event is exactly what a process leaves
 //! that was killed there.
 
 use std::fs;
 use std::path::Path;
-use std::sync::LazyLock;
 
 use metier_agent::{
-    Agent, AgentError, AutoApprove, Event, NoApprover, Observer, Record, RunFolder, RunId, Setup,
-    SilentObserver, State, Status,
+    Agent, AgentError, Event, NoApprover, Observer, Record, RunFolder, RunId, Setup, State, Status,
 };
 use metier_cancel::CancelToken;
 use metier_model::Scripted;
@@ -17,10 +15,7 @@ use metier_skill::Digest;
 use metier_tools::ShownBody;
 use serde_json::{Value, json};
 
-use crate::fakes::{FakeExecutor, answer, call, script, scripted, select, setup};
-
-/// The token of runs that are not stopped.
-static NEVER: LazyLock<CancelToken> = LazyLock::new(CancelToken::new);
+use crate::fakes::{FakeExecutor, agent, answer, call, script, scripted, select, setup};
 
 fn folder(runs: &Path, name: &str) -> RunFolder {
     RunFolder::new(runs, RunId::new(name).expect("an id"))
@@ -37,10 +32,6 @@ fn model() -> Scripted {
         first, script("pdf", &["once"]), {"raw": "oops"}, call("write_file", json!({"path": "a"})),
         call("read_file", json!({"path": "a"})), select(&["notes"]), last
     ]))
-}
-
-fn agent<'a>(model: &'a Scripted, executor: &'a FakeExecutor) -> Agent<'a> {
-    Agent { model, executor, approver: &AutoApprove, observer: &SilentObserver, cancel: &NEVER }
 }
 
 /// What must be the same however often a run was killed.

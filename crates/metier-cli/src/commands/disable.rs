@@ -19,7 +19,7 @@ use crate::scope::ScopeArgs;
 #[command(after_help = "\
 Examples:
   metier disable pdf
-  metier disable --project pdf    in the project's configuration, for everybody who works in it
+  metier disable --project pdf    in the project's configuration, for everyone who works in it
   metier disable builtin:write-skill")]
 pub(crate) struct DisableArgs {
     /// The skill: its name, or `source:name`.

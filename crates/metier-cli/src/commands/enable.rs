@@ -19,7 +19,7 @@ use crate::scope::ScopeArgs;
 #[command(after_help = "\
 Examples:
   metier enable pdf
-  metier enable --project pdf     in the project's configuration, for everybody who works in it
+  metier enable --project pdf     in the project's configuration, for everyone who works in it
   metier enable user:pdf          your own skill, although the project has one of that name")]
 pub(crate) struct EnableArgs {
     /// The skill: its name, or `source:name`.

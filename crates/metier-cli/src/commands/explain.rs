@@ -5,10 +5,10 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use metier::Explanation;
 use metier::policy::{Effect, LayerDecision, PolicyDecision};
-use metier::{Explanation, WithSkills};
 
-use crate::context::{Context, FindArgs};
+use crate::context::{Context, FindArgs, LoadedArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
@@ -33,12 +33,8 @@ pub(crate) struct ExplainArgs {
     tool: String,
     /// What it is used on.
     args: Vec<String>,
-    /// Decide as if acting for this skill.
-    #[arg(long, value_name = "NAME")]
-    skill: Option<String>,
-    /// Decide as if this skill were loaded too (may be repeated).
-    #[arg(long, value_name = "NAME")]
-    loaded: Vec<String>,
+    #[command(flatten)]
+    skills: LoadedArgs,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -47,8 +43,7 @@ struct Explained(Explanation);
 
 pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
-    let skills = WithSkills { skill: args.skill.clone(), loaded: args.loaded.clone() };
-    Ok(Box::new(Explained(metier.explain(&args.tool, &args.args, &skills)?)))
+    Ok(Box::new(Explained(metier.explain(&args.tool, &args.args, &(&args.skills).into())?)))
 }
 
 impl Output for Explained {

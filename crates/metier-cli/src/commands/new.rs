@@ -79,7 +79,7 @@ impl Rival {
 }
 
 pub(crate) fn run(args: &NewArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    // Before anybody is asked for a description that would be thrown away.
+    // Before a person is asked for a description that would be thrown away.
     check_new_name(&args.name).map_err(metier::Error::from)?;
     let folder = match &args.root {
         Some(root) => context.metier.working_dir().join(root),

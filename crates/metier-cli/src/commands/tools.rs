@@ -5,10 +5,10 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::{ToolRule, WithSkills};
+use metier::ToolRule;
 use serde::Serialize;
 
-use crate::context::{Context, FindArgs};
+use crate::context::{Context, FindArgs, LoadedArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
@@ -27,12 +27,8 @@ Examples:
   metier tools --skill profile-csv
   metier tools --json")]
 pub(crate) struct ToolsArgs {
-    /// Decide as if acting for this skill.
-    #[arg(long, value_name = "NAME")]
-    skill: Option<String>,
-    /// Decide as if this skill were loaded too (may be repeated).
-    #[arg(long, value_name = "NAME")]
-    loaded: Vec<String>,
+    #[command(flatten)]
+    skills: LoadedArgs,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -43,8 +39,7 @@ struct Tools {
 }
 
 pub(crate) fn run(args: &ToolsArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let skills = WithSkills { skill: args.skill.clone(), loaded: args.loaded.clone() };
-    let tools = context.finding(&args.find).tool_rules(&skills)?;
+    let tools = context.finding(&args.find).tool_rules(&(&args.skills).into())?;
     Ok(Box::new(Tools { tools }))
 }
 

@@ -1,5 +1,5 @@
 //! `metier chat` from outside: several requests in one session, each with what was said before.
-//! A server that keeps every request says what a model was told.
+//! A server that keeps every request says what a model was sent.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

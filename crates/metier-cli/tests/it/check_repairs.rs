@@ -1,4 +1,4 @@
-//! Broken YAML that everybody writes: each repair is drawn under its line, says how the line is
+//! Broken YAML that people write: each repair is drawn under its line, says how the line is
 //! read, and is exactly what `--fix` writes. Faults that are no repairs stay as they are.
 
 use metier_testkit::TestHome;

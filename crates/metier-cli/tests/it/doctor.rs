@@ -404,7 +404,7 @@ fn a_body_is_too_long_by_characters_too_and_the_settings_say_what_that_means() {
     let document = self::document(&home, &run(&home, &["doctor", "--json"]), 1);
     let found = of_code(&document, "skill-unloadable");
     assert!(found.iter().any(|it| it["skill"] == "project:wide"), "{document}");
-    assert!(of_code(&document, "body-too-long").is_empty(), "told once: {document}");
+    assert!(of_code(&document, "body-too-long").is_empty(), "reported once: {document}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `metier exec` and `metier tools`: what may run, what runs, and what is told, with real scripts in
+//! `metier exec` and `metier tools`: what may run, what runs, and what is reported, with real scripts in
 //! the real sandbox. Every escape is tried with `metier-sandbox`.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Limits from the configuration: what they cut is told, with a code, and the cut is the same every
+//! Limits from the configuration: what they cut is reported, with a code, and the cut is the same every
 //! time.
 
 use metier_testkit::TestHome;

@@ -16,7 +16,7 @@ fn with_skill() -> TestHome {
 
 /// A program that writes its arguments into a file, one a line.
 fn program(home: &TestHome, name: &str, exit: u8) -> String {
-    let opened_report = home.path().join("told");
+    let opened_report = home.path().join("opened");
     let text = format!(
         "#!/bin/sh\nprintf '%s\\n' \"$0\" \"$@\" > '{}'\nexit {exit}\n",
         opened_report.display()
@@ -27,7 +27,7 @@ fn program(home: &TestHome, name: &str, exit: u8) -> String {
 }
 
 fn opened_report(home: &TestHome) -> String {
-    home.scrub(&std::fs::read_to_string(home.path().join("told")).expect("it was started"))
+    home.scrub(&std::fs::read_to_string(home.path().join("opened")).expect("it was started"))
 }
 
 fn open(home: &TestHome, variables: &[(&str, &str)], args: &[&str]) -> Output {

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use metier_testkit::{Output, TestHome};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::METIER;
 
@@ -19,16 +19,6 @@ fn run(home: &TestHome, args: &[&str]) -> Output {
     TestHome::finish(command(home).args(args))
 }
 
-fn rules(home: &TestHome, file: &str, rules: &[(&str, &str, &str)]) {
-    let rules: Vec<Value> = rules
-        .iter()
-        .map(|(permission, pattern, effect)| {
-            json!({"permission": permission, "pattern": pattern, "effect": effect})
-        })
-        .collect();
-    home.write(file, json!({ "permissions": rules }).to_string());
-}
-
 fn effect(home: &TestHome, args: &[&str]) -> Value {
     let output = run(home, &[&["explain", "--json"], args].concat());
     assert_eq!(output.code, 0, "{output:?}");
@@ -39,9 +29,8 @@ fn effect(home: &TestHome, args: &[&str]) -> Value {
 fn a_rule_of_the_administrator_counts_against_and_for_everybody() {
     let home = TestHome::new();
     let everything = [("run_command", "*", "allow"), ("write_file", "*", "allow")];
-    rules(&home, "home/.agent/config.json", &everything);
-    rules(
-        &home,
+    home.rules("home/.agent/config.json", &everything);
+    home.rules(
         "managed.json",
         &[
             ("run_command", "curl", "deny"),
@@ -62,7 +51,7 @@ fn a_rule_of_the_administrator_counts_against_and_for_everybody() {
     let report = run(&home, &["explain", "run_command", "curl", "x"]);
     assert!(report.stdout.contains("  managed   deny "), "{report:?}");
     assert!(report.stdout.contains("managed.json:1)"), "{report:?}");
-    rules(&home, "project/.agent/config.json", &[("network_request", "*", "deny")]);
+    home.rules("project/.agent/config.json", &[("network_request", "*", "deny")]);
     assert_eq!(effect(&home, &["network_request", "intranet.example"]), "deny");
 }
 

@@ -13,7 +13,7 @@ use crate::support::{METIER, document, files_below, many_skills, run, shown};
 fn commands(home: &TestHome) -> Vec<String> {
     let help = run(home, &["--help"]).stdout;
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    // A name stands at the second column; a description that goes on stands further right.
+    // A name stands at the second column; a description that continues stands further right.
     let names = lines.take_while(|line| !line.is_empty()).filter_map(|line| {
         let name = line.strip_prefix("  ")?.split(' ').next()?;
         (!name.is_empty() && name != "help").then(|| name.to_owned())

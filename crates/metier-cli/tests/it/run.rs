@@ -71,7 +71,7 @@ fn a_fresh_clone_without_key_and_network_gives_the_right_numbers() {
     let output = run(&home, &["run", "--yes", REQUEST]);
     assert_eq!(output.code, 0, "{output:?}");
     has_the_right_numbers(&home, &output.stdout);
-    assert!(!output.stdout.contains("select_skills"), "what goes on is on standard error");
+    assert!(!output.stdout.contains("select_skills"), "progress is on standard error");
     assert!(output.stderr.contains("approved by: yes"), "{}", output.stderr);
     is_sound(&home);
     let asked = events(&home);

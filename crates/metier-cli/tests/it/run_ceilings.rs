@@ -256,7 +256,7 @@ fn no_flag_lifts_a_ceiling() {
     let replies = json!([select(&["reader"]), write("a.txt", None), answer("x")]);
     for flags in [&["--yes"][..], &["--no-input"], &["--allow", "*"], &["--json"]] {
         let output = run_scripted(&home, &replies, flags);
-        assert_eq!(output.code, 0, "the refusal is told to the model: {flags:?} {output:?}");
+        assert_eq!(output.code, 0, "the model is shown the refusal: {flags:?} {output:?}");
         assert_eq!(codes(&events(&home)), ["ok", "NotAllowed"], "{flags:?}");
         let resumed = run(&home, &["resume", "last", "--approve", &digest]);
         assert_ne!(resumed.code, 0, "it has ended");

@@ -55,14 +55,14 @@ fn recovers(fault: impl Fn(Dialect) -> Answer) {
         assert_eq!((output.code, output.stdout.as_str()), (0, "hello ö 漢\n"), "{output:?}");
         assert_eq!(server.asked().len(), 2, "{dialect:?}: one more attempt");
         let events = events(&home);
-        assert_eq!(of_type(&events, "model.retrying").len(), 1, "{dialect:?}: and it is told");
+        assert_eq!(of_type(&events, "model.retrying").len(), 1, "{dialect:?}: and it is reported");
         assert!(output.stderr.contains("retry"), "{output:?}");
         let key = server.asked()[0].headers.values().any(|value| value.contains(CANARY));
         assert!(key, "{dialect:?}: the key was sent, so that it could have leaked");
     }
 }
 
-/// The fault ends the run, which says why and can go on once the provider is well.
+/// The fault ends the run, which says why and can be resumed once the provider is well.
 fn fails(words: &str, params: &Value, fault: impl Fn(Dialect) -> Answer) {
     for dialect in DIALECTS {
         let home = project();

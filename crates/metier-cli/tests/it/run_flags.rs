@@ -1,5 +1,5 @@
 //! What is said for one run alone: turns, model, approvals and rules, and how a run ends by them. All
-//! of it holds when the run goes on in another process.
+//! of it holds when the run continues in another process.
 
 use metier_testkit::TestHome;
 use serde_json::{Value, json};

@@ -28,7 +28,7 @@ fn delegating() -> (TestHome, Server) {
     (home, server)
 }
 
-/// What the model says follows from what it is told, so that it is the same after a kill.
+/// What the model says follows from what it is shown, so that it is the same after a kill.
 fn decide(asked: &Asked) -> Answer {
     let body: Value = serde_json::from_str(&asked.body).expect("JSON");
     let messages = body["messages"].as_array().expect("messages");
@@ -94,7 +94,7 @@ fn killed_at_every_event_inside_the_run_goes_on_to_the_same_end() {
     let started = begun.iter().rposition(|line| line.contains("\"action.started\"")).expect("one");
     let mut report = 0;
     for cut in 0..=lines.len() {
-        // A process that was killed has not told how it ended.
+        // A process that was killed has not recorded how it ended.
         for file in [&inside, &outside] {
             let _ = std::fs::remove_file(file.with_file_name("run.json"));
         }

@@ -7,7 +7,7 @@ use crate::run_support::{
     answer, call, codes, events, is_sound, of_type, project, resource, run_scripted, script, select,
 };
 
-/// A reply that is no good action, what the model is told, and after which actions it comes.
+/// A reply that is no good action, what the model is shown, and after which actions it comes.
 fn mistakes() -> Vec<(&'static str, Vec<Value>, Value, &'static str)> {
     let loaded = || vec![select(&["csv-summary"])];
     let raw = |text: &str| json!({ "raw": text });
@@ -74,11 +74,11 @@ fn every_mistake_is_reported_with_a_code_costs_a_turn_and_the_run_goes_on() {
         let home = project();
         let turns = before.len() + 2;
         let mut replies = before;
-        replies.extend([reply, answer("It went on.")]);
+        replies.extend([reply, answer("It continued.")]);
         let output = run_scripted(&home, &Value::Array(replies), &["--yes"]);
         assert_eq!(
             (output.code, output.stdout.as_str()),
-            (0, "It went on.\n"),
+            (0, "It continued.\n"),
             "{what}: {output:?}"
         );
         let events = events(&home);

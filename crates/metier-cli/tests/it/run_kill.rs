@@ -1,4 +1,4 @@
-//! A run that is killed or interrupted, at any moment: it goes on to the same end, nothing is done
+//! A run that is killed or interrupted, at any moment: it continues to the same end, nothing is done
 //! twice in silence, and nothing is left running.
 #![cfg(target_os = "linux")]
 
@@ -114,7 +114,7 @@ fn a_run_that_is_killed_in_a_script_leaves_nothing_and_the_model_learns_of_it_on
     assert_eq!(codes(&events(&home)), ["ok", "Interrupted"]);
     let asked = server.asked();
     assert_eq!(asked.len(), 3);
-    assert!(asked[2].body.contains("Look before you do it again"), "the model is told");
+    assert!(asked[2].body.contains("Look before you do it again"), "the model is shown it");
     is_sound(&home);
 }
 
@@ -201,7 +201,7 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
     assert_eq!(report, 2, "one cut for each change that was begun and not finished");
 }
 
-/// Goes on from the first events of a run in a fresh place; gives how often the model was told that
+/// Continues from the first events of a run in a fresh place; gives how often the model was shown that
 /// something was interrupted.
 fn killed_after(whole: &Path, expected: &Value, lines: &[&str]) -> usize {
     let cut = lines.len();
@@ -245,7 +245,7 @@ fn an_interrupt_in_a_script_ends_it_and_the_run_goes_on_later() {
             script("slow", "scripts/slow.sh", &[]),
             answer("It was stopped."),
         ]);
-        // Told that it was interrupted, a script would do the same again.
+        // Seeing that it was interrupted, a script would do the same again.
         let rule =
             json!({"when": {"last_code": "Interrupted"}, "reply": answer("It was stopped.")});
         let model = json!({"replies": replies, "rules": [rule]});
@@ -270,7 +270,7 @@ fn an_interrupt_in_a_script_ends_it_and_the_run_goes_on_later() {
         );
         let after = events(&home);
         assert_eq!(codes(&after).len(), 2, "{:?}", codes(&after));
-        assert_ne!(codes(&after)[1], "ok", "the model is told that it was stopped");
+        assert_ne!(codes(&after)[1], "ok", "the model is shown that it was stopped");
         is_sound(&home);
     }
 }

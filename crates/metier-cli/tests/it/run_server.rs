@@ -135,7 +135,7 @@ impl Dialect {
         events.iter().map(line).collect::<String>() + end
     }
 
-    /// A decision, told well.
+    /// A decision, well formed.
     pub(crate) fn decides(self, decision: &Value) -> Answer {
         Answer::reply(200, "content-type: text/event-stream\r\n", &self.stream(decision))
     }

@@ -301,7 +301,7 @@ fn the_answer_is_shown_as_it_streams_and_once() {
         let home = project();
         let gate = Arc::new(AtomicBool::new(false));
         // In the order of the schema: before its type is known, no text is an answer's.
-        let text = "the first half is what everybody sees early; late comes the second half";
+        let text = "the first half is what everyone sees early; late comes the second half";
         let decision = format!(r#"{{"action":{{"type":"final_answer","text":"{text}"}}}}"#);
         let body = dialect.stream_text(&decision);
         let middle = body.find("second half").map(|at| body[..at].rfind("\n\n").expect("events"));

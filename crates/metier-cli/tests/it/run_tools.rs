@@ -125,7 +125,7 @@ impl Session {
         self.gate.judge_script(&self.entry, &script, &args.clone(), args)
     }
 
-    /// Runs it if it is allowed; gives what a model is told.
+    /// Runs it if it is allowed; gives what a model is shown.
     fn script(&self, args: &[&str]) -> CallResult {
         let (decision, call) = self.judged(args)?;
         let code = match decision.effect() {

@@ -81,7 +81,7 @@ fn a_skill_that_breaks_is_removed_and_its_rival_comes_back() {
     assert_eq!(live.end(), [""; 0]);
 }
 
-/// Each watcher follows one source and is told of its own half, once and no more.
+/// Each watcher follows one source and hears of its own half, once and no more.
 #[test]
 fn a_removal_that_uncovers_a_rival_is_reported_to_both_sources() {
     let home = TestHome::new();
@@ -148,7 +148,7 @@ fn a_reader_that_goes_away_ends_the_watch() {
                 break status;
             }
             round += 1;
-            assert!(round < 600, "the watch goes on without a reader");
+            assert!(round < 600, "the watch continues without a reader");
         };
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).expect("ends");

@@ -144,7 +144,7 @@ fn a_section_longer_than_an_excerpt_goes_on_inside_the_section() {
     let page =
         excerpt(&files, ResourceQuery { section: Some("A"), ..ResourceQuery::default() }, 100);
     assert!(page.report.truncated);
-    let Some(NextPart::Lines(lines)) = page.report.next else { panic!("goes on by lines") };
+    let Some(NextPart::Lines(lines)) = page.report.next else { panic!("continues by lines") };
     let rest = excerpt(
         &files,
         ResourceQuery { lines: lines.parse().ok(), ..ResourceQuery::default() },

@@ -72,7 +72,7 @@ fn items(response: &Value, builder: &mut ReplyBuilder, out: Out<'_>) {
     }
 }
 
-/// Why it ended and what it cost; false while it goes on.
+/// Why it ended and what it cost; false while it lasts.
 fn ended(response: &Value, builder: &mut ReplyBuilder) -> Result<bool, Failure> {
     if let Some(usage) = response.get("usage") {
         builder.tokens(tokens(usage));

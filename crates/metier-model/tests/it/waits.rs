@@ -96,7 +96,10 @@ fn a_stop_is_heard_between_attempts() {
             };
             model.reply(&crate::talk::turn(), &mut sink, &cancel)
         });
-        assert!(started.elapsed() < Duration::from_secs(25), "{way:?}: half of what it was told");
+        assert!(
+            started.elapsed() < Duration::from_secs(25),
+            "{way:?}: half of what the server asked for"
+        );
         let outcome = Outcome { reply, events };
         assert_eq!((outcome.kind(), server.requests()), (Some(Kind::Cancelled), 1), "{way:?}");
         assert!(matches!(outcome.events[..], [StreamEvent::Retrying { .. }]), "{way:?}");

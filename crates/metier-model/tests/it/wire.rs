@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use metier_model::raw::{Dialect, Heard, OutputMode, Progress, Reader, read_chunks};
+use metier_model::raw::{Dialect, Heard, OutputMode, Progress, ReplyReader, read_chunks};
 use metier_model::{ModelErrorKind as Kind, Reply};
 use serde_json::{Value, json};
 
@@ -201,7 +201,7 @@ fn cut_everywhere(dialect: Dialect, recording: &Recording) -> usize {
     assert_eq!(read(dialect, mode, bytes.chunks(1)), whole, "{name}: byte by byte");
     if recording.status == 200 {
         let expected = Expected::of(recording);
-        let mut reader = Reader::new(dialect, mode, 1 << 20);
+        let mut reader = ReplyReader::new(dialect, mode, 1 << 20);
         let _ = reader.feed(bytes, &mut |_| {}).expect("good bytes");
         let said = reader.end(&mut |_| {}).expect("a reply");
         let text = text(&expected, mode);
@@ -230,7 +230,7 @@ fn cut_everywhere(dialect: Dialect, recording: &Recording) -> usize {
 /// JSON is only read when it is whole, so the reader must be the same before that.
 fn cut_json(dialect: Dialect, mode: OutputMode, name: &str, bytes: &[u8]) {
     let fed = |pieces: &[&[u8]]| {
-        let mut reader = Reader::new(dialect, mode, 1 << 20);
+        let mut reader = ReplyReader::new(dialect, mode, 1 << 20);
         for piece in pieces {
             let progress = reader.feed(piece, &mut |_| panic!("{name}: too early"));
             assert_eq!(progress, Ok(Progress::More), "{name}");
@@ -256,14 +256,15 @@ fn cut_events(dialect: Dialect, mode: OutputMode, name: &str, bytes: &[u8]) {
         .map(|(at, _)| at + 2)
         .collect();
     marks.push(bytes.len());
-    let feed = |reader: &mut Reader, piece: &[u8], heard: &mut Vec<String>| {
+    let feed = |reader: &mut ReplyReader, piece: &[u8], heard: &mut Vec<String>| {
         reader.feed(piece, &mut |text| heard.push(text.to_owned())).expect("good bytes");
     };
-    let (mut at_mark, mut heard, mut from) = (Reader::new(dialect, mode, 1 << 20), Vec::new(), 0);
+    let (mut at_mark, mut heard, mut from) =
+        (ReplyReader::new(dialect, mode, 1 << 20), Vec::new(), 0);
     for mark in marks {
         let (mut next, mut next_heard) = (at_mark.clone(), heard.clone());
         feed(&mut next, &bytes[from..mark], &mut next_heard);
-        let (mut in_one, mut heard_in_one) = (Reader::new(dialect, mode, 1 << 20), Vec::new());
+        let (mut in_one, mut heard_in_one) = (ReplyReader::new(dialect, mode, 1 << 20), Vec::new());
         feed(&mut in_one, &bytes[..mark], &mut heard_in_one);
         assert!(in_one == next, "{name}: in one piece up to {mark}");
         assert_eq!(heard_in_one, next_heard, "{name}: in one piece up to {mark}");

@@ -3,6 +3,8 @@
 //! Pure. A new skill has no diagnostics: a property test holds that for any description that could
 //! be one, with whatever quotes, colons and line breaks.
 
+use metier_skill::double_quoted;
+
 /// What a new skill should say.
 #[derive(Debug, Clone, Copy)]
 pub struct SkillDraft<'a> {
@@ -106,26 +108,10 @@ fn name_value(name: &str) -> String {
     if is_text { name.to_owned() } else { quoted(name) }
 }
 
-/// `text` as a double-quoted YAML scalar on one line, whatever it holds.
+/// `text` as a YAML value in quotes. Some readers take three hyphens for the closing fence wherever they
+/// stand.
 fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    out.push('"');
-    for ch in text.chars() {
-        match ch {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            // What a line of YAML cannot hold as it is, or a person could not see in it.
-            _ if ch.is_control() || matches!(ch, '\u{2028}' | '\u{2029}' | '\u{feff}') => {
-                out.push_str(&format!("\\u{:04x}", u32::from(ch)));
-            }
-            _ => out.push(ch),
-        }
-    }
-    out.push('"');
-    // Some readers take three hyphens for the closing fence wherever they stand.
-    out.replace("---", "--\\x2d")
+    double_quoted(text).replace("---", "--\\x2d")
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const COVERAGE: f32 = 1.0 / 6.0;
 const WORDS: f32 = 2.0;
 /// Unless it is in the name and covers this much of the request: then it is its subject.
 const SUBJECT: f32 = 0.5;
-/// How far the best must be ahead of the next: closer ones cannot be told apart.
+/// How far the best must be ahead of the next: closer ones cannot be distinguished.
 const LEAD: f32 = 0.05;
 /// The same when one telling word is all that is shared: it must single the document out.
 const LEAD_OF_ONE: f32 = 0.5;

@@ -13,7 +13,7 @@
 //! manual. And names are chosen by strangers. A skill may be called `use`, `and`, `this` or
 //! `summarise the report`; if a bare mention were a call, such a skill would be loaded by half of all
 //! requests. So a name counts only where a person's sentence puts it (after a word of calling, before
-//! *skill*, as a command), without the word *skill* only where a sentence of that kind goes on or ends,
+//! *skill*, as a command), without the word *skill* only where a sentence of that kind continues or ends,
 //! and a refusal only where it touches the call, since `not only pdf` and `do not use pdf` differ by
 //! just that. The number of words that are looked at is bounded, and with it what a pasted file can
 //! do. What these rules miss, ranking by description finds.

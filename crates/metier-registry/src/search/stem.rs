@@ -80,7 +80,7 @@ fn past_or_progressive(word: &mut String) -> bool {
     word.truncate(left);
     undouble(word);
     if ["at", "iz", "is", "ys"].iter().any(|end| word.ends_with(end)) {
-        word.push('e'); // generat- and optimis- go on as generate, optimise
+        word.push('e'); // generat- and optimis- become generate, optimise
     }
     true
 }

@@ -148,7 +148,7 @@ pub(super) struct Reaped {
     was_last: bool,
 }
 
-/// Takes leave of all children that have ended.
+/// Reaps all children that have ended.
 pub(super) fn reap(child: Pid) -> Reaped {
     let mut reaped = Reaped { child: None, was_last: false };
     loop {

@@ -9,7 +9,7 @@ pub(super) enum Fit {
     Wait,
     /// So many bytes of a secret.
     Mask(usize),
-    /// A token of this shape, however long it goes on.
+    /// A token of this shape, however long it is.
     Open(&'static Shape),
     /// The first line of a private key.
     Key,

@@ -1,5 +1,5 @@
 //! The escape matrix: each attack is a real program that gets through without the sandbox (or proves
-//! nothing, and is told as not tried) and is stopped inside, but for the gaps that are written down.
+//! nothing, and is reported as not tried) and is stopped inside, but for the gaps that are written down.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;

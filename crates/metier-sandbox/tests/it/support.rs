@@ -20,7 +20,7 @@ const HELPER: &str = "METIER_TEST_HELPER";
 /// Both tiers that hold something.
 pub(crate) const TIERS: [Tier; 2] = [Tier::Medium, Tier::Strong];
 
-/// Those of them that this machine has; the others are told as not tried.
+/// Those of them that this machine has; the others are reported as not tried.
 pub(crate) fn tiers() -> Vec<Tier> {
     TIERS.into_iter().filter(|tier| holds(*tier)).collect()
 }
@@ -65,7 +65,7 @@ pub(crate) fn scratch() -> TempDir {
 }
 
 /// Whether the test was run again by a process that is nobody, and passed. False where this is no
-/// root: the test goes on here.
+/// root: the test continues here.
 pub(crate) fn ran_as_nobody(test: &str) -> bool {
     if !is_root() {
         return false;

@@ -2,7 +2,7 @@
 //!
 //! Near enough helps, too near misleads: both ends are tested.
 
-use metier_skill::{nearest, suggestions};
+use metier_skill::{nearest, unknown_skill};
 use proptest::prelude::*;
 
 #[test]
@@ -32,13 +32,21 @@ fn names_of_tools_are_found_as_models_misspell_them() {
 }
 
 #[test]
-fn suggestions_are_the_near_ones_and_then_what_contains_the_word() {
+fn a_skill_that_is_not_there_names_the_near_ones_and_then_what_contains_the_word() {
     let skills = ["pdf-forms", "pdf", "csv", "fill-pdf-forms"];
-    assert_eq!(suggestions("PDF", skills, 3), ["pdf", "pdf-forms", "fill-pdf-forms"]);
-    assert_eq!(suggestions("pdf-from", skills, 1), ["pdf-forms"]);
-    assert_eq!(suggestions("csv-tables", skills, 3), ["csv"]);
-    assert_eq!(suggestions("", skills, 3), [""; 0]);
-    assert_eq!(suggestions(&"pdf".repeat(1000), skills, 3), [""; 0]);
+    let unknown = |asked: &str| unknown_skill(asked, skills, "Select one of the list.");
+    for (asked, near) in [
+        ("PDF", "`pdf` or `pdf-forms` or `fill-pdf-forms`"),
+        ("pdf-from", "`pdf-forms` or `pdf`"),
+        ("csv-tables", "`csv`"),
+    ] {
+        let words = format!("There is no skill `{asked}`. Did you mean {near}?");
+        assert_eq!(unknown(asked), words);
+    }
+    assert_eq!(unknown(""), "There is no skill ``. Select one of the list.");
+    let long = unknown(&"pdf".repeat(1000));
+    assert!(long.ends_with("Select one of the list.") && long.len() < 200, "{long}");
+    assert_eq!(unknown("a`\n"), "There is no skill `a\\x60\\n`. Select one of the list.");
 }
 
 #[test]

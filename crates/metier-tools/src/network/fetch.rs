@@ -51,7 +51,7 @@ pub(crate) struct Incoming {
     pub(crate) last_modified: Option<String>,
     pub(crate) redirects: Vec<String>,
     pub(crate) body: Vec<u8>,
-    /// Whether the body went on after the limit.
+    /// Whether the body continued after the limit.
     pub(crate) cut: bool,
 }
 

@@ -17,16 +17,6 @@ fn open(home: &TestHome) -> Metier {
     open_with(home, "managed.json").expect("it opens")
 }
 
-fn rules(home: &TestHome, file: &str, rules: &[(&str, &str, &str)]) {
-    let rules: Vec<Value> = rules
-        .iter()
-        .map(|(permission, pattern, effect)| {
-            json!({"permission": permission, "pattern": pattern, "effect": effect})
-        })
-        .collect();
-    home.write(file, json!({ "permissions": rules }).to_string());
-}
-
 fn effect(metier: &Metier, tool: &str, args: &[&str], skills: &WithSkills) -> &'static str {
     metier.explain(tool, args, skills).expect("a decision").decision.effect.as_str()
 }
@@ -117,8 +107,8 @@ fn a_rule_for_all_tools_asks_about_the_network_that_another_file_opened() {
         (&[all_ask], &[all_ask], "deny"),
         (&[("*", "*", "deny")], &[named], "deny"),
     ] {
-        rules(&home, "managed.json", managed);
-        rules(&home, "home/.agent/config.json", user);
+        home.rules("managed.json", managed);
+        home.rules("home/.agent/config.json", user);
         let skills = WithSkills::acting_for("net");
         let decided = effect(&open(&home), "script_network", &["scripts/x.sh"], &skills);
         assert_eq!(decided, expected, "{managed:?} {user:?}");
@@ -129,7 +119,7 @@ fn a_rule_for_all_tools_asks_about_the_network_that_another_file_opened() {
 fn a_run_cannot_write_the_file() {
     let home = TestHome::new();
     home.write("project/rules/managed.json", "{}");
-    rules(&home, "home/.agent/config.json", &[("write_file", "*", "allow")]);
+    home.rules("home/.agent/config.json", &[("write_file", "*", "allow")]);
     let metier = open_with(&home, "project/rules/managed.json").expect("it opens");
     assert_eq!(
         effect(&metier, "write_file", &["rules/other.json"], &WithSkills::default()),
