@@ -3,7 +3,7 @@
 
 use metier::{ConfigFile, Metier, Result, WithSkills};
 use metier_testkit::TestHome;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{builder, environment};
 
