@@ -64,7 +64,7 @@ fn scan_with(root: &Path, profile: Profile) -> Scan {
         plugin: None,
         required: true,
         absent: false,
-            foreign: None,
+        foreign: None,
     };
     let options = ScanOptions { profile, builtin: false, ..ScanOptions::default() };
     let scan = scan(&[root], &options);
