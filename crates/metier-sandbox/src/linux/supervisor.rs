@@ -23,9 +23,9 @@
 //! orphaned on the way has become a child of this process, which is a subreaper, so no second fork leads out of the tree
 //! that is read.
 //!
-//! Why new processes are no question to the supervisor, although that would bound them exactly: a signal
-//! interrupts one that waits for the answer, and `fork` then fails with an error that no shell expects (measured:
-//! pipelines of dash failed on a loaded machine).
+//! The supervisor is not asked about each new process, although that would bound them exactly: with it, a
+//! pipeline of dash failed once on a loaded machine. The likely cause, not traced: a signal interrupts the
+//! process that waits for the answer, and `fork` fails with an error that no shell expects.
 //!
 //! `Ended` is sent last, when nothing is left. The parent's readers end when the last holder of the
 //! streams does; a word that came earlier would let it report an end while output was still to come.
