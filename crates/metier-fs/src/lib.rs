@@ -23,6 +23,8 @@
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
 //! | `links` | the names on the way of a path: [`links_on_the_way`] |
 //! | `names` | every name below some directories: [`visit_names`] |
+//! | `own_tree` | removing what a script could write into: [`remove_own_tree`] |
+//! | `left_files` | what a script left: regular files, taken through descriptors ([`clean_left_files`]) |
 //! | `folders` | the user's folders ([`UserFolders`]) |
 //! | `utc` | a time as the text that files carry: [`utc_text`] |
 //!
@@ -44,8 +46,10 @@ mod file;
 mod folders;
 mod foreign_access;
 mod head;
+mod left_files;
 mod links;
 mod names;
+mod own_tree;
 mod private;
 mod skill_copy;
 mod skill_root;
@@ -69,8 +73,13 @@ pub use foreign_access::{
     ForeignAccess, ForeignWriter, is_planted, writable_by_others, writable_by_others_below,
 };
 pub use head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links};
+pub use left_files::{
+    LeftError, LeftFile, LeftFiles, LeftLimits, clean_left_files, digest_left_files,
+    take_left_files,
+};
 pub use links::{LinkStep, links_on_the_way};
 pub use names::{NameBelow, NameLimits, NamesVisited, Unsearched, visit_names};
+pub use own_tree::{open_own_dir, remove_own_tree};
 pub use private::{close_state, create_private_dir, create_private_file, write_private};
 pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};

@@ -4,6 +4,7 @@
 //! check it with `sha256sum`.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -63,6 +64,24 @@ impl Digest {
             hasher.update(digest.0);
         }
         Self(hasher.finalize().into())
+    }
+
+    /// The digest of all that a reader gives, and how many bytes that were.
+    pub fn of_reader(mut reader: impl io::Read) -> io::Result<(Self, u64)> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 64 << 10];
+        let mut bytes = 0;
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok((Self(hasher.finalize().into()), bytes)),
+                Ok(read) => {
+                    hasher.update(&buffer[..read]);
+                    bytes += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// The 32 raw bytes.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
-use metier_fs::{canonical, create_private_dir, remove_tree};
+use metier_fs::{canonical, create_private_dir, remove_own_tree};
 use metier_policy::Risk;
 use metier_sandbox::{
     Interpreter, Located, RunOptions, RunPlan, Runner, Runtime, SandboxLimits, ScriptPlaces,
@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use crate::failure::ToolFailure;
 use crate::output::CallResult;
-use crate::script::WORKSPACE_VARIABLE;
+use crate::script::{WORKSPACE_VARIABLE, time_to_clean};
 use crate::script_host::{ScriptHost, describe_run, is_long};
 use crate::script_view::ScriptView;
 use crate::tool::{CallContext, Tool, Touch};
@@ -78,7 +78,8 @@ impl Tool for RunCommand {
         let answer = within(&self.0, &run_dir, &args.command, context.cancel());
         // Files that it wrote beside its output are not kept.
         let keeps = answer.as_ref().is_ok_and(|result| result.storage_ref.is_some());
-        let _ = remove_tree(&if keeps { run_dir.join("work") } else { run_dir });
+        let stop = time_to_clean(context.cancel());
+        let _ = remove_own_tree(&if keeps { run_dir.join("work") } else { run_dir }, &stop);
         answer
     }
 }

@@ -8,12 +8,12 @@ mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use metier_cancel::CancelToken;
 use metier_fs::{
-    SkillRoot, TreeLimits, canonical, content_of, create_private_dir, list_files, move_whole,
-    remove_tree, write_private,
+    LeftError, LeftFiles, LeftLimits, SkillRoot, canonical, clean_left_files, content_of,
+    create_private_dir, remove_own_tree, take_left_files, write_private,
 };
 use metier_registry::Entry;
 use metier_sandbox::{
@@ -59,6 +59,10 @@ pub struct ScriptOutcome {
     pub outputs: Vec<PathBuf>,
     /// Where the whole output and the files are; `None` when there was nothing to keep.
     pub kept: Option<PathBuf>,
+    /// What was removed from there, with the reason: links, pipes and the like, what is over a limit.
+    pub removed: Vec<String>,
+    /// Why nothing of its `outputs` folder was kept, where that is so.
+    pub outputs_fault: Option<String>,
     /// Files of the skill that the script does not see, with the reason.
     pub left_out: Vec<String>,
     /// Folders that it did not see though it could have been meant to, with the reason.
@@ -73,8 +77,14 @@ impl ScriptOutcome {
         let mut result = describe_run(&self.report, self.kept.as_ref(), &self.outputs);
         result.data["network"] = json!(network);
         result.data["warnings"] = json!(self.warnings);
-        for warning in &self.warnings {
-            result.text.push_str(&format!("[{warning}]\n"));
+        result.data["removed"] = json!(self.removed);
+        result.data["outputs_fault"] = json!(self.outputs_fault);
+        for line in self.warnings.iter().chain(&self.outputs_fault) {
+            result.text.push_str(&format!("[{line}]\n"));
+        }
+        if !self.removed.is_empty() {
+            let removed = self.removed.join("; ");
+            result.text.push_str(&format!("[removed from {OUTPUTS}: {removed}]\n"));
         }
         if let Some(hint) = self.hint {
             result.text.push_str(&format!("[{hint}]\n"));
@@ -151,14 +161,17 @@ impl ScriptHost {
         let run_dir =
             canonical(&run_dir).map_err(|error| files("the folder of the run", &error))?;
         let outcome = self.run_staged(call, &run_dir, cancel, events);
-        if outcome.as_ref().map_or(true, |outcome| outcome.kept.is_none()) {
-            // There is nothing in it for the user.
-            let _ = remove_tree(&run_dir);
-        } else {
-            for folder in ["stage", "builtin"] {
-                let _ = remove_tree(&run_dir.join(folder));
-            }
-        }
+        let stop = time_to_clean(cancel);
+        // The copy of the skill last: by it a later run knows what this one had no time to remove.
+        let _ = remove_own_tree(&run_dir.join("stage/work"), &stop)
+            .and_then(|()| remove_own_tree(&run_dir.join("builtin"), &stop))
+            .and_then(|()| match &outcome {
+                Ok(outcome) if outcome.kept.is_some() => {
+                    remove_own_tree(&run_dir.join("stage"), &stop)
+                }
+                // There is nothing in it for the user.
+                _ => remove_own_tree(&run_dir, &stop),
+            });
         outcome
     }
 
@@ -191,20 +204,31 @@ impl ScriptHost {
             cancel: cancel.clone(),
         };
         let report = Runner::new(&self.helper, self.tier).run(&plan, &options, events)?;
-        // Moved out of the stage, which is deleted: what else the script wrote is not kept.
-        let kept = run_dir.join("outputs");
-        let _ = move_whole(&stage.outputs, &kept);
-        let (found, _) = list_files(&kept, TreeLimits::default()).unwrap_or_default();
-        // A link in there would be followed with the rights of the user who opens it.
-        let regular = found.into_iter().filter(|file| !file.link && !file.special);
-        let outputs: Vec<PathBuf> = regular.map(|file| kept.join(file.path)).collect();
+        let left = take_outputs(&stage, run_dir, &time_to_clean(cancel));
+        let outputs_fault = left
+            .as_ref()
+            .err()
+            .map(|error| format!("nothing of the folder `{OUTPUTS}` was kept: {error}"));
+        let left = left.unwrap_or_default();
+        let removed = describe_removed(&left);
+        let at = |path: &PathBuf| run_dir.join(OUTPUTS).join(path);
+        let outputs: Vec<PathBuf> = left.files.iter().map(at).collect();
         let worth_keeping = !outputs.is_empty() || is_long(&report);
         let installs = plan.program.file_stem().is_some_and(|name| name == "uv");
         let is_closed = plan.network == NetworkAccess::Closed;
         let hint = (installs && is_closed && !report.succeeded()).then_some(NO_NETWORK);
         let left_out = stage.left_out.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         let kept = worth_keeping.then(|| run_dir.to_owned());
-        Ok(ScriptOutcome { report, outputs, kept, left_out, warnings, hint })
+        Ok(ScriptOutcome {
+            report,
+            outputs,
+            kept,
+            removed,
+            outputs_fault,
+            left_out,
+            warnings,
+            hint,
+        })
     }
 
     fn plan(
@@ -247,6 +271,48 @@ impl ScriptHost {
         plan.limits = SandboxLimits { wall, ..plan.limits };
         Ok((plan, view.warnings))
     }
+}
+
+/// The folder of what a script leaves, in its working directory and in the folder of the run.
+const OUTPUTS: &str = "outputs";
+
+/// How long what a script left is looked through and removed, and how long that goes on after the run
+/// was cancelled. The rest is for the next run.
+const CLEANING_TIME: Duration = Duration::from_secs(10);
+const CLEANING_TIME_CANCELLED: Duration = Duration::from_secs(1);
+
+pub(crate) fn time_to_clean(cancel: &CancelToken) -> impl Fn() -> bool + use<> {
+    let is_cancelled = cancel.is_cancelled();
+    let time = if is_cancelled { CLEANING_TIME_CANCELLED } else { CLEANING_TIME };
+    let until = Instant::now() + time;
+    move || Instant::now() > until
+}
+
+/// Takes what the script left out of its working directory, which goes: nothing else that it wrote is
+/// kept, and a second name of a file that is kept must not lie there.
+fn take_outputs(
+    stage: &Stage,
+    run_dir: &Path,
+    stop: &dyn Fn() -> bool,
+) -> Result<LeftFiles, LeftError> {
+    let is_there = take_left_files(&stage.work_dir, OUTPUTS, run_dir);
+    let _ = remove_own_tree(&stage.work_dir, stop);
+    if !is_there? {
+        return Ok(LeftFiles::default());
+    }
+    let kept = run_dir.join(OUTPUTS);
+    clean_left_files(&kept, LeftLimits::default(), stop).inspect_err(|_| {
+        let _ = remove_own_tree(&kept, stop);
+    })
+}
+
+fn describe_removed(left: &LeftFiles) -> Vec<String> {
+    let line = |(path, why): &(PathBuf, &str)| format!("{} ({why})", path.display());
+    let mut lines: Vec<String> = left.removed.iter().map(line).collect();
+    if left.more_removed > 0 {
+        lines.push(format!("{} more", left.more_removed));
+    }
+    lines
 }
 
 /// The skill's folder; a compiled-in skill is written out first.

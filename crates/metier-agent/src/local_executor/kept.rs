@@ -5,20 +5,27 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use metier_fs::{TreeLimits, canonical, list_files, move_whole, read_bounded};
-use metier_skill::Digest;
+use metier_cancel::CancelToken;
+use metier_fs::{LeftFile, canonical, digest_left_files, move_whole};
 use metier_tools::{ToolResult, Touch, linked_keys};
 use serde_json::{Value, json};
 
 use super::LocalExecutor;
 
-/// The largest file that gets a digest.
-const MAX_DIGEST_BYTES: u64 = 256 << 20;
+/// Bytes that are hashed of what one script left and printed: all that is kept of it.
+const MAX_DIGEST_BYTES: u64 = 1 << 30;
+/// How long that takes.
+const MAX_DIGEST_TIME: Duration = Duration::from_secs(10);
 
 /// The result with what the sandbox kept moved into the run's folder. Where that fails it stays where
 /// it is, and the result says so.
-pub(super) fn with_run(executor: &LocalExecutor, mut result: ToolResult) -> ToolResult {
+pub(super) fn with_run(
+    executor: &LocalExecutor,
+    mut result: ToolResult,
+    cancel: &CancelToken,
+) -> ToolResult {
     let Some(from) = result.storage_ref.as_deref().map(PathBuf::from).filter(|at| at.is_absolute())
     else {
         return result;
@@ -37,20 +44,29 @@ pub(super) fn with_run(executor: &LocalExecutor, mut result: ToolResult) -> Tool
             *output = json!(moved(output.as_str().unwrap_or_default()));
         }
     }
-    let (files, _) = list_files(&to, TreeLimits::default()).unwrap_or_default();
-    let kept: Vec<Value> = files
-        .into_iter()
-        .filter(|file| !file.link && !file.special)
-        .filter_map(|file| {
-            let bytes = read_bounded(&to.join(&file.path), MAX_DIGEST_BYTES).ok()?;
-            let path = format!("observations/{name}/{}", file.path);
-            Some(json!({"file": path, "sha256": Digest::of(&bytes), "bytes": bytes.len()}))
-        })
-        .collect();
+    let until = Instant::now() + MAX_DIGEST_TIME;
+    let stop = || cancel.is_cancelled() || Instant::now() > until;
+    let files = digest_left_files(&to, MAX_DIGEST_BYTES, &stop).unwrap_or_default();
+    // A file that no text can name has no digest in the record either: no one could look for it.
+    let (kept, unhashed): (Vec<LeftFile>, Vec<LeftFile>) =
+        files.into_iter().partition(|file| file.digest.is_some() && file.path.to_str().is_some());
+    let path = |file: &LeftFile| format!("observations/{name}/{}", file.path.display());
+    let kept = kept
+        .iter()
+        .map(|file| json!({"file": path(file), "sha256": file.digest, "bytes": file.bytes}));
+    let kept: Vec<Value> = kept.collect();
+    let without = unhashed.iter().map(|file| json!({"file": path(file), "bytes": file.bytes}));
+    let without: Vec<Value> = without.collect();
+    result.text = result.text.replace(&*from.to_string_lossy(), &shown);
+    if !without.is_empty() {
+        let noun = if without.len() == 1 { "file has" } else { "files have" };
+        let text = format!("[{} {noun} no digest in the record]\n", without.len());
+        result.text.push_str(&text);
+    }
     if let Some(data) = result.data.as_object_mut() {
         data.insert("kept".to_owned(), Value::Array(kept));
+        data.insert("unhashed".to_owned(), Value::Array(without));
     }
-    result.text = result.text.replace(&*from.to_string_lossy(), &shown);
     result.storage_ref = Some(shown);
     result
 }

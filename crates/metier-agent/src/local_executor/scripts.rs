@@ -90,7 +90,8 @@ impl PreparedScript {
                 Err(ToolFailure::new(FailureCode::Failed, message).with_help(error.help()))
             }
         });
-        tools::program_outcome(&self.executor, self.executor.results().filter("run_script", answer))
+        let answer = self.executor.results().filter("run_script", answer);
+        tools::program_outcome(&self.executor, answer, context.cancel)
     }
 
     fn describe(&self, outcome: &ScriptOutcome) -> ToolResult {

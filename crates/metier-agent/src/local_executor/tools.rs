@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use metier_cancel::CancelToken;
 use metier_fs::WorkRoot;
 use metier_policy::{
     CeilingReach, Effect, Invoker, LoadedSkill, Permission, Request, RequestContext, Risk, Subject,
@@ -82,7 +83,11 @@ fn judge(
             Arc::new(move |touch| records.unreadable(touch).is_none() && filter(touch));
         let permit = planned.decided(Effect::Allow, "", filter);
         let answer = permit.and_then(|it| calling::call(it, &executor.made.live, context));
-        if is_command { program_outcome(&executor, answer) } else { outcome(answer) }
+        if is_command {
+            program_outcome(&executor, answer, context.cancel)
+        } else {
+            outcome(answer)
+        }
     });
     Ok(Judgement::Decided(DecidedAction {
         effect: decision.effect,
@@ -96,9 +101,15 @@ fn judge(
 
 /// What came of a script or a command. What the sandbox kept goes to the run. One that fails was run,
 /// but what it was run for was not done.
-pub(super) fn program_outcome(executor: &LocalExecutor, answer: CallResult) -> Outcome {
-    let mut outcome = outcome(answer.map(|result| kept::with_run(executor, result)));
-    if outcome.data.get("exit_code").is_some_and(|code| code.as_i64() != Some(0)) {
+pub(super) fn program_outcome(
+    executor: &LocalExecutor,
+    answer: CallResult,
+    cancel: &CancelToken,
+) -> Outcome {
+    let mut outcome = outcome(answer.map(|result| kept::with_run(executor, result, cancel)));
+    let has_failed = outcome.data.get("exit_code").is_some_and(|code| code.as_i64() != Some(0));
+    let has_fault = outcome.data.get("outputs_fault").is_some_and(|fault| !fault.is_null());
+    if has_failed || has_fault {
         outcome.ok = false;
         outcome.code = Some(FailureCode::ScriptFailed);
     }

@@ -25,7 +25,7 @@ use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::shell::quoted;
-use crate::render::style::{CYAN, DIM, YELLOW, paint};
+use crate::render::style::{CYAN, DIM, RED, YELLOW, paint};
 use crate::render::{count, safe};
 
 /// Run one script of a skill in the sandbox, if the policy allows it.
@@ -248,6 +248,8 @@ impl Output for Ran {
             "report": report,
             "outputs": outputs,
             "kept": kept,
+            "removed": self.0.outcome.removed,
+            "outputs_fault": self.0.outcome.outputs_fault,
             "left_out": self.0.outcome.left_out,
             "warnings": self.0.outcome.warnings,
             "hint": self.0.outcome.hint,
@@ -266,6 +268,13 @@ impl Output for Ran {
         }
         if let Some(ending) = self.ending() {
             print_note(&format!("{}: {}", paint(YELLOW, "warning"), safe(&ending)));
+        }
+        if let Some(fault) = &self.0.outcome.outputs_fault {
+            print_note(&format!("{}: {}", paint(RED, "error"), safe(fault)));
+        }
+        for removed in &self.0.outcome.removed {
+            let warning = paint(YELLOW, "warning");
+            print_note(&format!("{warning}: removed from outputs: {}", safe(removed)));
         }
         if let Some(hint) = self.0.outcome.hint {
             print_note(&format!("{}: {hint}", paint(CYAN, "help")));
@@ -299,7 +308,7 @@ impl Output for Ran {
     fn exit(&self) -> Exit {
         match self.report() {
             report if report.stopped == Some(StopReason::Cancelled) => Exit::Interrupted,
-            report if report.succeeded() => Exit::Done,
+            report if report.succeeded() && self.0.outcome.outputs_fault.is_none() => Exit::Done,
             _ => Exit::Findings,
         }
     }

@@ -57,6 +57,8 @@ fn a_script_runs_confined_and_its_output_is_given() {
             "left_out",
             "network",
             "outputs",
+            "outputs_fault",
+            "removed",
             "report",
             "request",
             "skill",

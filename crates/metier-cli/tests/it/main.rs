@@ -38,6 +38,7 @@ mod manage_switch;
 mod managed;
 mod one_decision;
 mod other_accounts;
+mod outputs;
 mod permissions;
 mod places;
 mod program;

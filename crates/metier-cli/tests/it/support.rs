@@ -59,6 +59,15 @@ pub(crate) fn run_unprivileged(home: &TestHome, args: &[&str]) -> Option<Output>
     Some(TestHome::finish(command.uid(65534).gid(65534).args(args)))
 }
 
+/// Makes all of it the property of the user that [`run_unprivileged`] runs the binary as.
+pub(crate) fn give_to_ordinary_user(home: &TestHome) {
+    if rustix::process::geteuid().is_root() {
+        let mut chown = Command::new("chown");
+        let given = chown.args(["-R", "65534:65534"]).arg(home.path()).status();
+        assert!(given.expect("chown").success());
+    }
+}
+
 /// A sandbox tier that the binary can be made to use on this machine.
 pub(crate) struct TierHere {
     pub(crate) name: &'static str,
