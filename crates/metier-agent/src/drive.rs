@@ -14,6 +14,7 @@
 //! between is woken by the same token.
 
 mod model_call;
+mod run_time;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use metier_policy::{Answer, Effect, Invoker};
 use metier_skill::FailureCode;
 use metier_tools::ShownBody;
 
+use self::run_time::RunTime;
 use crate::audit::must_hold;
 use crate::context::Fixed;
 use crate::error::AgentError;
@@ -93,6 +95,7 @@ struct Performed<'p> {
     op_id: u32,
     op: &'p Op,
     answer: Option<&'p Answer>,
+    time: &'p RunTime<'p>,
     depth: u32,
 }
 
@@ -234,9 +237,22 @@ impl Agent<'_> {
         self.go(recorder, state, effect, depth).map(Resumed::On)
     }
 
-    /// Does one thing after the other until there is nothing to do.
+    /// Does one thing after the other until there is nothing to do, or no time.
     pub(crate) fn go(
         &self,
+        recorder: &mut dyn Recorder,
+        state: State,
+        effect: StepEffect,
+        depth: u32,
+    ) -> Result<State, AgentError> {
+        let time = RunTime::start(self.cancel, &state)?;
+        let timed = Agent { cancel: time.token(), ..*self };
+        timed.go_while(&time, recorder, state, effect, depth)
+    }
+
+    fn go_while(
+        &self,
+        time: &RunTime<'_>,
         recorder: &mut dyn Recorder,
         mut state: State,
         mut effect: StepEffect,
@@ -248,8 +264,14 @@ impl Agent<'_> {
         loop {
             let input = match effect {
                 StepEffect::Stop => break,
-                _ if self.cancel.is_cancelled() => Event::CancelRequested {},
-                StepEffect::CallModel => self.call_model(recorder, &state, &fixed, depth)?,
+                StepEffect::CallModel if time.is_stopped() => time.no_reply(state.spent().turns),
+                StepEffect::Ask(op_id, _) if time.is_stopped() => time.unanswered(op_id),
+                StepEffect::Judge(op_id, _) | StepEffect::Perform(op_id, _)
+                    if time.is_stopped() =>
+                {
+                    time.unfinished(op_id)
+                }
+                StepEffect::CallModel => self.call_model(recorder, &state, &fixed, time, depth)?,
                 StepEffect::Judge(op_id, op) => {
                     answer = None;
                     match self.executor.judge(&op, &state.skills()) {
@@ -257,7 +279,7 @@ impl Agent<'_> {
                             Event::ActionFinished { op_id, outcome: *outcome }
                         }
                         // What is stopped now has not begun, and nothing says that it has.
-                        _ if self.cancel.is_cancelled() => Event::CancelRequested {},
+                        _ if time.is_stopped() => time.unfinished(op_id),
                         Judgement::Decided(action) => {
                             let event = Event::PolicyDecided {
                                 op_id,
@@ -284,7 +306,7 @@ impl Agent<'_> {
                     let given = self.approver.answer(&question, self.cancel);
                     answer = given.as_ref().map(|given| given.answer.clone());
                     match given {
-                        _ if self.cancel.is_cancelled() => Event::CancelRequested {},
+                        _ if time.is_stopped() => time.unanswered(op_id),
                         Some(Approval { answer, by }) => Event::AskAnswered { op_id, answer, by },
                         None => Event::AskUnanswered { op_id },
                     }
@@ -293,7 +315,8 @@ impl Agent<'_> {
                     recorder.sync()?;
                     let prepared =
                         decided.take().filter(|(id, _)| *id == op_id).map(|(_, it)| it.prepared);
-                    let performed = Performed { op_id, op: &op, answer: answer.as_ref(), depth };
+                    let performed =
+                        Performed { op_id, op: &op, answer: answer.as_ref(), time, depth };
                     self.perform(recorder, &state, &performed, prepared)?
                 }
             };
@@ -311,10 +334,15 @@ impl Agent<'_> {
         performed: &Performed<'_>,
         prepared: Option<PreparedAction>,
     ) -> Result<Event, AgentError> {
-        let Performed { op_id, op, answer, depth } = *performed;
+        let Performed { op_id, op, answer, time, depth } = *performed;
+        let mut delegate = || match inner::delegate(self, recorder, state, op_id, op, depth)? {
+            // The loop inside was stopped by ours.
+            Event::CancelRequested {} => Ok(time.unfinished(op_id)),
+            event => Ok(event),
+        };
         let Some(prepared) = prepared else {
             if matches!(op, Op::Delegate { .. }) {
-                return inner::delegate(self, recorder, state, op_id, op, depth);
+                return delegate();
             }
             let text = "Nothing was judged; this is a fault of ours.";
             return Ok(Event::ActionFinished {
@@ -329,12 +357,10 @@ impl Agent<'_> {
         };
         let outcome = prepared(&ActionContext { cancel: self.cancel, output: &output, answer });
         match op {
-            Op::Delegate { .. } if outcome.ok => {
-                inner::delegate(self, recorder, state, op_id, op, depth)
-            }
-            // It had begun: a resumed run says that it was interrupted.
-            _ if outcome.code == Some(FailureCode::Cancelled) && self.cancel.is_cancelled() => {
-                Ok(Event::CancelRequested {})
+            Op::Delegate { .. } if outcome.ok => delegate(),
+            // It had begun: a run that is resumed says that it was interrupted.
+            _ if outcome.code == Some(FailureCode::Cancelled) && time.is_stopped() => {
+                Ok(time.unfinished(op_id))
             }
             _ => Ok(Event::ActionFinished { op_id, outcome }),
         }

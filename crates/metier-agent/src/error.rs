@@ -29,6 +29,9 @@ pub enum AgentError {
     /// A stored text is not what the record says.
     #[error("{} is not what the record says", .0.display())]
     Text(PathBuf),
+    /// Its time cannot be kept, so it does not begin.
+    #[error("the time limit of the run cannot be kept: {0}")]
+    NoTimer(String),
     /// The run has ended and cannot be resumed.
     #[error("the run has ended ({0}) and cannot be resumed")]
     Ended(&'static str),
@@ -43,6 +46,7 @@ impl AgentError {
             Self::Unreadable(..) => "run-unreadable",
             Self::Unwritten(..) => "run-unwritable",
             Self::Record(..) | Self::Text(_) => "record-broken",
+            Self::NoTimer(_) => "no-timer",
             Self::Ended(_) => "run-ended",
         }
     }
@@ -64,6 +68,9 @@ impl AgentError {
             Self::Unwritten(..) => "check the permissions and the free space there",
             Self::Record(..) | Self::Text(_) => {
                 "`metier audit verify RUN` says what is wrong; start a new run"
+            }
+            Self::NoTimer(_) => {
+                "the system starts no more threads: end other programs, then try again"
             }
             Self::Ended(_) => "start a new run; `metier show RUN` shows this one",
         }

@@ -227,7 +227,7 @@ pub enum Event {
         /// Tokens of the prompt after.
         tokens_after: u64,
     },
-    /// Output: a budget is spent; one last turn follows.
+    /// Output: a budget is spent; one last turn follows, unless it is the time.
     #[serde(rename = "budget.spent")]
     BudgetSpent {
         /// Which: `turns`, `tool_calls`, `script_runs`, `wall_ms`, `tokens`.

@@ -20,7 +20,7 @@ use metier_policy::Invoker;
 use metier_skill::Digest;
 
 use self::acting::Decided;
-use self::spend::{add_usage, changes, spent_budget};
+use self::spend::{add_usage, changes, spent_budget, spent_time};
 use crate::context;
 use crate::event::{Event, Status};
 use crate::observe::{self, Observed};
@@ -111,6 +111,9 @@ impl Step<'_> {
             return StepEffect::Stop;
         }
         self.state.finished = None;
+        if spent_time(self.state).is_some() {
+            return self.out_of_time();
+        }
         match &mut self.state.phase {
             Phase::New => self.start(),
             Phase::Over => StepEffect::Stop,
@@ -195,6 +198,9 @@ impl Step<'_> {
         if let Some(end) = self.ended_without_answer() {
             return end;
         }
+        if spent_time(self.state).is_some() {
+            return self.out_of_time();
+        }
         match resolve::operations(self.state, &decision.action) {
             Resolved::Operations { queue, notes: more } => {
                 let notes = notes.into_iter().chain(more).collect();
@@ -253,6 +259,9 @@ impl Step<'_> {
         if self.state.phase != Phase::Model {
             return StepEffect::Stop;
         }
+        if spent_time(self.state).is_some() {
+            return self.out_of_time();
+        }
         if error.kind == ModelErrorKind::Cancelled {
             return self.pause(Status::Cancelled, "cancelled".to_owned());
         }
@@ -295,7 +304,19 @@ impl Step<'_> {
         self.next_turn()
     }
 
+    /// The end of a run whose time is up: there is none left for a last turn.
+    fn out_of_time(&mut self) -> StepEffect {
+        let Some((budget, limit)) = spent_budget(self.state) else { return StepEffect::Stop };
+        let message = format!("the budget `{budget}` of {limit} is spent");
+        self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });
+        let (status, message) = (Status::BudgetExhausted, Some(message));
+        self.finish(Finished { status, message, answer: None, data: None })
+    }
+
     fn next_turn(&mut self) -> StepEffect {
+        if spent_time(self.state).is_some() {
+            return self.out_of_time();
+        }
         if self.state.ending.is_none()
             && let Some((budget, limit)) = spent_budget(self.state)
         {

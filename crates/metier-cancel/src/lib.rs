@@ -10,6 +10,7 @@
 //! | blocks in a system call | [`CancelToken::on_cancel`], with a callback that ends the call |
 //! | is a future | [`CancelToken::run_until_cancelled`] |
 //! | is a part of other work | [`CancelToken::child`] |
+//! | may take only so long | [`CancelToken::deadline`] |
 //!
 //! There is no way back: a request that follows a cancelled one gets a new token. This crate knows
 //! nothing of signals, processes and models, and depends on nothing.
@@ -25,8 +26,10 @@
 //! assert!(waits.join().unwrap(), "it was woken, not timed out");
 //! ```
 
+mod deadline;
 mod future;
 mod token;
 
+pub use deadline::Deadline;
 pub use future::Cancelled;
 pub use token::{CancelToken, OnCancel};

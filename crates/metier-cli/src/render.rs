@@ -30,6 +30,14 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
+/// That a budget is spent, and what follows.
+pub(crate) fn budget_text(budget: &str, limit: u64) -> String {
+    match budget {
+        "wall_ms" => format!("the time of {} s is up", limit.div_ceil(1000)),
+        _ => format!("the budget of {limit} {budget} is spent; one last turn follows"),
+    }
+}
+
 /// Bytes as people read them.
 pub(crate) fn bytes(size: u64) -> String {
     match size {

@@ -9,6 +9,7 @@ use metier_model::early::{Early, EarlyEvent};
 use metier_model::{ModelErrorKind, StreamEvent};
 use metier_sandbox::Redactor;
 
+use super::run_time::RunTime;
 use super::{Agent, Note};
 use crate::context::Fixed;
 use crate::error::AgentError;
@@ -23,6 +24,7 @@ impl Agent<'_> {
         recorder: &mut dyn Recorder,
         state: &State,
         fixed: &Fixed,
+        time: &RunTime<'_>,
         depth: u32,
     ) -> Result<Event, AgentError> {
         recorder.sync()?;
@@ -76,6 +78,8 @@ impl Agent<'_> {
         }
         Ok(match replied {
             Ok(reply) => Event::ModelReplied { turn: number, reply },
+            // A model that is not ours may give up in its own words.
+            Err(_) if time.is_stopped() => time.no_reply(number),
             Err(error) if error.kind == ModelErrorKind::Cancelled => Event::CancelRequested {},
             Err(error) => Event::ModelFailed { turn: number, error },
         })

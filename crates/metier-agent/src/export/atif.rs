@@ -209,6 +209,7 @@ impl<'r> Writer<'r> {
     fn record_information(&mut self, time: &str, event: &Event) {
         let message = match event {
             Event::ContextCompacted { .. } => "Old observations were shortened.",
+            Event::BudgetSpent { budget, .. } if budget == "wall_ms" => "The time is up.",
             Event::BudgetSpent { .. } => "A budget is spent: one last turn follows.",
             _ => "The same action had the same result too often: one last turn follows.",
         };

@@ -10,7 +10,7 @@ use metier_policy::{Answer, Effect, Invoker};
 use metier_skill::{Digest, FailureCode, SkillId};
 use serde::Deserialize;
 
-use super::spend::{add_usage, changes};
+use super::spend::{add_usage, changes, spent_time};
 use super::{Step, StepEffect};
 use crate::event::{Event, Spent, Status};
 use crate::observe;
@@ -63,7 +63,11 @@ impl Step<'_> {
     }
 
     pub(super) fn next_op(&mut self) -> StepEffect {
+        let is_late = spent_time(self.state).is_some();
         let Phase::Acting(acting) = &mut self.state.phase else { return StepEffect::Stop };
+        if is_late {
+            acting.queue.clear();
+        }
         if let Some(op) = acting.queue.pop_front() {
             let id = self.state.next_op;
             self.state.next_op += 1;
@@ -127,6 +131,9 @@ impl Step<'_> {
         // A loop inside this one can come to a question, too, while it is done.
         if let Some((_, reason)) = self.lifting(id) {
             return self.performed(id, &denied(&reason));
+        }
+        if spent_time(self.state).is_some() {
+            return self.out_of_time();
         }
         let is_inner = self.current(id, &Stage::Performing).is_some();
         let stage = if is_inner { Stage::Performing } else { Stage::Asking };

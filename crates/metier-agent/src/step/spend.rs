@@ -8,6 +8,9 @@ use crate::op::Op;
 use crate::setup::Setup;
 use crate::state::State;
 
+/// The budget of time.
+const WALL: &str = "wall_ms";
+
 /// Whether doing it a second time could do what doing it once does not.
 pub(super) fn changes(setup: &Setup, op: &Op) -> bool {
     match op {
@@ -25,6 +28,10 @@ pub(super) fn spent_budget(state: &State) -> Option<(&'static str, u64)> {
     let (limits, spent) = (&state.setup.limits, &state.spent);
     let tokens = spent.usage.input + spent.usage.output;
     let over = |used: u64, limit: u64| used >= limit;
+    // First: where there is no time left, there is none for a last turn.
+    if let Some(limit) = spent_time(state) {
+        return Some((WALL, limit));
+    }
     if over(spent.turns.into(), limits.turns.into()) {
         return Some(("turns", limits.turns.into()));
     }
@@ -34,10 +41,12 @@ pub(super) fn spent_budget(state: &State) -> Option<(&'static str, u64)> {
     if over(spent.script_runs.into(), limits.script_runs.into()) {
         return Some(("script_runs", limits.script_runs.into()));
     }
-    if let Some(limit) = limits.tokens.filter(|limit| over(tokens, *limit)) {
-        return Some(("tokens", limit));
-    }
-    limits.wall_ms.filter(|limit| over(state.elapsed_ms, *limit)).map(|limit| ("wall_ms", limit))
+    limits.tokens.filter(|limit| over(tokens, *limit)).map(|limit| ("tokens", limit))
+}
+
+/// The limit on time, where it is spent.
+pub(super) fn spent_time(state: &State) -> Option<u64> {
+    state.setup.limits.wall_ms.filter(|limit| state.elapsed_ms >= *limit)
 }
 
 /// Adds what a reply cost.

@@ -52,6 +52,26 @@ fn a_child_ends_with_its_parent_and_not_the_other_way() {
 }
 
 #[test]
+fn a_deadline_cancels_its_token_alone_and_wakes_who_waits_for_it() {
+    let request = CancelToken::new();
+    let deadline = request.deadline(Duration::from_millis(20)).expect("a thread");
+    assert!(deadline.token().wait_timeout(PLENTY), "it was woken, not timed out");
+    assert!(!request.is_cancelled());
+    let never = request.deadline(Duration::MAX).expect("a thread");
+    request.cancel();
+    assert!(never.token().is_cancelled(), "it ends with its parent");
+}
+
+#[test]
+fn a_deadline_that_is_dropped_cancels_nothing() {
+    let request = CancelToken::new();
+    let deadline = request.deadline(Duration::from_millis(50)).expect("a thread");
+    let token = deadline.token().clone();
+    drop(deadline);
+    assert!(!token.wait_timeout(Duration::from_millis(300)));
+}
+
+#[test]
 fn a_child_hears_of_its_parent_before_the_parents_own_callbacks_are_through() {
     let parent = CancelToken::new();
     let seen = Arc::new(AtomicBool::new(false));

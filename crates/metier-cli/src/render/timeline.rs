@@ -12,7 +12,7 @@ use metier::model::{Action, Plan, Reply, StepStatus, Usage};
 use metier::policy::{Answer, Effect};
 use metier::skill::{FailureCode, SkillId};
 
-use crate::render::count;
+use crate::render::{budget_text, count};
 
 /// A run, turn by turn.
 pub(crate) struct Timeline {
@@ -213,9 +213,7 @@ impl TimelineBuilder<'_> {
                 self.push(Entry::new("context", Mark::Plain, title));
             }
             Event::BudgetSpent { budget, limit } => {
-                let title =
-                    format!("the budget of {limit} {budget} is spent; one last turn follows");
-                self.push(Entry::new("budget", Mark::Warn, title));
+                self.push(Entry::new("budget", Mark::Warn, budget_text(budget, *limit)));
             }
             Event::LoopDetected { action, target, times } => {
                 let title = format!("{action} {target} had the same result {times} times");

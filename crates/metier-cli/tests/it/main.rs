@@ -66,6 +66,7 @@ mod run_restore;
 mod run_server;
 mod run_support;
 mod run_terminal;
+mod run_time;
 mod run_tools;
 mod runs_show;
 mod runs_verified;

@@ -10,8 +10,8 @@ use metier::policy::{Answer, Effect};
 use metier::skill::text::{clip, escape_lines, short_line};
 
 use super::Watcher;
-use crate::render::count;
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
+use crate::render::{budget_text, count};
 
 /// Lines of a script's output that are shown while it runs.
 const SHOWN_OUTPUT: usize = 8;
@@ -214,7 +214,7 @@ impl Observer for Lines {
                 self.line(depth, &format!("  {}", paint(DIM, text)));
             }
             Event::BudgetSpent { budget, limit } => {
-                let text = format!("the budget of {limit} {budget} is spent; one last turn");
+                let text = budget_text(budget, *limit);
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "budget")));
             }
             Event::LoopDetected { action, times, .. } => {
