@@ -15,7 +15,7 @@ pub struct SandboxLimits {
     pub grace: Duration,
     /// Processor time of one process, in seconds.
     pub cpu_seconds: u64,
-    /// Address space of one process. Less than 4 GiB breaks some runtimes.
+    /// Address space of one process, and memory that all hold together. Less than 4 GiB breaks some runtimes.
     pub memory_bytes: u64,
     /// Processes and threads at once.
     pub processes: u32,

@@ -10,6 +10,7 @@ mod changes;
 mod descriptors;
 mod filter;
 mod listener;
+mod memory;
 mod mounts;
 mod namespaces;
 mod privileges;

@@ -90,6 +90,8 @@ pub enum StopReason {
     Cancelled,
     /// It had more processes than it may.
     Processes,
+    /// It held more memory than it may, all processes together.
+    Memory,
     /// It printed more than it may.
     Output,
     /// The process that started it is gone.
@@ -102,6 +104,7 @@ impl std::fmt::Display for StopReason {
             Self::Timeout => "it ran out of time",
             Self::Cancelled => "it was cancelled",
             Self::Processes => "it started too many processes",
+            Self::Memory => "it used too much memory",
             Self::Output => "it printed too much",
             Self::ParentGone => "the process that started it is gone",
         })

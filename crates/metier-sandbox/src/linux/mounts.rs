@@ -209,7 +209,10 @@ fn below(root: &str, path: &Path) -> PathBuf {
 }
 
 fn tmpfs(at: &Path, bytes: u64, mode: &str) -> io::Result<()> {
-    let options = CString::new(format!("size={bytes},mode={mode}")).map_err(io::Error::other)?;
+    // A file without content is memory, too.
+    let files = (bytes / 4096).max(16 << 10);
+    let options = format!("size={bytes},nr_inodes={files},mode={mode}");
+    let options = CString::new(options).map_err(io::Error::other)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     named(at, mount("tmpfs", at, "tmpfs", flags, options.as_c_str()))
 }

@@ -18,6 +18,7 @@ use rustix::process::{Pid, WaitOptions, wait};
 
 use super::changes::WritableRoots;
 use super::filter::{self, Setting, VisibleProcesses};
+use super::memory::MemoryWatch;
 use super::processes::Descendants;
 use super::supervisor::{ProgramStatus, Supervisor, exit_of};
 use super::{attempts, descriptors, listener, mounts, namespaces, privileges, resources, rules};
@@ -53,6 +54,7 @@ pub(crate) fn helper_main() -> i32 {
             setup: begun.setup,
             status_pipe: begun.status_pipe,
             roots: begun.roots,
+            memory: MemoryWatch::begin(&policy.plan),
             hears_parent: true,
             listener: None,
             ended: None,
@@ -120,6 +122,7 @@ fn enter_namespaces(policy: &Policy) -> Result<bool, Failure> {
 fn first_process(policy: &Policy, setup: UnixStream, status_pipe: OwnedFd) -> i32 {
     let prepared = (|| {
         privileges::die_with_parent().at(Step::Fork)?;
+        resources::end_first();
         if policy.tier == Tier::Strong {
             namespaces::enter_mounts().at(Step::Namespaces)?;
             mounts::enter(&policy.plan).at(Step::Mounts)?;
@@ -199,6 +202,7 @@ fn confine(
     rustix::process::chdir(&plan.work_dir).at(Step::WorkDir)?;
     // The limits are the program's. One that could use up the supervisor's would be watched by no one.
     resources::limit(&plan.limits).at(Step::Limits)?;
+    resources::end_first();
     if policy.tier != Tier::Strong {
         resources::limit_processes_of_user(&plan.limits).at(Step::Limits)?;
     }

@@ -12,8 +12,8 @@
 //! It waits in one `poll`, on a descriptor of the child (a pid could be another process by then), on
 //! the socket of the parent, and on the filter's questions. A byte on the socket is a cancellation; its end means
 //! that the parent is gone, killed for instance, and then everything goes too: no script outlives the one who
-//! started it. The interval is for what no descriptor reports, the number of tasks: the kernel counts those of all
-//! of a user's programs together, and limits none of root's.
+//! started it. The interval is for what no descriptor reports, the number of tasks and their memory: the kernel counts the
+//! tasks of all of a user's programs together, limits none of root's, and limits the memory of one process at a time.
 //!
 //! Stopping goes from polite to certain. SIGTERM to all that descend from here, not to a process group,
 //! which `setsid` leaves; then SIGCONT, because a stopped process hears nothing until it continues. After
@@ -43,6 +43,7 @@ use rustix::process::{
 
 use super::changes::WritableRoots;
 use super::listener::{self, Listener, Reply};
+use super::memory::MemoryWatch;
 use super::processes::{Descendants, kill_and_reap, reap, signal_all};
 use super::{filter, privileges};
 use crate::limits::SandboxLimits;
@@ -50,7 +51,7 @@ use crate::wire::{
     CANCEL, EXIT_PROTOCOL, EXIT_SETUP, Ending, Failure, ProcessExit, Status, StopReason, send,
 };
 
-/// How often tasks are counted.
+/// How often tasks and their memory are counted.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// What the supervisor holds.
@@ -68,6 +69,7 @@ pub(super) struct Supervisor<'a> {
     pub(super) status_pipe: Option<OwnedFd>,
     /// Where a script may change modes, if it has to ask.
     pub(super) roots: Option<WritableRoots>,
+    pub(super) memory: MemoryWatch,
     /// Whether the parent can still say something that matters.
     pub(super) hears_parent: bool,
     /// Where the filter asks.
@@ -146,9 +148,12 @@ impl Supervisor<'_> {
                 return Ok(Some(StopReason::Timeout));
             }
             if now >= next_count {
-                let tasks = Descendants::of(std::process::id()).tasks;
-                if tasks > self.limits.processes as usize + usize::from(self.has_namespace) {
+                let run = Descendants::of(std::process::id());
+                if run.tasks > self.limits.processes as usize + usize::from(self.has_namespace) {
                     return Ok(Some(StopReason::Processes));
+                }
+                if self.memory.is_over(&run) {
+                    return Ok(Some(StopReason::Memory));
                 }
                 self.reap_orphans();
                 next_count = Instant::now() + POLL_INTERVAL;

@@ -14,6 +14,7 @@ mod endings;
 mod escape;
 mod hiding;
 mod honest;
+mod memory;
 mod probing;
 mod scripts;
 mod support;
