@@ -17,6 +17,12 @@ pub enum AgentError {
     /// Another process is running it.
     #[error("the run in {} is running in another process", .0.display())]
     Busy(PathBuf),
+    /// A link stands where a folder of records should be.
+    #[error("{} is a link: records are neither written nor read through links", .0.display())]
+    Link(PathBuf),
+    /// Something else stands where a folder of records should be.
+    #[error("{} is not a folder, so there is no place for records", .0.display())]
+    NotAFolder(PathBuf),
     /// A file of the run cannot be read.
     #[error("{} cannot be read: {}", .0.display(), .1)]
     Unreadable(PathBuf, String),
@@ -43,6 +49,8 @@ impl AgentError {
         match self {
             Self::Exists(_) => "run-exists",
             Self::Busy(_) => "run-busy",
+            Self::Link(_) => "behind-a-link",
+            Self::NotAFolder(_) => "not-a-folder",
             Self::Unreadable(..) => "run-unreadable",
             Self::Unwritten(..) => "run-unwritable",
             Self::Record(..) | Self::Text(_) => "record-broken",
@@ -64,6 +72,8 @@ impl AgentError {
         match self {
             Self::Exists(_) => "start again: every run gets a new name",
             Self::Busy(_) => "wait for it, or stop that process",
+            Self::Link(_) => "replace the link by a folder of the project, or remove it",
+            Self::NotAFolder(_) => "move it away: records are kept in `.agent/runs`",
             Self::Unreadable(..) => "`metier runs` lists the runs that can be read",
             Self::Unwritten(..) => "check the permissions and the free space there",
             Self::Record(..) | Self::Text(_) => {

@@ -1,13 +1,14 @@
 //! The folder of a run: `run.json` (the summary), `setup.json` and `index.json` (what it was given),
 //! `events.jsonl` (the record) and `observations/` (long texts and whole outputs).
 //!
-//! Everything is for the owner alone. The record is the truth; the summary is made from it and can be
-//! made again.
+//! Everything is for the owner alone, and is reached through the folder's descriptor without following
+//! a link: a project may bring its `.agent` as a link to anywhere. The record is the truth; the summary
+//! is made from it and can be made again.
 
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    AppendError, AppendFile, create_private_dir, read_bounded, write_atomic, write_private,
+    AppendError, AppendFile, Durability, EntryKind, FolderAccess, HeldDir, HeldDirError,
 };
 use metier_model::ModelInfo;
 use metier_skill::{Digest, SkillId};
@@ -31,9 +32,15 @@ const INLINE_BYTES: usize = 8 * 1024;
 /// The folder of one run.
 #[derive(Debug, Clone)]
 pub struct RunFolder {
-    path: PathBuf,
+    dir: HeldDir,
     id: RunId,
 }
+
+/// The files of a run.
+const EVENTS: &str = "events.jsonl";
+const SUMMARY: &str = "run.json";
+const SETUP: &str = "setup.json";
+const INDEX: &str = "index.json";
 
 /// The summary of a run, for lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,9 +80,20 @@ pub struct Summary {
 }
 
 impl RunFolder {
-    /// The folder of a run below the folder of all runs.
+    /// The folder of a run below the folder of all runs. Links that lead to that are followed.
     pub fn new(runs: &Path, id: RunId) -> Self {
-        Self { path: runs.join(id.as_str()), id }
+        Self::below(&HeldDir::at(runs), id)
+    }
+
+    /// The same below a folder that is held.
+    pub fn below(runs: &HeldDir, id: RunId) -> Self {
+        Self { dir: runs.below(id.as_str(), FolderAccess::OwnerAlone), id }
+    }
+
+    /// The folder of all runs of a workspace.
+    pub fn all_in(workspace: &Path) -> HeldDir {
+        let agent = HeldDir::at(workspace).below(".agent", FolderAccess::ByUmask);
+        agent.below("runs", FolderAccess::ByUmask)
     }
 
     /// The run.
@@ -85,50 +103,75 @@ impl RunFolder {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.dir.path()
     }
 
     /// Where long texts and whole outputs are.
-    pub fn observations(&self) -> PathBuf {
-        self.path.join("observations")
+    pub fn observations(&self) -> HeldDir {
+        self.dir.below("observations", FolderAccess::OwnerAlone)
+    }
+
+    /// Where the files are that the run deleted.
+    pub fn trash(&self) -> HeldDir {
+        self.dir.below("trash", FolderAccess::OwnerAlone)
+    }
+
+    /// The folder of the loops inside it.
+    pub(crate) fn inner(&self) -> HeldDir {
+        self.dir.below("inner", FolderAccess::OwnerAlone)
+    }
+
+    /// The loops inside it, in the order in which they began.
+    pub fn inner_runs(&self) -> Result<Vec<Self>, AgentError> {
+        let mut inner = runs_in(&self.inner())?;
+        let begun = |run: &Self| {
+            let number = run.id().as_str().rsplit_once("-sub").map(|(_, number)| number);
+            number.and_then(|number| number.parse::<u32>().ok())
+        };
+        inner.sort_by_key(begun);
+        Ok(inner)
     }
 
     /// The run's record.
     pub fn events_file(&self) -> PathBuf {
-        self.path.join("events.jsonl")
+        self.path().join(EVENTS)
     }
 
-    /// Makes the folder and writes down what the run is given.
+    /// Whether it has a record.
+    pub(crate) fn has_record(&self) -> bool {
+        self.dir.kind(EVENTS).is_some()
+    }
+
+    /// Whether a process writes to its record.
+    pub fn is_running(&self) -> bool {
+        self.dir.is_busy(EVENTS)
+    }
+
+    /// Makes the folder and writes down what the run is given. A folder without a record is from a
+    /// process that ended before its first event.
     pub(crate) fn create(&self, setup: &Setup) -> Result<(AppendFile, [Digest; 2]), AgentError> {
-        if metier_fs::exists(&self.path) {
-            return Err(AgentError::Exists(self.path.clone()));
+        self.dir.make().map_err(|error| self.not_reached(&error))?;
+        if self.has_record() {
+            return Err(AgentError::Exists(self.path().to_owned()));
         }
-        // Before the run's own folder, which is the owner's alone: the folders above it are the
-        // project's, and keep the permissions that the user's mask gives them.
-        self.keep_out_of_git();
-        create_private_dir(&self.path).map_err(|error| self.unwritten(&error))?;
+        let given = self.write_given(setup)?;
+        let log = self.dir.create_append(EVENTS).map_err(|error| self.not_opened(&error))?;
+        Ok((log, given))
+    }
+
+    /// Writes down what the run is given; the digests of setup and index.
+    pub(crate) fn write_given(&self, setup: &Setup) -> Result<[Digest; 2], AgentError> {
         let texts = [to_json(setup)?, to_json(&setup.skills)?];
-        for (name, bytes) in ["setup.json", "index.json"].iter().zip(&texts) {
+        for (name, bytes) in [SETUP, INDEX].iter().zip(&texts) {
             self.write(name, bytes)?;
         }
-        let log =
-            AppendFile::create(&self.events_file()).map_err(|error| self.not_opened(&error))?;
-        Ok((log, texts.map(|bytes| Digest::of(&bytes))))
-    }
-
-    /// Runs are private to the user: a repository does not take them up by accident.
-    fn keep_out_of_git(&self) {
-        let Some(runs) = self.path.parent() else { return };
-        let file = runs.join(".gitignore");
-        if !metier_fs::exists(&file) {
-            let _ = write_atomic(&file, b"*\n");
-        }
+        Ok(texts.map(|bytes| Digest::of(&bytes)))
     }
 
     /// What the run was given.
     pub fn setup(&self) -> Result<Setup, AgentError> {
-        let mut setup: Setup = self.read_json("setup.json")?;
-        setup.skills = self.read_json::<Vec<SkillCard>>("index.json")?;
+        let mut setup: Setup = self.read_json(SETUP)?;
+        setup.skills = self.read_json::<Vec<SkillCard>>(INDEX)?;
         Ok(setup)
     }
 
@@ -138,16 +181,16 @@ impl RunFolder {
             self.digest_of(name)
                 .ok_or_else(|| self.unreadable(name, &"its digest cannot be computed"))
         };
-        Ok(started(&self.id, setup, digest("setup.json")?, digest("index.json")?))
+        Ok(started(&self.id, setup, digest(SETUP)?, digest(INDEX)?))
     }
 
     /// Its summary.
     pub fn summary(&self) -> Result<Summary, AgentError> {
-        self.read_json("run.json")
+        self.read_json(SUMMARY)
     }
 
     pub(crate) fn write_summary(&self, summary: &Summary) -> Result<(), AgentError> {
-        self.write("run.json", &to_json(summary)?)
+        self.write(SUMMARY, &to_json(summary)?)
     }
 
     /// Its events, with long texts in place, and the first fault of its record.
@@ -161,15 +204,17 @@ impl RunFolder {
 
     /// Its events as they are written, long texts by reference, and the first fault of its record.
     pub(crate) fn chain(&self) -> Result<(Vec<Record>, Option<LogFault>), AgentError> {
-        let bytes = read_bounded(&self.events_file(), MAX_LOG_BYTES)
-            .map_err(|error| self.unreadable("events.jsonl", &error))?;
+        self.check_reached()?;
+        let bytes = self.dir.read(EVENTS, MAX_LOG_BYTES);
+        let bytes = bytes.map_err(|error| self.unreadable(EVENTS, &error))?;
         Ok(log::read(self.id.as_str(), &bytes))
     }
 
     /// Opens the record to continue it.
     pub(crate) fn reopen(&self) -> Result<(AppendFile, Vec<Record>), AgentError> {
-        let (log, bytes, _) = AppendFile::open(&self.events_file(), MAX_LOG_BYTES)
-            .map_err(|error| self.not_opened(&error))?;
+        self.check_reached()?;
+        let (log, bytes, _) =
+            self.dir.open_append(EVENTS, MAX_LOG_BYTES).map_err(|error| self.not_opened(&error))?;
         let (mut records, fault) = log::read(self.id.as_str(), &bytes);
         if let Some(fault) = fault {
             return Err(AgentError::Record(self.events_file(), fault));
@@ -193,8 +238,10 @@ impl RunFolder {
             let sha256 = Digest::of(bytes);
             let name = format!("{}.txt", &sha256.to_string()[7..39]);
             let file = format!("observations/{name}");
-            if !metier_fs::exists(&self.path.join(&file)) {
-                self.write(&file, bytes)?;
+            let texts = self.observations();
+            if texts.kind(&name) != Some(EntryKind::File) {
+                let written = texts.write(&name, bytes, Durability::Synced);
+                written.map_err(|error| self.unwritten(&error))?;
             }
             *text = Text::Stored { file, sha256, bytes: bytes.len() as u64 };
             changed = true;
@@ -210,11 +257,11 @@ impl RunFolder {
             let name = file.strip_prefix("observations/").unwrap_or_default();
             let plain = name.strip_suffix(".txt").unwrap_or_default();
             if plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return Err(AgentError::Text(self.path.join("observations")));
+                return Err(AgentError::Text(self.path().join("observations")));
             }
-            let path = self.path.join(&*file);
-            let bytes = read_bounded(&path, MAX_FILE_BYTES)
-                .map_err(|error| self.unreadable(file, &error))?;
+            let path = self.path().join(&*file);
+            let bytes = self.dir.read(file, MAX_FILE_BYTES);
+            let bytes = bytes.map_err(|error| self.unreadable(file, &error))?;
             let whole =
                 String::from_utf8(bytes).ok().filter(|t| Digest::of(t.as_bytes()) == *sha256);
             *text = Text::Inline(whole.ok_or(AgentError::Text(path))?.into());
@@ -224,47 +271,80 @@ impl RunFolder {
 
     /// The digest of one of the run's files.
     pub(crate) fn digest_of(&self, name: &str) -> Option<Digest> {
-        read_bounded(&self.path.join(name), MAX_FILE_BYTES).ok().map(|bytes| Digest::of(&bytes))
+        self.dir.read(name, MAX_FILE_BYTES).ok().map(|bytes| Digest::of(&bytes))
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), AgentError> {
-        write_private(&self.path.join(name), bytes).map_err(|error| self.unwritten(&error))
+        let written = self.dir.write(name, bytes, Durability::Synced);
+        written.map_err(|error| self.unwritten(&error))
     }
 
     fn read_json<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Result<T, AgentError> {
-        let bytes = read_bounded(&self.path.join(name), MAX_FILE_BYTES)
-            .map_err(|error| self.unreadable(name, &error))?;
+        self.check_reached()?;
+        let bytes = self.dir.read(name, MAX_FILE_BYTES);
+        let bytes = bytes.map_err(|error| self.unreadable(name, &error))?;
         serde_json::from_slice(&bytes).map_err(|error| self.unreadable(name, &error))
     }
 
     fn unreadable(&self, name: &str, error: &dyn std::fmt::Display) -> AgentError {
-        AgentError::Unreadable(self.path.join(name), error.to_string())
+        AgentError::Unreadable(self.path().join(name), error.to_string())
     }
 
     pub(crate) fn unwritten(&self, error: &dyn std::fmt::Display) -> AgentError {
-        AgentError::Unwritten(self.path.clone(), error.to_string())
+        AgentError::Unwritten(self.path().to_owned(), error.to_string())
     }
 
     fn not_opened(&self, error: &AppendError) -> AgentError {
         match error {
-            AppendError::Busy => AgentError::Busy(self.path.clone()),
+            AppendError::Busy => AgentError::Busy(self.path().to_owned()),
             other => AgentError::Unreadable(self.events_file(), other.to_string()),
+        }
+    }
+
+    /// A link in the place of one of its folders is told as such, before what it leads to is looked at.
+    fn check_reached(&self) -> Result<(), AgentError> {
+        self.dir.is_there().map(|_| ()).map_err(|error| self.not_reached(&error))
+    }
+
+    fn not_reached(&self, error: &HeldDirError) -> AgentError {
+        match error {
+            HeldDirError::Link(path) => AgentError::Link(path.clone()),
+            HeldDirError::NotADirectory(path) => AgentError::NotAFolder(path.clone()),
+            other => self.unwritten(other),
         }
     }
 }
 
-/// The runs below a folder, newest first. What cannot be read is left out.
-pub fn runs_in(runs: &Path) -> Vec<RunFolder> {
-    let mut ids: Vec<RunId> = metier_fs::read_dir_names(runs)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|name| RunId::new(name).ok())
-        .collect();
+/// Keeps the runs of a project out of its repository, by accident at least: they are private to the
+/// user. What stands there already is left alone.
+pub fn keep_out_of_git(runs: &HeldDir) {
+    const IGNORED: &str = ".gitignore";
+    if runs.is_there().is_ok() && runs.kind(IGNORED).is_none() {
+        let _ = runs.write(IGNORED, b"*\n", Durability::Synced);
+    }
+}
+
+/// The runs below a folder, newest first. A link in the place of the folder is an error.
+pub fn runs_in(runs: &HeldDir) -> Result<Vec<RunFolder>, AgentError> {
+    let is_there = runs.is_there().map_err(|error| match error {
+        HeldDirError::Link(path) => AgentError::Link(path),
+        HeldDirError::NotADirectory(path) => AgentError::NotAFolder(path),
+        other => AgentError::Unreadable(runs.path().to_owned(), other.to_string()),
+    })?;
+    if !is_there {
+        return Ok(Vec::new());
+    }
+    let names = runs.names();
+    let names =
+        names.map_err(|error| AgentError::Unreadable(runs.path().to_owned(), error.to_string()))?;
+    let mut ids: Vec<RunId> = names.iter().filter_map(|name| RunId::new(name).ok()).collect();
+    // One that is a link is among them: asking for it says why it cannot be read.
+    ids.retain(|id| {
+        runs.kind(id.as_str()) == Some(EntryKind::Link)
+            || runs.kind(&format!("{id}/{EVENTS}")).is_some()
+    });
     ids.sort_unstable_by(|a, b| b.cmp(a));
-    ids.into_iter()
-        .map(|id| RunFolder::new(runs, id))
-        .filter(|run| metier_fs::exists(&run.events_file()))
-        .collect()
+    Ok(ids.into_iter().map(|id| RunFolder::below(runs, id)).collect())
 }
 
 fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, AgentError> {

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use metier_fs::HeldDir;
 use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{
     Answer, AnswerMemory, AnswerScope, Effect, Lifetime, Policy, PolicyDecision, RememberedAnswer,
@@ -73,9 +74,9 @@ pub struct LocalExecutor {
     /// Values that are never shown.
     pub secrets: Arc<Secrets>,
     /// Where whole outputs are kept.
-    pub observations: PathBuf,
+    pub observations: HeldDir,
     /// Where deleted files are kept.
-    pub trash: PathBuf,
+    pub trash: HeldDir,
     /// Makes the host that scripts run on.
     pub host: ScriptHostMaker,
     /// Tools of the program that uses us, from [`Toolbox::with_foreign`]. They go the same way as ours.

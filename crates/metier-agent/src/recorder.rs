@@ -164,18 +164,25 @@ impl Recorder for FolderRecorder {
     fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<InnerRun, AgentError> {
         let id = RunId::new(&format!("{}-sub{op_id}", self.folder.id()))
             .map_err(|error| self.folder.unwritten(&error))?;
-        let folder = RunFolder::new(&self.folder.path().join("inner"), id);
-        if metier_fs::exists(&folder.events_file()) {
+        let folder = RunFolder::below(&self.folder.inner(), id);
+        let begun = if folder.has_record() {
             must_hold(&folder)?;
-            let (recorder, records) = Self::reopen(&folder)?;
-            if !records.is_empty() {
+            Some(Self::reopen(&folder)?)
+        } else {
+            None
+        };
+        let (mut recorder, event) = match begun {
+            Some((recorder, records)) if !records.is_empty() => {
                 let setup = folder.setup()?;
                 return Ok(InnerRun { recorder: Box::new(recorder), setup, records });
             }
-        }
-        // A folder without an event is from a process that ended before its first one.
-        let _ = metier_fs::remove_tree(folder.path());
-        let (mut recorder, event) = Self::create(&folder, setup)?;
+            // Its process ended before the first event.
+            Some((recorder, _)) => {
+                let [setup_sha256, index_sha256] = folder.write_given(setup)?;
+                (recorder, started(folder.id(), setup, setup_sha256, index_sha256))
+            }
+            None => Self::create(&folder, setup)?,
+        };
         let first = recorder.append(&event)?;
         Ok(InnerRun { recorder: Box::new(recorder), setup: setup.clone(), records: vec![first] })
     }

@@ -66,7 +66,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Run(args) => run::run(args, &context()?, cli.global.json),
         Command::Chat(args) => chat::run(args, &context()?, cli.global.json),
         Command::Resume(args) => resume::run(args, &context()?, cli.global.json),
-        Command::Runs(args) => Ok(runs::run(args, &context()?)),
+        Command::Runs(args) => runs::run(args, &context()?),
         Command::Show(args) => show::run(args, &context()?),
         Command::Replay(args) => replay::run(args, &context()?),
         Command::Audit(args) => audit::run(args, &context()?),

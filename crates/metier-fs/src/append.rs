@@ -52,7 +52,11 @@ impl AppendFile {
         options.read(true).append(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).map_err(AppendError::Io)?;
+        Self::of_new(options.open(path).map_err(AppendError::Io)?)
+    }
+
+    /// The same of a new file, opened to read and append.
+    pub(crate) fn of_new(file: File) -> Result<Self, AppendError> {
         set_private(&file).map_err(AppendError::Io)?;
         Ok(Self { file: locked(file)?, bytes: 0 })
     }
@@ -60,8 +64,12 @@ impl AppendFile {
     /// Opens a file that is there and gives what is in it, at most `limit` bytes of it. What follows
     /// the last line end is no whole line: it is cut off, and its length given.
     pub fn open(path: &Path, limit: u64) -> Result<(Self, Vec<u8>, u64), AppendError> {
-        let file =
-            OpenOptions::new().read(true).append(true).open(path).map_err(AppendError::Io)?;
+        let file = OpenOptions::new().read(true).append(true).open(path);
+        Self::of_existing(file.map_err(AppendError::Io)?, limit)
+    }
+
+    /// The same of a file that was opened to read and append.
+    pub(crate) fn of_existing(file: File, limit: u64) -> Result<(Self, Vec<u8>, u64), AppendError> {
         let mut file = locked(file)?;
         let mut bytes = Vec::new();
         (&mut file).take(limit + 1).read_to_end(&mut bytes).map_err(AppendError::Io)?;

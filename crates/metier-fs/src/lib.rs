@@ -13,6 +13,7 @@
 //! | `append` | a file that only grows, with one writer ([`AppendFile`]) |
 //! | `update` | changing a file that others may change at once: [`update_file`], [`update_private`] |
 //! | `whole_dir` | directories that appear, move and go whole: [`create_dir_whole`], [`move_whole`] |
+//! | `held_dir` | a directory held open, beneath which no link is followed ([`HeldDir`]) |
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
 //! | `work_root` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
 //! | `beneath` | what both open files with: a directory's descriptor and the kernel |
@@ -46,6 +47,7 @@ mod file;
 mod folders;
 mod foreign_access;
 mod head;
+mod held_dir;
 mod left_files;
 mod links;
 mod names;
@@ -73,6 +75,7 @@ pub use foreign_access::{
     ForeignAccess, ForeignWriter, is_planted, writable_by_others, writable_by_others_below,
 };
 pub use head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links};
+pub use held_dir::{Durability, FolderAccess, HeldDir, HeldDirError};
 pub use left_files::{
     LeftError, LeftFile, LeftFiles, LeftLimits, clean_left_files, digest_left_files,
     take_left_files,

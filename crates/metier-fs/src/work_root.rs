@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use metier_skill::WorkPath;
 
 use crate::head::EntryKind;
+use crate::held_dir::HeldDir;
 use crate::work_error::WorkError;
 
 #[cfg_attr(unix, path = "work_root_unix.rs")]
@@ -118,14 +119,14 @@ impl WorkRoot {
 
     /// Moves the regular file at `path` out of the workspace, to `name` in the directory `to`, where
     /// nothing of that name stands. Tells its size.
-    pub fn move_out(&self, path: &WorkPath, to: &Path, name: &str) -> Result<u64, WorkError> {
+    pub fn move_out(&self, path: &WorkPath, to: &HeldDir, name: &str) -> Result<u64, WorkError> {
         path.check_change().map_err(WorkError::Path)?;
         self.move_file_out(path, to, name)
     }
 
     /// Moves the regular file `name` in the directory `from` to `path`, where nothing stands.
     /// Directories above it are made.
-    pub fn move_in(&self, path: &WorkPath, from: &Path, name: &str) -> Result<(), WorkError> {
+    pub fn move_in(&self, path: &WorkPath, from: &HeldDir, name: &str) -> Result<(), WorkError> {
         path.check_change().map_err(WorkError::Path)?;
         self.move_file_in(path, from, name)
     }

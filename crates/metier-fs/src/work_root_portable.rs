@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{WorkEntry, WorkListing, WorkPath, WorkRoot, WriteSummary};
 use crate::dir::Dir;
 use crate::file::{NewFiles, replace};
+use crate::held_dir::HeldDir;
 use crate::work_error::WorkError;
 
 impl WorkRoot {
@@ -86,7 +87,7 @@ impl WorkRoot {
     pub(super) fn move_file_out(
         &self,
         path: &WorkPath,
-        to: &Path,
+        to: &HeldDir,
         name: &str,
     ) -> Result<u64, WorkError> {
         let at = self.checked(path)?;
@@ -94,17 +95,22 @@ impl WorkRoot {
         if !data.is_file() {
             return Err(WorkError::NotRegular);
         }
-        crate::whole_dir::move_whole(&at, &to.join(name))?;
+        crate::whole_dir::move_whole(&at, &held(to)?.join(name))?;
         Ok(data.len())
     }
 
     pub(super) fn move_file_in(
         &self,
         path: &WorkPath,
-        from: &Path,
+        from: &HeldDir,
         name: &str,
     ) -> Result<(), WorkError> {
-        crate::whole_dir::move_whole(&from.join(name), &self.checked(path)?)?;
+        crate::whole_dir::move_whole(&held(from)?.join(name), &self.checked(path)?)?;
         Ok(())
     }
+}
+
+/// The path of a directory that is there.
+fn held(dir: &HeldDir) -> Result<&Path, WorkError> {
+    Ok(dir.handle().map_err(std::io::Error::from)?.path())
 }

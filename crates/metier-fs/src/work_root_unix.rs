@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use super::{WorkEntry, WorkListing, WorkPath, WorkRoot, WriteSummary};
 use crate::beneath::{Beneath, DIRECTORY, FILE, Mounts};
 use crate::dir::Dir;
+use crate::held_dir::HeldDir;
 use crate::work_error::WorkError;
 
 const LISTED: OFlags = OFlags::RDONLY
@@ -125,7 +126,7 @@ impl WorkRoot {
     pub(super) fn move_file_out(
         &self,
         path: &WorkPath,
-        to: &Path,
+        to: &HeldDir,
         name: &str,
     ) -> Result<u64, WorkError> {
         let (above, own) = split(path)?;
@@ -135,10 +136,10 @@ impl WorkRoot {
         };
         let before = statat(&dir, own, AtFlags::SYMLINK_NOFOLLOW)?;
         check_regular(&before)?;
-        let target = Beneath::open(to)?.dir;
+        let target = &held(to)?.dir;
         move_new(dir.as_fd(), own, target.as_fd(), name)?;
         // Between the look and the move another process may have put something else there.
-        let after = statat(&target, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let after = statat(target, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if kind(&after) != FileType::RegularFile {
             let _ = move_new(target.as_fd(), name, dir.as_fd(), own);
             return Err(WorkError::Changed);
@@ -149,11 +150,11 @@ impl WorkRoot {
     pub(super) fn move_file_in(
         &self,
         path: &WorkPath,
-        from: &Path,
+        from: &HeldDir,
         name: &str,
     ) -> Result<(), WorkError> {
-        let source = Beneath::open(from)?.dir;
-        check_regular(&statat(&source, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
+        let source = &held(from)?.dir;
+        check_regular(&statat(source, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
         let (above, own) = self.directory_for(path)?;
         let moved = move_new(source.as_fd(), name, above.last(&self.dir), own);
         moved.inspect_err(|_| above.undo(&self.dir))
@@ -323,6 +324,11 @@ fn rename_new(
     renameat(from, name, to, new)
 }
 
+/// The descriptor of a directory that is there.
+fn held(dir: &HeldDir) -> Result<&Beneath, WorkError> {
+    Ok(dir.handle().map_err(io::Error::from)?.beneath())
+}
+
 /// The directories above the file, and its name.
 fn split(path: &WorkPath) -> Result<(&str, &str), WorkError> {
     if path.is_root() {
@@ -400,9 +406,9 @@ mod tests {
         let link = tmp.path().join("link");
         symlink("nowhere", &link).expect("link");
         assert!(matches!(root.write(&path("link/deep/f"), b""), Err(WorkError::Link)));
-        let missing = tmp.path().join("none");
+        let missing = HeldDir::at(&tmp.path().join("none"));
         assert!(root.move_in(&path("new/deep/f"), &missing, "f").is_err());
-        assert!(root.move_in(&path("new/deep/f"), tmp.path(), "none").is_err());
+        assert!(root.move_in(&path("new/deep/f"), &HeldDir::at(tmp.path()), "none").is_err());
         assert!(!tmp.path().join("new").exists());
         fs::create_dir(tmp.path().join("new")).expect("dir");
         assert!(root.write(&path("new"), b"").is_err());

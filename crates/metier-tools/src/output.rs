@@ -7,10 +7,10 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use metier_fs::{Durability, HeldDir};
 use metier_sandbox::{Redactor, Secrets};
 use metier_skill::text::for_model;
 use serde::Serialize;
@@ -76,15 +76,16 @@ pub trait OutputStore: Send + Sync {
 /// Files in a folder, such as the `observations` of a run.
 #[derive(Debug)]
 pub struct FolderOutputStore {
-    folder: PathBuf,
+    folder: HeldDir,
     /// What a reference starts with.
     prefix: String,
     next: AtomicU64,
 }
 
 impl FolderOutputStore {
-    /// Keeps files in `folder`; references are `prefix` and the file's name.
-    pub fn new(folder: PathBuf, prefix: &str) -> Self {
+    /// Keeps files in `folder`, which is made with the first one; references are `prefix` and the
+    /// file's name.
+    pub fn new(folder: HeldDir, prefix: &str) -> Self {
         Self { folder, prefix: prefix.to_owned(), next: AtomicU64::new(1) }
     }
 }
@@ -96,10 +97,9 @@ impl OutputStore for FolderOutputStore {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let name = format!("{number:04}-{hint}.txt");
-            let path = self.folder.join(&name);
             // A resumed run continues the numbers of the run before it.
-            if metier_fs::entry_kind(&path).is_none() {
-                metier_fs::write_private(&path, bytes)?;
+            if self.folder.kind(&name).is_none() {
+                self.folder.write(&name, bytes, Durability::Synced)?;
                 return Ok(format!("{}{name}", self.prefix));
             }
         }
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_long_text_keeps_head_and_tail_and_its_whole_is_stored() {
         let dir = tempfile::tempdir().expect("dir");
-        let store = Arc::new(FolderOutputStore::new(dir.path().to_owned(), "observations/"));
+        let store = Arc::new(FolderOutputStore::new(HeldDir::at(dir.path()), "observations/"));
         let long = format!("start\n{}\nend", "x\n".repeat(100));
         let answer = || Ok(ToolResult::text(long.clone()));
         let result = filter(12, store).filter("a/../b", answer()).expect("a result");
@@ -275,7 +275,7 @@ mod tests {
         assert!(result.truncated);
         let kept = metier_fs::read_bounded(&dir.path().join("0001-ab.txt"), 1000).expect("kept");
         assert_eq!(kept, long.as_bytes());
-        let again = FolderOutputStore::new(dir.path().to_owned(), "");
+        let again = FolderOutputStore::new(HeldDir::at(dir.path()), "");
         assert_eq!(again.put(b"more", "ab").expect("kept"), "0002-ab.txt");
         let lost = filter(12, Arc::new(NoOutputStore)).filter("x", answer()).expect("a result");
         assert!(lost.truncated && lost.storage_ref.is_none());

@@ -1,12 +1,11 @@
 //! What a run deleted, kept in the run's folder until it is restored or the folder goes.
 //!
 //! Each file lies there whole, beside a record of where it was. A reference names one of them and
-//! nothing else: it is checked before it becomes a file's name.
+//! nothing else: it is checked before it becomes a file's name. The folder is held open, and is no link.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use metier_fs::{WorkError, WorkRoot};
+use metier_fs::{Durability, HeldDir, WorkError, WorkRoot};
 use metier_skill::{FailureCode, WorkPath};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +17,7 @@ const MAX_RECORD_BYTES: u64 = 16 * 1024;
 /// A folder of deleted files.
 #[derive(Debug)]
 pub struct Trash {
-    folder: PathBuf,
+    folder: HeldDir,
     next: AtomicU64,
 }
 
@@ -45,7 +44,7 @@ struct Record {
 
 impl Trash {
     /// Keeps deleted files in `folder`, which is created with the first one.
-    pub const fn new(folder: PathBuf) -> Self {
+    pub const fn new(folder: HeldDir) -> Self {
         Self { folder, next: AtomicU64::new(1) }
     }
 
@@ -63,7 +62,7 @@ impl Trash {
         match root.move_out(path, &self.folder, &trashed.reference) {
             Ok(bytes) => trashed.bytes = bytes,
             Err(error) => {
-                let _ = metier_fs::remove_file(&self.record(&trashed.reference));
+                let _ = self.folder.remove_file(&record_name(&trashed.reference));
                 return Err(message(&error));
             }
         }
@@ -82,15 +81,23 @@ impl Trash {
         }
         root.move_in(&trashed.path, &self.folder, &trashed.reference)
             .map_err(|error| ToolFailure::work(trashed.path.as_str(), &error))?;
-        let _ = metier_fs::remove_file(&self.record(reference));
+        let _ = self.folder.remove_file(&record_name(reference));
         Ok(trashed)
     }
 
     /// What can be restored, oldest first.
-    pub fn list(&self) -> Vec<TrashedFile> {
-        let names = metier_fs::read_dir_names(&self.folder).unwrap_or_default();
+    pub fn list(&self) -> Result<Vec<TrashedFile>, ToolFailure> {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            let message = format!("the deleted files cannot be listed: {error}");
+            ToolFailure::new(FailureCode::IoError, message)
+        };
+        if !self.folder.is_there().map_err(|error| unreadable(&error))? {
+            return Ok(Vec::new());
+        }
+        let names = self.folder.names().map_err(|error| unreadable(&error))?;
         let references = names.iter().filter_map(|name| name.strip_suffix(".json"));
-        references.filter_map(|reference| Some(self.find(reference).ok()?.trashed)).collect()
+        let found = references.filter_map(|reference| Some(self.find(reference).ok()?.trashed));
+        Ok(found.collect())
     }
 
     fn find(&self, reference: &str) -> Result<Record, ToolFailure> {
@@ -101,10 +108,10 @@ impl Trash {
         if !is_reference(reference) {
             return Err(missing());
         }
-        let bytes = metier_fs::read_bounded(&self.record(reference), MAX_RECORD_BYTES);
+        let bytes = self.folder.read(&record_name(reference), MAX_RECORD_BYTES);
         let record: Record =
             bytes.ok().and_then(|b| serde_json::from_slice(&b).ok()).ok_or_else(missing)?;
-        let there = metier_fs::entry_kind(&self.folder.join(reference)).is_some();
+        let there = self.folder.kind(reference).is_some();
         if there && record.trashed.reference == reference { Ok(record) } else { Err(missing()) }
     }
 
@@ -112,22 +119,18 @@ impl Trash {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let reference = format!("trash-{number:06}");
-            let taken = |path: &Path| metier_fs::entry_kind(path).is_some();
-            if !taken(&self.record(&reference)) && !taken(&self.folder.join(&reference)) {
+            let taken = |name: &str| self.folder.kind(name).is_some();
+            if !taken(&record_name(&reference)) && !taken(&reference) {
                 return reference;
             }
         }
     }
 
-    fn record(&self, reference: &str) -> PathBuf {
-        self.folder.join(format!("{reference}.json"))
-    }
-
     fn write_record(&self, root: &WorkRoot, trashed: &TrashedFile) -> Result<(), ToolFailure> {
-        let file = self.record(&trashed.reference);
         let record = Record { trashed: trashed.clone(), workspace: real_root(root) };
         let text = serde_json::to_vec(&record).unwrap_or_default();
-        metier_fs::write_private(&file, &text).map_err(|error| {
+        let name = record_name(&trashed.reference);
+        self.folder.write(&name, &text, Durability::Synced).map_err(|error| {
             let message = format!("the trash cannot be written: {error}");
             ToolFailure::new(FailureCode::IoError, message)
         })
@@ -136,6 +139,11 @@ impl Trash {
 
 fn real_root(root: &WorkRoot) -> Option<String> {
     metier_fs::canonical(root.path()).ok().map(|path| path.to_string_lossy().into_owned())
+}
+
+/// The name of the record beside a deleted file.
+fn record_name(reference: &str) -> String {
+    format!("{reference}.json")
 }
 
 /// Whether a text has the form of a reference.

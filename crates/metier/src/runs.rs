@@ -10,7 +10,6 @@ use std::sync::Arc;
 use metier_agent::audit::{AuditReport, Finding, audit};
 use metier_agent::export::RecordedRun;
 use metier_agent::{AgentError, Difference, Event, Record, RunFolder, Summary, fold, runs_in};
-use metier_fs::{AppendError, AppendFile};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
@@ -19,14 +18,15 @@ use crate::open::Metier;
 const MAX_NOTE_BYTES: u64 = 1024;
 
 impl Metier {
-    /// The runs of this workspace, newest first.
-    pub fn runs(&self) -> Vec<RunFolder> {
-        runs_in(&self.runs_folder())
+    /// The runs of this workspace, newest first. Where a link stands in the place of their folder, that
+    /// is an error.
+    pub fn runs(&self) -> Result<Vec<RunFolder>> {
+        Ok(runs_in(&self.runs_folder())?)
     }
 
     /// The run that is meant: its id, the beginning or the end of it, or `last`.
     pub fn find_run(&self, text: &str) -> Result<RunFolder> {
-        let mut runs = self.runs();
+        let mut runs = self.runs()?;
         if text == "last" && !runs.is_empty() {
             return Ok(runs.swap_remove(0));
         }
@@ -84,7 +84,12 @@ impl OwnRuns {
     /// An error unless this user began the run.
     pub(crate) fn check(&self, run: &RunFolder) -> Result<()> {
         let noted = metier_fs::read_bounded(&self.file(run.id().as_str()), MAX_NOTE_BYTES).ok();
-        let (records, fault) = run.events().unwrap_or_default();
+        let (records, fault) = match run.events() {
+            Err(error @ (AgentError::Link(_) | AgentError::NotAFolder(_))) => {
+                return Err(error.into());
+            }
+            events => events.unwrap_or_default(),
+        };
         if let Some(fault) = fault.filter(|fault| fault.code == "other-format") {
             let message = format!("the run {} cannot be resumed: {}", run.id(), fault.message);
             return Err(Error::failed(fault.code, message)
@@ -143,7 +148,7 @@ impl RunState {
         let status = match &summary {
             None => Self::UNREADABLE,
             Some(Summary { status: Some(status), .. }) => status.as_str(),
-            Some(_) if is_running(folder) => Self::RUNNING,
+            Some(_) if folder.is_running() => Self::RUNNING,
             Some(_) => Self::INTERRUPTED,
         };
         Self { id, summary, status }
@@ -170,11 +175,6 @@ impl RunState {
 fn is_behind(folder: &RunFolder) -> bool {
     let modified = |name: &str| metier_fs::modified(&folder.path().join(name)).ok();
     modified("events.jsonl") > modified("run.json")
-}
-
-/// Whether a process holds the record. Asks for a file of no bytes: nothing is read or cut off.
-fn is_running(folder: &RunFolder) -> bool {
-    matches!(AppendFile::open(&folder.events_file(), 0), Err(AppendError::Busy))
 }
 
 fn from_record(folder: &RunFolder) -> Option<Summary> {
@@ -217,7 +217,7 @@ impl RunRecord {
     pub fn read(folder: &RunFolder) -> Result<Self> {
         let mut faults = Vec::new();
         let mut recorded = read_one(folder, &mut faults)?;
-        for inner in inner_runs(folder) {
+        for inner in folder.inner_runs()? {
             match read_one(&inner, &mut faults) {
                 Ok(inner) => recorded.inner.push(inner),
                 Err(error) => faults.push(error.to_string()),
@@ -225,17 +225,6 @@ impl RunRecord {
         }
         Ok(Self { recorded, faults })
     }
-}
-
-/// The runs of subagents inside a run, in the order in which they began.
-fn inner_runs(folder: &RunFolder) -> Vec<RunFolder> {
-    let mut inner = runs_in(&folder.path().join("inner"));
-    let begun = |run: &RunFolder| {
-        let number = run.id().as_str().rsplit_once("-sub").map(|(_, number)| number);
-        number.and_then(|number| number.parse::<u32>().ok())
-    };
-    inner.sort_by_key(begun);
-    inner
 }
 
 fn read_one(
@@ -282,7 +271,7 @@ impl RunRecord {
 
 /// Checks the record of a run and of the runs inside it, each with its id.
 pub fn audit_run(folder: &RunFolder) -> Result<Vec<(String, AuditReport)>> {
-    let runs = std::iter::once(folder.clone()).chain(inner_runs(folder));
+    let runs = std::iter::once(folder.clone()).chain(folder.inner_runs()?);
     runs.map(|run| Ok((run.id().to_string(), audit(&run)?))).collect()
 }
 

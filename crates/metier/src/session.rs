@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use metier_agent::folder::keep_out_of_git;
 use metier_agent::setup_builder::SetupBuilder;
 use metier_agent::{
     Agent, AgentError, Approver, Event, LocalExecutor, Mode, NoApprover, Note, Observer, Record,
@@ -202,7 +203,8 @@ impl Session {
         let by_project = self.warn_about_project_settings(None)?;
         let scan = self.metier.refresh();
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
-        let folder = RunFolder::new(&self.metier.runs_folder(), new_id());
+        let runs = self.metier.runs_folder();
+        let folder = RunFolder::below(&runs, new_id());
         let chosen = chosen_skills(request, skills, &scan, &guard)?;
         let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
@@ -241,7 +243,10 @@ impl Session {
         }
         .build();
         setup.model_by_project = by_project;
-        self.drive(folder, &*model, &executor, |agent, folder| agent.run(folder, setup))
+        self.drive(folder, &*model, &executor, |agent, folder| {
+            keep_out_of_git(&runs);
+            agent.run(folder, setup)
+        })
     }
 
     /// Continues a run that was stopped or killed, or that waits for an answer. The model is the one

@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use metier_agent::RunFolder;
 use metier_config::Scope;
-use metier_fs::UserFolders;
+use metier_fs::{HeldDir, UserFolders};
 use metier_registry::manage::Backups;
 use metier_registry::roots::{own_skills, project_dirs, repository_top};
 use metier_skill::Source;
@@ -118,8 +119,9 @@ impl Metier {
         nearest.unwrap_or_else(|| path.parent().unwrap_or(path).to_owned())
     }
 
-    /// The folder of the runs of this workspace.
-    pub fn runs_folder(&self) -> PathBuf {
-        self.workspace().join(AGENT_FOLDER).join("runs")
+    /// The folder of the runs of this workspace. It is reached without following a link in the
+    /// workspace.
+    pub(crate) fn runs_folder(&self) -> HeldDir {
+        RunFolder::all_in(&self.workspace())
     }
 }

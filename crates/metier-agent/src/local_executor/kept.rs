@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use metier_cancel::CancelToken;
-use metier_fs::{LeftFile, canonical, digest_left_files, move_whole};
+use metier_fs::{HeldDir, LeftFile, canonical, digest_left_files, move_whole};
 use metier_tools::{ToolResult, Touch, linked_keys};
 use serde_json::{Value, json};
 
@@ -30,7 +30,11 @@ pub(super) fn with_run(
     else {
         return result;
     };
-    let Some((name, to)) = free(&executor.observations) else { return result };
+    let Some(name) = free(&executor.observations) else { return result };
+    // By way of the descriptor: a link that was put there meanwhile is not followed.
+    let Ok(to) = executor.observations.stable_path().map(|dir| dir.join(&name)) else {
+        return result;
+    };
     if move_whole(&from, &to).is_err() {
         return result;
     }
@@ -72,18 +76,16 @@ pub(super) fn with_run(
 }
 
 /// A name that nothing has yet.
-fn free(observations: &Path) -> Option<(String, PathBuf)> {
-    (1..10_000_u32)
-        .map(|number| format!("output-{number:03}"))
-        .map(|name| (name.clone(), observations.join(name)))
-        .find(|(_, path)| metier_fs::entry_kind(path).is_none())
+fn free(observations: &HeldDir) -> Option<String> {
+    let mut names = (1..10_000_u32).map(|number| format!("output-{number:03}"));
+    names.find(|name| observations.kind(name).is_none())
 }
 
 impl LocalExecutor {
     /// The folder of whole outputs, as a model can name it.
     pub(super) fn shown_observations(&self) -> String {
-        let below = self.observations.strip_prefix(&self.workspace).unwrap_or(&self.observations);
-        below.to_string_lossy().into_owned()
+        let whole = self.observations.path();
+        whole.strip_prefix(&self.workspace).unwrap_or(whole).to_string_lossy().into_owned()
     }
 
     /// Why something is not read in a run, whatever the rules say: a part of the record of a run, this
@@ -91,7 +93,8 @@ impl LocalExecutor {
     pub(super) fn unreadable(&self, touch: &Touch) -> Option<&'static str> {
         let Touch::Path { absolute, .. } = touch else { return None };
         let path = Path::new(absolute);
-        let own = canonical(&self.observations).unwrap_or_else(|_| self.observations.clone());
+        let own = self.observations.path();
+        let own = canonical(own).unwrap_or_else(|_| own.to_owned());
         let runs = own.parent().and_then(Path::parent);
         let is_record = runs.is_some_and(|runs| path.starts_with(runs)) || is_record(path);
         if is_record && !path.starts_with(&own) {

@@ -14,6 +14,7 @@ use metier_agent::{
     Status,
 };
 use metier_cancel::CancelToken;
+use metier_fs::HeldDir;
 use metier_loader::{BodyLimits, ResourceLimits};
 use metier_policy::{AnswerMemory, Lifetime, Policy, TrustedFolders};
 use metier_registry::{ScanOptions, scan};
@@ -82,8 +83,8 @@ pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
         resource_limits: ResourceLimits::default(),
         cap: OutputCap::default(),
         secrets: Arc::new(Secrets::new(["hunter2hunter2"])),
-        observations: workspace.join("runs/1/observations"),
-        trash: workspace.join("runs/1/trash"),
+        observations: HeldDir::at(&workspace.join("runs/1/observations")),
+        trash: HeldDir::at(&workspace.join("runs/1/trash")),
         host: Box::new(|_| Err(ToolFailure::new(FailureCode::NotAllowed, "no scripts here"))),
         workspace,
         tools,

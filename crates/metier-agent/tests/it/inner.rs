@@ -1,7 +1,7 @@
 //! A skill that runs as a subagent: a loop of its own, a record of its own, a summary.
 //! One scripted model decides outside, another inside.
 
-use metier_agent::{Agent, Approval, Event, RunFolder, RunId, Status, runs_in};
+use metier_agent::{Agent, Approval, Event, RunFolder, RunId, Status};
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{Model, ModelError, ModelInfo, Reply, Scripted, Turn};
@@ -55,7 +55,7 @@ fn a_subagent_works_on_its_own_and_gives_back_its_answer() {
     });
     let outcome = outcome.expect("an outcome");
     assert_eq!((outcome.ok, outcome.text.as_str()), (true, "found it"));
-    let inner = runs_in(&folder.path().join("inner"));
+    let inner = folder.inner_runs().expect("reads");
     assert_eq!(inner.len(), 1);
     let (records, fault) = inner[0].events().expect("reads");
     assert_eq!(fault, None);
@@ -79,7 +79,7 @@ fn a_subagent_has_the_time_that_is_left() {
     let (records, _) = folder.events().expect("reads");
     let judged = |event: &Event| matches!(event, Event::PolicyDecided { .. });
     let begun = records.iter().find(|record| judged(&record.event)).expect("a decision");
-    let inner = &runs_in(&folder.path().join("inner"))[0];
+    let inner = &folder.inner_runs().expect("reads")[0];
     let left = inner.setup().expect("reads").limits.wall_ms.expect("a limit");
     assert_eq!(left, LIMIT - begun.elapsed_ms, "what the loop outside has spent is spent");
     assert!(left + 20 <= LIMIT, "which was something: {left}");
@@ -145,7 +145,7 @@ fn what_a_subagent_spends_is_spent_by_the_run() {
     let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
     let state = agent.run(&folder, setup(&model.outer)).expect("runs");
     assert_eq!((state.spent().turns, state.spent().tool_calls), (2, 1));
-    let inner = runs_in(&folder.path().join("inner"))[0].summary().expect("reads").spent.usage;
+    let inner = folder.inner_runs().expect("reads")[0].summary().expect("reads").spent.usage;
     assert!(inner.input > 0 && state.spent().usage.input > inner.input);
 }
 
@@ -195,7 +195,7 @@ fn a_person_who_calls_a_subagent_gets_one() {
     setup.chosen =
         vec![metier_agent::Chosen { id: "user:sub-research".parse().expect("an id"), arguments }];
     agent.run(&folder, setup).expect("runs");
-    let inner = runs_in(&folder.path().join("inner"));
+    let inner = folder.inner_runs().expect("reads");
     assert_eq!(inner.len(), 1);
     assert_eq!(inner[0].setup().expect("reads").chosen[0].arguments.as_deref(), Some("the north"));
 }

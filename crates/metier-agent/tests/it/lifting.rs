@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use metier_agent::{
     Agent, Answer, Approval, Approver, AutoApprove, Event, NoApprover, Question, RunFolder, RunId,
-    Status, fold, runs_in,
+    Status, fold,
 };
 use metier_cancel::CancelToken;
 use serde_json::json;
@@ -119,7 +119,7 @@ fn killed_at_every_event_what_was_lifted_stays_lifted_and_nothing_else_is() {
     let lifted_at = records.iter().position(|record| is_lift(&record.event)).expect("lifted");
     for cut in 1..records.len() {
         let killed = RunFolder::new(&runs.path().join(format!("{cut}")), whole.id().clone());
-        std::fs::create_dir_all(killed.observations()).expect("makes");
+        std::fs::create_dir_all(killed.observations().path()).expect("makes");
         for file in ["setup.json", "index.json"] {
             std::fs::copy(whole.path().join(file), killed.path().join(file)).expect("copies");
         }
@@ -160,7 +160,7 @@ fn a_subagent_takes_over_ceilings_and_what_was_lifted() {
         let agent = Agent { approver: &person, ..agent(&model, &executor) };
         let folder = RunFolder::new(runs.path(), RunId::new("outer").expect("an id"));
         agent.run(&folder, setup(&model.outer)).expect("runs");
-        let inner = &runs_in(&folder.path().join("inner"))[0];
+        let inner = &folder.inner_runs().expect("reads")[0];
         let outer = inner.setup().expect("reads").outer;
         assert_eq!(outer.loaded, ["user:pdf".parse().expect("an id")]);
         assert_eq!(outer.lifted.len(), usize::from(first.is_some() && !is_no));

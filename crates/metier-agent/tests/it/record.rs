@@ -74,7 +74,7 @@ fn whatever_is_changed_cut_or_dropped_is_found() {
         assert_eq!(audit(&folder).expect("audits").findings[0].code, "file-changed", "{file}");
         fs::write(&path, before).expect("writes");
     }
-    let stored = fs::read_dir(folder.observations()).expect("reads").next().expect("a text");
+    let stored = fs::read_dir(folder.observations().path()).expect("reads").next().expect("a text");
     let stored = stored.expect("an entry").path();
     fs::write(&stored, "other words").expect("writes");
     let audited = audit(&folder).expect("audits");

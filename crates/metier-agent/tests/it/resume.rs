@@ -45,7 +45,7 @@ fn outcome(state: &State) -> Value {
 fn killed_after(whole: &RunFolder, runs: &Path, events: usize) -> RunFolder {
     // The name is part of the chain.
     let killed = RunFolder::new(&runs.join(format!("killed-{events}")), whole.id().clone());
-    fs::create_dir_all(killed.observations()).expect("makes");
+    fs::create_dir_all(killed.observations().path()).expect("makes");
     for file in ["setup.json", "index.json"] {
         fs::copy(whole.path().join(file), killed.path().join(file)).expect("copies");
     }

@@ -9,6 +9,7 @@ use metier::RunState;
 use serde_json::json;
 
 use crate::context::Context;
+use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::{Table, cut};
@@ -51,13 +52,14 @@ struct Listed {
     more: bool,
 }
 
-pub(crate) fn run(args: &RunsArgs, context: &Context) -> Box<dyn Output> {
+pub(crate) fn run(args: &RunsArgs, context: &Context) -> Result<Box<dyn Output>> {
     let wanted =
         |known: &RunState| args.status.as_ref().is_none_or(|status| known.status == status);
-    let folders = context.metier.runs();
-    let mut found = folders.iter().map(RunState::of).filter(wanted);
+    // Each folder is held open while it is looked at, and no longer: there may be thousands.
+    let folders = context.metier.runs()?.into_iter();
+    let mut found = folders.map(|folder| RunState::of(&folder)).filter(wanted);
     let runs = found.by_ref().take(args.limit).collect();
-    Box::new(Listed { runs, more: found.next().is_some() })
+    Ok(Box::new(Listed { runs, more: found.next().is_some() }))
 }
 
 impl Output for Listed {

@@ -45,6 +45,7 @@ mod program;
 mod read;
 mod read_refusals;
 mod reads;
+mod record_links;
 mod recorded_run;
 mod refresh;
 mod roots;

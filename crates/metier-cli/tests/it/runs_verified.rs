@@ -78,7 +78,7 @@ fn change(folder: &RunFolder, name: &str, with: impl Fn(Vec<u8>) -> Vec<u8>) {
 }
 
 fn stored_text(folder: &RunFolder) -> String {
-    let mut names = std::fs::read_dir(folder.observations()).expect("a folder");
+    let mut names = std::fs::read_dir(folder.observations().path()).expect("a folder");
     let name = names.next().expect("a text").expect("a name").file_name();
     format!("observations/{}", name.to_string_lossy())
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use metier_cancel::CancelToken;
-use metier_fs::WorkRoot;
+use metier_fs::{HeldDir, WorkRoot};
 use metier_policy::Effect;
 use metier_tools::{
     CallResult, DeleteFile, Grep, ListDir, OutputCap, OutputStore, ReadFile, ResultFilter,
@@ -58,7 +58,7 @@ impl Bench {
             .with_skill("pdf", &skill)
             .unwrap();
         let at = Arc::new(tool_workspace);
-        let trash = Arc::new(Trash::new(top.join("run/trash")));
+        let trash = Arc::new(Trash::new(HeldDir::at(&top.join("run/trash"))));
         let kept = Arc::clone(&store) as Arc<dyn OutputStore>;
         let results =
             ResultFilter { cap: OutputCap { chars: 2000 }, store: kept, ..ResultFilter::default() };

@@ -124,7 +124,7 @@ fn a_deleted_file_comes_back_to_where_it_was() {
     let deleted = bench.call("delete_file", json!({"path": "a/b.txt"})).expect("deletes");
     let reference = deleted.data["restore"].as_str().unwrap();
     bench.call("delete_file", json!({"path": "c"})).expect("deletes");
-    assert_eq!(bench.trash.list().len(), 2);
+    assert_eq!(bench.trash.list().expect("lists").len(), 2);
     assert!(names(&bench).is_empty());
     std::fs::remove_dir(bench.workspace.join("a")).unwrap();
     let root = WorkRoot::open(&bench.workspace).unwrap();
@@ -140,7 +140,7 @@ fn a_deleted_file_comes_back_to_where_it_was() {
     let taken = bench.trash.restore(&root, "trash-000002").expect_err("taken");
     assert_eq!(taken.code.as_str(), "AlreadyExists");
     assert_eq!(text(&bench.workspace.join("c")), "another");
-    assert_eq!(bench.trash.list().len(), 1, "it is still there");
+    assert_eq!(bench.trash.list().expect("lists").len(), 1, "it is still there");
 }
 
 #[test]
@@ -148,5 +148,5 @@ fn deleting_what_is_not_there_leaves_no_record() {
     let bench = Bench::new(&[]);
     assert_eq!(bench.code("delete_file", json!({"path": "none"})), "NotFound");
     assert_eq!(bench.code("delete_file", json!({"path": "no/such"})), "NotFound");
-    assert!(bench.trash.list().is_empty());
+    assert!(bench.trash.list().expect("lists").is_empty());
 }

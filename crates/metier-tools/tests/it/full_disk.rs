@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use metier_fs::WorkRoot;
+use metier_fs::{HeldDir, WorkRoot};
 use metier_tools::Trash;
 use serde_json::json;
 
@@ -71,7 +71,7 @@ fn a_file_is_deleted_to_another_file_system_and_comes_back_and_stays_when_that_i
     let large = "x".repeat(512 * 1024);
     let mut bench = Bench::new(&[("a", "text"), ("large", &large)]);
     let root = WorkRoot::open(&bench.workspace).unwrap();
-    let trash = std::sync::Arc::new(Trash::new(small.at.join("trash")));
+    let trash = std::sync::Arc::new(Trash::new(HeldDir::at(&small.at.join("trash"))));
     let at = std::sync::Arc::new(metier_tools::ToolWorkspace::new(
         WorkRoot::open(&bench.workspace).unwrap(),
     ));

@@ -255,7 +255,8 @@ fn what_it_gives_is_masked_capped_and_counted() {
     assert_eq!(outcome["truncated"], true);
     let text = outcome["text"].as_str().expect("a text");
     assert!(text.len() < 400 && text.ends_with("end"), "{text}");
-    let whole = run.folder().observations().read_dir().expect("stored").next().expect("a file");
+    let whole =
+        run.folder().observations().path().read_dir().expect("stored").next().expect("a file");
     let whole = std::fs::read_to_string(whole.expect("a file").path()).expect("text");
     assert!(whole.len() > 5000 && !whole.contains("hunter2"));
     assert_eq!(of_type(&events, "budget.spent")[0]["budget"], "tool_calls");

@@ -69,7 +69,7 @@ pub(super) fn run(
     which: TrashSelection<'_>,
     context: &Context,
 ) -> Result<Box<dyn Output>> {
-    let deleted = Deleted::of(context.metier.find_run(run)?, context);
+    let deleted = Deleted::of(context.metier.find_run(run)?, context)?;
     match which {
         TrashSelection::List(name) => Ok(Box::new(deleted.listed(name))),
         TrashSelection::One(name) => {
@@ -95,13 +95,13 @@ pub(super) fn run(
 }
 
 impl Deleted {
-    fn of(run: RunFolder, context: &Context) -> Self {
+    fn of(run: RunFolder, context: &Context) -> Result<Self> {
         // `WORKSPACE/.agent/runs/RUN`: the place of its folder is the record of where a run worked.
         let workspace = run.path().ancestors().nth(3).map(Path::to_owned);
         let workspace = workspace.unwrap_or_else(|| context.metier.workspace());
-        let trash = Trash::new(run.path().join("trash"));
-        let files = trash.list();
-        Self { run, workspace, trash, files }
+        let trash = Trash::new(run.trash());
+        let files = trash.list().map_err(metier::Error::from)?;
+        Ok(Self { run, workspace, trash, files })
     }
 
     fn open(&self) -> Result<WorkRoot> {
