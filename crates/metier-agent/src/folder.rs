@@ -301,7 +301,7 @@ impl RunFolder {
         }
     }
 
-    /// A link in the place of one of its folders is told as such, before what it leads to is looked at.
+    /// A link in the place of one of its folders is reported as such, before what it leads to is looked at.
     fn check_reached(&self) -> Result<(), AgentError> {
         self.dir.is_there().map(|_| ()).map_err(|error| self.not_reached(&error))
     }

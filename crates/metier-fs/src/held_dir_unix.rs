@@ -1,4 +1,5 @@
 //! A held directory on Unix: a descriptor, beneath which everything is opened by the kernel.
+//! No link on the way is followed, so a project cannot lead a record elsewhere.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,5 @@
 //! What a script left, where there are no descriptors of directories: by paths, as carefully as these allow.
+//! `left_files` owns the limits and the rule; this is its way to the disk.
 
 use std::fs;
 use std::path::Path;

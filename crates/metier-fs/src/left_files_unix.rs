@@ -1,4 +1,5 @@
 //! What a script left, on Unix: each folder is opened in the one above it, and no link is followed.
+//! `left_files` owns the limits and the rule; this is its way to the disk.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,5 @@
 //! Removing a tree where there are no descriptors of directories.
+//! The system removes what it can; nothing is made writable for it.
 
 use std::io;
 use std::path::Path;

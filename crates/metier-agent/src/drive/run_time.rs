@@ -1,8 +1,8 @@
 //! The time of a run: one token for everything that it waits for, cancelled by who started the run or
 //! when `wall_ms` is spent.
 //!
-//! A run that was cancelled can be resumed; one whose time is up has ended. So what was stopped is told
-//! apart here, once: what was cancelled is an input of its own, and what ran out of time is the ordinary
+//! A run that was cancelled can be resumed; one whose time is up has ended. So what was stopped is distinguished
+//! here, once: what was cancelled is an input of its own, and what ran out of time is the ordinary
 //! input (a reply that failed, an action that did not finish), from whose time the step sees the rest.
 
 use std::time::Duration;
