@@ -106,6 +106,7 @@ impl HeldDir {
     }
 
     /// The directory `name` in this one, which is a single name.
+    #[must_use]
     pub fn below(&self, name: &str, access: FolderAccess) -> Self {
         Self::new(self.0.path.join(name), Place::Below(self.clone(), name.to_owned(), access))
     }
