@@ -17,6 +17,7 @@ use crate::limits::{COMPATIBILITY_CHARS, Profile};
 use crate::name::SkillName;
 use crate::parse::DiagnosticCollector;
 use crate::skill::{Controls, Details, KNOWN_FIELDS, SPEC_FIELDS, Skill};
+use crate::source_map::Characters;
 use crate::value::Value;
 use crate::yaml::{Node, NodeKind};
 
@@ -24,6 +25,7 @@ use crate::yaml::{Node, NodeKind};
 /// error was reported.
 pub(crate) fn read(
     yaml: &str,
+    characters: Characters,
     entries: &[(Node<'_>, Node<'_>)],
     collector: &mut DiagnosticCollector<'_>,
 ) -> Option<Skill> {
@@ -40,7 +42,7 @@ pub(crate) fn read(
     for (key, value) in entries {
         fields.field(key, value);
     }
-    fields.hidden_elsewhere(entries);
+    fields.hidden_elsewhere(characters, entries);
     fields.finish()
 }
 
@@ -205,7 +207,7 @@ impl Fields<'_, '_, '_> {
     }
 
     fn unknown(&mut self, text: &str, key: &Node<'_>, value: &Node<'_>) {
-        match KNOWN_FIELDS.iter().find(|known| misspelt::nearly(known, text)) {
+        match misspelt::nearest_known(text) {
             Some(known) => self.collector.report(
                 Code::FieldMisspelt,
                 &key.span,

@@ -83,7 +83,7 @@ pub use limits::{Limits, MAX_FILE_BYTES, Profile};
 pub use name::{NameFault, SkillName, name_faults, suggested_name};
 pub use nearest::{nearest, unknown_skill};
 pub use outline::{Heading, find_section, found_by_heading, outline};
-pub use parse::{ParseOptions, Parsed, check, parse};
+pub use parse::{ParseOptions, Parsed, check, parse, parse_found};
 pub use references::broken::{BrokenReference, FileNames, broken_references, check_references};
 pub use references::{Reference, ReferenceKind, references};
 pub use rel_path::{PathFault, RelPath};

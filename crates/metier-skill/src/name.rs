@@ -131,7 +131,8 @@ pub fn name_faults(name: &str, directory: Option<&str>, profile: Profile) -> Vec
     if !plain && !charset_holds(judged, profile) {
         faults.push(NameFault::Charset);
     }
-    if judged.starts_with('-') || judged.ends_with('-') || judged.contains("--") {
+    let two_in_a_row = || judged.as_bytes().windows(2).any(|pair| pair == b"--");
+    if judged.starts_with('-') || judged.ends_with('-') || two_in_a_row() {
         faults.push(NameFault::Hyphens);
     }
     if !plain && !judged.is_ascii() {

@@ -12,9 +12,10 @@ use crate::fence::{self, Complete, Fence};
 use crate::fields;
 use crate::hidden;
 use crate::limits::{Limits, Profile};
+use crate::plain;
 use crate::repair::{self, Finding};
 use crate::skill::{KNOWN_FIELDS, Skill};
-use crate::source_map::is_plainly_visible;
+use crate::source_map::{Characters, characters};
 use crate::text_edit::TextEdit;
 use crate::yaml::{Node, NodeKind, YamlError};
 
@@ -101,11 +102,18 @@ impl DiagnosticCollector<'_> {
 /// Judges the frontmatter of a `SKILL.md`, given the file's first bytes: all of it, or at least as
 /// much as [`fence::find`] needs to answer.
 pub fn parse(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
+    parse_found(bytes, Fence::Open, options)
+}
+
+/// As [`parse()`], for a reader that looked for the fences while it read: `found` is what it found
+/// in these bytes.
+pub fn parse_found(bytes: &[u8], found: Fence, options: &ParseOptions<'_>) -> Parsed {
     let mut collector = DiagnosticCollector { bytes, offset: 0, options, diagnostics: Vec::new() };
     let limit = options.limits.frontmatter_bytes;
     // At the limit the bytes are a cut, not an end: `---` there may be the start of another line.
     let complete = if bytes.len() >= limit { Complete::No } else { Complete::Yes };
-    let found = match fence::find(bytes, complete) {
+    let found = if found == Fence::Open { fence::find(bytes, complete) } else { found };
+    let found = match found {
         Fence::Closed(found) if found.yaml.end <= limit => found,
         Fence::Closed(_) => return stay_out(collector, too_large(limit)),
         Fence::Open if bytes.len() >= limit => return stay_out(collector, too_large(limit)),
@@ -126,7 +134,7 @@ pub fn parse(bytes: &[u8], options: &ParseOptions<'_>) -> Parsed {
     }
     collector.offset = found.yaml.start;
     let skill = match readable_text(&bytes[found.yaml.clone()]) {
-        Ok(yaml) => read_fields(yaml, &mut collector),
+        Ok((yaml, characters)) => read_fields(yaml, characters, &mut collector),
         Err((code, span, message)) => {
             collector.report(code, &span, message);
             None
@@ -159,14 +167,15 @@ fn absent(bytes: &[u8]) -> Fault {
     (Code::FrontmatterMissing, 0..end, "the first line is not `---`".to_owned())
 }
 
-/// The frontmatter as text, free of what parsers disagree on.
-fn readable_text(bytes: &[u8]) -> Result<&str, Fault> {
+/// The frontmatter as text, free of what parsers disagree on, and what it is made of.
+fn readable_text(bytes: &[u8]) -> Result<(&str, Characters), Fault> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         (Code::FileNotUtf8, at..at + 1, "these bytes are not UTF-8".to_owned())
     })?;
-    if is_plainly_visible(text) {
-        return Ok(text);
+    let characters = characters(text);
+    if characters != Characters::Any {
+        return Ok((text, characters));
     }
     let mut chars = text.char_indices().peekable();
     while let Some((at, ch)) = chars.next() {
@@ -190,12 +199,16 @@ fn readable_text(bytes: &[u8]) -> Result<&str, Fault> {
             _ => {}
         }
     }
-    Ok(text)
+    Ok((text, characters))
 }
 
-fn read_fields(yaml: &str, collector: &mut DiagnosticCollector<'_>) -> Option<Skill> {
+fn read_fields(
+    yaml: &str,
+    characters: Characters,
+    collector: &mut DiagnosticCollector<'_>,
+) -> Option<Skill> {
     check_lines(yaml, collector);
-    let entries = match node_tree(yaml) {
+    let entries = match node_tree(yaml, characters) {
         Ok((entries, findings)) => {
             for finding in &findings {
                 collector.finding(finding);
@@ -212,12 +225,17 @@ fn read_fields(yaml: &str, collector: &mut DiagnosticCollector<'_>) -> Option<Sk
     if let Some(at) = inner_fence {
         collector.report(Code::FrontmatterInnerFence, &(at..at + 3), "a value contains `---`");
     }
-    fields::read(yaml, &entries, collector)
+    fields::read(yaml, characters, &entries, collector)
 }
 
 type Entries<'a> = Vec<(Node<'a>, Node<'a>)>;
 
-fn node_tree(text: &str) -> Result<(Entries<'_>, Vec<Finding>), YamlError> {
+fn node_tree(text: &str, characters: Characters) -> Result<(Entries<'_>, Vec<Finding>), YamlError> {
+    let is_visible = characters != Characters::Any;
+    if is_visible && let Some(NodeKind::Map(entries)) = plain::parse_visible(text).map(|it| it.kind)
+    {
+        return Ok((entries, Vec::new()));
+    }
     match repair::read_tree(text).map(|(node, findings)| (node.kind, findings)) {
         Ok((NodeKind::Map(entries), findings)) => Ok((entries, findings)),
         Ok(_) => Ok((Vec::new(), Vec::new())),

@@ -20,7 +20,7 @@ mod flow;
 use std::borrow::Cow;
 
 use self::flow::Flow;
-use crate::source_map::is_plainly_visible;
+use crate::source_map::{Characters, characters};
 use crate::yaml::{Node, NodeKind, Style};
 
 /// Levels this reader descends before it leaves the text to the full parser.
@@ -28,14 +28,17 @@ const MAX_DEPTH: usize = 8;
 /// Values this reader takes before it leaves the text to the full parser.
 const MAX_NODES: usize = 512;
 
-/// The node tree of `text`, or `None` when the text is more than this reader knows.
-pub(crate) fn parse(text: &str) -> Option<Node<'_>> {
-    if !is_plainly_visible(text) {
-        return None;
-    }
+/// The node tree of `text`, or `None` when the text is more than this reader knows. The text holds
+/// line feeds and characters that can be seen, and nothing else.
+pub(crate) fn parse_visible(text: &str) -> Option<Node<'_>> {
     let mut reader = Reader { text, at: 0, pending: None, nodes: 0 };
     let map = reader.block_map(0, 1)?;
     reader.peek().is_none().then_some(map)
+}
+
+/// As [`parse_visible`], for any text.
+pub(crate) fn parse(text: &str) -> Option<Node<'_>> {
+    (characters(text) != Characters::Any).then(|| parse_visible(text))?
 }
 
 /// A line that holds something: not blank, not a comment.

@@ -29,23 +29,47 @@ pub(crate) fn saturate(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Whether all bytes are printable ASCII or line feeds: nothing to decode, hide or escape.
+/// Whether all bytes are line feeds or printable ASCII other than `<` and `>`: nothing to decode,
+/// hide or escape.
 ///
-/// Nearly every frontmatter is, and this is asked of every byte of it, so the loop has no early way
+/// Nearly every description is, and this is asked of every byte of it, so the loop has no early way
 /// out: that is what lets the compiler look at 32 bytes at a time.
-pub(crate) fn is_printable_ascii(bytes: &[u8]) -> bool {
-    let odd = |byte: &u8| (*byte < b' ' && *byte != b'\n') || *byte > b'~';
+pub(crate) fn is_plain_prose(bytes: &[u8]) -> bool {
+    let odd =
+        |byte: &u8| (*byte < b' ' && *byte != b'\n') || *byte > b'~' || matches!(byte, b'<' | b'>');
     bytes.chunks(256).all(|chunk| !chunk.iter().fold(false, |any, byte| any | odd(byte)))
 }
 
-/// Whether the text holds only line feeds and characters that can be seen: no tab, carriage return or
-/// other control, none of the line breaks that only some readers know, no byte order mark and nothing
-/// that is no character. Looks at bytes: an emoji in a frontmatter must not cost a decoder's pass.
-pub(crate) fn is_plainly_visible(text: &str) -> bool {
+/// What a text is made of, as far as one pass over its bytes can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Characters {
+    /// Printable ASCII and line feeds: nothing to decode, hide or escape.
+    Ascii,
+    /// Line feeds and characters that can be seen: no tab, carriage return or other control, none of
+    /// the line breaks that only some readers know, no byte order mark and nothing that is no
+    /// character.
+    Visible,
+    /// Something else is among them.
+    Any,
+}
+
+/// What `text` is made of. Looks at bytes: an emoji in a frontmatter must not cost a decoder's pass.
+pub(crate) fn characters(text: &str) -> Characters {
     let bytes = text.as_bytes();
-    // As in `is_printable_ascii`: no early way out of a chunk, so that many bytes are one step.
+    // As in `is_plain_prose`: no early way out of a chunk, so that many bytes are one step.
     let control = |byte: &u8| (*byte < b' ' && *byte != b'\n') || *byte == 0x7f;
-    let holds_one = |chunk: &[u8]| chunk.iter().fold(false, |any, byte| any | control(byte));
+    let look = |(odd, high), byte| (odd | control(byte), high | *byte);
+    let mut highest = 0;
+    for chunk in bytes.chunks(256) {
+        let (odd, high) = chunk.iter().fold((false, 0), look);
+        if odd {
+            return Characters::Any;
+        }
+        highest |= high;
+    }
+    if highest < 0x80 {
+        return Characters::Ascii;
+    }
     // The first bytes of all other characters that are not plainly visible.
     let odd = |at: usize| match bytes[at..] {
         // U+0080 to U+009F.
@@ -56,12 +80,10 @@ pub(crate) fn is_plainly_visible(text: &str) -> bool {
         }
         _ => false,
     };
-    !bytes.chunks(256).any(holds_one) && !memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes).any(odd)
-}
-
-/// Whether none of the bytes is `<` or `>`.
-pub(crate) fn has_no_angle_brackets(bytes: &[u8]) -> bool {
-    memchr::memchr2(b'<', b'>', bytes).is_none()
+    if memchr::memchr3_iter(0xc2, 0xe2, 0xef, bytes).any(odd) {
+        return Characters::Any;
+    }
+    Characters::Visible
 }
 
 #[cfg(test)]
@@ -76,7 +98,14 @@ mod tests {
             other => !other.is_control(),
         };
         for ch in '\0'..=char::MAX {
-            assert_eq!(is_plainly_visible(&format!("é{ch}🔷")), plain(ch), "{ch:?}");
+            let visible = characters(&format!("é{ch}🔷")) == Characters::Visible;
+            assert_eq!(visible, plain(ch), "{ch:?}");
+            let expected = match ch {
+                _ if !plain(ch) => Characters::Any,
+                '\n' | ' '..='~' => Characters::Ascii,
+                _ => Characters::Visible,
+            };
+            assert_eq!(characters(&format!("a{ch}z")), expected, "{ch:?}");
         }
     }
 

@@ -2,18 +2,34 @@
 //!
 //! Such a field has no effect, which its author should hear about.
 
-/// Equal but for case, hyphens and underscores, or one letter apart.
+use crate::skill::KNOWN_FIELDS;
+
+/// The known field that `text` is meant to be: equal but for case, hyphens and underscores, or one
+/// letter apart.
+pub(crate) fn nearest_known(text: &str) -> Option<&'static str> {
+    let text = letters(text);
+    KNOWN_FIELDS.iter().copied().find(|known| {
+        // Nearly all pairs end here, before the letters of the known field are put aside.
+        let count = known.bytes().filter(is_letter).count();
+        count.abs_diff(text.len()) <= 1 && are_near(&letters(known), &text)
+    })
+}
+
+/// Whether `text` is meant to be `known`, as in [`nearest_known`].
 pub(crate) fn nearly(known: &str, text: &str) -> bool {
-    let is_letter = |b: &u8| !matches!(b, b'-' | b'_' | b' ');
-    let count = |word: &str| word.as_bytes().iter().filter(|b| is_letter(b)).count();
-    // Nearly all pairs end here.
-    if count(known).abs_diff(count(text)) > 1 {
-        return false;
-    }
-    let letters =
-        |word: &str| word.bytes().filter(is_letter).map(|b| b.to_ascii_lowercase()).collect();
-    let (a, b): (Vec<u8>, Vec<u8>) = (letters(known), letters(text));
-    a == b || (a.len() >= 5 && one_edit(&a, &b))
+    are_near(&letters(known), &letters(text))
+}
+
+fn letters(word: &str) -> Vec<u8> {
+    word.bytes().filter(is_letter).map(|byte| byte.to_ascii_lowercase()).collect()
+}
+
+fn is_letter(byte: &u8) -> bool {
+    !matches!(byte, b'-' | b'_' | b' ')
+}
+
+fn are_near(known: &[u8], text: &[u8]) -> bool {
+    known == text || (known.len() >= 5 && one_edit(known, text))
 }
 
 fn one_edit(a: &[u8], b: &[u8]) -> bool {
@@ -35,17 +51,17 @@ fn one_edit(a: &[u8], b: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::nearly;
+    use super::nearest_known;
 
     #[test]
     fn slips_are_near_and_other_words_are_not() {
-        assert!(nearly("allowed-tools", "allowed_tools"));
-        assert!(nearly("allowed-tools", "allowedTools"));
-        assert!(nearly("user-invocable", "user-invokable"));
-        assert!(nearly("description", "descripton"));
-        assert!(nearly("license", "licence"));
-        assert!(!nearly("model", "mod"));
-        assert!(!nearly("name", "nome"), "short words are too easily near");
-        assert!(!nearly("version", "homepage"));
+        assert_eq!(nearest_known("allowed_tools"), Some("allowed-tools"));
+        assert_eq!(nearest_known("allowedTools"), Some("allowed-tools"));
+        assert_eq!(nearest_known("user-invokable"), Some("user-invocable"));
+        assert_eq!(nearest_known("descripton"), Some("description"));
+        assert_eq!(nearest_known("licence"), Some("license"));
+        assert_eq!(nearest_known("mod"), None);
+        assert_eq!(nearest_known("nome"), None, "short words are too easily near");
+        assert_eq!(nearest_known("homepage"), None);
     }
 }

@@ -13,7 +13,7 @@ use crate::hidden::{self, HiddenRun};
 use crate::limits::{DESCRIPTION_SHOWN_CHARS, Profile};
 use crate::name::{NameFault, SkillName, name_faults};
 use crate::repair::{double_quoted, typographic};
-use crate::source_map::{has_no_angle_brackets, is_printable_ascii};
+use crate::source_map::{Characters, is_plain_prose};
 use crate::text;
 use crate::yaml::{Node, NodeKind, Style};
 
@@ -174,7 +174,7 @@ impl Fields<'_, '_, '_> {
         text: &'t str,
         span: &Range<usize>,
     ) -> Option<Cow<'t, str>> {
-        if is_printable_ascii(text.as_bytes()) && has_no_angle_brackets(text.as_bytes()) {
+        if is_plain_prose(text.as_bytes()) {
             return Some(Cow::Borrowed(text));
         }
         if let Some(ch) = text.chars().find(|ch| {
@@ -219,8 +219,12 @@ impl Fields<'_, '_, '_> {
     }
 
     /// Hidden text in fields a model does not see: a warning for the whole frontmatter.
-    pub(super) fn hidden_elsewhere(&mut self, entries: &[(Node<'_>, Node<'_>)]) {
-        if hidden::cannot_hide(self.yaml.as_bytes()) {
+    pub(super) fn hidden_elsewhere(
+        &mut self,
+        characters: Characters,
+        entries: &[(Node<'_>, Node<'_>)],
+    ) {
+        if characters == Characters::Ascii || hidden::cannot_hide(self.yaml.as_bytes()) {
             return;
         }
         let seen = |at: usize| {
