@@ -4,7 +4,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -136,20 +135,20 @@ pub(crate) enum Early {
 }
 
 impl Early {
-    pub(crate) fn finish(self) -> ExitCode {
+    pub(crate) fn finish(self) -> Exit {
         let (error, wants_json) = match self {
             Self::Version => {
                 // A closed pipe is not an error.
                 let text = concat!("metier ", env!("CARGO_PKG_VERSION"), "\n");
                 let _ = std::io::stdout().write_all(text.as_bytes());
-                return ExitCode::SUCCESS;
+                return Exit::Done;
             }
             Self::Clap { error, wants_json } => (error, wants_json),
         };
         let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
         if shown || !wants_json {
             let _ = error.print();
-            return if shown { ExitCode::SUCCESS } else { ExitCode::from(Exit::Usage.code()) };
+            return if shown { Exit::Done } else { Exit::Usage };
         }
         let text = error.render().to_string();
         // Everything before the usage and the tips, on one line.

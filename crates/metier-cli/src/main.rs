@@ -15,20 +15,22 @@ mod prompt;
 mod render;
 mod scope;
 
-use std::process::ExitCode;
-
 /// The system's allocator grows the heap of a second thread page by page, which at a hundred
-/// thousand skills costs a tenth of the whole run; this one does not.
+/// thousand skills costs a tenth of the whole run; this one does not. It is version 2 of it: for a
+/// listing of a thousand skills version 3 asks for 12 MB of fresh memory instead of 8, and clearing
+/// that is a twentieth of the listing.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> ExitCode {
+fn main() {
     // Before anything else: the helper of the sandbox must have one thread and nothing open.
     metier::init();
-    let (cli, wants_json) = match args::parse() {
-        Ok(parsed) => parsed,
-        Err(early) => return early.finish(),
+    let exit = match args::parse() {
+        Ok((cli, wants_json)) => {
+            cli.global.color.write_global();
+            output::finish(commands::run(&cli), wants_json)
+        }
+        Err(early) => early.finish(),
     };
-    cli.global.color.write_global();
-    output::finish(commands::run(&cli), wants_json)
+    output::end_process(exit)
 }
