@@ -6,9 +6,10 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links, Smallest};
+use crate::head::{EntryKind, EntryName, HeadBuffer, HeadError, Links};
 use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
@@ -40,9 +41,11 @@ impl Dir {
         Ok(FileId { device: 0, inode: path_number(&fs::canonicalize(&self.path)?) })
     }
 
-    /// At most `limit` entries; when there are more, the first by name.
-    pub fn children(&self, limit: usize) -> io::Result<DirChildren> {
-        let mut smallest = Smallest::new(limit);
+    /// Calls `each` with every entry, as the system gives them, until it says to stop.
+    pub fn for_each_child(
+        &self,
+        mut each: impl FnMut(EntryName) -> ControlFlow<()>,
+    ) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
             let kind = match entry.file_type() {
@@ -52,9 +55,11 @@ impl Dir {
                 Ok(_) => EntryKind::Special,
                 Err(_) => EntryKind::Unknown,
             };
-            smallest.push(EntryName { name: entry.file_name(), kind });
+            if each(EntryName { name: entry.file_name(), kind }).is_break() {
+                break;
+            }
         }
-        Ok(smallest.finish())
+        Ok(())
     }
 
     /// What the file at `relative` looks like now, without opening it.

@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
-use crate::head::{DirChildren, EntryKind, EntryName, HeadBuffer, HeadError, Links, Smallest};
+use crate::head::{EntryKind, EntryName, HeadBuffer, HeadError, Links};
 use crate::stamp::{FileId, Stamp};
 
 /// An open directory.
@@ -55,9 +56,11 @@ impl Dir {
         Ok(stamp(&fstat(&self.fd)?).id)
     }
 
-    /// At most `limit` entries; when there are more, the first by name.
-    pub fn children(&self, limit: usize) -> io::Result<DirChildren> {
-        let mut smallest = Smallest::new(limit);
+    /// Calls `each` with every entry, as the system gives them, until it says to stop.
+    pub fn for_each_child(
+        &self,
+        mut each: impl FnMut(EntryName) -> ControlFlow<()>,
+    ) -> io::Result<()> {
         for entry in rustix::fs::Dir::read_from(&self.fd)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
@@ -71,9 +74,11 @@ impl Dir {
                 FileType::Unknown => EntryKind::Unknown,
                 _ => EntryKind::Special,
             };
-            smallest.push(EntryName { name: OsStr::from_bytes(name).to_owned(), kind });
+            if each(EntryName { name: OsStr::from_bytes(name).to_owned(), kind }).is_break() {
+                break;
+            }
         }
-        Ok(smallest.finish())
+        Ok(())
     }
 
     /// What the file at `relative` looks like now, without opening it.

@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::ops::ControlFlow;
 
 /// The block a head is read by: one page, which holds nearly every frontmatter.
 pub(crate) const BLOCK: usize = 4096;
@@ -81,20 +82,32 @@ pub struct DirChildren {
     pub truncated: bool,
 }
 
+impl crate::Dir {
+    /// At most `limit` entries; when there are more, the first by name.
+    pub fn children(&self, limit: usize) -> io::Result<DirChildren> {
+        let mut smallest = Smallest::new(limit);
+        self.for_each_child(|child| {
+            smallest.push(child);
+            ControlFlow::Continue(())
+        })?;
+        Ok(smallest.finish())
+    }
+}
+
 /// Collects names up to a limit; beyond it keeps the smallest, so that the choice does not depend
 /// on the directory's order.
-pub(crate) struct Smallest {
+struct Smallest {
     names: Vec<EntryName>,
     limit: usize,
     truncated: bool,
 }
 
 impl Smallest {
-    pub(crate) fn new(limit: usize) -> Self {
+    fn new(limit: usize) -> Self {
         Self { names: Vec::new(), limit, truncated: false }
     }
 
-    pub(crate) fn push(&mut self, name: EntryName) {
+    fn push(&mut self, name: EntryName) {
         self.names.push(name);
         if self.names.len() >= self.limit.saturating_mul(2).max(64) {
             self.cut();
@@ -109,7 +122,7 @@ impl Smallest {
         }
     }
 
-    pub(crate) fn finish(mut self) -> DirChildren {
+    fn finish(mut self) -> DirChildren {
         self.cut();
         DirChildren { names: self.names, truncated: self.truncated }
     }

@@ -170,12 +170,18 @@ fn path(out: &mut Vec<u8>, path: &std::path::Path) {
 
 fn text(out: &mut Vec<u8>, content: &str) {
     let bytes = content.as_bytes();
-    let control = |byte: &u8| *byte < b' ';
+    out.reserve(content.len() + 2);
     // Without an early way out, so that the compiler looks at many bytes at a time.
-    if bytes.iter().fold(false, |any, byte| any | control(byte)) {
+    let special = |byte: &u8| *byte < b' ' || matches!(byte, b'"' | b'\\');
+    if !bytes.iter().fold(false, |any, byte| any | special(byte)) {
+        out.push(b'"');
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return;
+    }
+    if bytes.iter().any(|byte| *byte < b' ') {
         return value(out, content);
     }
-    out.reserve(content.len() + 2);
     out.push(b'"');
     let mut from = 0;
     for at in memchr::memchr2_iter(b'"', b'\\', bytes) {

@@ -11,6 +11,7 @@ mod probe;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::parallel;
 use crate::precedence::Candidate;
 use crate::report::{Ignored, RootState};
 use crate::roots::Root;
-use probe::{Outcome, Probe, Scratch};
+use probe::{Outcome, Probe, Probed, Scratch};
 
 /// Directories that hold other people's code, where a `SKILL.md` is not one of the user's skills.
 const SKIPPED: &[&str] =
@@ -145,22 +146,26 @@ impl Walk<'_> {
         let mut depth = 0;
         while !level.is_empty() {
             level.sort_unstable();
-            let listings = self.list_all(root, level);
+            let mut first = self.first_visits(root, level);
             depth += 1;
             if depth > self.options.max_depth {
+                let listings = self.list_all(root, first);
                 self.note_depth(&listings);
                 break;
             }
-            let probes = self.probes(root, listings);
-            level = self.probe_all(root, probes);
+            let probed = if let [only] = &mut first[..] {
+                self.list_and_probe(root, std::mem::take(only))
+            } else {
+                self.list_then_probe(root, first)
+            };
+            level = self.add_probed(probed);
         }
     }
 
-    /// Lists directories, each real one once: the first by path of those on the same level. Which
-    /// directory it is comes before what it holds, so that a thousand links to a large directory
-    /// cost a thousand looks and one listing.
-    fn list_all(&mut self, root: &Dir, level: Vec<OsString>) -> Vec<(OsString, DirChildren)> {
-        let limit = self.entries_left;
+    /// The directories that were not walked under another path: the first by path of those on the
+    /// same level. Which directory it is comes before what it holds, so that a thousand links to a
+    /// large directory cost a thousand looks and one listing.
+    fn first_visits(&mut self, root: &Dir, level: Vec<OsString>) -> Vec<OsString> {
         let links = self.options.links;
         let identify = |directory: OsString| {
             let id = open_below(root, &directory, links).and_then(|dir| dir.id());
@@ -177,12 +182,17 @@ impl Walk<'_> {
                 Err(error) => self.note_unlisted(root, &directory, &error),
             }
         }
+        first
+    }
+
+    fn list_all(&mut self, root: &Dir, directories: Vec<OsString>) -> Vec<(OsString, DirChildren)> {
+        let (limit, links) = (self.entries_left, self.options.links);
         let list = |directory: OsString| {
             let children = open_below(root, &directory, links).and_then(|dir| dir.children(limit));
             (directory, children)
         };
-        let mut listings = Vec::with_capacity(first.len());
-        for (directory, children) in map_all(first, list) {
+        let mut listings = Vec::with_capacity(directories.len());
+        for (directory, children) in map_all(directories, list) {
             match children {
                 Ok(children) => {
                     self.out.listed.push(self.root.join(&directory));
@@ -192,6 +202,64 @@ impl Walk<'_> {
             }
         }
         listings
+    }
+
+    /// Lists the directories of a level and probes what they hold.
+    fn list_then_probe(&mut self, root: &Dir, directories: Vec<OsString>) -> Probed {
+        let listings = self.list_all(root, directories);
+        let probes = self.probes(root, listings);
+        self.probe_all(root, |feed| probes.into_iter().for_each(|probe| feed.push(probe)))
+    }
+
+    /// The same for a level of one directory, such as a folder of a thousand skills: its children are
+    /// probed while it is still being listed, which takes a tenth of the whole. Where it turns out
+    /// that not all of them count, because there are too many or the directory is a skill
+    /// itself, what was probed is dropped and the directory is walked in the careful order.
+    fn list_and_probe(&mut self, root: &Dir, directory: OsString) -> Probed {
+        let links = self.options.links;
+        let (mut count, mut refused, mut is_plain) = (0, Vec::new(), true);
+        let mut listed = Ok(());
+        let probed = self.probe_all(root, |feed| {
+            let each = |child: EntryName| {
+                count += 1;
+                is_plain &= count <= self.entries_left && !is_other_spelling(&child);
+                match Child::of(child, &directory, links) {
+                    Child::Probe(probe) => feed.push(probe),
+                    Child::RefusedLink(path) => refused.push(path),
+                    Child::Other => {}
+                }
+                if is_plain { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            listed = open_below(root, &directory, links).and_then(|dir| dir.for_each_child(each));
+        });
+        if !is_plain {
+            return self.list_then_probe(root, vec![directory]);
+        }
+        if let Err(error) = listed {
+            self.note_unlisted(root, &directory, &error);
+            return Probed::default();
+        }
+        self.out.listed.push(self.root.join(&directory));
+        self.entries_left -= count;
+        refused.iter().for_each(|path| self.note_refused_link(path));
+        probed
+    }
+
+    /// Takes over what a level gave; gives the directories that may hold skills further down.
+    fn add_probed(&mut self, probed: Probed) -> Vec<OsString> {
+        let Probed { candidates, ignored, mut notes, groups } = probed;
+        if self.out.candidates.is_empty() {
+            self.out.candidates = candidates;
+        } else {
+            self.out.candidates.extend(candidates);
+        }
+        self.out.ignored.extend(ignored);
+        // There may be more than are kept, and which are must not depend on the threads.
+        notes.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        for (directory, code, message) in notes {
+            self.note(&directory, code, message);
+        }
+        groups
     }
 
     fn note_unlisted(&mut self, root: &Dir, directory: &OsStr, error: &io::Error) {
@@ -238,29 +306,18 @@ impl Walk<'_> {
                 continue;
             }
             for child in children.names {
-                let via_link = child.kind == EntryKind::Link;
-                if !matches!(
-                    child.kind,
-                    EntryKind::Directory | EntryKind::Link | EntryKind::Unknown
-                ) || is_skipped(&child.name)
-                {
-                    continue;
+                match Child::of(child, &parent, self.options.links) {
+                    Child::Probe(probe) => probes.push(probe),
+                    Child::RefusedLink(path) => self.note_refused_link(&path),
+                    Child::Other => {}
                 }
-                let directory = join(&parent, child.name);
-                if via_link && self.options.links == Links::Refuse {
-                    self.note(
-                        &directory,
-                        Code::LinkNotFollowed,
-                        "the link was not followed".to_owned(),
-                    );
-                    continue;
-                }
-                // A file system that tells no kinds may have any.
-                self.out.has_links |= via_link || child.kind == EntryKind::Unknown;
-                probes.push(Probe { directory, via_link });
             }
         }
         probes
+    }
+
+    fn note_refused_link(&mut self, path: &OsStr) {
+        self.note(path, Code::LinkNotFollowed, "the link was not followed".to_owned());
     }
 
     /// A lone `skill.md` is read, with a warning; another spelling is reported. Gives whether the
@@ -292,11 +349,7 @@ impl Walk<'_> {
     }
 
     fn note_depth(&mut self, listings: &[(OsString, DirChildren)]) {
-        let deeper = |child: &EntryName| {
-            let walked =
-                matches!(child.kind, EntryKind::Directory | EntryKind::Link | EntryKind::Unknown);
-            walked && !is_skipped(&child.name)
-        };
+        let deeper = |child: &EntryName| may_hold_skills(child);
         for (directory, _) in
             listings.iter().filter(|(_, children)| children.names.iter().any(deeper))
         {
@@ -336,6 +389,34 @@ impl Walk<'_> {
             });
         }
     }
+}
+
+/// What is done with an entry of a directory.
+enum Child {
+    Probe(Probe),
+    RefusedLink(OsString),
+    Other,
+}
+
+impl Child {
+    fn of(child: EntryName, parent: &OsStr, links: Links) -> Self {
+        if !may_hold_skills(&child) {
+            return Self::Other;
+        }
+        let via_link = child.kind == EntryKind::Link;
+        let directory = join(parent, child.name);
+        if via_link && links == Links::Refuse {
+            return Self::RefusedLink(directory);
+        }
+        Self::Probe(Probe { directory, via_link })
+    }
+}
+
+/// Whether the walk goes on in this entry, as far as the directory itself tells.
+fn may_hold_skills(child: &EntryName) -> bool {
+    let may_be_directory =
+        matches!(child.kind, EntryKind::Directory | EntryKind::Link | EntryKind::Unknown);
+    may_be_directory && !is_skipped(&child.name)
 }
 
 /// Maps in parallel where there is enough to do.

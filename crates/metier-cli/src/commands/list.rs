@@ -222,34 +222,21 @@ pub(crate) fn path_text(path: &Path) -> String {
     safe(&path.to_string_lossy()).into_owned()
 }
 
-/// A JSON list of entries. Above a few thousand, rendering is most of the work and both cores share
-/// it, a bounded number of pieces at a time.
+/// A JSON list of entries.
 fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
+    // Enough for rendering to be most of what a thread does with them.
     const PIECE: usize = 32;
-    const WAVE: usize = 64;
-    // Most entries of real skills, with what is wrong with them.
-    const ENTRY_BYTES: usize = 1280;
-    let render = |piece: &[Arc<Entry>]| {
-        let mut bytes = Vec::with_capacity(piece.len() * ENTRY_BYTES);
-        for entry in piece {
-            entry.append_json(&mut bytes);
-            bytes.push(b',');
-        }
-        bytes
-    };
     out.write_all(b"[")?;
-    let mut left = entries.len();
-    for wave in entries.chunks(PIECE * WAVE) {
-        let pieces = wave.chunks(PIECE).collect();
-        let pieces = parallel::map(pieces, 1, || (), |(), piece| render(piece));
-        left -= wave.len();
-        let last = pieces.len() - 1;
-        for (at, piece) in pieces.iter().enumerate() {
-            // No comma after the last entry of all.
-            let end = piece.len() - usize::from(left == 0 && at == last);
-            out.write_all(&piece[..end])?;
-        }
-    }
+    let mut before = false;
+    let render = |entry: &Arc<Entry>, bytes: &mut Vec<u8>| {
+        bytes.push(b',');
+        entry.append_json(bytes);
+    };
+    parallel::render_in_order(entries, PIECE, render, |bytes| {
+        // No comma before the first entry of all.
+        let start = usize::from(!std::mem::replace(&mut before, true));
+        out.write_all(&bytes[start..])
+    })?;
     out.write_all(b"]")
 }
 

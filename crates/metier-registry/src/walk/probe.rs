@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use metier_fs::{Dir, HeadBuffer, HeadError, Links, Stamp, is_link_loop};
 use metier_skill::fence::{self, Complete, Fence};
-use metier_skill::{Code, Diagnostic, MAX_FILE_BYTES, ParseOptions, Parsed, Severity, parse};
+use metier_skill::{Code, Diagnostic, MAX_FILE_BYTES, ParseOptions, Parsed, Severity, parse_found};
 
 use super::{Found, Walk, WalkRoot};
 use crate::index::Entry;
@@ -32,36 +32,67 @@ pub(super) enum Outcome {
     Nothing,
 }
 
-impl Walk<'_> {
-    /// Probes directories and gives back the ones that are no skills and may hold some.
-    pub(super) fn probe_all(&mut self, root: &Dir, probes: Vec<Probe>) -> Vec<OsString> {
-        // Outcomes are large; a bounded wave of them is held at a time.
-        const WAVE: usize = 16 * 1024;
-        let mut groups = Vec::new();
-        self.out.candidates.reserve(probes.len());
-        let mut probes = probes.into_iter();
-        loop {
-            let wave: Vec<Probe> = probes.by_ref().take(WAVE).collect();
-            if wave.is_empty() {
-                return groups;
-            }
-            for (directory, outcome) in self.probe_wave(root, wave) {
-                match outcome {
-                    Outcome::Skill(found) => self.out.add(found),
-                    Outcome::Group => groups.push(directory),
-                    Outcome::Note(code, message) => self.note(&directory, code, message),
-                    Outcome::Nothing => {}
-                }
-            }
+/// What a level of directories gave.
+#[derive(Default)]
+pub(super) struct Probed {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) ignored: Vec<Ignored>,
+    pub(super) notes: Vec<(OsString, Code, String)>,
+    /// Directories that are no skills and may hold some.
+    pub(super) groups: Vec<OsString>,
+}
+
+impl Probed {
+    fn add(&mut self, directory: OsString, outcome: Outcome) {
+        match outcome {
+            Outcome::Skill(Ok(candidate)) => self.candidates.push(candidate),
+            Outcome::Skill(Err(ignored)) => self.ignored.push(ignored),
+            Outcome::Group => self.groups.push(directory),
+            Outcome::Note(code, message) => self.notes.push((directory, code, message)),
+            Outcome::Nothing => {}
         }
     }
 
-    fn probe_wave(&self, root: &Dir, probes: Vec<Probe>) -> Vec<(OsString, Outcome)> {
+    fn append(&mut self, mut other: Self) {
+        self.candidates.append(&mut other.candidates);
+        self.ignored.append(&mut other.ignored);
+        self.notes.append(&mut other.notes);
+        self.groups.append(&mut other.groups);
+    }
+}
+
+/// One of the threads that probe.
+struct Worker {
+    /// The root, opened by this worker: every look through a descriptor that threads share moves its
+    /// counter from core to core, which was a fortieth of a listing.
+    root: Option<Dir>,
+    scratch: Scratch,
+    probed: Probed,
+}
+
+impl Walk<'_> {
+    /// Probes the directories that `feed` gives, while it still gives some.
+    pub(super) fn probe_all(
+        &self,
+        root: &Dir,
+        feed: impl FnOnce(&mut parallel::Feed<'_, Probe>),
+    ) -> Probed {
         // Starting a thread costs as much as looking at a few dozen directories.
-        parallel::map(probes, 64, Scratch::default, |scratch, probe: Probe| {
-            let outcome = self.read(root, &probe, scratch, "SKILL.md");
-            (probe.directory, outcome)
-        })
+        const LEAST: usize = 64;
+        let start = || Worker {
+            root: root.open_below(Path::new("."), Links::Follow).ok(),
+            scratch: Scratch::default(),
+            probed: Probed::default(),
+        };
+        let task = |worker: &mut Worker, probe: Probe| {
+            let root = worker.root.as_ref().unwrap_or(root);
+            let outcome = self.read(root, &probe, &mut worker.scratch, "SKILL.md");
+            worker.probed.add(probe.directory, outcome);
+        };
+        let mut workers = parallel::spread(feed, LEAST, start, task).into_iter();
+        let mut all = workers.next().map_or_else(Probed::default, |worker| worker.probed);
+        workers.for_each(|worker| all.append(worker.probed));
+        all
     }
 
     pub(super) fn read(
@@ -73,11 +104,15 @@ impl Walk<'_> {
     ) -> Outcome {
         scratch.aim_at(&probe.directory, name);
         let Scratch { path, buffer } = scratch;
-        let enough = |bytes: &[u8]| fence::find(bytes, Complete::No) != Fence::Open;
+        let mut found = Fence::Open;
+        let enough = |bytes: &[u8]| {
+            found = fence::find(bytes, Complete::No);
+            found != Fence::Open
+        };
         let limit = self.options.limits.frontmatter_bytes;
         match root.read_head(path, self.options.links, limit, buffer, enough) {
             Ok(stamp) => {
-                let parsed = self.judge(&probe.directory, buffer.bytes());
+                let parsed = self.judge(&probe.directory, buffer.bytes(), found);
                 Outcome::Skill(self.found(probe, parsed, &stamp))
             }
             Err(HeadError::Missing) => Outcome::Group,
@@ -183,7 +218,7 @@ impl Walk<'_> {
         }))
     }
 
-    fn judge(&self, directory: &OsStr, head: &[u8]) -> Parsed {
+    fn judge(&self, directory: &OsStr, head: &[u8], found: Fence) -> Parsed {
         let name = if directory.is_empty() {
             self.root.file_name()
         } else {
@@ -194,7 +229,7 @@ impl Walk<'_> {
             limits: self.options.limits,
             directory: name.and_then(OsStr::to_str),
         };
-        parse(head, &options)
+        parse_found(head, found, &options)
     }
 }
 
