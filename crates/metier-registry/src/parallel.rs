@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::{self, Scope};
 
-/// Items that a worker takes at a time, at most: enough not to meet the others at the queue.
-const PIECE: usize = 64;
+/// Items that a worker takes at a time: enough not to meet the others at the queue, and few enough
+/// for all to end at about the same time.
+const PIECE: usize = 16;
 
 /// `task` over the items that `feed` puts in, on all cores where each of them gets at least `least`
 /// items. Work begins while `feed` still runs. Each worker makes a state with `start`, which it uses
@@ -28,16 +29,15 @@ pub fn spread<T: Send, S: Send>(
     let states: Mutex<Vec<S>> = Mutex::default();
     let work = || {
         let mut state = start();
-        let mut piece = Vec::with_capacity(PIECE);
-        while queue.take(&mut piece) {
-            piece.drain(..).for_each(|item| task(&mut state, item));
+        while let Some(piece) = queue.take() {
+            piece.into_iter().for_each(|item| task(&mut state, item));
         }
         states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     };
     let more = |helpers| helpers + 1 < cores() && queue.waiting() >= (helpers + 1) * least;
     thread::scope(|scope| {
         let mut first = || help(scope, 1, &work, &more);
-        let mut open = Feed { queue: &queue, items: Vec::new(), least, helper: Some(&mut first) };
+        let mut open = Feed { queue: &queue, piece: Vec::new(), least, helper: Some(&mut first) };
         feed(&mut open);
         drop(open);
         work();
@@ -85,8 +85,8 @@ pub fn map<T: Send, U: Send, S: Send>(
 /// Where the items of [`spread`] are put in.
 pub struct Feed<'q, T> {
     queue: &'q Queue<T>,
-    /// Items that the workers do not see yet: one lock for several of them.
-    items: Vec<T>,
+    /// Items that the workers do not see yet.
+    piece: Vec<T>,
     least: usize,
     /// Starts the first helper.
     helper: Option<&'q mut dyn FnMut()>,
@@ -95,23 +95,15 @@ pub struct Feed<'q, T> {
 impl<T> Feed<'_, T> {
     /// Adds an item.
     pub fn push(&mut self, item: T) {
-        self.items.push(item);
-        if self.items.len() == PIECE {
-            let waiting = self.queue.add(&mut self.items);
-            if waiting >= self.least * 2
-                && let Some(start) = self.helper.take()
-            {
-                start();
-            }
+        self.piece.push(item);
+        if self.piece.len() == PIECE {
+            self.pass_on();
+            self.piece.reserve_exact(PIECE);
         }
     }
-}
 
-impl<T> Drop for Feed<'_, T> {
-    /// The last items are there, also where the caller panicked: no one waits for more.
-    fn drop(&mut self) {
-        let waiting = self.queue.add(&mut self.items);
-        self.queue.close();
+    fn pass_on(&mut self) {
+        let waiting = self.queue.add(std::mem::take(&mut self.piece));
         if waiting >= self.least * 2
             && let Some(start) = self.helper.take()
         {
@@ -120,20 +112,30 @@ impl<T> Drop for Feed<'_, T> {
     }
 }
 
-/// The items that wait for a worker.
+impl<T> Drop for Feed<'_, T> {
+    /// The last items are there, also where the caller panicked: no one waits for more.
+    fn drop(&mut self) {
+        self.pass_on();
+        self.queue.close();
+    }
+}
+
+/// The items that wait for a worker, in pieces: one long list would grow through ever larger blocks of
+/// fresh memory.
 struct Queue<T> {
     state: Mutex<QueueState<T>>,
     changed: Condvar,
 }
 
 struct QueueState<T> {
-    items: VecDeque<T>,
+    pieces: VecDeque<Vec<T>>,
+    items: usize,
     is_closed: bool,
 }
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        let state = QueueState { items: VecDeque::new(), is_closed: false };
+        let state = QueueState { pieces: VecDeque::new(), items: 0, is_closed: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 }
@@ -143,12 +145,13 @@ impl<T> Queue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds items; gives how many wait.
-    fn add(&self, items: &mut Vec<T>) -> usize {
+    /// Adds a piece; gives how many items wait.
+    fn add(&self, piece: Vec<T>) -> usize {
         let mut state = self.lock();
-        state.items.extend(items.drain(..));
+        state.items += piece.len();
+        state.pieces.push_back(piece);
         self.changed.notify_one();
-        state.items.len()
+        state.items
     }
 
     fn close(&self) {
@@ -157,36 +160,41 @@ impl<T> Queue<T> {
     }
 
     fn waiting(&self) -> usize {
-        self.lock().items.len()
+        self.lock().items
     }
 
-    /// Moves the next items into `piece`, once there are any; gives whether there are.
-    fn take(&self, piece: &mut Vec<T>) -> bool {
+    /// The next piece, once there is one; `None` when there will be none.
+    fn take(&self) -> Option<Vec<T>> {
         let mut state = self.lock();
-        while state.items.is_empty() && !state.is_closed {
+        while state.pieces.is_empty() && !state.is_closed {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        // Fewer towards the end, so that all end at about the same time.
-        let count = state.items.len().min((state.items.len() / 8).clamp(1, PIECE));
-        piece.extend(state.items.drain(..count));
-        count > 0
+        let piece = state.pieces.pop_front()?;
+        state.items -= piece.len();
+        Some(piece)
     }
 }
 
-/// Renders `items` on all cores, `piece` of them at a time, and hands the bytes to `write` in the order
-/// of the items. At most a few pieces exist at a time, in buffers that are used again: of a large
-/// listing nothing stays in memory, and of a small one fresh memory is what costs most.
+/// Renders `items` on all cores, some dozens at a time, and hands the bytes to `write` in the order of
+/// the items. At most a few pieces exist at a time, in buffers that are used again: of a large
+/// listing nothing stays in memory, and of a small one fresh memory is what costs most. So the
+/// buffers are there before the threads are, with room for `item_bytes` an item: the first
+/// allocation of a thread takes as long as rendering two hundred skills.
 pub fn render_in_order<T: Sync>(
     items: &[T],
-    piece: usize,
+    item_bytes: usize,
     render: impl Fn(&T, &mut Vec<u8>) + Sync,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
+    /// Items of a piece: enough for rendering them to be most of what a thread does.
+    const ITEMS: usize = 32;
     /// Pieces that may wait for one before them.
     const MAX_WAITING: usize = 16;
-    let pieces: Vec<&[T]> = items.chunks(piece).collect();
+    let pieces: Vec<&[T]> = items.chunks(ITEMS).collect();
     let next = AtomicUsize::new(0);
-    let spare: Mutex<Vec<Vec<u8>>> = Mutex::default();
+    let workers = if pieces.len() < 2 { 1 } else { cores().min(pieces.len()) };
+    let buffer = |_| Vec::with_capacity(ITEMS.min(items.len()) * item_bytes);
+    let spare: Mutex<Vec<Vec<u8>>> = Mutex::new((0..workers * 2).map(buffer).collect());
     let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
     // The next piece that no one has begun, rendered.
     let rendered = || {
@@ -199,7 +207,7 @@ pub fn render_in_order<T: Sync>(
     };
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(MAX_WAITING);
-        for _ in 1..cores().min(pieces.len()) {
+        for _ in 1..workers {
             let sender = sender.clone();
             let work = move || while rendered().is_some_and(|done| sender.send(done).is_ok()) {};
             let _ = thread::Builder::new().spawn_scoped(scope, work);
@@ -249,14 +257,89 @@ fn cores() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    const COUNTS: [usize; 9] = [0, 1, 3, 63, 64, 65, 128, 1000, 5000];
 
     #[test]
     fn results_stand_in_the_order_of_the_items() {
-        for count in [0, 1, 3, 63, 64, 65, 1000, 5000] {
+        for count in COUNTS {
             let items: Vec<usize> = (0..count).collect();
             let doubled = map(items, 2, || 0usize, |seen, item| (item * 2, *seen += 1).0);
             assert_eq!(doubled, (0..count).map(|item| item * 2).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn every_item_is_worked_on_once_also_while_more_come_in() {
+        for count in COUNTS {
+            let feed = |feed: &mut Feed<'_, usize>| {
+                for item in 0..count {
+                    if item % 100 == 0 {
+                        thread::yield_now();
+                    }
+                    feed.push(item);
+                }
+            };
+            let seen = spread(feed, 2, Vec::new, |seen: &mut Vec<usize>, item| seen.push(item));
+            let mut seen: Vec<usize> = seen.into_iter().flatten().collect();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller_and_no_one_waits_forever() {
+        let work = |fails_in_feed: bool| {
+            let feed = |feed: &mut Feed<'_, usize>| {
+                (0..1000).for_each(|item| feed.push(item));
+                assert!(!fails_in_feed, "the feed fails");
+            };
+            spread(
+                feed,
+                2,
+                || (),
+                |(), item| assert!(fails_in_feed || item != 500, "a task fails"),
+            );
+        };
+        assert!(catch_unwind(|| work(true)).is_err());
+        assert!(catch_unwind(|| work(false)).is_err());
+        let render = |item: &usize, _: &mut Vec<u8>| assert_ne!(*item, 500);
+        let items: Vec<usize> = (0..1000).collect();
+        let rendered =
+            catch_unwind(AssertUnwindSafe(|| render_in_order(&items, 8, render, |_| Ok(()))));
+        assert!(rendered.is_err());
+    }
+
+    #[test]
+    fn what_is_rendered_is_written_in_the_order_of_the_items() {
+        for count in COUNTS {
+            let items: Vec<usize> = (0..count).collect();
+            let render = |item: &usize, bytes: &mut Vec<u8>| {
+                bytes.extend_from_slice(format!("{item} ").as_bytes());
+            };
+            let mut written = Vec::new();
+            let write = |bytes: &[u8]| {
+                written.extend_from_slice(bytes);
+                Ok(())
+            };
+            render_in_order(&items, 4, render, write).expect("written");
+            let expected: String = items.iter().map(|item| format!("{item} ")).collect();
+            assert_eq!(String::from_utf8(written).expect("text"), expected);
+        }
+    }
+
+    #[test]
+    fn a_writer_that_fails_ends_the_rendering() {
+        let items = vec![(); 5000];
+        let mut calls = 0;
+        let write = |_: &[u8]| {
+            calls += 1;
+            if calls < 3 { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+        };
+        let result = render_in_order(&items, 1, |(), bytes| bytes.push(0), write);
+        assert_eq!(result.map_err(|error| error.kind()), Err(io::ErrorKind::BrokenPipe));
+        assert_eq!(calls, 3);
     }
 
     #[test]

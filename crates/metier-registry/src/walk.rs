@@ -6,6 +6,7 @@
 //! directory is listed once, so that no maze of links keeps it busy. What could not be read becomes
 //! a line in the report; nothing stops the scan.
 
+mod child;
 mod probe;
 
 use std::collections::HashSet;
@@ -15,18 +16,15 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use metier_fs::{Dir, DirChildren, EntryKind, EntryName, FileId, Links, entry_kind, is_link_loop};
+use metier_fs::{Dir, DirChildren, EntryName, FileId, Links, entry_kind, is_link_loop};
 use metier_skill::{Code, Diagnostic, Limits, Profile, Source};
 
 use crate::parallel;
 use crate::precedence::Candidate;
 use crate::report::{Ignored, RootState};
 use crate::roots::Root;
+use child::{Child, is_other_spelling, may_hold_skills, other_spelling};
 use probe::{Outcome, Probe, Probed, Scratch};
-
-/// Directories that hold other people's code, where a `SKILL.md` is not one of the user's skills.
-const SKIPPED: &[&str] =
-    &["node_modules", "bower_components", "__pycache__", "site-packages", "venv"];
 
 /// How to walk.
 #[derive(Debug, Clone, Copy)]
@@ -349,9 +347,8 @@ impl Walk<'_> {
     }
 
     fn note_depth(&mut self, listings: &[(OsString, DirChildren)]) {
-        let deeper = |child: &EntryName| may_hold_skills(child);
         for (directory, _) in
-            listings.iter().filter(|(_, children)| children.names.iter().any(deeper))
+            listings.iter().filter(|(_, children)| children.names.iter().any(may_hold_skills))
         {
             self.out.truncated = true;
             let message = format!(
@@ -391,34 +388,6 @@ impl Walk<'_> {
     }
 }
 
-/// What is done with an entry of a directory.
-enum Child {
-    Probe(Probe),
-    RefusedLink(OsString),
-    Other,
-}
-
-impl Child {
-    fn of(child: EntryName, parent: &OsStr, links: Links) -> Self {
-        if !may_hold_skills(&child) {
-            return Self::Other;
-        }
-        let via_link = child.kind == EntryKind::Link;
-        let directory = join(parent, child.name);
-        if via_link && links == Links::Refuse {
-            return Self::RefusedLink(directory);
-        }
-        Self::Probe(Probe { directory, via_link })
-    }
-}
-
-/// Whether the walk goes on in this entry, as far as the directory itself tells.
-fn may_hold_skills(child: &EntryName) -> bool {
-    let may_be_directory =
-        matches!(child.kind, EntryKind::Directory | EntryKind::Link | EntryKind::Unknown);
-    may_be_directory && !is_skipped(&child.name)
-}
-
 /// Maps in parallel where there is enough to do.
 fn map_all<T: Send, U: Send>(items: Vec<T>, task: impl Fn(T) -> U + Sync + Send) -> Vec<U> {
     parallel::map(items, 64, || (), |(), item| task(item))
@@ -429,29 +398,4 @@ fn open_below(root: &Dir, directory: &OsStr, links: Links) -> io::Result<Dir> {
         return root.open_below(Path::new("."), Links::Follow);
     }
     root.open_below(Path::new(directory), links)
-}
-
-fn join(parent: &OsStr, name: OsString) -> OsString {
-    if parent.is_empty() { name } else { Path::new(parent).join(name).into_os_string() }
-}
-
-fn is_skipped(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".") || SKIPPED.iter().any(|skipped| name == *skipped)
-}
-
-/// The file that would be `SKILL.md` but for its case: the spelling that is read, else the first by
-/// name, whatever the directory's order.
-fn other_spelling(names: &[EntryName]) -> Option<OsString> {
-    let mut odd: Vec<&EntryName> = names.iter().filter(|child| is_other_spelling(child)).collect();
-    odd.sort();
-    let read = odd.iter().find(|child| child.name == "skill.md");
-    read.or_else(|| odd.first()).map(|child| child.name.clone())
-}
-
-/// A file that would be `SKILL.md` but for its case.
-fn is_other_spelling(child: &EntryName) -> bool {
-    child.name.len() == 8
-        && child.name.eq_ignore_ascii_case("SKILL.md")
-        && child.name != "SKILL.md"
-        && matches!(child.kind, EntryKind::File | EntryKind::Link | EntryKind::Unknown)
 }

@@ -224,15 +224,15 @@ pub(crate) fn path_text(path: &Path) -> String {
 
 /// A JSON list of entries.
 fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
-    // Enough for rendering to be most of what a thread does with them.
-    const PIECE: usize = 32;
+    // Most entries of real skills, with what is wrong with them.
+    const ENTRY_BYTES: usize = 1280;
     out.write_all(b"[")?;
     let mut before = false;
     let render = |entry: &Arc<Entry>, bytes: &mut Vec<u8>| {
         bytes.push(b',');
         entry.append_json(bytes);
     };
-    parallel::render_in_order(entries, PIECE, render, |bytes| {
+    parallel::render_in_order(entries, ENTRY_BYTES, render, |bytes| {
         // No comma before the first entry of all.
         let start = usize::from(!std::mem::replace(&mut before, true));
         out.write_all(&bytes[start..])

@@ -82,7 +82,9 @@ impl Walk<'_> {
         let start = || Worker {
             root: root.open_below(Path::new("."), Links::Follow).ok(),
             scratch: Scratch::default(),
-            probed: Probed::default(),
+            // Room that is not used costs nothing; growing through ever larger blocks of fresh memory
+            // does.
+            probed: Probed { candidates: Vec::with_capacity(1024), ..Probed::default() },
         };
         let task = |worker: &mut Worker, probe: Probe| {
             let root = worker.root.as_ref().unwrap_or(root);

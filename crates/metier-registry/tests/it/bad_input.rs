@@ -143,6 +143,8 @@ fn a_maze_of_links_ends() {
     assert_eq!(names(&scan), ["skill"]);
     assert!(scan.report.notes.len() <= 1001, "a maze is not a million lines");
     assert!(scan.report.truncated, "and the report says that lines were left out");
+    let again = scan_one(&home.path().join("root"));
+    assert_eq!(scan.report.notes, again.report.notes, "the same lines are left out each time");
 }
 
 #[test]
@@ -170,6 +172,27 @@ fn limits_cut_the_same_entries_whatever_the_order_and_say_so() {
     assert_eq!(names(&deep), ["six"]);
     assert_eq!(codes(&deep), ["walk-too-deep"]);
     assert!(deep.report.truncated);
+}
+
+/// A large directory is probed while it is listed; what then does not count must leave no trace.
+#[test]
+fn a_large_directory_that_is_cut_or_a_skill_itself_gives_nothing_that_was_probed_early() {
+    let home = TestHome::new();
+    for at in (0..400).rev() {
+        home.skill(&format!("root/s{at:03}"), &format!("s{at:03}"), "A skill.");
+    }
+    home.write("root/s399/SKILL.md", "no frontmatter");
+    let dir = home.path().join("root");
+    let whole = scan_one(&dir);
+    assert_eq!((whole.report.found, whole.report.valid), (400, 399));
+    let cut = scan(&[root(&dir)], &ScanOptions { max_entries: 250, ..options() });
+    assert_eq!((cut.report.found, codes(&cut)), (250, vec!["walk-too-many"]));
+    assert_eq!(names(&cut), names(&whole)[..250]);
+
+    home.write("root/skill.md", skill_text("root", "A skill."));
+    let itself = scan_one(&dir);
+    assert_eq!((names(&itself), itself.report.found), (vec!["root"], 1));
+    assert_eq!(codes(&itself), Vec::<&str>::new());
 }
 
 #[test]
