@@ -85,7 +85,7 @@ fn print_json(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Resul
 
 /// Past `anstream`, which takes escapes for styles: out of a file or a path they must not go.
 fn print_raw(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // Whoever has much to write brings it in larger pieces, which go past this buffer.
+    // Large documents are written in larger pieces, which go past this buffer.
     let mut out = BufWriter::with_capacity(8 * 1024, bare_stdout());
     write(&mut out)?;
     out.flush()

@@ -36,7 +36,7 @@ mod tests {
     const NEVER: &dyn Fn() -> bool = &|| false;
 
     fn close(path: PathBuf) {
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0)).expect("chmod");
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o0)).expect("chmod");
     }
 
     #[test]

@@ -30,7 +30,9 @@ pub fn spread<T: Send, S: Send>(
     let work = || {
         let mut state = start();
         while let Some(piece) = queue.take() {
-            piece.into_iter().for_each(|item| task(&mut state, item));
+            for item in piece {
+                task(&mut state, item);
+            }
         }
         states.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     };
@@ -324,8 +326,9 @@ mod tests {
                 Ok(())
             };
             render_in_order(&items, 4, render, write).expect("written");
-            let expected: String = items.iter().map(|item| format!("{item} ")).collect();
-            assert_eq!(String::from_utf8(written).expect("text"), expected);
+            let expected: Vec<String> = items.iter().map(ToString::to_string).collect();
+            let written = String::from_utf8(written).expect("text");
+            assert_eq!(written.split_whitespace().collect::<Vec<_>>(), expected);
         }
     }
 

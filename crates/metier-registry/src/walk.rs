@@ -215,7 +215,7 @@ impl Walk<'_> {
     /// itself, what was probed is dropped and the directory is walked in the careful order.
     fn list_and_probe(&mut self, root: &Dir, directory: OsString) -> Probed {
         let links = self.options.links;
-        let (mut count, mut refused, mut is_plain) = (0, Vec::new(), true);
+        let (mut count, mut refused, mut is_plain, mut has_links) = (0, Vec::new(), true, false);
         let mut listed = Ok(());
         let probed = self.probe_all(root, |feed| {
             let each = |child: EntryName| {
@@ -223,6 +223,10 @@ impl Walk<'_> {
                 is_plain &= count <= self.entries_left && !is_other_spelling(&child);
                 match Child::of(child, &directory, links) {
                     Child::Probe(probe) => feed.push(probe),
+                    Child::ProbeLink(probe) => {
+                        has_links = true;
+                        feed.push(probe);
+                    }
                     Child::RefusedLink(path) => refused.push(path),
                     Child::Other => {}
                 }
@@ -238,8 +242,11 @@ impl Walk<'_> {
             return Probed::default();
         }
         self.out.listed.push(self.root.join(&directory));
+        self.out.has_links |= has_links;
         self.entries_left -= count;
-        refused.iter().for_each(|path| self.note_refused_link(path));
+        for path in &refused {
+            self.note_refused_link(path);
+        }
         probed
     }
 
@@ -306,6 +313,10 @@ impl Walk<'_> {
             for child in children.names {
                 match Child::of(child, &parent, self.options.links) {
                     Child::Probe(probe) => probes.push(probe),
+                    Child::ProbeLink(probe) => {
+                        self.out.has_links = true;
+                        probes.push(probe);
+                    }
                     Child::RefusedLink(path) => self.note_refused_link(&path),
                     Child::Other => {}
                 }

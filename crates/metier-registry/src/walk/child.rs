@@ -16,6 +16,8 @@ const SKIPPED: &[&str] =
 /// What is done with an entry of a directory.
 pub(super) enum Child {
     Probe(Probe),
+    /// The same for what is, or may be, a link.
+    ProbeLink(Probe),
     RefusedLink(OsString),
     Other,
 }
@@ -25,12 +27,14 @@ impl Child {
         if !may_hold_skills(&child) {
             return Self::Other;
         }
-        let via_link = child.kind == EntryKind::Link;
         let directory = join(parent, child.name);
-        if via_link && links == Links::Refuse {
-            return Self::RefusedLink(directory);
+        match child.kind {
+            EntryKind::Link if links == Links::Refuse => Self::RefusedLink(directory),
+            EntryKind::Link => Self::ProbeLink(Probe { directory, via_link: true }),
+            // A file system that tells no kinds may have links anywhere.
+            EntryKind::Unknown => Self::ProbeLink(Probe { directory, via_link: false }),
+            _ => Self::Probe(Probe { directory, via_link: false }),
         }
-        Self::Probe(Probe { directory, via_link })
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn nearest_known(text: &str) -> Option<&'static str> {
     let text = letters(text);
     KNOWN_FIELDS.iter().copied().find(|known| {
         // Nearly all pairs end here, before the letters of the known field are put aside.
-        let count = known.bytes().filter(is_letter).count();
+        let count = known.bytes().filter(|&byte| is_letter(byte)).count();
         count.abs_diff(text.len()) <= 1 && are_near(&letters(known), &text)
     })
 }
@@ -21,10 +21,10 @@ pub(crate) fn nearly(known: &str, text: &str) -> bool {
 }
 
 fn letters(word: &str) -> Vec<u8> {
-    word.bytes().filter(is_letter).map(|byte| byte.to_ascii_lowercase()).collect()
+    word.bytes().filter(|&byte| is_letter(byte)).map(|byte| byte.to_ascii_lowercase()).collect()
 }
 
-fn is_letter(byte: &u8) -> bool {
+fn is_letter(byte: u8) -> bool {
     !matches!(byte, b'-' | b'_' | b' ')
 }
 
