@@ -36,13 +36,18 @@ impl Session {
     /// # use metier::Metier;
     /// # let dir = tempfile::tempdir()?;
     /// let metier = Metier::builder(&dir).without_user_folders().open()?;
-    /// let mut chat = metier.session().model("router").chat();
+    /// let mut chat = metier.session().model("router").chat()?;
     /// println!("{}", chat.send("how do I write a skill?")?.answer());
     /// println!("{}", chat.send("and how do I review it?")?.answer());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn chat(self) -> Chat {
-        Chat { session: self, exchanges: Vec::new(), loaded: None }
+    ///
+    /// # Errors
+    ///
+    /// A model that cannot be used: an unknown provider, a missing key, a script that cannot be read.
+    pub fn chat(self) -> Result<Chat> {
+        self.open_model(None)?;
+        Ok(Chat { session: self, exchanges: Vec::new(), loaded: None })
     }
 }
 

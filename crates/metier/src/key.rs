@@ -5,14 +5,16 @@
 
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use metier_cancel::CancelToken;
 use metier_config::ModelSettings;
 use metier_model::Key;
+use metier_tools::FailureCode;
 
 use crate::environment::Environment;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The variables that the providers' own tools read.
 pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
@@ -28,11 +30,12 @@ pub(crate) fn key(
     settings: Option<&ModelSettings>,
     usual: &str,
     environment: &Environment,
+    cancel: &CancelToken,
 ) -> Result<Key> {
     let usual_key = || environment.text(usual).map(Key::new).unwrap_or_default();
     let Some(settings) = settings else { return Ok(usual_key()) };
     if let Some([program, args @ ..]) = settings.key_command.as_deref() {
-        return printed_by(program, args);
+        return printed_by(program, args, cancel);
     }
     let Some(name) = &settings.key_env else { return Ok(usual_key()) };
     let value = environment.text(name).filter(|value| !value.trim().is_empty());
@@ -49,28 +52,45 @@ pub(crate) fn keys_of_environment(settings: &ModelSettings, environment: &Enviro
     values.map(Key::new).collect()
 }
 
-fn printed_by(program: &str, args: &[String]) -> Result<Key> {
+/// What ends the wait for a key.
+enum KeyOutput {
+    /// All that was printed; nothing where it cannot be read.
+    Printed(Option<String>),
+    Cancelled,
+}
+
+fn printed_by(program: &str, args: &[String], cancel: &CancelToken) -> Result<Key> {
     let failed = |reason: String| {
         let message = format!("`model.key_command` ({program}) printed no key: {reason}");
         Error::failed("no-key", message)
             .with_help("run the command by hand; it must print the key alone")
     };
     let mut child = start(program, args).map_err(|error| failed(error.to_string()))?;
-    let (sender, printed) = channel();
+    let (sender, heard) = channel();
     let out = child.stdout.take();
+    let printed = sender.clone();
     std::thread::spawn(move || {
         let mut text = String::new();
         let read = out.map(|out| out.take(MAX_KEY_BYTES).read_to_string(&mut text));
+        let text = read.is_some_and(|read| read.is_ok()).then_some(text);
         // The one who waits may have given up.
-        let _ = sender.send(read.is_some_and(|read| read.is_ok()).then_some(text));
+        let _ = printed.send(KeyOutput::Printed(text));
     });
-    let text = match printed.recv_timeout(KEY_COMMAND_TIMEOUT) {
-        Ok(text) => text,
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(failed("it took too long".to_owned()));
-        }
+    let _guard = cancel.on_cancel(move || {
+        let _ = sender.send(KeyOutput::Cancelled);
+    });
+    let heard = heard.recv_timeout(KEY_COMMAND_TIMEOUT);
+    let Ok(KeyOutput::Printed(text)) = heard else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(match heard {
+            Ok(_) => Error::new(
+                ErrorKind::Cancelled,
+                FailureCode::Cancelled.as_str(),
+                format!("cancelled while `model.key_command` ({program}) was running"),
+            ),
+            Err(_) => failed("it took too long".to_owned()),
+        });
     };
     // Its output has ended, so it is about to.
     let status = child.wait().map_err(|error| failed(error.to_string()))?;

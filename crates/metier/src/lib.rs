@@ -90,7 +90,7 @@
 //! | `guard`, `trust`, `explain` | the policy of this directory, trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
 //! | `approvals`, `approval_question` | the one way in which a question is answered |
-//! | `model_choice`, `key` | the model that is named, and its key |
+//! | `model_choice`, `session_model`, `key` | the model that is named, opened once a session, and its key |
 //! | `executor`, `init` | what scripts and tools get of the machine; the sandbox's helper |
 //! | `run`, `runs` | a run that ended; the records of all runs: resume, replay, audit |
 //! | `error` | the one [`Error`], with a kind, a stable code and advice |
@@ -132,6 +132,7 @@ mod read;
 mod run;
 mod runs;
 mod session;
+mod session_model;
 mod skills;
 mod switch;
 mod targets;

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use metier_agent::Event;
+use metier_cancel::CancelToken;
 use metier_config::Scope;
 use metier_model::{
     Anthropic, Endpoint, Key, Model, ModelError, ModelInfo, OpenAi, Provider, Replay, Scripted,
@@ -27,12 +28,17 @@ const MAX_VALUE_CHARS: usize = 60;
 impl Metier {
     /// The model that `name` means (`openai:MODEL`, `anthropic:MODEL`, `scripted:FILE`, `replay:RUN`,
     /// `router`); without a name, the one of the settings.
-    pub fn model(&self, name: Option<&str>) -> Result<Arc<dyn Model>> {
-        self.model_and_key(name).map(|(model, _)| model)
+    /// Cancelling stops the program that prints the key.
+    pub fn model(&self, name: Option<&str>, cancel: &CancelToken) -> Result<Arc<dyn Model>> {
+        self.model_and_key(name, cancel).map(|(model, _)| model)
     }
 
     /// The same with the key that it sends, which a run must not show.
-    pub(crate) fn model_and_key(&self, name: Option<&str>) -> Result<(Arc<dyn Model>, Key)> {
+    pub(crate) fn model_and_key(
+        &self,
+        name: Option<&str>,
+        cancel: &CancelToken,
+    ) -> Result<(Arc<dyn Model>, Key)> {
         let settings = &self.settings().model;
         let (provider, name) = match name {
             Some(text) => parse(text)?,
@@ -58,7 +64,7 @@ impl Metier {
                 };
                 let mut endpoint = Endpoint::new(name.ok_or_else(|| needs_name(word, "MODEL"))?);
                 let own = Some(settings).filter(|_| is_configured);
-                let key = key(own, usual, self.environment())?;
+                let key = key(own, usual, self.environment(), cancel)?;
                 endpoint.key = key.clone();
                 if is_configured {
                     endpoint.base_url.clone_from(&settings.base_url);

@@ -11,10 +11,10 @@ use metier_agent::folder::keep_out_of_git;
 use metier_agent::setup_builder::SetupBuilder;
 use metier_agent::{
     Agent, AgentError, Approver, Event, LocalExecutor, Mode, NoApprover, Note, Observer, Record,
-    RunFolder, RunId, RunLimits, Setup, State,
+    RunFolder, RunId, RunLimits, State,
 };
 use metier_cancel::CancelToken;
-use metier_model::{Key, Model};
+use metier_model::Model;
 use metier_policy::Invoker;
 use metier_registry::Entry;
 use metier_registry::catalog::{CatalogRequest, Cataloger};
@@ -31,6 +31,7 @@ use crate::guard::RunRules;
 use crate::open::Metier;
 use crate::own_tools::OwnTools;
 use crate::run::Run;
+use crate::session_model::SessionModel;
 
 /// Said when a run is resumed with other skills than it began with.
 const SKILLS_CHANGED: &str =
@@ -39,7 +40,7 @@ const SKILLS_CHANGED: &str =
 /// Runs requests. Made by [`Metier::session`]; each call that sets something gives it back.
 pub struct Session {
     metier: Metier,
-    model: ModelChoice,
+    pub(crate) model: SessionModel,
     approver: Arc<dyn Approver>,
     observers: Vec<Arc<dyn Observer + Send>>,
     cancel: CancelToken,
@@ -52,23 +53,12 @@ pub struct Session {
     approved: Option<Digest>,
 }
 
-/// The model of a session.
-#[derive(Clone)]
-enum ModelChoice {
-    /// The one of the settings, or of the run that is resumed.
-    Configured,
-    /// One by its name, such as `openai:gpt-5-mini` or `router`.
-    Named(String),
-    /// The caller's own.
-    Own(Arc<dyn Model>),
-}
-
 impl Metier {
     /// A session with the model of the settings. Questions are left open until an approver is given.
     pub fn session(&self) -> Session {
         Session {
             metier: self.clone(),
-            model: ModelChoice::Configured,
+            model: SessionModel::default(),
             approver: Arc::new(NoApprover),
             observers: Vec::new(),
             cancel: CancelToken::new(),
@@ -88,14 +78,14 @@ impl Session {
     /// `router`. An unknown name is an error of the run.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>) -> Self {
-        self.model = ModelChoice::Named(name.into());
+        self.model = SessionModel::named(name.into());
         self
     }
 
     /// Decides with a model of the caller's own.
     #[must_use]
     pub fn own_model(mut self, model: impl Model + 'static) -> Self {
-        self.model = ModelChoice::Own(Arc::new(model));
+        self.model = SessionModel::own(Arc::new(model));
         self
     }
 
@@ -199,7 +189,7 @@ impl Session {
         skills: FirstSkills<'_>,
     ) -> Result<Run> {
         let tools = self.tools.toolbox()?;
-        let (model, key) = self.chosen_model(None)?;
+        let (model, key) = self.open_model(None)?;
         let by_project = self.warn_about_project_settings(None)?;
         let scan = self.metier.refresh();
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
@@ -256,7 +246,7 @@ impl Session {
         self.metier.own_runs()?.check(&folder)?;
         let setup = folder.setup()?;
         let tools = self.tools.toolbox()?;
-        let (model, key) = self.chosen_model(Some(&setup))?;
+        let (model, key) = self.open_model(Some(&setup))?;
         self.warn_about_project_settings(Some(&setup))?;
         let scan = self.metier.refresh();
         // What was denied when it began stays denied.
@@ -334,51 +324,6 @@ impl Session {
     /// The skills that the caller chose.
     pub(crate) fn chosen(&self) -> &[String] {
         &self.skills
-    }
-
-    fn model_name(&self) -> Option<&str> {
-        match &self.model {
-            ModelChoice::Named(name) => Some(name),
-            ModelChoice::Configured | ModelChoice::Own(_) => None,
-        }
-    }
-
-    /// The model, and the key that it sends.
-    fn chosen_model(&self, resumed: Option<&Setup>) -> Result<(Arc<dyn Model>, Key)> {
-        match &self.model {
-            ModelChoice::Own(model) => Ok((Arc::clone(model), Key::default())),
-            _ => self.metier.model_and_key(self.wanted_model(resumed).as_deref()),
-        }
-    }
-
-    /// The name of the model, where one is given: by this session, or by the run that is resumed.
-    fn wanted_model(&self, resumed: Option<&Setup>) -> Option<String> {
-        self.model_name().map(str::to_owned).or_else(|| {
-            let began_with = &resumed?.model;
-            Some(match began_with.provider.as_str() {
-                "router" => "router".to_owned(),
-                provider => format!("{provider}:{}", began_with.name),
-            })
-        })
-    }
-
-    /// Says first of all what the project's file changes about the model, and gives it for the record.
-    fn warn_about_project_settings(&self, resumed: Option<&Setup>) -> Result<Vec<String>> {
-        if matches!(self.model, ModelChoice::Own(_)) {
-            return Ok(Vec::new());
-        }
-        let wanted = self.wanted_model(resumed);
-        let mut set = self.metier.model_settings_of_project(wanted.as_deref())?;
-        if let (Some(setup), ModelChoice::Configured) = (resumed, &self.model) {
-            // The name is the one that it began with.
-            let chosen = setup.model_by_project.iter();
-            set.splice(0..0, chosen.filter(|set| !set.starts_with("model.params")).cloned());
-        }
-        if !set.is_empty() {
-            let text = format!("the project changes the model: {}", set.join(", "));
-            self.note(&Note::Warning(text));
-        }
-        Ok(set)
     }
 
     /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.

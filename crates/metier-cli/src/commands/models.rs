@@ -46,12 +46,12 @@ struct Tested {
 
 pub(crate) fn run(args: &ModelsArgs, context: &Context) -> Result<Box<dyn Output>> {
     let ModelsCommand::Test { model: wanted } = &args.command;
-    let model = context.metier.model(wanted.as_deref())?;
+    let interrupt = Interrupt::listen();
+    let model = context.metier.model(wanted.as_deref(), &interrupt.token())?;
     let by_project = context.metier.model_settings_of_project(wanted.as_deref())?;
     if !by_project.is_empty() {
         print_note(&safe(&format!("the project changes the model: {}", by_project.join(", "))));
     }
-    let interrupt = Interrupt::listen();
     let probe = probe(&*model, &interrupt.token());
     Ok(Box::new(Tested { info: model.info(), by_project, probe }))
 }

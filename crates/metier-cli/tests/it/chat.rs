@@ -186,3 +186,83 @@ fn files_and_flags_hold_for_every_request_of_a_session() {
         assert_eq!(of_type(&record, "observation.made")[0]["code"], "NotAllowed");
     }
 }
+
+/// A model on loopback whose key is printed by a program that counts how often it is run.
+fn with_key_command(home: &TestHome, server: &Server, command: &str) -> std::path::PathBuf {
+    let count = home.path().join("key-command-ran");
+    let program = format!("echo ran >> {}; {command}\n", count.display());
+    let program = home.write("home/bin/print-key", program);
+    let config = json!({"model": {
+        "provider": "openai", "name": "test-model", "base_url": server.url(),
+        "key_command": ["/bin/sh", program],
+    }});
+    home.write("home/.agent/config.json", config.to_string());
+    count
+}
+
+#[test]
+fn the_program_that_prints_the_key_runs_once_for_a_whole_session() {
+    let home = project();
+    let dialect = DIALECTS[0];
+    let server = Server::start(move |_, _| dialect.decides(&answer("done")));
+    let count = with_key_command(&home, &server, "echo key-of-4711-letters");
+    let mut session = Session::start(&home, &[]);
+    for request in ["one", "two", "three"] {
+        session.says(request);
+        assert_eq!(session.answer(), "done");
+    }
+    assert_eq!(session.end().1, 0);
+    assert_eq!(std::fs::read_to_string(count).expect("it ran").lines().count(), 1);
+    for asked in server.asked() {
+        assert_eq!(asked.headers["authorization"], "Bearer key-of-4711-letters");
+    }
+}
+
+#[test]
+fn ctrl_c_ends_the_program_that_prints_the_key() {
+    let home = project();
+    let server = Server::start(|_, _| Answer::silence());
+    let count = with_key_command(&home, &server, "exec sleep 3600");
+    for args in [&["run", "hello"][..], &["chat"], &["models", "test"]] {
+        let _ = std::fs::remove_file(&count);
+        let mut command = home.command(METIER);
+        let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
+        let start = Instant::now();
+        while !count.exists() {
+            assert!(start.elapsed() < TIMEOUT, "{args:?}: the program did not start");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().expect("kill").success());
+        assert_eq!(child.wait().expect("ends").code(), Some(130), "{args:?}");
+    }
+    assert_eq!(server.asked().len(), 0);
+    assert!(!runs(&home).exists(), "nothing is recorded");
+}
+
+#[test]
+fn a_model_that_cannot_be_used_is_an_error_before_the_first_message() {
+    let home = project();
+    home.write("project/broken.json", "{ not json");
+    for (model, words, code) in [
+        ("opanai:x", "unknown provider `opanai`", 2),
+        ("openai", "needs a name", 2),
+        ("scripted:missing.json", "missing.json cannot be read", 1),
+        ("scripted:broken.json", "broken.json cannot be read", 1),
+        ("replay:nothing", "nothing", 1),
+    ] {
+        // Nothing is typed, and the input stays open.
+        let mut command = home.command(METIER);
+        let command = command.args(["chat", "--model", model]);
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().expect("it starts");
+        let input = child.stdin.take();
+        let output = child.wait_with_output().expect("it ends");
+        drop(input);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(words), "{model}: {said}");
+        assert_eq!(output.status.code(), Some(code), "{model}: {said}");
+    }
+    assert!(!runs(&home).exists(), "nothing is recorded");
+}

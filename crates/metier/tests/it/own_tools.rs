@@ -354,7 +354,7 @@ fn a_chat_has_it_in_every_request() {
     let home = TestHome::new();
     let tool = TestTool::new(Risk::Low);
     let calls = Arc::clone(&tool.calls);
-    let mut chat = session(&home).tool(tool).chat();
+    let mut chat = session(&home).tool(tool).chat().expect("a chat");
     for _ in 0..2 {
         assert_eq!(chat.send("do it").expect("it runs").answer(), "done");
     }
