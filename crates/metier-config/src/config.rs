@@ -71,9 +71,9 @@ pub struct Config {
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ModelConfig {
-    /// The provider that is asked for decisions. A project can only choose `router`.
+    /// The provider that is asked for decisions. A project can only choose `router` (or `mock`, which is the same there).
     pub provider: Option<Provider>,
-    /// The model's name, as the provider spells it.
+    /// The model's name, as the provider spells it; for `scripted` and `mock` a file, for `replay` a run.
     #[schemars(length(min = 1))]
     pub name: Option<String>,
     /// The provider's address, such as `http://localhost:11434/v1`.

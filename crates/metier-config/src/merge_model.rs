@@ -12,7 +12,7 @@ use metier_agent::RunLimits;
 use metier_model::Provider;
 use serde_json::{Map, Value as Json};
 
-use crate::config::Config;
+use crate::config::{Config, ModelConfig};
 use crate::key_path::{Segment, render};
 use crate::layer::Layer;
 use crate::project_params::{REPLY_LIMITS, other_spellings};
@@ -20,17 +20,12 @@ use crate::resolve::Resolver;
 use crate::settings::ModelSettings;
 
 pub(crate) fn model(r: &mut Resolver<'_>) -> ModelSettings {
-    let user = r.user.map(|layer| &layer.config.model);
-    let provider = r.guard(
-        "model.provider",
-        Provider::Router,
-        |asked, baseline| asked != baseline && *asked == Provider::Router,
-        |c| c.model.provider,
-    );
+    let own = r.user.and_then(|layer| own_provider(&layer.config.model));
+    let provider = provider(r, own);
     let reads_a_file = matches!(provider, Provider::Scripted | Provider::Replay);
-    let switched = user.and_then(|model| model.provider).is_some_and(|own| own != provider);
+    let switched = own.is_some_and(|own| own != provider);
     let inherited = r.user.filter(|_| !switched);
-    let asked = r.project.and_then(|layer| layer.config.model.provider);
+    let asked = r.project.and_then(|layer| projects_provider(&layer.config.model));
     let refused = asked.is_some_and(|asked| asked != provider);
     let whole_user = std::mem::replace(&mut r.user, inherited);
     let model_name = |c: &Config| c.model.name.clone().map(Some);
@@ -46,6 +41,43 @@ pub(crate) fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let params = params(r, r.project.filter(|_| !refused));
     r.user = whole_user;
     ModelSettings { provider, name, base_url, key_env, key_command, params }
+}
+
+/// What the user's `mock` stands for: a script where one is named, else the offline model.
+fn own_provider(model: &ModelConfig) -> Option<Provider> {
+    model.provider.map(|provider| match (provider, &model.name) {
+        (Provider::Mock, Some(_)) => Provider::Scripted,
+        (Provider::Mock, None) => Provider::Router,
+        (provider, _) => provider,
+    })
+}
+
+/// What a project's `mock` stands for: scripts come from the user alone.
+fn projects_provider(model: &ModelConfig) -> Option<Provider> {
+    model
+        .provider
+        .map(|provider| if provider == Provider::Mock { Provider::Router } else { provider })
+}
+
+/// The user's provider, unless the project chooses the offline one. Where the user chose none, the
+/// project's choice is named as the origin although it changes nothing: the run says whose it is.
+fn provider(r: &mut Resolver<'_>, own: Option<Provider>) -> Provider {
+    const KEY: &str = "model.provider";
+    let asked = r.project.and_then(|layer| Some((projects_provider(&layer.config.model)?, layer)));
+    let baseline = own.unwrap_or(Provider::Router);
+    match asked {
+        Some((Provider::Router, project)) if own != Some(Provider::Router) => {
+            r.record(KEY, &Provider::Router, Some(project));
+            Provider::Router
+        }
+        asked => {
+            r.record(KEY, &baseline, r.user.filter(|_| own.is_some()));
+            if let Some((asked, project)) = asked.filter(|(asked, _)| *asked != baseline) {
+                r.overrule(&asked, project);
+            }
+            baseline
+        }
+    }
 }
 
 /// The user's parameters, with those that the project may set in their place.

@@ -48,8 +48,10 @@ pub(crate) const fn reminder(style: RequestStyle) -> &'static str {
 #[derive(Debug)]
 pub(crate) struct Adapter {
     dialect: Dialect,
+    provider: Option<String>,
     model: String,
     key: Key,
+    key_origin: Option<String>,
     params: Map<String, Value>,
     max_tokens: Option<u32>,
     window: Option<u32>,
@@ -87,8 +89,10 @@ impl Adapter {
         timeouts.whole = wishes.timeout.unwrap_or(timeouts.whole);
         Ok(Self {
             dialect,
+            provider: endpoint.provider,
             model: endpoint.model,
             key: endpoint.key,
+            key_origin: endpoint.key_origin,
             max_tokens: wishes.max_tokens,
             window: wishes.window,
             client: LazyClient::start(timeouts.connect, &url),
@@ -103,11 +107,12 @@ impl Adapter {
     }
 
     pub(crate) fn info(&self) -> ModelInfo {
-        let provider = match self.dialect {
+        let protocol = match self.dialect {
             Dialect::OpenAi | Dialect::Responses => "openai",
             Dialect::Anthropic => "anthropic",
         };
-        ModelInfo { provider: provider.to_owned(), name: self.model.clone(), window: self.window }
+        let provider = self.provider.clone().unwrap_or_else(|| protocol.to_owned());
+        ModelInfo { provider, name: self.model.clone(), window: self.window }
     }
 
     pub(crate) fn reply(
@@ -239,9 +244,13 @@ impl Adapter {
         http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 
-    /// The failure as it may be message: without the key.
+    /// The failure as it may be shown: without the key, but with where it came from.
     fn with_attempts(&self, mut failure: Failure, requests: u32) -> Failure {
         failure.error.message = self.key.hide_in(&failure.error.message);
+        if let (ModelErrorKind::Unauthorized, Some(origin)) = (failure.error.kind, &self.key_origin)
+        {
+            failure.error.message = format!("{}; {origin}", failure.error.message);
+        }
         failure.error.attempts = requests;
         failure
     }

@@ -112,12 +112,17 @@ impl Default for Timeouts {
 /// Where a model is and how it is asked.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
+    /// The name of the provider in records; nothing: that of the protocol.
+    pub provider: Option<String>,
     /// The address; nothing: the provider's own.
     pub base_url: Option<String>,
     /// The model's name there.
     pub model: String,
     /// The key.
     pub key: Key,
+    /// Where the key came from, such as "the key is the one in `OPENAI_API_KEY`"; added to the message
+    /// when the provider does not accept it.
+    pub key_origin: Option<String>,
     /// Fields of the request, passed as they are. These are ours and taken out: `timeout_s` (for all
     /// of it), `max_tokens` (of a reply, in place of the turn's), `window`, `stream`, `output`
     /// (`auto`, `json_schema`, `tool_call` or `prompted`), `reasoning_effort` or `effort` (put where
@@ -135,9 +140,11 @@ impl Endpoint {
     /// The model of this name at the provider's own address, without a key.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
+            provider: None,
             base_url: None,
             model: model.into(),
             key: Key::default(),
+            key_origin: None,
             params: Map::new(),
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),

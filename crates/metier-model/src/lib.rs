@@ -39,6 +39,7 @@ mod fault;
 #[cfg(feature = "http")]
 mod http;
 mod json;
+mod named_endpoint;
 mod protocol;
 mod provider;
 mod read;
@@ -86,6 +87,7 @@ pub use endpoint::{Endpoint, Key, Timeouts};
 pub use model::{
     Finish, Model, ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, StreamEvent, Usage,
 };
+pub use named_endpoint::{NAMED_ENDPOINTS, NamedEndpoint, Protocol};
 #[cfg(feature = "http")]
 pub use openai::OpenAi;
 pub use parse::{FaultCode, ParseFault, parse_reply, parse_text};

@@ -18,6 +18,9 @@ use crate::error::{Error, Result};
 /// The folder of a project's own configuration, skills and runs.
 pub(crate) const AGENT_FOLDER: &str = ".agent";
 pub(crate) const CONFIG_FILE: &str = "config.json";
+/// Names under which people expect configuration to be read.
+const UNREAD_FILES: [&str; 5] =
+    ["config.toml", "config.yaml", "config.yml", "config.jsonc", "config.json5"];
 const MANAGED_CONFIG: &str = "METIER_MANAGED_CONFIG";
 const ASK_THE_ADMINISTRATOR: &str =
     "ask the administrator of this machine; nothing runs without their rules";
@@ -135,6 +138,32 @@ fn check_inside(path: &Path, user: Option<&UserFolders>) -> Result<()> {
     );
     Err(Error::failed("config-unreadable", message)
         .with_help("replace the link by a file of the project, or remove it"))
+}
+
+/// The directory whose `.agent` folder holds the project's configuration.
+pub(crate) fn project_dir(files: &[ConfigFile]) -> Option<&Path> {
+    let file = files.iter().find(|file| file.scope == Scope::Project && file.is_used())?;
+    file.path.parent()?.parent()
+}
+
+/// Files that look like configuration and are not read: sentences for the user, who would otherwise
+/// believe in rules that do not exist.
+pub(crate) fn unread_files(
+    working_dir: &Path,
+    user: Option<&UserFolders>,
+    protected: Option<&UserFolders>,
+) -> Vec<String> {
+    let home = protected.map(|user| user.home.as_path());
+    let dirs = project_dirs(working_dir, home);
+    let folders = dirs.iter().map(|dir| dir.join(AGENT_FOLDER));
+    let folders = folders.chain(user.map(|user| user.agent.clone()));
+    let present = folders.filter(|folder| metier_fs::is_dir(folder));
+    let files = present.flat_map(|folder| UNREAD_FILES.map(|name| folder.join(name)));
+    let found = files.filter(|file| metier_fs::entry_kind(file).is_some());
+    let sentence = |file: PathBuf| {
+        format!("{} is not read: settings belong in {CONFIG_FILE} beside it", file.display())
+    };
+    found.map(sentence).collect()
 }
 
 fn load_layer(path: &Path, scope: Scope, files: &mut Vec<ConfigFile>) -> Result<Option<Layer>> {

@@ -10,45 +10,62 @@ use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use metier_config::ModelSettings;
-use metier_model::Key;
+use metier_model::{Key, NAMED_ENDPOINTS, NamedEndpoint};
 use metier_tools::FailureCode;
 
 use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The variables that the providers' own tools read.
-pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
-pub(crate) const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
-
 /// How long a program may take to print a key; a person may have to unlock a store first.
 const KEY_COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_KEY_BYTES: u64 = 16 * 1024;
 
-/// The key for a provider; `usual` is the variable that its own tools read. `settings` are the user's
-/// for this very provider: a key for one provider must not reach another.
+/// A key, and where it came from in words for the user.
+pub(crate) struct FoundKey {
+    pub(crate) key: Key,
+    pub(crate) origin: String,
+}
+
+/// The key for an endpoint. `settings` are the user's for this very one: a key for one provider must
+/// not reach another.
 pub(crate) fn key(
     settings: Option<&ModelSettings>,
-    usual: &str,
+    endpoint: &NamedEndpoint,
     environment: &Environment,
     cancel: &CancelToken,
-) -> Result<Key> {
-    let usual_key = || environment.text(usual).map(Key::new).unwrap_or_default();
-    let Some(settings) = settings else { return Ok(usual_key()) };
-    if let Some([program, args @ ..]) = settings.key_command.as_deref() {
-        return printed_by(program, args, cancel);
+) -> Result<FoundKey> {
+    if let Some([program, args @ ..]) = settings.and_then(|it| it.key_command.as_deref()) {
+        let key = printed_by(program, args, cancel)?;
+        let origin = format!("the key was printed by `{program}` (`model.key_command`)");
+        return Ok(FoundKey { key, origin });
     }
-    let Some(name) = &settings.key_env else { return Ok(usual_key()) };
-    let value = environment.text(name).filter(|value| !value.trim().is_empty());
-    value.map(Key::new).ok_or_else(|| {
-        let message = format!("the variable {name} (`model.key_env`) is not set");
-        Error::failed("no-key", message).with_help("set it, or name another variable")
-    })
+    let value = |name: &str| environment.text(name).map(Key::new).filter(|key| !key.is_empty());
+    let found =
+        |name: &str, key: Key| FoundKey { key, origin: format!("the key is the one in {name}") };
+    if let Some(name) = settings.and_then(|it| it.key_env.as_deref()) {
+        return value(name).map(|key| found(name, key)).ok_or_else(|| {
+            let message = format!("the variable {name} (`model.key_env`) is not set");
+            Error::failed("no-key", message).with_help("set it, or name another variable")
+        });
+    }
+    let Some(name) = endpoint.key_env else {
+        let origin = "no key was sent; `model.key_env` names the variable that holds one";
+        return Ok(FoundKey { key: Key::default(), origin: origin.to_owned() });
+    };
+    Ok(value(name).map_or_else(
+        || FoundKey {
+            key: Key::default(),
+            origin: format!("no key was sent, because {name} is not set"),
+        },
+        |key| found(name, key),
+    ))
 }
 
 /// The keys that the environment holds, whichever model is asked.
 pub(crate) fn keys_of_environment(settings: &ModelSettings, environment: &Environment) -> Vec<Key> {
-    let names = [Some(OPENAI_KEY), Some(ANTHROPIC_KEY), settings.key_env.as_deref()];
-    let values = names.into_iter().flatten().filter_map(|name| environment.text(name));
+    let names = NAMED_ENDPOINTS.iter().map(|endpoint| endpoint.key_env);
+    let names = names.chain([settings.key_env.as_deref()]);
+    let values = names.flatten().filter_map(|name| environment.text(name));
     values.map(Key::new).collect()
 }
 

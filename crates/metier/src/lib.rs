@@ -85,7 +85,7 @@
 //! | file | owns |
 //! |---|---|
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
-//! | `config_files`, `targets` | configuration files: where they are, what they come to, where is written |
+//! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
 //! | `guard`, `trust`, `explain` | the policy of this directory, trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -115,6 +115,7 @@ mod catalog;
 mod chat;
 mod chosen_skills;
 mod config_files;
+mod configured_roots;
 mod environment;
 mod error;
 mod exec;

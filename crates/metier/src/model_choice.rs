@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use metier_agent::Event;
 use metier_cancel::CancelToken;
-use metier_config::Scope;
+use metier_config::{ModelSettings, Scope};
 use metier_model::{
-    Anthropic, Endpoint, Key, Model, ModelError, ModelInfo, OpenAi, Provider, Replay, Scripted,
-    UnknownProvider,
+    Anthropic, Endpoint, Key, Model, ModelError, ModelInfo, NamedEndpoint, OpenAi, Protocol,
+    Provider, Replay, Scripted, UnknownProvider,
 };
 use metier_router::Router;
 use metier_skill::text::clip;
 
 use crate::error::{Error, Result};
-use crate::key::{ANTHROPIC_KEY, OPENAI_KEY, key};
+use crate::key::{FoundKey, key};
 use crate::open::Metier;
 
 /// The largest script of a scripted model.
@@ -40,14 +40,11 @@ impl Metier {
         cancel: &CancelToken,
     ) -> Result<(Arc<dyn Model>, Key)> {
         let settings = &self.settings().model;
-        let (provider, name) = match name {
-            Some(text) => parse(text)?,
-            None => (settings.provider, None),
-        };
+        let (provider, name) = self.named_or_configured(name)?;
         let is_configured = provider == settings.provider;
         let name = name.or_else(|| settings.name.clone().filter(|_| is_configured));
         match provider {
-            Provider::Router => Ok((Arc::new(Router), Key::default())),
+            Provider::Router | Provider::Mock => Ok((Arc::new(Router), Key::default())),
             Provider::Scripted => {
                 let file = name.ok_or_else(|| needs_name("scripted", "FILE"))?;
                 Ok((Arc::new(self.scripted(&file)?), Key::default()))
@@ -56,27 +53,61 @@ impl Metier {
                 let run = name.ok_or_else(|| needs_name("replay", "RUN"))?;
                 Ok((Arc::new(self.replies_of(&run)?), Key::default()))
             }
-            Provider::Openai | Provider::Anthropic => {
-                let (word, usual) = if provider == Provider::Openai {
-                    ("openai", OPENAI_KEY)
-                } else {
-                    ("anthropic", ANTHROPIC_KEY)
-                };
-                let mut endpoint = Endpoint::new(name.ok_or_else(|| needs_name(word, "MODEL"))?);
-                let own = Some(settings).filter(|_| is_configured);
-                let key = key(own, usual, self.environment(), cancel)?;
-                endpoint.key = key.clone();
-                if is_configured {
-                    endpoint.base_url.clone_from(&settings.base_url);
-                    endpoint.params.clone_from(&settings.params);
-                }
-                let made: std::result::Result<Arc<dyn Model>, ModelError> = match provider {
-                    Provider::Openai => OpenAi::new(endpoint).map(|model| Arc::new(model) as _),
-                    _ => Anthropic::new(endpoint).map(|model| Arc::new(model) as _),
-                };
-                Ok((made?, key))
+            Provider::Endpoint(named) => {
+                let name = name.or_else(|| named.default_model.map(str::to_owned));
+                let name = name.ok_or_else(|| needs_name(named.name, "MODEL"))?;
+                self.at_endpoint(named, name, Some(settings).filter(|_| is_configured), cancel)
             }
         }
+    }
+
+    /// A model over HTTP. `settings` are the user's, where they are about this endpoint.
+    fn at_endpoint(
+        &self,
+        named: &NamedEndpoint,
+        model: String,
+        settings: Option<&ModelSettings>,
+        cancel: &CancelToken,
+    ) -> Result<(Arc<dyn Model>, Key)> {
+        let FoundKey { key, origin } = key(settings, named, self.environment(), cancel)?;
+        let elsewhere = settings.and_then(|settings| settings.base_url.clone());
+        let elsewhere = elsewhere.or_else(|| self.address_of_environment(named));
+        if let Some(variable) = named.key_env.filter(|_| key.is_empty() && elsewhere.is_none()) {
+            return Err(no_key(named, variable));
+        }
+        let endpoint = Endpoint {
+            provider: Some(named.name.to_owned()),
+            base_url: Some(elsewhere.unwrap_or_else(|| named.base_url.to_owned())),
+            key: key.clone(),
+            key_origin: Some(origin),
+            params: settings.map(|settings| settings.params.clone()).unwrap_or_default(),
+            ..Endpoint::new(model)
+        };
+        let made: std::result::Result<Arc<dyn Model>, ModelError> = match named.protocol {
+            Protocol::OpenAi => OpenAi::new(endpoint).map(|model| Arc::new(model) as _),
+            Protocol::Anthropic => Anthropic::new(endpoint).map(|model| Arc::new(model) as _),
+        };
+        Ok((made?, key))
+    }
+
+    /// The address that the user's environment gives an endpoint, such as `OPENAI_BASE_URL`.
+    fn address_of_environment(&self, named: &NamedEndpoint) -> Option<String> {
+        let address = self.environment().text(named.base_url_env?)?;
+        Some(address.trim().to_owned()).filter(|address| !address.is_empty())
+    }
+
+    /// The provider, and the model's name where one is given. `mock` is a script where there is one,
+    /// else the offline model.
+    fn named_or_configured(&self, name: Option<&str>) -> Result<(Provider, Option<String>)> {
+        let configured = self.settings().model.provider;
+        let Some(text) = name else { return Ok((configured, None)) };
+        let (provider, name) = parse(text)?;
+        let has_script = name.is_some() || configured == Provider::Scripted;
+        Ok(match provider {
+            Provider::Mock if has_script => (Provider::Scripted, name),
+            Provider::Mock => (Provider::Router, None),
+            provider => (provider, name),
+        })
     }
 
     /// What the project's file says about the model that `name` means, setting by setting with its
@@ -92,19 +123,16 @@ impl Metier {
     /// ```
     pub fn model_settings_of_project(&self, name: Option<&str>) -> Result<Vec<String>> {
         let settings = &self.settings().model;
-        let (provider, named) = match name {
-            Some(text) => parse(text)?,
-            None => (settings.provider, None),
-        };
+        let (provider, named) = self.named_or_configured(name)?;
         let mut files = self.config_files().iter();
         let project = files.find(|file| file.scope == Scope::Project && file.is_used());
         let Some(project) = project.filter(|_| provider == settings.provider) else {
             return Ok(Vec::new());
         };
-        let sends = matches!(provider, Provider::Openai | Provider::Anthropic);
+        let sends = matches!(provider, Provider::Endpoint(_));
         let is_used = |key: &str| match key {
             "model.provider" => name.is_none(),
-            "model.name" => named.is_none(),
+            "model.name" => named.is_none() && provider != Provider::Router,
             key => sends && key.starts_with("model.params."),
         };
         let origin = project.path.to_string_lossy();
@@ -115,7 +143,9 @@ impl Metier {
             let line = row.line.map_or_else(String::new, |line| format!(":{line}"));
             let value = row.value.to_string();
             let value = clip(&value, MAX_VALUE_CHARS);
-            format!("{} = {value} ({}{line})", row.key_path, place.display())
+            let is_offline = row.key_path == "model.provider" && provider == Provider::Router;
+            let what = if is_offline { ", the built-in offline model" } else { "" };
+            format!("{} = {value}{what} ({}{line})", row.key_path, place.display())
         });
         Ok(settings.collect())
     }
@@ -162,10 +192,22 @@ fn parse(text: &str) -> Result<(Provider, Option<String>)> {
         None => (text, None),
     };
     let provider = word.parse().map_err(|error: UnknownProvider| {
-        Error::usage(error.to_string())
-            .with_help("write openai:MODEL, anthropic:MODEL, scripted:FILE, replay:RUN or router")
+        let usual = "write openai:MODEL, anthropic:MODEL, scripted:FILE, replay:RUN or router; \
+                     `metier models` lists all";
+        Error::usage(error.to_string()).with_help(match error.nearest() {
+            Some(near) => format!("did you mean `{near}`? `metier models` lists all"),
+            None => usual.to_owned(),
+        })
     })?;
     Ok((provider, name))
+}
+
+fn no_key(named: &NamedEndpoint, variable: &str) -> Error {
+    let message = format!("there is no key for {}: {variable} is not set", named.name);
+    Error::failed("no-key", message).with_help(format!(
+        "set {variable}, or name another variable (`model.key_env`) or a program that prints the key \
+         (`model.key_command`) in ~/.agent/config.json"
+    ))
 }
 
 fn needs_name(provider: &str, what: &str) -> Error {

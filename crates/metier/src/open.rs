@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use metier_config::{Scope, Settings};
+use metier_config::Settings;
 use metier_fs::{ForeignWriter, UserFolders};
 use metier_registry::roots::{Root, SkillPlaces, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
@@ -16,6 +16,7 @@ use metier_tools::PolicyStore;
 use tempfile::TempDir;
 
 use crate::config_files::{self, ConfigFile};
+use crate::configured_roots::ConfiguredRoots;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 
@@ -34,6 +35,7 @@ pub(crate) struct Inner {
     pub(crate) protected: Option<UserFolders>,
     pub(crate) settings: Settings,
     pub(crate) config_files: Vec<ConfigFile>,
+    configured_roots: ConfiguredRoots,
     /// What was left out when it was opened, and why.
     warnings: Vec<String>,
     pub(crate) find: FindOptions,
@@ -146,6 +148,16 @@ impl Builder {
             config_files::load(&working_dir, user.as_ref(), protected.as_ref(), &self.environment)?;
         let mut warnings: Vec<String> =
             config_files.iter().filter_map(ConfigFile::skipped_warning).collect();
+        warnings.extend(config_files::unread_files(
+            &working_dir,
+            user.as_ref(),
+            protected.as_ref(),
+        ));
+        let home = protected.as_ref().map(|folders| folders.home.as_path());
+        let usual = usual_places(&working_dir, user.as_ref(), home, &self.environment);
+        let project_dir = config_files::project_dir(&config_files);
+        let configured_roots = ConfiguredRoots::new(&settings, &usual, project_dir);
+        warnings.extend(configured_roots.warnings.iter().cloned());
         if let Some(user) = &user {
             warnings.extend(close_state(&user.state)?);
         }
@@ -156,6 +168,7 @@ impl Builder {
             protected,
             settings,
             config_files,
+            configured_roots,
             warnings,
             find: self.find,
             sources: self.sources,
@@ -202,6 +215,21 @@ fn close_state(state: &Path) -> Result<Vec<String>> {
     Ok(foreign.map(|error| format!("{error}; {}", error.help())).collect())
 }
 
+/// Where skills are looked for when no one names a folder.
+fn usual_places(
+    working_dir: &Path,
+    user: Option<&UserFolders>,
+    home: Option<&Path>,
+    environment: &Environment,
+) -> SkillPlaces {
+    SkillPlaces {
+        user: user.cloned(),
+        home: home.map(Path::to_owned),
+        more_user: environment.paths("CLAUDE_SKILLS_DIR"),
+        ..SkillPlaces::at(working_dir)
+    }
+}
+
 fn enter(directory: &Path) -> Result<PathBuf> {
     let refuse =
         |reason: String| Error::usage(format!("cannot work in {}: {reason}", directory.display()));
@@ -241,6 +269,7 @@ impl Metier {
             protected,
             settings,
             config_files,
+            configured_roots,
             warnings,
             helper,
             scratch,
@@ -254,6 +283,7 @@ impl Metier {
             protected: protected.clone(),
             settings: settings.clone(),
             config_files: config_files.clone(),
+            configured_roots: configured_roots.clone(),
             warnings: warnings.clone(),
             find,
             sources: sources.clone(),
@@ -284,8 +314,9 @@ impl Metier {
         &self.inner.config_files
     }
 
-    /// What was left out when it was opened, because other accounts can write it: sentences for the
-    /// user. Foreign text in them is not escaped.
+    /// What was left out when it was opened, and why: files that other accounts can write, folders outside
+    /// the project, configuration in a format that is not read. Foreign text in these sentences is not
+    /// escaped.
     pub fn warnings(&self) -> &[String] {
         &self.inner.warnings
     }
@@ -306,42 +337,14 @@ impl Metier {
     }
 
     fn places(&self) -> SkillPlaces {
-        let Inner { environment, settings, working_dir, user, find, .. } = &*self.inner;
-        let configured = |scope: Scope| {
-            let roots = settings.skill_roots.iter().filter(move |root| root.scope == scope);
-            roots.map(move |root| self.configured_path(scope, &root.path)).collect()
-        };
+        let Inner { environment, working_dir, find, configured_roots, .. } = &*self.inner;
         let named = environment.paths("METIER_SKILLS_DIR");
         SkillPlaces {
-            working_dir: working_dir.clone(),
-            user: user.clone(),
-            home: self.home().map(Path::to_owned),
             explicit: find.roots.iter().cloned().chain(named).collect(),
-            configured_project: configured(Scope::Project),
-            configured_user: configured(Scope::User),
-            more_user: environment.paths("CLAUDE_SKILLS_DIR"),
+            configured_project: configured_roots.project.clone(),
+            configured_user: configured_roots.user.clone(),
+            ..usual_places(working_dir, self.user_folders(), self.home(), environment)
         }
-    }
-
-    /// A path from a configuration file: `~/` is the home directory, a relative path starts at the
-    /// project's directory or at the home directory.
-    fn configured_path(&self, scope: Scope, path: &str) -> PathBuf {
-        let home = self.home().map(Path::to_owned);
-        if let (Some(rest), Some(home)) = (path.strip_prefix("~/"), &home) {
-            return home.join(rest);
-        }
-        let base = match scope {
-            Scope::Project => self.project_config_dir(),
-            Scope::Managed | Scope::User => home,
-        };
-        base.unwrap_or_else(|| self.inner.working_dir.clone()).join(path)
-    }
-
-    /// The directory whose `.agent` folder holds the project's configuration.
-    fn project_config_dir(&self) -> Option<PathBuf> {
-        let mut files = self.inner.config_files.iter();
-        let file = files.find(|file| file.scope == Scope::Project && file.is_used())?;
-        file.path.parent()?.parent().map(Path::to_owned)
     }
 
     /// Bounds on what is read of a skill's frontmatter and body.

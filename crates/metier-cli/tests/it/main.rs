@@ -75,6 +75,7 @@ mod same_decision;
 mod sandbox;
 mod script_view;
 mod search;
+mod seed_config;
 mod skill_links;
 mod support;
 mod terminal;

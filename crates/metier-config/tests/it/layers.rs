@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use metier_agent::RunLimits;
 use metier_config::{Explained, Layer, Scope, Settings};
 use metier_loader::{BodyLimits, OverLimit};
-use metier_model::Provider;
+use metier_model::{NamedEndpoint, Provider};
 use metier_policy::{Lifetime, Permission, Preapproval};
 use metier_registry::catalog::CatalogFormat;
 use metier_sandbox::Tier;
@@ -271,7 +271,10 @@ fn a_project_cannot_choose_to_whom_requests_are_sent() {
         ),
         &theirs,
     );
-    assert_eq!(settings.model.provider, Provider::Openai);
+    assert_eq!(
+        settings.model.provider,
+        Provider::Endpoint(NamedEndpoint::find("openai").expect("known"))
+    );
     assert_eq!(settings.model.base_url.as_deref(), Some("http://localhost:1"));
     assert_eq!(settings.model.name.as_deref(), Some("m"));
     let kept = row(&settings, "model.provider");
@@ -308,7 +311,11 @@ fn a_project_cannot_bring_its_own_model() {
         assert_eq!((&name.value, name.line), (&json!("evil.json"), Some(3)));
         let own = user(r#"{ "model": { "provider": "openai", "name": "m" } }"#);
         let settings = merged(&own, &project);
-        assert_eq!(settings.model.provider, Provider::Openai, "{word}");
+        assert_eq!(
+            settings.model.provider,
+            Provider::Endpoint(NamedEndpoint::find("openai").expect("known")),
+            "{word}"
+        );
         assert_eq!(settings.model.name.as_deref(), Some("m"), "a name is spelled for a provider");
         // Where the user chose such a model, the project does not choose its file.
         let own = format!(r#"{{ "model": {{ "provider": "{word}", "name": "mine" }} }}"#);

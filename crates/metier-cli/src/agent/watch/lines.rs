@@ -17,6 +17,8 @@ use crate::render::{budget_text, count};
 const SHOWN_OUTPUT: usize = 8;
 /// Characters of a progress line.
 const LINE_CHARS: usize = 160;
+/// Characters of why a model gave no reply.
+const FAILURE_CHARS: usize = 1000;
 
 /// Characters of a warning: what is cut off could be what it is about.
 const WARNING_CHARS: usize = 2000;
@@ -143,8 +145,10 @@ impl Observer for Lines {
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "retry")));
             }
             Event::ModelFailed { error, .. } => {
-                let text = short(&error.to_string());
+                // Whole: this ends the run, and its last words say which key was used.
+                let text = short_line(&error.to_string(), FAILURE_CHARS).into_owned();
                 self.line(depth, &format!("{} {text}", paint(RED, "model")));
+                self.line(depth, &format!("{} {}", paint(CYAN, "help"), error.kind.help()));
             }
             Event::DecisionMade { decision, .. } => {
                 let action = &decision.action;
