@@ -55,12 +55,14 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
         let message = "the frontmatter of SKILL.md is not closed, so its body cannot be found";
         return Err(LoadError::InvalidFrontmatter(message.to_owned()));
     };
-    let body = file.text[start..].trim_start_matches('\n');
-    let (lines, chars) = (count_lines(body), body.chars().count());
+    let written = file.text[start..].trim_start_matches('\n');
+    // Before it is measured: what has to be escaped takes more room.
+    let body = for_model(written);
+    let (lines, chars) = (count_lines(&body), body.chars().count());
     let mut report = LoadReport::of(SKILL_FILE, &bytes, lines);
     report.lines = (usize::from(lines > 0), lines);
     let text = if lines <= limits.lines && chars <= limits.chars {
-        for_model(body).into_owned()
+        body.into_owned()
     } else if limits.over == OverLimit::Refuse {
         return Err(LoadError::FileTooLarge(format!(
             "the body has {lines} lines and {chars} characters; at most {} and {} are loaded. \
@@ -68,11 +70,12 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
             limits.lines, limits.chars
         )));
     } else {
-        let before = &file.text[..file.text.len() - body.len()];
+        let before = &file.text[..file.text.len() - written.len()];
         let first_line = 1 + before.matches('\n').count();
-        let trimmed = trim(body, limits.lines, limits.chars, first_line);
+        let trimmed = trim(&body, limits.lines, limits.chars, first_line);
         report.truncated = true;
         report.omitted = trimmed.omitted;
+        // A cut may rob a mark of the text that excused it.
         for_model(&trimmed.text).into_owned()
     };
     report.chars_returned = text.chars().count();

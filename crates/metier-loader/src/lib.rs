@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`mod@body`] | [`load_body`]: the body of a skill |
 //! | `trim` | a long body: what stays, and what is named instead (pure) |
+//! | `heading_rank` | which sections of a long body are kept first (pure) |
 //! | [`mod@resource`] | [`load_resource`]: a section or some lines of one file |
 //! | `file_text` | the form of a file that both cut, and the last look at what is given (pure) |
 //! | `lines` | how many lines a text has (pure) |
@@ -28,6 +29,7 @@ pub mod body;
 mod error;
 mod file_text;
 mod files;
+mod heading_rank;
 pub mod invoke;
 mod lines;
 mod report;

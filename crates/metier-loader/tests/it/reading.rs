@@ -4,8 +4,8 @@
 
 use metier_fs::SkillRoot;
 use metier_loader::{
-    BodyLimits, LineRange, Loaded, MemoryFiles, NextPart, OverLimit, ResourceLimits, ResourceQuery,
-    inject, load_body, load_resource,
+    BodyLimits, LineRange, Loaded, MemoryFiles, NextPart, OmittedSection, OverLimit, Part,
+    ResourceLimits, ResourceQuery, SkillFiles, inject, load_body, load_resource,
 };
 use metier_skill::Source;
 use metier_testkit::{TestHome, corpus_skills};
@@ -24,6 +24,21 @@ fn with_file(name: &str, text: &str) -> MemoryFiles {
 fn excerpt(files: &MemoryFiles, query: ResourceQuery<'_>, chars: usize) -> Loaded {
     let limits = ResourceLimits { excerpt_chars: chars, ..ResourceLimits::default() };
     load_resource(files, "a.md", &query, &limits).expect("loads")
+}
+
+/// What the note about a section asks for.
+fn load_omitted(files: &dyn SkillFiles, omitted: &OmittedSection) -> Loaded {
+    let query = match &omitted.load {
+        Part::Section(section) => {
+            assert_eq!(*section, omitted.heading);
+            ResourceQuery { section: Some(section), ..ResourceQuery::default() }
+        }
+        Part::Lines(lines) => {
+            ResourceQuery { lines: lines.parse().ok(), ..ResourceQuery::default() }
+        }
+    };
+    let limits = ResourceLimits { excerpt_chars: usize::MAX, ..ResourceLimits::default() };
+    load_resource(files, "SKILL.md", &query, &limits).expect("loads")
 }
 
 #[test]
@@ -46,11 +61,7 @@ fn a_long_body_is_trimmed_or_refused_and_every_section_left_out_can_be_loaded() 
     assert!(loaded.report.truncated && !loaded.report.omitted.is_empty());
     assert!(loaded.text.lines().count() <= 500, "{}", loaded.text.lines().count());
     for omitted in &loaded.report.omitted {
-        let query = ResourceQuery { section: Some(&omitted.heading), ..ResourceQuery::default() };
-        let section =
-            load_resource(&files, "SKILL.md", &query, &ResourceLimits::default()).expect("loads");
-        assert_eq!(section.report.section.as_deref(), Some(omitted.heading.as_str()));
-        assert_eq!(section.text.lines().count(), omitted.lines);
+        assert_eq!(load_omitted(&files, omitted).text.lines().count(), omitted.lines);
     }
     let refuse = BodyLimits { over: OverLimit::Refuse, ..BodyLimits::default() };
     assert_eq!(load_body(&files, &refuse).expect_err("refused").code().as_str(), "FileTooLarge");
@@ -179,11 +190,7 @@ fn what_a_trimmed_body_loses_with_the_text_that_excused_it_is_gone() {
     let named: Vec<&str> = loaded.report.omitted.iter().map(|it| it.heading.as_str()).collect();
     assert_eq!(named, ["## Payment", "## Numbers"]);
     for omitted in &loaded.report.omitted {
-        let query = ResourceQuery { section: Some(&omitted.heading), ..ResourceQuery::default() };
-        let section =
-            load_resource(&marked_skill(), "SKILL.md", &query, &ResourceLimits::default());
-        let section = section.expect("loads");
-        assert_eq!(section.report.section.as_deref(), Some(omitted.heading.as_str()));
+        let section = load_omitted(&marked_skill(), omitted);
         assert_eq!(section.text.lines().count(), omitted.lines);
         assert_open(&section.text);
     }
@@ -203,7 +210,7 @@ fn frontmatter_excuses_nothing_in_the_body_and_both_have_the_same_sections() {
                 ResourceQuery { section: Some(&omitted.heading), ..ResourceQuery::default() };
             let part = load_resource(&files, "SKILL.md", &query, &ResourceLimits::default());
             let part = part.expect("loads");
-            let by_lines = matches!(omitted.load, metier_loader::Part::Lines(_));
+            let by_lines = matches!(omitted.load, Part::Lines(_));
             assert!(by_lines || part.report.section_not_found.is_none(), "{omitted:?}");
         }
     }
@@ -280,6 +287,24 @@ fn a_body_cannot_close_its_block() {
     );
 }
 
+/// A trimmed body is within its limits, has little room left, and with what its notes load it has
+/// every line.
+fn assert_room_is_used(body: &Loaded, root: &SkillRoot) {
+    let (lines, chars) = (body.text.lines().count(), body.text.chars().count());
+    assert!(lines <= 500 && chars <= 40_000, "{lines} {chars}");
+    assert!(lines > 490 || chars > 39_000, "{lines} {chars}");
+    let mut have: Vec<String> = body.text.lines().map(str::to_owned).collect();
+    for omitted in &body.report.omitted {
+        have.extend(load_omitted(root, omitted).text.lines().map(str::to_owned));
+    }
+    let have: std::collections::HashSet<String> = have.into_iter().collect();
+    let limits = BodyLimits { lines: usize::MAX, chars: usize::MAX, ..BodyLimits::default() };
+    let whole = load_body(root, &limits).expect("loads");
+    for line in whole.text.lines().filter(|line| !line.trim().is_empty()) {
+        assert!(have.contains(line), "{line}");
+    }
+}
+
 #[test]
 fn every_body_of_the_corpus_loads_within_its_limits_or_has_a_code() {
     let home = TestHome::new();
@@ -291,14 +316,16 @@ fn every_body_of_the_corpus_loads_within_its_limits_or_has_a_code() {
         match load_body(&root, &BodyLimits::default()) {
             Ok(body) => {
                 loaded += 1;
-                trimmed += usize::from(body.report.truncated);
+                if body.report.truncated {
+                    trimmed += 1;
+                    assert_room_is_used(&body, &root);
+                }
                 assert!(
                     metier_skill::hidden::find_hidden(&body.text).is_empty(),
                     "{}",
                     dir.display()
                 );
                 assert!(body.report.truncated != body.report.omitted.is_empty());
-                assert!(body.text.chars().count() <= 48_000, "{}", dir.display());
             }
             Err(error) => {
                 assert_eq!(
