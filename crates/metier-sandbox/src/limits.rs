@@ -33,10 +33,10 @@ pub struct SandboxLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputLimits {
-    /// Bytes kept from the start, for the report.
-    pub head: usize,
-    /// Bytes kept from the end, for the report.
-    pub tail: usize,
+    /// Characters in the report: of a longer stream its start, its end and a note between them.
+    pub shown_chars: usize,
+    /// Bytes that are sent as events while it runs.
+    pub live: u64,
     /// Bytes written to the file that keeps the whole.
     pub stored: u64,
     /// Bytes after which the run is stopped.
@@ -61,6 +61,6 @@ impl Default for SandboxLimits {
 
 impl Default for OutputLimits {
     fn default() -> Self {
-        Self { head: 16 << 10, tail: 16 << 10, stored: 64 << 20, total: 1 << 30 }
+        Self { shown_chars: 32 << 10, live: 16 << 10, stored: 64 << 20, total: 1 << 30 }
     }
 }

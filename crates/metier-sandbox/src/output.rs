@@ -1,122 +1,67 @@
-//! What is kept of a stream: its head, its tail, and how much there was. Pure:
-//! `streams` feeds it, and a report shows it.
+//! What is shown of a stream: its head, its tail, how much there was, and where all of it is.
+//! Pure: `streams` makes it, and a report shows it.
 
+use std::path::{Path, PathBuf};
+
+use metier_skill::text::Excerpt;
 use serde::Serialize;
-
-use crate::limits::OutputLimits;
-
-/// Head and tail of a stream of any length, in bounded memory.
-#[derive(Debug)]
-pub(crate) struct HeadAndTail {
-    head: Vec<u8>,
-    tail: std::collections::VecDeque<u8>,
-    head_limit: usize,
-    tail_limit: usize,
-    bytes: u64,
-}
 
 /// What is shown of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CapturedStream {
-    /// The text: all of it, or head and tail with a line between them that says what is missing.
+    /// The text: all of it, or head and tail with a note between them that says how much is missing and
+    /// where all of it is.
     pub text: String,
     /// Bytes that were printed, after masking.
     pub bytes: u64,
     /// Whether something is missing from the text.
     pub truncated: bool,
+    #[serde(skip)]
+    excerpt: Excerpt,
+    #[serde(skip)]
+    stored: Option<StoredStream>,
 }
 
-impl HeadAndTail {
-    pub(crate) fn new(limits: &OutputLimits) -> Self {
-        Self {
-            head: Vec::new(),
-            tail: std::collections::VecDeque::new(),
-            head_limit: limits.head,
-            tail_limit: limits.tail,
-            bytes: 0,
-        }
-    }
-
-    pub(crate) fn push(&mut self, chunk: &[u8]) {
-        self.bytes += chunk.len() as u64;
-        let to_head = chunk.len().min(self.head_limit - self.head.len());
-        self.head.extend_from_slice(&chunk[..to_head]);
-        let rest = &chunk[to_head..];
-        let rest = &rest[rest.len().saturating_sub(self.tail_limit)..];
-        let over = (self.tail.len() + rest.len()).saturating_sub(self.tail_limit);
-        self.tail.drain(..over);
-        self.tail.extend(rest);
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    pub(crate) fn show(mut self) -> CapturedStream {
-        let kept = (self.head.len() + self.tail.len()) as u64;
-        let missing = self.bytes - kept;
-        let mut tail: &[u8] = self.tail.make_contiguous();
-        let mut head: &[u8] = &self.head;
-        let text = if missing == 0 {
-            let whole = [head, tail].concat();
-            String::from_utf8_lossy(&whole).into_owned()
-        } else {
-            // A character that the cut went through is dropped rather than shown as two wrong ones.
-            while tail.first().is_some_and(|byte| byte & 0xC0 == 0x80) {
-                tail = &tail[1..];
-            }
-            if let Err(error) = std::str::from_utf8(head)
-                && error.error_len().is_none()
-            {
-                head = &head[..error.valid_up_to()];
-            }
-            let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-            format!("{head}\n[{missing} bytes left out]\n{tail}")
-        };
-        CapturedStream { text, bytes: self.bytes, truncated: missing > 0 }
-    }
+/// The file that a stream was written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredStream {
+    pub(crate) path: PathBuf,
+    /// Bytes that were written: less than were printed where that was too much, or the disk was full.
+    pub(crate) bytes: u64,
 }
 
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn kept(chunks: &[&[u8]]) -> CapturedStream {
-        let limits = OutputLimits { head: 4, tail: 4, stored: 0, total: 0 };
-        let mut kept = HeadAndTail::new(&limits);
-        for chunk in chunks {
-            kept.push(chunk);
-        }
-        kept.show()
+impl CapturedStream {
+    /// The stream with at most `max_chars` characters of it as its text.
+    pub(crate) fn new(
+        excerpt: Excerpt,
+        bytes: u64,
+        stored: Option<StoredStream>,
+        max_chars: usize,
+    ) -> Self {
+        let truncated = excerpt.is_cut() || excerpt.size().chars > max_chars as u64;
+        let mut stream = Self { text: String::new(), bytes, truncated, excerpt, stored };
+        stream.text = stream.excerpt.text_within(max_chars, stream.rest().as_deref());
+        stream
     }
 
-    #[test]
-    fn what_fits_is_shown_whole() {
-        assert_eq!(kept(&[b"abc", b"defgh"]).text, "abcdefgh");
-        assert!(!kept(&[b"abc", b"defgh"]).truncated);
+    /// What is kept of the stream, to show it in less room.
+    pub const fn excerpt(&self) -> &Excerpt {
+        &self.excerpt
     }
 
-    #[test]
-    fn of_more_the_head_and_the_tail_are_shown_and_the_rest_is_counted() {
-        let shown = kept(&[b"abcdefgh", b"ij"]);
-        assert_eq!(shown.text, "abcd\n[2 bytes left out]\nghij");
-        assert_eq!((shown.bytes, shown.truncated), (10, true));
+    /// Lines that were printed; what follows the last line end is one.
+    pub fn lines(&self) -> u64 {
+        let is_open = !self.text.is_empty() && !self.text.ends_with('\n');
+        self.excerpt.size().lines + u64::from(is_open)
     }
 
-    #[test]
-    fn a_cut_never_goes_through_a_character() {
-        let shown = kept(&["abcééééédef".as_bytes()]);
-        assert!(!shown.text.contains('\u{fffd}'), "{}", shown.text);
-    }
-
-    proptest! {
-        #[test]
-        fn the_cut_of_chunks_never_matters(text in "[ -~é]{0,40}", at in 0usize..80) {
-            let bytes = text.as_bytes();
-            let at = at.min(bytes.len());
-            prop_assert_eq!(kept(&[bytes]), kept(&[&bytes[..at], &bytes[at..]]));
-        }
+    /// Where all of it is, for the note about what is missing.
+    pub fn rest(&self) -> Option<String> {
+        let StoredStream { path, bytes } = self.stored.as_ref().filter(|it| it.bytes > 0)?;
+        let path = Path::display(path);
+        Some(match *bytes == self.bytes {
+            true => format!("all of it: {path}"),
+            false => format!("its first {bytes} bytes: {path}"),
+        })
     }
 }

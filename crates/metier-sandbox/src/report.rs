@@ -29,7 +29,7 @@ pub enum RunEvent {
         /// The tier.
         tier: Tier,
     },
-    /// It printed something; secrets are masked. Events stop at the head limit of a
+    /// It printed something; secrets are masked. Events stop at the live limit of a
     /// stream, so that they cannot flood a front end.
     Output {
         /// Where.

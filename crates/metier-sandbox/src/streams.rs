@@ -2,11 +2,13 @@
 //! the stream ends; a script that prints too much is stopped.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use metier_skill::text::ExcerptBuilder;
 
 use crate::error::Error;
 use crate::limits::OutputLimits;
-use crate::output::{CapturedStream, HeadAndTail};
+use crate::output::{CapturedStream, StoredStream};
 use crate::redact::Redactor;
 use crate::report::{OutputStream, RunEvent};
 use crate::runner::RunOptions;
@@ -24,11 +26,14 @@ pub(crate) struct Sink<'a> {
     pub(crate) limits: &'a OutputLimits,
     pub(crate) events: &'a (dyn Fn(RunEvent) + Sync),
     file: Option<std::fs::File>,
+    stored: Option<StoredStream>,
     redactor: Redactor,
     /// Ends a run that prints without end.
     stop: StopRequest,
     /// The first bytes of a character whose last ones have not come yet.
     begun: Vec<u8>,
+    /// Bytes so far, after masking.
+    bytes: u64,
 }
 
 impl<'a> Sink<'a> {
@@ -48,20 +53,23 @@ impl<'a> Sink<'a> {
             metier_fs::create_private_file(path)
                 .map_err(Error::io(format!("creating {}", path.display())))
         };
+        let stored = |path: &Path| StoredStream { path: PathBuf::from(path), bytes: 0 };
         Ok(Self {
             stream,
             limits,
             events,
             file: path.map(make).transpose()?,
+            stored: path.map(stored),
             redactor: Redactor::new(options.secrets.clone()),
             stop: stop.clone(),
             begun: Vec::new(),
+            bytes: 0,
         })
     }
 
     /// Reads to the end.
     pub(crate) fn follow(mut self, mut from: impl Read) -> StreamResult {
-        let mut kept = HeadAndTail::new(self.limits);
+        let mut kept = ExcerptBuilder::new(self.limits.shown_chars);
         let mut buffer = vec![0; 64 << 10];
         let mut raw = 0_u64;
         loop {
@@ -82,30 +90,37 @@ impl<'a> Sink<'a> {
         }
         let rest = self.redactor.finish();
         self.take(&rest, &mut kept);
-        if !self.begun.is_empty() && kept.bytes() <= self.limits.head as u64 {
+        if !self.begun.is_empty() {
             let text = String::from_utf8_lossy(&self.begun).into_owned();
-            (self.events)(RunEvent::Output { stream: self.stream, text });
+            kept.push(&text);
+            if self.bytes <= self.limits.live {
+                (self.events)(RunEvent::Output { stream: self.stream, text });
+            }
         }
-        StreamResult { shown: kept.show(), masked: self.redactor.masked() }
+        let shown =
+            CapturedStream::new(kept.finish(), self.bytes, self.stored, self.limits.shown_chars);
+        StreamResult { shown, masked: self.redactor.masked() }
     }
 
-    fn take(&mut self, safe: &[u8], kept: &mut HeadAndTail) {
+    fn take(&mut self, safe: &[u8], kept: &mut ExcerptBuilder) {
         if safe.is_empty() {
             return;
         }
-        let before = kept.bytes();
-        kept.push(safe);
-        if before < self.limits.head as u64 {
-            let text = self.text_of(safe);
+        let before = self.bytes;
+        self.bytes += safe.len() as u64;
+        let text = self.text_of(safe);
+        kept.push(&text);
+        if before < self.limits.live {
             (self.events)(RunEvent::Output { stream: self.stream, text });
         }
         let room = usize::try_from(self.limits.stored.saturating_sub(before)).unwrap_or(usize::MAX);
         let part = &safe[..safe.len().min(room)];
-        if let Some(file) = &mut self.file
-            && file.write_all(part).is_err()
-        {
-            // A full disk ends the storing, not the run; the report still has head and tail.
-            self.file = None;
+        if let (Some(file), Some(stored)) = (&mut self.file, &mut self.stored) {
+            match file.write_all(part) {
+                Ok(()) => stored.bytes += part.len() as u64,
+                // A full disk ends the storing, not the run; the report still has head and tail.
+                Err(_) => self.file = None,
+            }
         }
     }
 

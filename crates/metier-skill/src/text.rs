@@ -18,6 +18,7 @@
 //! | [`clip`] | only the bound, for text that is safe already |
 //! | [`clip_at`] | the same, for callers that count something other than characters |
 //! | [`sequence_end`] | where a text can be cut into pages |
+//! | [`Excerpt`] | head and tail of output, with a note of what is missing |
 //! | [`for_model`] | texts and parts of texts for a model: hidden characters are removed |
 //!
 //! What is shown is judged, not what it was cut from: a mark that is honest in an Arabic text hides
@@ -25,6 +26,7 @@
 //!
 //! Pure, and linear in what is shown: the bounded forms look at no more of the text than their bound.
 
+mod excerpt;
 mod model;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ use std::ops::Range;
 
 use crate::hidden::{self, is_mark, may_hide};
 
+pub use excerpt::{Excerpt, ExcerptBuilder, TextSize};
 pub use model::for_model;
 
 /// Combining marks on one character that are shown as they are. Honest stacks (Hebrew with

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_fs::{Durability, HeldDir};
 use metier_sandbox::{Redactor, Secrets};
-use metier_skill::text::for_model;
+use metier_skill::text::{Excerpt, for_model};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -151,10 +151,7 @@ impl ResultFilter {
                 // A failure may quote the same things as a result.
                 for text in [&mut failure.message, &mut failure.help] {
                     let (shown, _) = self.mask_for_model(std::mem::take(text));
-                    *text = match head_and_tail(&shown, self.cap.chars) {
-                        Some((head, tail)) => joined(&shown, head, tail, None),
-                        None => shown,
-                    };
+                    *text = within(shown, self.cap, None);
                 }
                 return Err(failure);
             }
@@ -166,18 +163,18 @@ impl ResultFilter {
         if let (Value::Object(fields), 1..) = (&mut result.data, masked) {
             fields.insert("masked".to_owned(), masked.into());
         }
-        if let Some((head, tail)) = head_and_tail(&result.text, self.cap.chars) {
+        if is_over(&result.text, self.cap) {
             let stored = || self.store.put(result.text.as_bytes(), tool).ok();
             let storage_ref = result.storage_ref.take().or_else(stored);
-            let text = joined(&result.text, head, tail, storage_ref.as_deref());
-            (result.text, result.storage_ref, result.truncated) = (text, storage_ref, true);
+            result.text = within(result.text, self.cap, storage_ref.as_deref());
+            (result.storage_ref, result.truncated) = (storage_ref, true);
         }
         Ok(result)
     }
 
     /// The text as a model may see it, masked. It is masked before, since a secret may hold what a model
     /// is not shown, and after, since a hidden character in a secret would keep it from being found.
-    fn mask_for_model(&self, text: String) -> (String, u64) {
+    pub(crate) fn mask_for_model(&self, text: String) -> (String, u64) {
         let (text, before) = self.mask(text);
         match for_model(&text) {
             Cow::Borrowed(_) => (text, before),
@@ -221,43 +218,29 @@ impl ResultFilter {
     }
 
     fn bound_text(&self, text: &mut String) {
-        *text = self.mask(std::mem::take(text)).0;
-        if let Some((head, tail)) = head_and_tail(text, self.cap.chars) {
-            *text = joined(text, head, tail, None);
-        }
+        *text = within(self.mask(std::mem::take(text)).0, self.cap, None);
     }
 }
 
-/// Head and tail of a text, with a line between them that says what is missing.
-fn joined(text: &str, head: &str, tail: &str, whole: Option<&str>) -> String {
-    let left_out = &text[head.len()..text.len() - tail.len()];
-    let (chars, lines) = (left_out.chars().count(), left_out.matches('\n').count());
-    let whole = whole.map(|at| format!("; all of it: {at}")).unwrap_or_default();
-    let text = format!("{head}\n[{chars} characters, {lines} line ends left out{whole}]\n{tail}");
+fn is_over(text: &str, cap: OutputCap) -> bool {
+    // No text has more characters than bytes.
+    text.len() > cap.chars && text.chars().count() > cap.chars
+}
+
+/// The text if it is within the cap; else its head and tail, with a note between them of what is missing.
+fn within(text: String, cap: OutputCap, whole: Option<&str>) -> String {
+    if !is_over(&text, cap) {
+        return text;
+    }
+    let rest = whole.map(|at| format!("all of it: {at}"));
+    let text = Excerpt::whole(text).text_within(cap.chars, rest.as_deref());
     // The cut may have robbed a character of what excused it.
     for_model(&text).into_owned()
-}
-
-/// Two thirds of `limit` characters from the start and a third from the end; `None` if all of it fits.
-fn head_and_tail(text: &str, limit: usize) -> Option<(&str, &str)> {
-    // No text has more characters than bytes.
-    if text.len() <= limit || text.chars().count() <= limit {
-        return None;
-    }
-    let tail_chars = limit / 3;
-    let head_chars = limit - tail_chars;
-    let end = text.char_indices().nth(head_chars).map_or(text.len(), |(at, _)| at);
-    let start = match tail_chars {
-        0 => text.len(),
-        count => text.char_indices().rev().nth(count - 1).map_or(0, |(at, _)| at),
-    };
-    Some((&text[..end], &text[start..]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn filter(chars: usize, store: Arc<dyn OutputStore>) -> ResultFilter {
         ResultFilter { cap: OutputCap { chars }, store, ..ResultFilter::default() }
@@ -269,18 +252,18 @@ mod tests {
         let store = Arc::new(FolderOutputStore::new(HeldDir::at(dir.path()), "observations/"));
         let long = format!("start\n{}\nend", "x\n".repeat(100));
         let answer = || Ok(ToolResult::text(long.clone()));
-        let result = filter(12, store).filter("a/../b", answer()).expect("a result");
+        let result = filter(24, store).filter("a/../b", answer()).expect("a result");
         assert!(result.text.starts_with("start\nx\n") && result.text.ends_with("end"));
-        assert!(result.text.contains("line ends left out; all of it: observations/0001-ab.txt]"));
+        assert!(result.text.contains(" lines left out; all of it: observations/0001-ab.txt]"));
         assert!(result.truncated);
         let kept = metier_fs::read_bounded(&dir.path().join("0001-ab.txt"), 1000).expect("kept");
         assert_eq!(kept, long.as_bytes());
         let again = FolderOutputStore::new(HeldDir::at(dir.path()), "");
         assert_eq!(again.put(b"more", "ab").expect("kept"), "0002-ab.txt");
-        let lost = filter(12, Arc::new(NoOutputStore)).filter("x", answer()).expect("a result");
+        let lost = filter(24, Arc::new(NoOutputStore)).filter("x", answer()).expect("a result");
         assert!(lost.truncated && lost.storage_ref.is_none());
         let own = ToolResult { storage_ref: Some("runs/1".to_owned()), ..ToolResult::text(long) };
-        let own = filter(12, Arc::new(NoOutputStore)).filter("x", Ok(own)).expect("a result");
+        let own = filter(24, Arc::new(NoOutputStore)).filter("x", Ok(own)).expect("a result");
         assert!(own.text.contains("all of it: runs/1]"), "{}", own.text);
     }
 
@@ -324,18 +307,6 @@ mod tests {
         let result = filter.filter("t", Ok(ToolResult::text(cut))).expect("a result");
         for text in [result.text, failure.message] {
             assert!(text.starts_with("xy ") && text.contains("left out"), "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn head_and_tail_are_parts_within_the_limit(text in "\\PC{0,60}", limit in 0usize..40) {
-            if let Some((head, tail)) = head_and_tail(&text, limit) {
-                prop_assert!(text.starts_with(head) && text.ends_with(tail));
-                prop_assert_eq!(head.chars().count() + tail.chars().count(), limit);
-            } else {
-                prop_assert!(text.chars().count() <= limit);
-            }
         }
     }
 }

@@ -6,7 +6,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use metier_cancel::CancelToken;
 use metier_fs::{canonical, create_private_dir, remove_own_tree};
 use metier_policy::Risk;
 use metier_sandbox::{
@@ -20,7 +19,7 @@ use serde::Deserialize;
 use crate::failure::ToolFailure;
 use crate::output::CallResult;
 use crate::script::{WORKSPACE_VARIABLE, time_to_clean};
-use crate::script_host::{ScriptHost, describe_run, is_long};
+use crate::script_host::{ScriptHost, describe_run};
 use crate::script_view::ScriptView;
 use crate::tool::{CallContext, Tool, Touch};
 
@@ -75,7 +74,7 @@ impl Tool for RunCommand {
 
     fn call(&self, args: RunCommandArgs, context: &CallContext) -> CallResult {
         let run_dir = self.0.next_run();
-        let answer = within(&self.0, &run_dir, &args.command, context.cancel());
+        let answer = within(&self.0, &run_dir, &args.command, context);
         // Files that it wrote beside its output are not kept.
         let keeps = answer.as_ref().is_ok_and(|result| result.storage_ref.is_some());
         let stop = time_to_clean(context.cancel());
@@ -84,7 +83,13 @@ impl Tool for RunCommand {
     }
 }
 
-fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelToken) -> CallResult {
+fn within(
+    host: &ScriptHost,
+    run_dir: &Path,
+    words: &[String],
+    context: &CallContext,
+) -> CallResult {
+    let cancel = context.cancel();
     let failed =
         |error: &dyn std::fmt::Display| ToolFailure::new(FailureCode::Failed, error.to_string());
     let work_dir = run_dir.join("work");
@@ -118,7 +123,7 @@ fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelTo
     plan.hidden = view.hidden;
     plan.closed = view.closed;
     plan.links = located.links;
-    plan.limits = SandboxLimits { wall: host.timeout, ..plan.limits };
+    plan.limits = SandboxLimits { wall: host.timeout, output: host.output_limits(), ..plan.limits };
     let options = RunOptions {
         secrets: Arc::clone(&host.secrets),
         stdout_file: Some(run_dir.join("stdout")),
@@ -131,10 +136,6 @@ fn within(host: &ScriptHost, run_dir: &Path, words: &[String], cancel: &CancelTo
     let report = report.map_err(|error| {
         ToolFailure::new(FailureCode::Failed, error.to_string()).with_help(error.hint())
     })?;
-    let kept = is_long(&report).then(|| run_dir.to_owned());
-    let mut result = describe_run(&report, kept.as_ref(), &[]);
-    for warning in &view.warnings {
-        result.text.push_str(&format!("[{warning}]\n"));
-    }
-    Ok(result)
+    let kept = host.is_long(&report, &view.warnings).then(|| run_dir.to_owned());
+    Ok(describe_run(&report, kept.as_ref(), &[], &view.warnings, &context.results))
 }

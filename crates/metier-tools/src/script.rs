@@ -24,8 +24,8 @@ use metier_skill::{Digest, RelPath};
 use serde_json::json;
 use thiserror::Error;
 
-use crate::output::ToolResult;
-use crate::script_host::{ScriptHost, describe_run, is_long};
+use crate::output::{ResultFilter, ToolResult};
+use crate::script_host::{ScriptHost, describe_run};
 use crate::script_view::ScriptView;
 
 pub use self::sweep::{RETENTION, sweep};
@@ -72,23 +72,32 @@ pub struct ScriptOutcome {
 }
 
 impl ScriptOutcome {
-    /// The result for the model; `network` is what the script ran with.
-    pub fn to_result(&self, network: NetworkAccess) -> ToolResult {
-        let mut result = describe_run(&self.report, self.kept.as_ref(), &self.outputs);
+    /// What a model should know besides the output.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.warnings.clone();
+        notes.extend(self.outputs_fault.clone());
+        if !self.removed.is_empty() {
+            notes.push(format!("removed from {OUTPUTS}: {}", self.removed.join("; ")));
+        }
+        notes.extend(self.hint.map(str::to_owned));
+        notes
+    }
+
+    /// The result for the model, to be filtered by `results`; `network` is what the script ran with, and
+    /// `more` is said besides.
+    pub fn to_result(
+        &self,
+        network: NetworkAccess,
+        more: Vec<String>,
+        results: &ResultFilter,
+    ) -> ToolResult {
+        let notes: Vec<String> = self.notes().into_iter().chain(more).collect();
+        let kept = self.kept.as_ref();
+        let mut result = describe_run(&self.report, kept, &self.outputs, &notes, results);
         result.data["network"] = json!(network);
         result.data["warnings"] = json!(self.warnings);
         result.data["removed"] = json!(self.removed);
         result.data["outputs_fault"] = json!(self.outputs_fault);
-        for line in self.warnings.iter().chain(&self.outputs_fault) {
-            result.text.push_str(&format!("[{line}]\n"));
-        }
-        if !self.removed.is_empty() {
-            let removed = self.removed.join("; ");
-            result.text.push_str(&format!("[removed from {OUTPUTS}: {removed}]\n"));
-        }
-        if let Some(hint) = self.hint {
-            result.text.push_str(&format!("[{hint}]\n"));
-        }
         result
     }
 }
@@ -213,22 +222,24 @@ impl ScriptHost {
         let removed = describe_removed(&left);
         let at = |path: &PathBuf| run_dir.join(OUTPUTS).join(path);
         let outputs: Vec<PathBuf> = left.files.iter().map(at).collect();
-        let worth_keeping = !outputs.is_empty() || is_long(&report);
         let installs = plan.program.file_stem().is_some_and(|name| name == "uv");
         let is_closed = plan.network == NetworkAccess::Closed;
         let hint = (installs && is_closed && !report.succeeded()).then_some(NO_NETWORK);
         let left_out = stage.left_out.iter().map(|(path, why)| format!("{path}: {why}")).collect();
-        let kept = worth_keeping.then(|| run_dir.to_owned());
-        Ok(ScriptOutcome {
+        let mut outcome = ScriptOutcome {
             report,
             outputs,
-            kept,
+            kept: None,
             removed,
             outputs_fault,
             left_out,
             warnings,
             hint,
-        })
+        };
+        if !outcome.outputs.is_empty() || self.is_long(&outcome.report, &outcome.notes()) {
+            outcome.kept = Some(run_dir.to_owned());
+        }
+        Ok(outcome)
     }
 
     fn plan(
@@ -268,7 +279,7 @@ impl ScriptHost {
         plan.writable.push(data_dir);
         plan.network = call.network;
         let wall = call.timeout.map_or(self.timeout, |asked| asked.min(self.timeout));
-        plan.limits = SandboxLimits { wall, ..plan.limits };
+        plan.limits = SandboxLimits { wall, output: self.output_limits(), ..plan.limits };
         Ok((plan, view.warnings))
     }
 }

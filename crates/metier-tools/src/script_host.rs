@@ -10,11 +10,14 @@ use std::time::Duration;
 
 use metier_fs::canonical;
 use metier_registry::Entry;
-use metier_sandbox::{OutputStream, RunEvent, SandboxReport, SearchPath, Secrets, Tier};
+use metier_sandbox::{
+    CapturedStream, OutputLimits, OutputStream, RunEvent, SandboxReport, SearchPath, Secrets, Tier,
+};
+use metier_skill::text::{Excerpt, for_model};
 use metier_skill::{Digest, Source};
 use serde_json::{Value, json};
 
-use crate::output::{OutputCap, ToolResult};
+use crate::output::{OutputCap, ResultFilter, ToolResult};
 
 /// Receives what a run prints as it is printed: the stream (`stdout`, `stderr`) and the text, masked.
 /// Called from the run's own threads, and bounded as the sandbox bounds its events.
@@ -43,6 +46,8 @@ pub struct ScriptHost {
     pub variables: BTreeMap<String, String>,
     /// Values that are never shown.
     pub secrets: Arc<Secrets>,
+    /// How much of each stream a report shows.
+    pub cap: OutputCap,
     /// Wall-clock limit of each run.
     pub timeout: Duration,
     /// The number of runs so far.
@@ -124,22 +129,38 @@ pub fn script_workspace(workspace: &Path, home: Option<&Path>, own: &[&Path]) ->
     (!inside_own && !hidden).then_some(real)
 }
 
-/// Whether a result cannot show all of the output, so that it has to be kept in a file.
-pub(crate) fn is_long(report: &SandboxReport) -> bool {
-    let streams = [&report.stdout, &report.stderr];
-    let shown: usize = streams.iter().map(|stream| stream.text.len()).sum();
-    shown + RESULT_OVERHEAD_CHARS > OutputCap::default().chars
-        || streams.iter().any(|stream| stream.truncated)
+impl ScriptHost {
+    /// What is shown, sent and stored of a run's output.
+    pub(crate) fn output_limits(&self) -> OutputLimits {
+        let limits = OutputLimits::default();
+        let live = limits.live.min(self.cap.chars as u64);
+        OutputLimits { shown_chars: self.cap.chars, live, ..limits }
+    }
+
+    /// Whether a result that says `notes` besides cannot show all of the output, or events did not have
+    /// all of it, so that it has to be kept in a file.
+    pub(crate) fn is_long(&self, report: &SandboxReport, notes: &[String]) -> bool {
+        let streams = [&report.stdout, &report.stderr];
+        let chars = |text: &str| for_model(text).chars().count();
+        let shown: usize = streams.iter().map(|stream| chars(&stream.text)).sum();
+        let notes: usize = notes.iter().map(|note| chars(note)).sum();
+        let live = self.output_limits().live;
+        shown + notes + RESULT_OVERHEAD_CHARS > self.cap.chars
+            || streams.iter().any(|stream| stream.truncated || stream.bytes > live)
+    }
 }
 
-/// Characters of a result besides the streams.
-const RESULT_OVERHEAD_CHARS: usize = 200;
+/// Characters of a result besides the streams and its notes.
+const RESULT_OVERHEAD_CHARS: usize = 300;
 
-/// The result of a run, for the model.
+/// The result of a run, for the model: within the cap of `results`, so that no second cut is made, and what
+/// is missing of a stream is counted once, where it is missing. `notes` stand below the streams.
 pub(crate) fn describe_run(
     report: &SandboxReport,
     kept: Option<&PathBuf>,
     outputs: &[PathBuf],
+    notes: &[String],
+    results: &ResultFilter,
 ) -> ToolResult {
     let ending = match (report.stopped, report.exit_code, report.signal) {
         (Some(reason), ..) => format!("stopped: {reason}"),
@@ -148,18 +169,29 @@ pub(crate) fn describe_run(
         (None, None, None) => "no exit code".to_owned(),
     };
     let mut text = format!("[{ending}, sandbox {}]\n", report.tier);
-    for (name, stream) in [("stdout", &report.stdout), ("stderr", &report.stderr)] {
-        if !stream.text.is_empty() {
-            text.push_str(&format!("[{name}]\n{}\n", stream.text.trim_end_matches('\n')));
-        }
-    }
+    let mut end = String::new();
     let files: Vec<Value> = outputs.iter().map(|path| json!(path.to_string_lossy())).collect();
     if !files.is_empty() {
         let noun = if files.len() == 1 { "file" } else { "files" };
-        text.push_str(&format!("[{} {noun} kept]\n", files.len()));
+        end.push_str(&format!("[{} {noun} kept]\n", files.len()));
     }
+    for note in notes {
+        end.push_str(&format!("[{note}]\n"));
+    }
+    let end = results.mask_for_model(end).0;
+    let end = Excerpt::whole(end).text_within(results.cap.chars / 3, None);
+    let streams = [("stdout", &report.stdout), ("stderr", &report.stderr)];
+    let labels = "[stdout]\n\n[stderr]\n\n".len();
+    let room = results.cap.chars.saturating_sub(text.len() + end.chars().count() + labels);
+    let shown = shared_room(streams.map(|(_, stream)| stream), room, results);
+    for ((name, _), (shown, _)) in streams.iter().zip(&shown) {
+        if !shown.is_empty() {
+            text.push_str(&format!("[{name}]\n{}\n", shown.trim_end_matches('\n')));
+        }
+    }
+    text.push_str(&end);
     ToolResult {
-        truncated: report.stdout.truncated || report.stderr.truncated,
+        truncated: shown.iter().any(|(_, is_cut)| *is_cut),
         text,
         storage_ref: kept.map(|path| path.to_string_lossy().into_owned()),
         data: json!({
@@ -169,8 +201,34 @@ pub(crate) fn describe_run(
             "timed_out": report.timed_out,
             "tier": report.tier,
             "outputs": files,
+            "printed_lines": streams.iter().map(|(_, stream)| stream.lines()).sum::<u64>(),
         }),
     }
+}
+
+/// Both streams as a model sees them, in at most `room` characters: each gets half, or what the other
+/// leaves. With each: whether something is missing.
+fn shared_room(
+    streams: [&CapturedStream; 2],
+    room: usize,
+    results: &ResultFilter,
+) -> [(String, bool); 2] {
+    let clean = |stream: &CapturedStream| {
+        let excerpt = stream.excerpt().clone();
+        (excerpt.map(|part| results.mask_for_model(part).0), stream.rest())
+    };
+    let clean = streams.map(clean);
+    let wanted = clean
+        .each_ref()
+        .map(|(excerpt, _)| usize::try_from(excerpt.size().chars).unwrap_or(usize::MAX));
+    let share = |own: usize, other: usize| own.min(room - other.min(room / 2)).min(room);
+    let rooms = [share(wanted[0], wanted[1]), share(wanted[1], wanted[0])];
+    let shown = |at: usize| {
+        let (excerpt, rest) = &clean[at];
+        let text = excerpt.text_within(rooms[at], rest.as_deref());
+        (text, excerpt.is_cut() || wanted[at] > rooms[at])
+    };
+    [shown(0), shown(1)]
 }
 
 #[cfg(test)]

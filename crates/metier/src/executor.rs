@@ -154,6 +154,7 @@ impl Metier {
             outputs: Some(outputs.to_owned()),
             variables,
             secrets,
+            cap: self.settings().execution.output_cap,
             timeout: self.settings().execution.timeout,
             count: AtomicU64::new(0),
             output: Some(output),

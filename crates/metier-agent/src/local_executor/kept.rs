@@ -61,7 +61,13 @@ pub(super) fn with_run(
     let kept: Vec<Value> = kept.collect();
     let without = unhashed.iter().map(|file| json!({"file": path(file), "bytes": file.bytes}));
     let without: Vec<Value> = without.collect();
-    result.text = result.text.replace(&*from.to_string_lossy(), &shown);
+    let old = from.to_string_lossy();
+    result.text = result.text.replace(&*old, &shown);
+    for stream in ["stdout", "stderr"] {
+        if let Some(Value::String(text)) = result.data.get_mut(stream) {
+            *text = text.replace(&*old, &shown);
+        }
+    }
     if !without.is_empty() {
         let noun = if without.len() == 1 { "file has" } else { "files have" };
         let text = format!("[{} {noun} no digest in the record]\n", without.len());

@@ -13,7 +13,9 @@ use metier_skill::{RelPath, SkillId};
 use metier_tools::policy_facts::acting_skill;
 use metier_tools::requirements::Requirements;
 use metier_tools::script::{ScriptCall, ScriptError, ScriptOutcome, as_path};
-use metier_tools::{FailureCode, ScriptDecision, ScriptHost, ToolFailure, ToolGate, ToolResult};
+use metier_tools::{
+    FailureCode, ResultFilter, ScriptDecision, ScriptHost, ToolFailure, ToolGate, ToolResult,
+};
 use serde_json::{Value, json};
 
 use super::{LocalExecutor, failed, now, tools};
@@ -82,42 +84,45 @@ impl PreparedScript {
 
     /// The same for the loop: the outcome as the model sees it.
     fn run_for_model(&self, context: &ActionContext<'_>) -> Outcome {
-        let ran = self.run(context);
+        let (ran, results) = (self.run(context), self.executor.results());
         let answer = ToolFailure::if_cancelled(context.cancel).and_then(|()| match ran {
-            Ok(outcome) => Ok(self.describe(&outcome)),
+            Ok(outcome) => Ok(self.describe(&outcome, &results)),
             Err(error) => {
                 let message = format!("{error} [{}]", error.code());
                 Err(ToolFailure::new(FailureCode::Failed, message).with_help(error.help()))
             }
         });
-        let answer = self.executor.results().filter("run_script", answer);
+        let answer = results.filter("run_script", answer);
         tools::program_outcome(&self.executor, answer, context.cancel)
     }
 
-    fn describe(&self, outcome: &ScriptOutcome) -> ToolResult {
-        let mut result = outcome.to_result(self.call.network);
+    fn describe(&self, outcome: &ScriptOutcome, results: &ResultFilter) -> ToolResult {
+        let mut notes = Vec::new();
+        // A doubt is worth a word only where it may be the reason.
+        if !self.perhaps_missing.is_empty() && !outcome.report.succeeded() {
+            let names = self.perhaps_missing.join(", ");
+            notes.push(format!("the skill's `compatibility` mentions {names}: not installed"));
+        }
+        // Otherwise a script that finds no file would be blamed for it.
+        if !self.sees_workspace() {
+            notes.push(UNSEEN_WORKSPACE.to_owned());
+        }
+        let mut result = outcome.to_result(self.call.network, notes, results);
         if !self.perhaps_missing.is_empty() {
             result.data["perhaps_missing"] = json!(self.perhaps_missing);
-            // A doubt is worth a word only where it may be the reason.
-            if !outcome.report.succeeded() {
-                let names = self.perhaps_missing.join(", ");
-                result.text.push_str(&format!(
-                    "[the skill's `compatibility` mentions {names}: not installed]\n"
-                ));
-            }
         }
-        if !self.sees_workspace() {
-            // Otherwise a script that finds no file would be blamed for it.
-            let note = "(The script does not see the workspace: it holds what no rule opens, such as \
-                        the home directory.)";
-            result.text.push_str(&format!("{note}\n"));
-            if let Some(Value::String(stderr)) = result.data.get_mut("stderr") {
-                stderr.push_str(note);
-            }
+        if let Some(Value::String(stderr)) = result.data.get_mut("stderr")
+            && !self.sees_workspace()
+        {
+            stderr.push_str(&format!("({UNSEEN_WORKSPACE})"));
         }
         result
     }
 }
+
+/// What a model reads where scripts do not see the workspace.
+const UNSEEN_WORKSPACE: &str = "The script does not see the workspace: it holds what no rule opens, such as \
+                                the home directory.";
 
 impl LocalExecutor {
     /// What the policy says about a script, and the call that it judged.

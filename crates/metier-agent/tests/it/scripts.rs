@@ -15,7 +15,7 @@ use metier_registry::{Root, ScanOptions, scan};
 use metier_sandbox::{SearchPath, Tier};
 use metier_skill::Source;
 use metier_tools::policy_facts::absolute;
-use metier_tools::{FailureCode, ScriptHost, ToolFailure, Toolbox};
+use metier_tools::{FailureCode, OutputCap, ScriptHost, ToolFailure, Toolbox};
 
 use crate::foreign::executor;
 
@@ -66,6 +66,7 @@ fn judge(
                 outputs: None,
                 variables: BTreeMap::new(),
                 secrets: Arc::default(),
+                cap: OutputCap::default(),
                 timeout: Duration::from_secs(1),
                 count: 0.into(),
                 output: Some(output),

@@ -38,6 +38,7 @@ mod manage_switch;
 mod managed;
 mod one_decision;
 mod other_accounts;
+mod output_cap;
 mod outputs;
 mod permissions;
 mod places;

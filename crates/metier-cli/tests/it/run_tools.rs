@@ -16,8 +16,8 @@ use metier_testkit::TestHome;
 use metier_tools::policy_facts::{acting_skill, loaded_skill, places_of};
 use metier_tools::script::ScriptCall;
 use metier_tools::{
-    CallResult, FailureCode, OutputSink, ResultFilter, RunCommand, ScriptDecision, ScriptHost,
-    ToolFailure, ToolGate, Toolbox,
+    CallResult, FailureCode, OutputCap, OutputSink, ResultFilter, RunCommand, ScriptDecision,
+    ScriptHost, ToolFailure, ToolGate, Toolbox,
 };
 use serde_json::{Value, json};
 
@@ -88,6 +88,7 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
         outputs: Some(dir.join("project/.agent/runs/now/observations")),
         variables: BTreeMap::new(),
         secrets: Arc::new(Secrets::new(["planted-secret-value"])),
+        cap: OutputCap::default(),
         timeout: Duration::from_mins(1),
         count: AtomicU64::new(0),
         output: output.clone(),
@@ -146,7 +147,8 @@ impl Session {
         let outcome = self.host.run(call, &CancelToken::new(), &hear).map_err(|error| {
             ToolFailure::new(FailureCode::Failed, format!("{error} [{}]", error.code()))
         })?;
-        ResultFilter::default().filter("run_script", Ok(outcome.to_result(call.network)))
+        let results = ResultFilter::default();
+        results.filter("run_script", Ok(outcome.to_result(call.network, Vec::new(), &results)))
     }
 }
 

@@ -130,7 +130,7 @@ fn every_number() {
     for tier in tiers() {
         let dir = scratch();
         let mut plan = plan(dir.path(), &[&python, "-I", "-c", TRY_ALL, &words(&all)]);
-        plan.limits.output.head = 64 << 10;
+        plan.limits.output.shown_chars = 64 << 10;
         let report = run(tier, &plan);
         assert!(report.succeeded(), "{tier}: {report:?}");
         let inside = answers(&report.stdout.text);

@@ -195,9 +195,12 @@ impl Observer for Lines {
                 }
             }
             Event::ActionFinished { outcome, .. } => {
-                let more = self.screen().output_lines.saturating_sub(SHOWN_OUTPUT);
-                if more > 0 {
-                    let text = format!("... {more} more lines (metier show)");
+                let shown = self.screen().output_lines.min(SHOWN_OUTPUT);
+                // Not all of a long output is sent while it runs.
+                let printed = outcome.data["printed_lines"].as_u64().unwrap_or(0);
+                let more = usize::try_from(printed).unwrap_or(usize::MAX).saturating_sub(shown);
+                if shown > 0 && more > 0 {
+                    let text = format!("... {} (metier show)", count(more, "more line"));
                     self.line(depth, &format!("  {}", paint(DIM, text)));
                 }
                 if let Some(code) = outcome.code.filter(|_| !outcome.ok) {
