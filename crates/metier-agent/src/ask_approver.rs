@@ -8,7 +8,7 @@ use metier_policy::{AskOutcome, Asks};
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::executor::{Approval, Approver, Question};
+use crate::executor::{Approval, Approver, Question, ScriptTerms};
 use crate::op::Op;
 
 /// Asks every listener.
@@ -27,6 +27,9 @@ pub struct AskDetails {
     pub reason: String,
     /// The digest that an approval of it names.
     pub request: Option<Digest>,
+    /// Where it is about a script: what that is and may touch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptTerms>,
 }
 
 impl Approver for AskApprover {
@@ -36,6 +39,7 @@ impl Approver for AskApprover {
             operation: question.op.clone(),
             reason: question.reason.to_owned(),
             request: question.request,
+            script: asked.script.clone(),
         };
         let about = serde_json::to_string(&about).unwrap_or_default();
         let waiter = self.asks.open(asked.request.clone(), asked.decision.clone(), about);

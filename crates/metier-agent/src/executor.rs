@@ -4,12 +4,14 @@
 //! models only through [`metier_model::Model`], so that its tests need no disk, no process and no
 //! network. The real one is [`crate::LocalExecutor`].
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
 use metier_policy::{Answer, Effect, PolicyDecision, Request};
-use metier_sandbox::Secrets;
-use metier_skill::{Digest, SkillId};
+use metier_sandbox::{NetworkAccess, Secrets, Tier};
+use metier_skill::{Digest, SkillId, Source};
+use serde::{Deserialize, Serialize};
 
 use crate::op::{Op, Outcome};
 
@@ -68,6 +70,36 @@ pub struct Asked {
     pub request: Request,
     /// Why it is a question.
     pub decision: PolicyDecision,
+    /// Where it is about a script: what that is and may touch.
+    pub script: Option<ScriptTerms>,
+}
+
+impl Asked {
+    /// A question about something other than a script.
+    pub const fn new(request: Request, decision: PolicyDecision) -> Self {
+        Self { request, decision, script: None }
+    }
+}
+
+/// What a person should know about a script before they let it run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptTerms {
+    /// Where its skill comes from.
+    pub source: Source,
+    /// The folder of its skill; nothing where it is built in.
+    pub folder: Option<PathBuf>,
+    /// The project, which it may read; nothing where it does not see it.
+    pub workspace: Option<PathBuf>,
+    /// Files that it is given as copies.
+    pub given: Vec<PathBuf>,
+    /// Whether it has the network.
+    pub network: NetworkAccess,
+    /// Seconds until it is stopped.
+    pub seconds: u64,
+    /// What confines it.
+    pub tier: Tier,
+    /// Its text, or the start of it.
+    pub text: String,
 }
 
 /// What does an operation that was judged.

@@ -59,7 +59,7 @@ pub use error::AgentError;
 pub use event::{Event, Spent, Status};
 pub use executor::{
     ActionContext, Approval, Approver, Asked, AutoApprove, DecidedAction, Executor, Judgement,
-    NoApprover, PreparedAction, Question, RunSkills,
+    NoApprover, PreparedAction, Question, RunSkills, ScriptTerms,
 };
 pub use fold::{Difference, fold};
 pub use folder::{RunFolder, Summary, runs_in};

@@ -187,12 +187,13 @@ impl LocalExecutor {
 
     /// Remembers an "always". Where it cannot be kept it holds for this run.
     fn remember(&self, request: &Request, answer: Option<&Answer>) {
-        let lifetime = match answer {
-            Some(Answer::Always) => self.always,
-            Some(Answer::AlwaysFor(seconds)) => self.always.at_most(Lifetime::Seconds(*seconds)),
-            _ => return,
+        let Some((answer, lifetime)) = answer.and_then(|it| Some((it, it.lifetime()?))) else {
+            return;
         };
-        let kept = RememberedAnswer::of(request, AnswerScope::Everywhere, now(), lifetime);
+        let wide = matches!(answer, Answer::AlwaysScript(_))
+            .then(|| request.clone().remembering_scripts());
+        let (asked, lifetime) = (wide.as_ref().unwrap_or(request), self.always.at_most(lifetime));
+        let kept = RememberedAnswer::of(asked, AnswerScope::Everywhere, now(), lifetime);
         if let Some(store) = &self.policy_store {
             let _ = store.change_answers(|answers| answers.remember(kept.clone()));
         }
@@ -222,7 +223,7 @@ fn judged(decision: &PolicyDecision, request: &Request, prepared: PreparedAction
 /// What an approver is given, where there is a question: about the request, or about ceilings.
 fn asked(decision: &PolicyDecision, request: &Request) -> Option<Box<Asked>> {
     (decision.effect == Effect::Ask || decision.asks_to_lift())
-        .then(|| Box::new(Asked { request: request.clone(), decision: decision.clone() }))
+        .then(|| Box::new(Asked::new(request.clone(), decision.clone())))
 }
 
 /// A failure of a tool as an outcome.

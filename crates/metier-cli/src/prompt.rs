@@ -39,23 +39,29 @@ pub(crate) enum Consent {
     Once,
     /// Remembered for this long.
     Always(Lifetime),
+    /// The same for a script, whatever its arguments.
+    AlwaysScript(Lifetime),
     /// `always` with an invalid time: see [`duration::EXPECTED_FORMAT`].
     InvalidTime,
 }
 
-/// Reads what was typed as a yes: `y`, `a`, `a 8h`.
+/// Reads what was typed as a yes: `y`, `a`, `a 8h`, `s`, `s 8h`.
 pub(crate) fn parse_consent(typed: &str) -> Option<Consent> {
     let lower = typed.to_lowercase();
     let (word, time) = lower.split_once(' ').unwrap_or((&lower, ""));
     match (word, time.trim()) {
         ("y" | "yes", "") => Some(Consent::Once),
-        ("a" | "always", "") => Some(Consent::Always(Lifetime::Unlimited)),
-        ("a" | "always", time) => Some(
-            duration::seconds(time)
-                .map_or(Consent::InvalidTime, |s| Consent::Always(Lifetime::Seconds(s))),
-        ),
+        ("a" | "always", time) => Some(remembered(time, Consent::Always)),
+        ("s" | "script", time) => Some(remembered(time, Consent::AlwaysScript)),
         _ => None,
     }
+}
+
+fn remembered(time: &str, consent: fn(Lifetime) -> Consent) -> Consent {
+    if time.is_empty() {
+        return consent(Lifetime::Unlimited);
+    }
+    duration::seconds(time).map_or(Consent::InvalidTime, |s| consent(Lifetime::Seconds(s)))
 }
 
 /// Whether a person says yes; everything else is no.

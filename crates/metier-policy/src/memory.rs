@@ -106,6 +106,11 @@ impl RememberedAnswer {
             .map(|cover| match cover {
                 AlwaysScope::Exact(subject) => Digest::of_parts(subject.parts()),
                 AlwaysScope::Pattern(pattern) => Digest::of_parts([b"pattern", pattern.as_bytes()]),
+                AlwaysScope::Script { skill, path } => Digest::of_parts([
+                    b"script".as_slice(),
+                    skill.to_string().as_bytes(),
+                    path.as_str().as_bytes(),
+                ]),
             })
             .collect();
         let skill = self.skill.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -159,6 +164,10 @@ impl RememberedAnswer {
             AlwaysScope::Pattern(pattern) => {
                 Pattern::new(pattern).matches(&spellings, MatchMode::Exact)
             }
+            AlwaysScope::Script { skill, path } => matches!(
+                subject,
+                Subject::Script { skill: of, path: at, .. } if of == skill && at == path
+            ),
         })
     }
 }

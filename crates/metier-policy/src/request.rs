@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use metier_skill::{Digest, SkillId, Source};
+use metier_skill::{Digest, RelPath, SkillId, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Permission, Risk};
@@ -60,6 +60,13 @@ pub enum AlwaysScope {
     Exact(Subject),
     /// Everything that a pattern matches, in the syntax of rules.
     Pattern(String),
+    /// This script of this skill, whatever its arguments.
+    Script {
+        /// The skill.
+        skill: SkillId,
+        /// The script's path in the skill.
+        path: RelPath,
+    },
 }
 
 /// An action that needs a decision.
@@ -118,6 +125,21 @@ impl Request {
     pub fn remembering(mut self, covers: Vec<AlwaysScope>) -> Self {
         self.remember = covers;
         self
+    }
+
+    /// The same, of which "always" remembers the scripts whatever their arguments. A subject that is no
+    /// script is remembered as it is.
+    #[must_use]
+    pub fn remembering_scripts(self) -> Self {
+        let scope = |subject: &Subject| match subject {
+            Subject::Script { skill, path, .. } => {
+                AlwaysScope::Script { skill: skill.clone(), path: path.clone() }
+            }
+            other => AlwaysScope::Exact(other.clone()),
+        };
+        let mut scopes: Vec<AlwaysScope> = self.subjects.iter().map(scope).collect();
+        scopes.dedup();
+        self.remembering(scopes)
     }
 
     /// How much harm it can do: the risk of a built-in tool, or the declared one of another.

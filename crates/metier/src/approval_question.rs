@@ -47,6 +47,12 @@ impl ApprovalQuestion<'_> {
         ApprovalReply(Some(Answer::Always))
     }
 
+    /// Yes, and this script is not asked about again, whatever its arguments, while the skill has this
+    /// content.
+    pub fn always_this_script(&self) -> ApprovalReply {
+        ApprovalReply(Some(Answer::AlwaysScript(None)))
+    }
+
     /// No, with words for the model.
     pub fn reject(&self, words: impl Into<String>) -> ApprovalReply {
         ApprovalReply(Some(Answer::Reject(words.into())))

@@ -135,7 +135,7 @@ impl Session {
         let op =
             Op::Script { skill: id.clone(), path: call.script.clone(), args: call.args.clone() };
         let approval = match decision.effect() {
-            Effect::Ask => Some(self.approved_answer(&op, &decision)?),
+            Effect::Ask => Some(self.approved_answer(&op, &decision, &prepared)?),
             Effect::Allow | Effect::Deny => None,
         };
         if self.cancel().is_cancelled() {
@@ -190,11 +190,17 @@ impl Session {
     }
 
     /// The answer that lets it pass; else why it may not.
-    fn approved_answer(&self, op: &Op, decision: &ScriptDecision) -> Result<Approval> {
+    fn approved_answer(
+        &self,
+        op: &Op,
+        decision: &ScriptDecision,
+        prepared: &PreparedScript,
+    ) -> Result<Approval> {
         let reason = decision.sentences().join("; ");
         let asked = decision.asked().last().map(|(request, decision)| Asked {
             request: request.clone(),
             decision: decision.clone(),
+            script: Some(prepared.terms()),
         });
         let question = Question {
             op,

@@ -111,7 +111,7 @@ pub mod agent {
     pub use metier_agent::{
         Approval, Approver, AskApprover, AskDetails, AutoApprove, Difference, Event, Mode,
         NoApprover, Note, Observer, Op, Outcome, Question, Record, RunFolder, RunId, RunLimits,
-        SilentObserver, Spent, State, Status, Summary, event, fold,
+        ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
     };
 
     /// Whether a record is what was written.

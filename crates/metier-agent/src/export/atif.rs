@@ -280,7 +280,9 @@ impl<'r> Writer<'r> {
                 self.denial = None;
                 self.refused(&format!("The user said no: {words}"), FailureCode::Rejected);
             }
-            Answer::Once | Answer::Always | Answer::AlwaysFor(_) => self.denied(),
+            Answer::Once | Answer::Always | Answer::AlwaysFor(_) | Answer::AlwaysScript(_) => {
+                self.denied()
+            }
         }
     }
 

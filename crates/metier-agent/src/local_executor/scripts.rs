@@ -7,19 +7,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use metier_fs::RootError;
 use metier_policy::{Effect, Invoker, Request};
+use metier_registry::Entry;
 use metier_sandbox::{OutputStream, RunEvent};
-use metier_skill::{RelPath, SkillId};
+use metier_skill::{RelPath, SkillId, nearest};
 use metier_tools::policy_facts::acting_skill;
 use metier_tools::requirements::Requirements;
 use metier_tools::script::{ScriptCall, ScriptError, ScriptOutcome, as_path};
+use metier_tools::skill_contents::{file_names, open_files};
 use metier_tools::{
     FailureCode, ResultFilter, ScriptDecision, ScriptHost, ToolFailure, ToolGate, ToolResult,
 };
 use serde_json::{Value, json};
 
 use super::{LocalExecutor, failed, now, tools};
-use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, RunSkills};
+use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, RunSkills, ScriptTerms};
 use crate::op::Outcome;
 
 /// What is wanted of a script.
@@ -55,6 +58,7 @@ pub struct PreparedScript {
     host: Arc<ScriptHost>,
     call: ScriptCall,
     asked: Vec<Request>,
+    text: String,
     /// Programs that the skill's `compatibility` mentions and that are not installed: a doubt, not a
     /// refusal.
     pub perhaps_missing: Vec<String>,
@@ -64,6 +68,22 @@ impl PreparedScript {
     /// Whether the script sees the workspace; not where that would show what no rule opens.
     pub fn sees_workspace(&self) -> bool {
         self.host.workspace.is_some()
+    }
+
+    /// What a person should know before they let it run.
+    pub fn terms(&self) -> ScriptTerms {
+        let ScriptCall { entry, network, timeout, .. } = &self.call;
+        let timeout = timeout.map_or(self.host.timeout, |asked| asked.min(self.host.timeout));
+        ScriptTerms {
+            source: entry.source,
+            folder: entry.memory.is_none().then(|| entry.path.clone()),
+            workspace: self.host.workspace.clone(),
+            given: Vec::new(),
+            network: *network,
+            seconds: timeout.as_secs(),
+            tier: self.host.tier,
+            text: self.text.clone(),
+        }
     }
 
     /// Runs it to its end. An answer that is to be remembered is, before anything starts.
@@ -157,6 +177,7 @@ impl LocalExecutor {
         if decision.effect() == Effect::Deny {
             return Ok(ScriptJudgement { decision, prepared: None });
         }
+        let text = script_text(&entry, &script)?;
         let host = Arc::clone(self.host()?);
         let missing = Requirements::of(&entry.skill).missing_on(
             &host.search,
@@ -172,10 +193,40 @@ impl LocalExecutor {
             host,
             call: ScriptCall { timeout: wanted.timeout, ..call },
             asked: decision.asked().map(|(request, _)| request.clone()).collect(),
+            text,
             perhaps_missing: missing.perhaps,
         };
         Ok(ScriptJudgement { decision, prepared: Some(prepared) })
     }
+}
+
+/// Bytes of a script that a question shows.
+const SHOWN_BYTES: u64 = 64 << 10;
+
+/// The text of a script, for the question about it. One that does not exist is not asked about.
+fn script_text(entry: &Entry, script: &RelPath) -> Result<String, ToolFailure> {
+    let read = open_files(entry).ok().map(|files| files.read(script, SHOWN_BYTES));
+    match read {
+        Some(Ok(bytes)) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Some(Err(RootError::Missing)) => Err(no_such_script(entry, script)),
+        _ => Ok(format!("(`metier read {} {script}` shows it)", entry.id())),
+    }
+}
+
+fn no_such_script(entry: &Entry, script: &RelPath) -> ToolFailure {
+    let names = file_names(entry);
+    let wanted = script.as_str();
+    let is_elsewhere = |name: &&str| {
+        let file = |path: &str| path.rsplit('/').next().map(str::to_owned);
+        file(name) == file(wanted)
+    };
+    let all = || names.iter().map(String::as_str);
+    let help = match nearest(wanted, all()).or_else(|| all().find(is_elsewhere)) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("`metier files {}` lists its files", entry.id()),
+    };
+    let message = format!("the skill {} has no script `{wanted}`", entry.id());
+    ToolFailure::new(FailureCode::NotFound, message).with_help(help)
 }
 
 /// A script that a model wants.
@@ -192,8 +243,10 @@ pub(super) fn script(
         Ok(judgement) => judgement,
         Err(failure) => return Judgement::impossible(failed(&failure)),
     };
+    let terms = prepared.as_ref().map(PreparedScript::terms);
     let asked = decision.asked().last().map(|(request, decision)| {
-        Box::new(Asked { request: request.clone(), decision: decision.clone() })
+        let (request, decision) = (request.clone(), decision.clone());
+        Box::new(Asked { request, decision, script: terms })
     });
     Judgement::Decided(DecidedAction {
         effect: decision.effect(),

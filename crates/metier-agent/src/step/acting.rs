@@ -119,7 +119,9 @@ impl Step<'_> {
         let Some(current) = self.current(id, &Stage::Asking) else { return StepEffect::Stop };
         let op = current.op.clone();
         match answer {
-            Answer::Once | Answer::Always | Answer::AlwaysFor(_) => self.perform(id, op),
+            Answer::Once | Answer::Always | Answer::AlwaysFor(_) | Answer::AlwaysScript(_) => {
+                self.perform(id, op)
+            }
             Answer::Reject(words) => self.performed(id, &rejected(words)),
             // An answer to another question.
             Answer::Lift => self.performed(id, &rejected("")),

@@ -60,7 +60,7 @@ impl Step<'_> {
                 self.state.kept.extend(liftable);
                 self.performed(id, &rejected(words))
             }
-            Answer::Once | Answer::Always | Answer::AlwaysFor(_) => {
+            Answer::Once | Answer::Always | Answer::AlwaysFor(_) | Answer::AlwaysScript(_) => {
                 self.performed(id, &denied(reason))
             }
         }

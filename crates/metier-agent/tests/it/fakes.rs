@@ -83,7 +83,7 @@ fn asked(described: &str) -> Asked {
     let (memory, loaded) = (AnswerMemory::default(), []);
     let situation = RequestContext { loaded: &loaded, memory: &memory, now: UnixTime(0) };
     let decision = Policy::new(places).decide(&request, &situation);
-    Asked { request, decision }
+    Asked::new(request, decision)
 }
 
 fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Outcome {

@@ -7,8 +7,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use metier::agent::{AskDetails, Op};
+use metier::agent::{AskDetails, Op, ScriptTerms};
 use metier::policy::{Answer, AskEvent, AskListener, Asks, PendingAsk};
+use metier::sandbox::NetworkAccess;
+use metier::skill::Source;
 
 use super::diff;
 use super::typed::{StdinLines, TypedLine};
@@ -63,28 +65,41 @@ impl Terminal {
         {
             let _ = write!(out, "{diff}");
         }
-        let whole = if ask.request.skill.is_some() { "content" } else { "target" };
-        let keys = format!(
-            "[y]es once, [a]lways for this {whole} (`a 8h`: for eight hours), [n]o, [e]xplain:"
-        );
+        if let Some(script) = &about.script {
+            for line in terms_lines(script) {
+                let _ = writeln!(out, "  {}", safe(&line));
+            }
+        }
+        let is_script = about.script.is_some();
+        let keys = question_keys(is_script, ask.request.skill.is_some());
         loop {
             let answer = match self.line(&keys, ask) {
                 Ok(answer) => answer,
                 Err(ended) => return ended,
             };
-            match (prompt::parse_consent(&answer), answer.to_lowercase().as_str()) {
-                (Some(Consent::Once), _) => return TerminalAnswer::Answered(Answer::Once),
-                (Some(Consent::Always(lifetime)), _) => {
+            if let Some(reason) = rejection(&answer) {
+                return match reason {
+                    "" => self.rejected(ask),
+                    words => TerminalAnswer::Answered(Answer::Reject(words.to_owned())),
+                };
+            }
+            match prompt::parse_consent(&answer) {
+                Some(Consent::Once) => return TerminalAnswer::Answered(Answer::Once),
+                Some(Consent::Always(lifetime)) => {
                     return TerminalAnswer::Answered(lifetime.into());
                 }
-                (Some(Consent::InvalidTime), _) => {
+                Some(Consent::AlwaysScript(lifetime)) if is_script => {
+                    return TerminalAnswer::Answered(Answer::script_for(lifetime));
+                }
+                Some(Consent::InvalidTime) => {
                     let _ = writeln!(out, "  {}", duration::EXPECTED_FORMAT);
                 }
-                (None, "e" | "explain") => {
+                _ if is_explain(&answer) => {
                     let _ = writeln!(out, "{}", explained(&about));
                 }
-                (None, "n" | "no") => return self.rejected(ask),
-                _ => {}
+                _ => {
+                    let _ = writeln!(out, "  {}", unknown_key(&answer, is_script));
+                }
             }
         }
     }
@@ -103,16 +118,21 @@ impl Terminal {
         loop {
             let keys = "type `lift` to lift them for this run, [n]o, [e]xplain:";
             let typed = match self.line(keys, ask) {
-                Ok(typed) => typed.to_lowercase(),
+                Ok(typed) => typed,
                 Err(ended) => return ended,
             };
-            match typed.as_str() {
-                "lift" => return TerminalAnswer::Answered(Answer::Lift),
-                "n" | "no" => return self.rejected(ask),
-                "e" | "explain" => {
+            match (typed.to_lowercase().as_str(), rejection(&typed)) {
+                ("lift", _) => return TerminalAnswer::Answered(Answer::Lift),
+                (_, Some("")) => return self.rejected(ask),
+                (_, Some(words)) => {
+                    return TerminalAnswer::Answered(Answer::Reject(words.to_owned()));
+                }
+                (typed, None) if is_explain(typed) => {
                     let _ = writeln!(out, "{}", explained_limits(about));
                 }
-                _ => {}
+                _ => {
+                    let _ = writeln!(out, "  type `lift`, `n` or `e`");
+                }
             }
         }
     }
@@ -148,15 +168,85 @@ enum TerminalAnswer {
     Closed,
 }
 
+/// What can be typed at a question.
+fn question_keys(is_script: bool, has_skill: bool) -> String {
+    let always = match (is_script, has_skill) {
+        (true, _) => {
+            "[a]lways for exactly this, always for this [s]cript with any arguments (`a 8h`, `s 8h`: for \
+             eight hours)"
+        }
+        (false, true) => "[a]lways for this content (`a 8h`: for eight hours)",
+        (false, false) => "[a]lways for this target (`a 8h`: for eight hours)",
+    };
+    format!("[y]es once, {always}, [n]o (`n because ...`), [e]xplain:")
+}
+
+fn unknown_key(typed: &str, is_script: bool) -> String {
+    let script = if is_script { "`s` always for this script, " } else { "" };
+    let typed = match typed.trim() {
+        "" => "nothing was typed".to_owned(),
+        typed => format!("`{}` is not an answer", safe(typed)),
+    };
+    format!("{typed}: type `y` yes, `a` always, {script}`n` no, or `e` to see more")
+}
+
+/// The reason of a no, which may be empty; `None` where it is not a no.
+fn rejection(typed: &str) -> Option<&str> {
+    let typed = typed.trim();
+    let (word, reason) = typed.split_once([' ', ',', ':']).unwrap_or((typed, ""));
+    ["n", "no"].contains(&word.to_lowercase().as_str()).then(|| {
+        let reason = reason.trim();
+        let because = reason.get(..8).filter(|start| start.eq_ignore_ascii_case("because "));
+        because.map_or(reason, |_| reason[8..].trim())
+    })
+}
+
+fn is_explain(typed: &str) -> bool {
+    ["e", "explain"].contains(&typed.trim().to_lowercase().as_str())
+}
+
+/// What a script may touch, and where it comes from.
+fn terms_lines(script: &ScriptTerms) -> Vec<String> {
+    let origin = match (script.source, &script.folder) {
+        (Source::Builtin, _) | (_, None) => "it is built into metier".to_owned(),
+        (Source::Project, Some(folder)) => {
+            format!("it came with the project: {}", folder.display())
+        }
+        (source, Some(folder)) => format!("its skill is {} ({source})", folder.display()),
+    };
+    let reads = match &script.workspace {
+        Some(workspace) => format!("reads {}, changes nothing there", workspace.display()),
+        None => "does not see the current folder".to_owned(),
+    };
+    let network = match script.network {
+        NetworkAccess::Open => "THE NETWORK IS OPEN",
+        NetworkAccess::Closed => "no network",
+    };
+    let mut lines = vec![
+        origin,
+        format!(
+            "it {reads}; {network}; nothing else of your home directory; {} s at most; sandbox {}",
+            script.seconds, script.tier
+        ),
+    ];
+    lines.extend(script.given.iter().map(|file| format!("it gets a copy of {}", file.display())));
+    lines
+}
+
 /// Everything there is to know about a question.
 fn explained(about: &AskDetails) -> String {
     let operation = serde_json::to_string_pretty(&about.operation).unwrap_or_default();
     let digest = about.request.map(|digest| digest.to_string()).unwrap_or_default();
+    let text = about
+        .script
+        .as_ref()
+        .map(|script| format!("  the script's text:\n{}\n", safe_lines(&script.text)));
     format!(
-        "{}\n  because: {}\n  request: {digest}\n  `once` lets this pass; `always` also remembers it \
+        "{}{}\n  because: {}\n  request: {digest}\n  `once` lets this pass; `always` also remembers it \
          for this content of the skill or, where none is named, for this file or command \
          (`metier permissions` lists and forgets); `metier explain` \
          names every rule",
+        text.unwrap_or_default(),
         safe_lines(&operation),
         safe(&about.reason),
     )

@@ -212,7 +212,7 @@ impl Ran {
     fn answered(&self) -> Option<&str> {
         let approval = self.0.approval.as_ref()?;
         Some(match (&approval.answer, approval.by.as_str()) {
-            (Answer::Always | Answer::AlwaysFor(_), _) => "always",
+            (Answer::Always | Answer::AlwaysFor(_) | Answer::AlwaysScript(_), _) => "always",
             (_, "user") => "once",
             (_, by) => by,
         })

@@ -77,6 +77,7 @@ fn about(answer: &RememberedAnswer) -> String {
     let covers = answer.covers.iter().map(|cover| match cover {
         AlwaysScope::Exact(subject) => subject.to_string(),
         AlwaysScope::Pattern(pattern) => format!("all of `{pattern}`"),
+        AlwaysScope::Script { skill, path } => format!("{skill}/{path} with any arguments"),
     });
     safe(&covers.collect::<Vec<_>>().join(", ")).into_owned()
 }

@@ -349,6 +349,10 @@ fn answered(answer: &Answer, by: &str) -> Entry {
         Answer::Once => (Mark::Good, "yes, this time".to_owned(), ""),
         Answer::Always => (Mark::Good, "yes, always".to_owned(), ""),
         Answer::AlwaysFor(seconds) => (Mark::Good, format!("yes, for {seconds} s"), ""),
+        Answer::AlwaysScript(None) => (Mark::Good, "yes, always for this script".to_owned(), ""),
+        Answer::AlwaysScript(Some(seconds)) => {
+            (Mark::Good, format!("yes, for this script for {seconds} s"), "")
+        }
         Answer::Lift => (Mark::Warn, "yes, for this run".to_owned(), ""),
         Answer::Reject(words) => (Mark::Bad, "no".to_owned(), words.as_str()),
     };

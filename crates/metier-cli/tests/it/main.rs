@@ -74,6 +74,7 @@ mod runs_show;
 mod runs_verified;
 mod same_decision;
 mod sandbox;
+mod script_question;
 mod script_view;
 mod search;
 mod seed_config;
