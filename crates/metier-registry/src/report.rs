@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use metier_skill::{Code, Digest, Source};
+use metier_skill::{Code, Diagnostic, Digest, Source};
 use serde::{Serialize, Serializer};
 
 /// What one scan did.
@@ -94,6 +94,19 @@ pub struct Ignored {
     /// The column in that line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+}
+
+impl Ignored {
+    /// The skill in `path`, which is none because of `reason`.
+    pub(crate) fn because(path: PathBuf, reason: &Diagnostic) -> Self {
+        Self {
+            path,
+            code: reason.code,
+            message: reason.message.clone(),
+            line: (reason.line > 0).then_some(reason.line),
+            column: (reason.column > 0).then_some(reason.column),
+        }
+    }
 }
 
 /// A name that more than one skill has.

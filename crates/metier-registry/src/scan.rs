@@ -2,18 +2,19 @@
 //!
 //! Total: whatever is on disk, a scan gives an index and a report.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use metier_fs::{FileId, Links, TreeFile, TreeLimits, list_files, same_tree};
-use metier_skill::{Code, Limits, ParseOptions, Profile, Severity, Source, parse};
+use metier_skill::{Code, Limits, Profile, Source};
 
 use crate::builtin::builtin_skills;
 use crate::changes::{Change, changes};
 use crate::holds_root::refuse_holders;
 use crate::index::{Entry, Index};
-use crate::memory::{MemorySkill, SkillSource, SkillSources};
+use crate::memory::{MemorySkill, SkillSource, SkillSources, is_place, judge};
 use crate::precedence::{Candidate, Disk, decide};
 use crate::report::{Ignored, RootReport, RootState, ScanReport};
 use crate::roots::Root;
@@ -21,6 +22,9 @@ use crate::walk::{WalkOptions, WalkRoot, Walked, walk};
 
 /// Bytes of skills that are compared to tell copies from rivals, in one scan.
 const MAX_COMPARED_BYTES: u64 = 256 << 20;
+
+/// Characters of a note whose words are a caller's own.
+const MAX_NOTE_CHARS: usize = 500;
 
 /// How to scan.
 #[derive(Debug, Clone)]
@@ -233,17 +237,35 @@ impl ScanBuilder {
 
     /// The skills of a caller's own source; where they cannot be had, that is noted.
     fn add_source(&mut self, priority: usize, source: &dyn SkillSource, options: &ScanOptions) {
-        let skills = source.skills().unwrap_or_else(|reason| {
-            self.notes.push(Ignored {
-                path: PathBuf::from(format!("{}:", source.name())),
-                code: Code::RootUnreadable,
-                message: reason.into(),
-                line: None,
-                column: None,
-            });
+        let place = source.name();
+        if !is_place(place) {
+            let message = "the source's name is not one word, so it is not searched";
+            return self.note(format!("{place}:").into(), Code::RootUnreadable, message);
+        }
+        let mut skills = source.skills().unwrap_or_else(|reason| {
+            self.note(format!("{place}:").into(), Code::RootUnreadable, &reason);
             Vec::new()
         });
-        self.add_memory(source.name(), Source::Explicit, priority, skills.into_iter(), options);
+        if skills.len() > options.max_entries {
+            skills.truncate(options.max_entries);
+            self.truncated = true;
+            let message = format!("more than {} skills in this source", options.max_entries);
+            self.note(format!("{place}:").into(), Code::WalkTooMany, &message);
+        }
+        // A folder is there once; of two in a source the first counts.
+        let mut folders = HashSet::new();
+        let (first, again) =
+            skills.into_iter().partition::<Vec<_>, _>(|skill| folders.insert(skill.folder.clone()));
+        for MemorySkill { folder, .. } in again {
+            let message = format!("the source has more than one folder {folder:?}");
+            self.note(format!("{place}:").into(), Code::FilePathInvalid, &message);
+        }
+        self.add_memory(place, Source::Explicit, priority, first.into_iter(), options);
+    }
+
+    fn note(&mut self, path: PathBuf, code: Code, message: &str) {
+        let message = metier_skill::text::short_line(message, MAX_NOTE_CHARS).into();
+        self.notes.push(Ignored { path, code, message, line: None, column: None });
     }
 
     fn add_memory(
@@ -255,41 +277,12 @@ impl ScanBuilder {
         options: &ScanOptions,
     ) {
         let before = self.found;
-        for MemorySkill { folder, files } in skills {
+        for skill in skills {
             self.found += 1;
-            let path = PathBuf::from(format!("{place}:{folder}"));
-            let parse_options = ParseOptions {
-                profile: options.profile,
-                limits: options.limits,
-                directory: Some(&folder),
-            };
-            let Some(text) = files.get("SKILL.md") else {
-                let message = "there is no `SKILL.md` among its files".into();
-                let code = Code::FileMissing;
-                self.ignored.push(Ignored { path, code, message, line: None, column: None });
-                continue;
-            };
-            let parsed = parse(text, &parse_options);
-            let error = parsed.diagnostics.iter().find(|found| found.severity == Severity::Error);
-            if let Some(error) = error {
-                self.ignored.push(Ignored {
-                    path,
-                    code: error.code,
-                    message: error.message.clone(),
-                    line: Some(error.line),
-                    column: Some(error.column),
-                });
-                continue;
+            match judge(skill, place, source, priority, options) {
+                Ok(candidate) => self.candidates.push(candidate),
+                Err(ignored) => self.ignored.push(ignored),
             }
-            let entry = Entry::of(parsed, source, path, priority, 0, &options.enabled);
-            let Some(mut entry) = entry else { continue };
-            entry.memory = Some(files);
-            self.candidates.push(Candidate {
-                entry: Arc::new(entry),
-                file: None,
-                via_link: false,
-                plugin: None,
-            });
         }
         self.roots.push(RootReport {
             source,

@@ -24,6 +24,7 @@ use crate::precedence::Candidate;
 use crate::report::{Ignored, RootState};
 use crate::roots::Root;
 use child::{Child, is_other_spelling, may_hold_skills, other_spelling};
+pub(crate) use probe::warn_of_size;
 use probe::{Outcome, Probe, Probed, Scratch};
 
 /// How to walk.

@@ -80,6 +80,10 @@ codes! {
         "The file kept changing while it was being read.",
         "A half-written skill must not be listed as a valid one.",
         "Wait until whatever is writing it has finished; the next scan reads it again.";
+    FilePathInvalid "file-path-invalid" [E E E] []
+        "A path in a program's own source of skills could not be one on disk.",
+        "Absolute paths, `..`, hidden files, control characters and two files in one place mean different things to different readers.",
+        "Give each skill a plain folder name and each file its own path below it, such as `scripts/run.sh`.";
     FileEmpty "file-empty" [E E E] [REF, QUICK, PLUGINS]
         "The file is empty.",
         "There is nothing to show to a model: neither a name nor a description.",

@@ -192,6 +192,16 @@ impl From<CopyError> for ContentError {
 /// no digest.
 pub fn content_digest(entry: &Entry) -> Result<Digest, ContentError> {
     if let Some(files) = &entry.memory {
+        let bytes: u64 = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        if files.iter().count() > LIMITS.files || bytes > LIMITS.bytes {
+            let message = format!(
+                "{}: more than {} files or {} bytes",
+                entry.path.display(),
+                LIMITS.files,
+                LIMITS.bytes
+            );
+            return Err(ContentError::Unreadable(message));
+        }
         let mut files: Vec<_> =
             files.iter().map(|(path, bytes)| (path, Digest::of(bytes))).collect();
         files.sort_unstable();

@@ -158,23 +158,9 @@ impl Walk<'_> {
     /// hundred thousand skills the order of magnitude is that of reading the files.
     fn found(&self, probe: &Probe, mut parsed: Parsed, stamp: &Stamp) -> Found {
         let path = self.path_of(&probe.directory);
-        // Its head is fine, so it is listed, with a warning: otherwise loading it would be the first sign.
-        let size = stamp.size;
-        if size > MAX_FILE_BYTES {
-            let message = format!(
-                "the file has {size} bytes; files over {MAX_FILE_BYTES} bytes are not loaded"
-            );
-            let (code, severity) = (Code::SkillUnloadable, Severity::Warning);
-            parsed.diagnostics.push(Diagnostic::about_file(code, severity, message));
-        }
+        warn_of_size(&mut parsed, stamp.size);
         if let Some(reason) = parsed.reason() {
-            return Err(Ignored {
-                path,
-                code: reason.code,
-                message: reason.message.clone(),
-                line: (reason.line > 0).then_some(reason.line),
-                column: (reason.column > 0).then_some(reason.column),
-            });
+            return Err(Ignored::because(path, reason));
         }
         let WalkRoot { root, priority, enabled } = self.walkable;
         let modified = stamp.modified;
@@ -232,6 +218,17 @@ impl Walk<'_> {
             directory: name.and_then(OsStr::to_str),
         };
         parse_found(head, found, &options)
+    }
+}
+
+/// Where a file is too large to be loaded: its head is fine, so it is listed, with a warning; otherwise
+/// loading it would be the first sign.
+pub(crate) fn warn_of_size(parsed: &mut Parsed, size: u64) {
+    if size > MAX_FILE_BYTES {
+        let message =
+            format!("the file has {size} bytes; files over {MAX_FILE_BYTES} bytes are not loaded");
+        let (code, severity) = (Code::SkillUnloadable, Severity::Warning);
+        parsed.diagnostics.push(Diagnostic::about_file(code, severity, message));
     }
 }
 

@@ -71,27 +71,140 @@ fn a_model_finds_loads_and_runs_a_skill_of_a_source() {
     assert!(printed.contains("hello world"), "{printed}");
 }
 
+/// Of the skills of one source: the names that are listed, and the codes and messages of the report.
+fn judged(home: &TestHome, skills: Vec<MemorySkill>) -> (Vec<String>, Vec<String>) {
+    let scan = open(home, [TestSource(Ok(skills))]).skills();
+    let own = |entry: &&std::sync::Arc<metier::registry::Entry>| {
+        entry.source == metier::skill::Source::Explicit
+    };
+    let names = scan.index.entries().iter().filter(own).map(|it| it.name().to_string()).collect();
+    let lines = scan.report.ignored.iter().chain(&scan.report.notes);
+    let lines = lines.map(|line| format!("{}: {}", line.code, line.message)).collect();
+    assert_eq!(scan.report.found, scan.report.valid + scan.report.ignored.len());
+    (names, lines)
+}
+
 #[test]
-fn of_files_that_cannot_lie_in_one_folder_only_what_was_judged_runs() {
+fn files_that_cannot_lie_in_one_folder_are_no_skill() {
     let home = TestHome::new();
-    if !holds_scripts() {
-        return;
-    }
     let text = skill_text("odd", "Has files that no disk could hold.");
-    let twice =
-        [("SKILL.md", &*text), ("scripts/run.sh", "echo a\n"), ("scripts/run.sh", "echo b\n")];
-    let inside = [("SKILL.md", &*text), ("scripts", "a file\n"), ("scripts/run.sh", "echo a\n")];
-    for files in [twice, inside] {
-        let metier = open(&home, [TestSource(Ok(vec![MemorySkill::new("odd", files)]))]);
-        let call = ExecCall::new("odd", "scripts/run.sh");
-        let ran = metier.session().approve(|ask| ask.once()).exec(&call);
-        // Whichever file counts, it is the one that was judged: never a mixture.
-        if let Ok(ran) = ran {
-            let judged = metier.read_raw("odd", "scripts/run.sh").expect("a file");
-            let printed = format!("echo {}", ran.outcome.report.stdout.text);
-            assert_eq!(printed.as_bytes(), judged);
-        }
+    let twice = [("SKILL.md", &*text), ("scripts/run.sh", "a\n"), ("scripts/run.sh", "b\n")];
+    let respelt = [("SKILL.md", &*text), ("./SKILL.md", "another"), ("x", "")];
+    let inside = [("SKILL.md", &*text), ("scripts", "a file\n"), ("scripts/run.sh", "a\n")];
+    for (files, path) in [(twice, "scripts/run.sh"), (respelt, "SKILL.md"), (inside, "scripts")] {
+        let (names, lines) = judged(&home, vec![MemorySkill::new("odd", files)]);
+        assert!(names.is_empty(), "{names:?}");
+        let expected = format!("file-path-invalid: `{path}` stands for more than one file");
+        assert_eq!(lines, [expected]);
     }
+}
+
+#[test]
+fn a_folder_of_a_source_has_a_name_that_a_folder_on_disk_could_have() {
+    let home = TestHome::new();
+    let text = skill_text("odd", "Lies in an odd folder.");
+    let long = "x".repeat(300);
+    let folders = [
+        "",
+        ".",
+        "..",
+        "../odd",
+        "/odd",
+        "a/odd",
+        "./odd",
+        "C:odd",
+        "a\\odd",
+        ".hidden",
+        "nul",
+        "a\0b",
+        "a\nb",
+        "a\u{202e}b",
+        " odd",
+        &long,
+    ];
+    for folder in folders {
+        let (names, lines) =
+            judged(&home, vec![MemorySkill::new(folder, [("SKILL.md", text.as_str())])]);
+        assert!(names.is_empty(), "{folder:?}");
+        assert!(lines[0].starts_with("file-path-invalid: "), "{folder:?}: {lines:?}");
+        assert!(!lines[0].contains(['\0', '\n', '\u{202e}']), "{lines:?}");
+    }
+    let twice = || MemorySkill::new("odd", [("SKILL.md", text.as_str())]);
+    let (names, lines) = judged(&home, vec![twice(), twice()]);
+    assert_eq!(names, ["odd"]);
+    assert_eq!(lines, ["file-path-invalid: the source has more than one folder \"odd\""]);
+}
+
+#[test]
+fn a_file_of_a_source_that_no_reader_would_open_is_left_out_with_a_warning() {
+    let home = TestHome::new();
+    let text = skill_text("odd", "Brings files that are not read.");
+    for path in ["../a", "/a", "C:/a", "a\0b", "a\nb", ".env", "a/.git/b", "con", "a//b", "a\\b"] {
+        let metier = open(
+            &home,
+            [TestSource(Ok(vec![MemorySkill::new("odd", [("SKILL.md", &*text), (path, "x")])]))],
+        );
+        let entry = metier.skill("odd").expect("it is listed");
+        let files: Vec<&str> =
+            entry.memory.as_ref().expect("files").iter().map(|it| it.0).collect();
+        assert_eq!(files, ["SKILL.md"], "{path:?}");
+        let warning = entry.diagnostics.iter().find(|it| it.code.as_str() == "file-path-invalid");
+        assert!(warning.expect("a warning").message.contains("is left out"), "{path:?}");
+        assert!(metier.read_raw("odd", path).is_err(), "{path:?}");
+    }
+}
+
+#[test]
+fn sizes_and_names_count_for_a_source_as_for_a_folder() {
+    let home = TestHome::new();
+    let large =
+        format!("{}{}", skill_text("large", "Is too large to load."), "x".repeat(2_100_000));
+    let metier =
+        open(&home, [TestSource(Ok(vec![MemorySkill::new("large", [("SKILL.md", large)])]))]);
+    let entry = metier.skill("large").expect("listed with a warning");
+    assert!(entry.diagnostics.iter().any(|it| it.code.as_str() == "skill-unloadable"));
+    assert!(metier.load("large").is_err());
+
+    let unusable = skill_text("a\tb/../c", "Has an unusable name.");
+    let (names, lines) =
+        judged(&home, vec![MemorySkill::new("odd", [("SKILL.md", unusable.as_str())])]);
+    assert!(names.is_empty() && lines.len() == 1, "{names:?} {lines:?}");
+
+    let text = skill_text("many", "Has too many files.");
+    let files = (0..5001).map(|at| (format!("f{at}"), "x".to_owned()));
+    let files =
+        files.chain([("SKILL.md".to_owned(), text), ("scripts/run.sh".into(), "echo".into())]);
+    let metier = open(&home, [TestSource(Ok(vec![MemorySkill::new("many", files)]))]);
+    let call = ExecCall::new("many", "scripts/run.sh");
+    let refused = metier.session().approve(|ask| ask.once()).exec(&call).err().expect("refused");
+    assert!(refused.to_string().contains("more than 5000 files"), "{refused}");
+}
+
+/// A source whose name is all there is to it.
+struct NamedSource(&'static str);
+
+impl SkillSource for NamedSource {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn skills(&self) -> Result<Vec<MemorySkill>, String> {
+        Ok(vec![skill("greet", "Greets people.", "")])
+    }
+}
+
+#[test]
+fn a_source_whose_name_is_not_one_word_is_not_searched() {
+    let home = TestHome::new();
+    for name in ["", "a", "C", "builtin", "a b", "../x", "a:b", "a/b", "a\nb", "\u{202e}ab"] {
+        let metier = builder(&home, "project").source(NamedSource(name)).open().expect("opens");
+        let scan = metier.skills();
+        assert!(scan.index.find("greet").is_none(), "{name:?}");
+        let line = scan.report.notes.iter().find(|it| it.message.contains("not one word"));
+        assert!(line.is_some(), "{name:?}: {:?}", scan.report.notes);
+    }
+    let metier = builder(&home, "project").source(NamedSource("db-2")).open().expect("opens");
+    assert_eq!(metier.skill("greet").expect("listed").path.to_string_lossy(), "db-2:greet");
 }
 
 #[test]
