@@ -17,6 +17,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("docs/cli.md", &["__gen", "cli-reference"]),
     ("docs/diagnostics.md", &["__gen", "diagnostics"]),
     ("docs/config.schema.json", &["config", "schema"]),
+    ("docs/script.schema.json", &["models", "script-schema"]),
 ];
 
 /// The snapshot of the library's public items.

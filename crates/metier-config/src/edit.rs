@@ -2,15 +2,16 @@
 //!
 //! Everything else stays byte for byte: comments, order, indentation, trailing commas, line ends.
 //! A text that is not a valid configuration is refused, never rewritten. Callers read and write the
-//! file themselves; `metier enable` and `metier disable` do.
+//! file themselves; `metier enable`, `disable` and `config set` do.
 
 use std::ops::Range;
 
-use jsonc_parser::ast::{Object, Value as Node};
+use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
 use jsonc_parser::common::Ranged;
+use serde_json::Value as Json;
 
 use crate::error::{ConfigError, ConfigErrorKind};
-use crate::layer::{Scope, parse};
+use crate::layer::{Scope, json_of, parse};
 use crate::syntax::parse_tree;
 
 /// One level of indentation where the text shows none of its own.
@@ -42,55 +43,158 @@ pub fn set_skill_enabled(
     id: &str,
     enabled: bool,
 ) -> Result<String, Vec<ConfigError>> {
+    set_value(text, origin, scope, &["skills", id, "enabled"], &Json::Bool(enabled))
+}
+
+/// `text` with the setting at `path` set to `value`, and nothing else changed.
+///
+/// ```
+/// use metier_config::{Scope, set_value};
+///
+/// let text = "{ /* mine */ \"budgets\": { \"turns\": 6 } }";
+/// let edited = set_value(text, "c", Scope::User, &["budgets", "turns"], &9.into()).unwrap();
+/// assert_eq!(edited, "{ /* mine */ \"budgets\": { \"turns\": 9 } }");
+/// ```
+///
+/// # Errors
+///
+/// As for [`set_skill_enabled`].
+pub fn set_value(
+    text: &str,
+    origin: &str,
+    scope: Scope,
+    path: &[&str],
+    value: &Json,
+) -> Result<String, Vec<ConfigError>> {
+    let set = |body: &str, root: &Object<'_>| set_in(body, root, path, &value.to_string());
+    let edited = rewrite(text, origin, scope, set)?;
+    // The law of this file, held at run time too: what is written says what was asked for.
+    if value_in(&edited, path).as_ref() == Some(value) {
+        return Ok(edited);
+    }
+    Err(vec![unexpected(origin, path)])
+}
+
+/// `text` without the setting at `path`, and nothing else changed; comments stay.
+///
+/// # Errors
+///
+/// As for [`set_skill_enabled`].
+pub fn remove_value(
+    text: &str,
+    origin: &str,
+    scope: Scope,
+    path: &[&str],
+) -> Result<String, Vec<ConfigError>> {
+    let remove = |body: &str, root: &Object<'_>| remove_in(body, root, path);
+    let edited = rewrite(text, origin, scope, remove)?;
+    if value_in(&edited, path).is_none() { Ok(edited) } else { Err(vec![unexpected(origin, path)]) }
+}
+
+/// Changes a text that is a valid configuration into another one.
+fn rewrite(
+    text: &str,
+    origin: &str,
+    scope: Scope,
+    change: impl FnOnce(&str, &Object<'_>) -> String,
+) -> Result<String, Vec<ConfigError>> {
     parse(text, origin, scope)?;
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let body = &text[mark..];
     let edited = match parse_tree(body) {
-        Ok(Node::Object(root)) => edit(body, &root, id, enabled),
+        Ok(Node::Object(root)) => change(body, &root),
         // `parse` has read the same text and found an object.
-        _ => return Err(vec![unexpected(origin)]),
+        _ => return Err(vec![unexpected(origin, &[])]),
     };
     let edited = format!("{}{edited}", &text[..mark]);
-    // The law of this file, held at run time too: what is written says what was asked for.
-    let says = parse(&edited, origin, scope)?.config().skills.get(id).map(|skill| skill.enabled);
-    if says == Some(enabled) { Ok(edited) } else { Err(vec![unexpected(origin)]) }
+    parse(&edited, origin, scope)?;
+    Ok(edited)
 }
 
-fn unexpected(origin: &str) -> ConfigError {
+/// The value that a text has at `path`.
+fn value_in(text: &str, path: &[&str]) -> Option<Json> {
+    let tree = parse_tree(text.strip_prefix('\u{feff}').unwrap_or(text)).ok()?;
+    let mut value = &json_of(&tree);
+    for key in path {
+        value = value.get(key)?;
+    }
+    Some(value.clone())
+}
+
+fn unexpected(origin: &str, path: &[&str]) -> ConfigError {
     ConfigError {
         file: origin.to_owned(),
         line: 1,
         column: 1,
-        key_path: "skills".to_owned(),
+        key_path: path.join("."),
         kind: ConfigErrorKind::BadValue,
         message: "the setting cannot be written to this file".to_owned(),
         help: "this is a bug in Metier; please report it and attach the file".to_owned(),
     }
 }
 
-fn edit(text: &str, root: &Object<'_>, id: &str, enabled: bool) -> String {
-    let value = if enabled { "true" } else { "false" };
-    let line = format!("{}: {{ \"enabled\": {value} }}", quoted(id));
-    let Some(skills) = object_in(root, "skills") else {
-        return add(text, root, |layout| layout.nested("skills", &line));
-    };
-    let Some(skill) = object_in(skills, id) else {
-        return add(text, skills, |_| line);
-    };
-    match skill.properties.iter().find(|prop| prop.name.as_str() == "enabled") {
-        Some(prop) => {
-            let Range { start, end } = prop.value.start()..prop.value.end();
-            format!("{}{value}{}", &text[..start], &text[end..])
+fn set_in(text: &str, object: &Object<'_>, path: &[&str], value: &str) -> String {
+    let [key, rest @ ..] = path else { return text.to_owned() };
+    match property(object, key).map(|prop| &prop.value) {
+        Some(Node::Object(inner)) if !rest.is_empty() => set_in(text, inner, rest, value),
+        Some(old) => format!("{}{value}{}", &text[..old.start()], &text[old.end()..]),
+        // A new section has lines of its own; what is added to one has a line.
+        None if !rest.is_empty() && is_root(text, object) => {
+            add(text, object, |layout| layout.nested(key, &on_one_line(rest, value)))
         }
-        None => add(text, skill, |_| format!("\"enabled\": {value}")),
+        None => add(text, object, |_| on_one_line(path, value)),
     }
 }
 
-fn object_in<'o, 'a>(object: &'o Object<'a>, key: &str) -> Option<&'o Object<'a>> {
-    match &object.properties.iter().find(|prop| prop.name.as_str() == key)?.value {
-        Node::Object(inner) => Some(inner),
-        _ => None,
+fn is_root(text: &str, object: &Object<'_>) -> bool {
+    !text[..object.start()].contains('{')
+}
+
+/// `"a": { "b": value }`
+fn on_one_line(path: &[&str], value: &str) -> String {
+    match path {
+        [key, rest @ ..] if !rest.is_empty() => {
+            format!("{}: {{ {} }}", quoted(key), on_one_line(rest, value))
+        }
+        path => format!("{}: {value}", quoted(path.first().unwrap_or(&""))),
     }
+}
+
+fn remove_in(text: &str, object: &Object<'_>, path: &[&str]) -> String {
+    let [key, rest @ ..] = path else { return text.to_owned() };
+    let Some(prop) = property(object, key) else { return text.to_owned() };
+    match &prop.value {
+        Node::Object(inner) if !rest.is_empty() => remove_in(text, inner, rest),
+        _ => remove(text, object, prop),
+    }
+}
+
+/// Takes a property out, with the comma after it. The comma before a last one stays, as a trailing
+/// one.
+fn remove(text: &str, object: &Object<'_>, prop: &ObjectProp<'_>) -> String {
+    let next = object.properties.iter().map(ObjectProp::start).find(|start| *start > prop.start());
+    let gap = Gap::read(text, prop.end()..next.unwrap_or(object.end() - 1));
+    let Range { mut start, mut end } = prop.start()..prop.end();
+    let mut kept = String::new();
+    if let Some(comma) = gap.comma_at {
+        kept.push_str(&text[end..comma]);
+        end = comma + 1;
+    }
+    // A line that held nothing else goes with it.
+    let after = text[end..].trim_start_matches([' ', '\t']);
+    let line_end = ["\r\n", "\n", "\r"].into_iter().find(|line_end| after.starts_with(line_end));
+    if let (Some(indent), Some(line_end), true) =
+        (own_indent(text, start), line_end, kept.trim().is_empty())
+    {
+        start -= indent.len();
+        end = text.len() - after.len() + line_end.len();
+        kept.clear();
+    }
+    format!("{}{kept}{}", &text[..start], &text[end..])
+}
+
+fn property<'o, 'a>(object: &'o Object<'a>, key: &str) -> Option<&'o ObjectProp<'a>> {
+    object.properties.iter().find(|prop| prop.name.as_str() == key)
 }
 
 fn quoted(key: &str) -> String {
@@ -115,10 +219,11 @@ impl Layout {
     /// A property `key` whose value is an object that holds `line`.
     fn nested(&self, key: &str, line: &str) -> String {
         match &self.own_line {
-            None => format!("\"{key}\": {{ {line} }}"),
+            None => format!("{}: {{ {line} }}", quoted(key)),
             Some(OwnLine { line_end, indent, step }) => {
                 let comma = if self.trailing_comma { "," } else { "" };
-                format!("\"{key}\": {{{line_end}{indent}{step}{line}{comma}{line_end}{indent}}}")
+                let key = quoted(key);
+                format!("{key}: {{{line_end}{indent}{step}{line}{comma}{line_end}{indent}}}")
             }
         }
     }
@@ -159,8 +264,7 @@ fn fill(text: &str, object: &Object<'_>, property: impl FnOnce(&Layout) -> Strin
     let close = object.end() - 1;
     let gap = Gap::read(text, object.start() + 1..close);
     // In a file of several lines, and in a file of nothing, a setting has a line of its own.
-    let is_root = !text[..object.start()].contains('{');
-    let lines = is_root || text[..close].contains(['\n', '\r']);
+    let lines = is_root(text, object) || text[..close].contains(['\n', '\r']);
     let layout =
         Layout { own_line: lines.then(|| own_line(text, object, None)), trailing_comma: false };
     let property = property(&layout);
@@ -179,6 +283,8 @@ fn fill(text: &str, object: &Object<'_>, property: impl FnOnce(&Layout) -> Strin
 /// The text between the last value of an object (or its opening bracket) and its end.
 struct Gap {
     has_comma: bool,
+    /// Where the first comma is.
+    comma_at: Option<usize>,
     /// Where the last comma or comment ends, or else the start.
     last_end: usize,
     /// After a line comment nothing can follow in the same line.
@@ -187,7 +293,12 @@ struct Gap {
 
 impl Gap {
     fn read(text: &str, range: Range<usize>) -> Self {
-        let mut gap = Self { has_comma: false, last_end: range.start, ends_in_line_comment: false };
+        let mut gap = Self {
+            has_comma: false,
+            comma_at: None,
+            last_end: range.start,
+            ends_in_line_comment: false,
+        };
         let mut at = range.start;
         while at < range.end {
             let rest = &text.as_bytes()[at..range.end];
@@ -202,7 +313,10 @@ impl Gap {
                 at += 1;
                 continue;
             };
-            gap.has_comma |= rest[0] == b',';
+            if rest[0] == b',' {
+                gap.has_comma = true;
+                gap.comma_at.get_or_insert(at);
+            }
             gap.ends_in_line_comment = rest.starts_with(b"//");
             at += length;
             gap.last_end = at;

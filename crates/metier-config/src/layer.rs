@@ -130,7 +130,7 @@ fn join_sandbox(execution: &mut ExecutionConfig) {
 
 /// The tree as a plain value. Not `jsonc-parser`'s own conversion: that one turns a number it
 /// cannot represent into a string. The checker has refused such numbers before.
-fn json_of(node: &Node<'_>) -> Json {
+pub(crate) fn json_of(node: &Node<'_>) -> Json {
     match node {
         Node::StringLit(lit) => Json::String(lit.value.clone().into_owned()),
         Node::NumberLit(lit) => number_of(lit.value).map_or(Json::Null, Json::Number),

@@ -11,7 +11,7 @@
 //! | every problem, with its line | [`ConfigError`], [`ConfigErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
 //! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `merge_model.rs`, `resolve.rs` |
 //! | the rules of all files, for the policy | [`Settings::policy_layers`] | `rules.rs` |
-//! | one setting is changed in a file's text | [`set_skill_enabled`] | `edit.rs` |
+//! | one setting is changed in a file's text | [`set_value`], [`remove_value`], [`set_skill_enabled`] | `edit.rs` |
 //!
 //! The JSON Schema made from [`Config`] is the single truth about keys, types, limits and which
 //! keys belong to the user alone; the checker walks a file beside it, and editors read the same.
@@ -67,7 +67,7 @@ mod wording;
 pub use config::{
     BudgetsConfig, CatalogConfig, Config, ExecutionConfig, ModelConfig, SecurityConfig, SkillConfig,
 };
-pub use edit::set_skill_enabled;
+pub use edit::{remove_value, set_skill_enabled, set_value};
 pub use error::{ConfigError, ConfigErrorKind};
 pub use layer::{Layer, Scope, parse};
 pub use resolve::{Explained, Overruled};

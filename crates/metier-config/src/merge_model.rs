@@ -29,7 +29,8 @@ pub(crate) fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let refused = asked.is_some_and(|asked| asked != provider);
     let whole_user = std::mem::replace(&mut r.user, inherited);
     let model_name = |c: &Config| c.model.name.clone().map(Some);
-    let name = if refused || reads_a_file {
+    let is_mock = r.project.is_some_and(is_mock);
+    let name = if refused || reads_a_file || is_mock {
         r.guard("model.name", None, |_, _| false, model_name)
     } else {
         r.preference("model.name", None, model_name)
@@ -38,7 +39,7 @@ pub(crate) fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let key_env = r.user_only("model.key_env", None, |c| c.model.key_env.clone().map(Some));
     let key_command =
         r.user_only("model.key_command", None, |c| c.model.key_command.clone().map(Some));
-    let params = params(r, r.project.filter(|_| !refused));
+    let params = params(r, r.project.filter(|_| !refused && !is_mock));
     r.user = whole_user;
     ModelSettings { provider, name, base_url, key_env, key_command, params }
 }
@@ -59,14 +60,20 @@ fn projects_provider(model: &ModelConfig) -> Option<Provider> {
         .map(|provider| if provider == Provider::Mock { Provider::Router } else { provider })
 }
 
-/// The user's provider, unless the project chooses the offline one. Where the user chose none, the
-/// project's choice is named as the origin although it changes nothing: the run says whose it is.
+fn is_mock(layer: &Layer) -> bool {
+    layer.config.model.provider == Some(Provider::Mock)
+}
+
+/// The user's provider, unless the project chooses the offline one. Where the user chose none, a
+/// project's `mock` is named as the origin although it changes nothing: the run says what it means.
 fn provider(r: &mut Resolver<'_>, own: Option<Provider>) -> Provider {
     const KEY: &str = "model.provider";
     let asked = r.project.and_then(|layer| Some((projects_provider(&layer.config.model)?, layer)));
     let baseline = own.unwrap_or(Provider::Router);
     match asked {
-        Some((Provider::Router, project)) if own != Some(Provider::Router) => {
+        Some((Provider::Router, project))
+            if baseline != Provider::Router || own.is_none() && is_mock(project) =>
+        {
             r.record(KEY, &Provider::Router, Some(project));
             Provider::Router
         }

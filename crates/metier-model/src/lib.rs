@@ -99,7 +99,7 @@ pub use replay::Replay;
 #[cfg(feature = "http")]
 pub use retry::RetryPolicy;
 pub use schema::{decision_schema, instructions};
-pub use scripted::Scripted;
+pub use scripted::{Scripted, script_schema};
 pub use turn::{
     LoadedText, Message, OfferedSkill, PastAction, Role, ToolOffer, TrailEntry, Turn, View,
 };

@@ -8,6 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use metier_cancel::CancelToken;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::action::Decision;
@@ -120,7 +121,7 @@ const fn one() -> u32 {
 }
 
 /// Why a reply ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// It was complete.
@@ -179,7 +180,7 @@ pub struct ModelError {
 }
 
 /// The kinds of failures, with stable codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelErrorKind {

@@ -5,6 +5,7 @@
 //! business; its language is described in `scripted/script.rs`.
 
 mod rule;
+mod schema;
 mod script;
 
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use crate::model::{
 };
 use crate::turn::{PastAction, Turn};
 use rule::Rule;
+pub use schema::script_schema;
 
 /// Characters of a piece of streamed text.
 const PIECE: usize = 24;

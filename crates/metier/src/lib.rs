@@ -87,10 +87,11 @@
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
+//! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `trust`, `explain` | the policy of this directory, trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
 //! | `approvals`, `approval_question` | the one way in which a question is answered |
-//! | `model_choice`, `session_model`, `key` | the model that is named, opened once a session, and its key |
+//! | `model_choice`, `session_model`, `key`, `endpoints` | the model that is named, opened once a session, its key, and the endpoints that are known by a name |
 //! | `executor`, `init` | what scripts and tools get of the machine; the sandbox's helper |
 //! | `run`, `runs` | a run that ended; the records of all runs: resume, replay, audit |
 //! | `error` | the one [`Error`], with a kind, a stable code and advice |
@@ -116,6 +117,7 @@ mod chat;
 mod chosen_skills;
 mod config_files;
 mod configured_roots;
+mod endpoints;
 mod environment;
 mod error;
 mod exec;
@@ -134,6 +136,7 @@ mod run;
 mod runs;
 mod session;
 mod session_model;
+mod set_setting;
 mod skills;
 mod switch;
 mod targets;
@@ -144,6 +147,7 @@ pub use approvals::{ApprovalFault, OpenApproval};
 pub use catalog::{CatalogBudget, CatalogOptions};
 pub use chat::Chat;
 pub use config_files::ConfigFile;
+pub use endpoints::{EndpointStatus, KeyState};
 pub use environment::Environment;
 pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
@@ -160,5 +164,6 @@ pub use read::{SkillReader, files};
 pub use run::Run;
 pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};
 pub use session::Session;
+pub use set_setting::SettingChange;
 pub use skills::{SearchHit, enabled, find};
 pub use trust::{TrustBefore, Trusted, TrustedSkill, Untrusted};

@@ -70,8 +70,7 @@ impl Metier {
         cancel: &CancelToken,
     ) -> Result<(Arc<dyn Model>, Key)> {
         let FoundKey { key, origin } = key(settings, named, self.environment(), cancel)?;
-        let elsewhere = settings.and_then(|settings| settings.base_url.clone());
-        let elsewhere = elsewhere.or_else(|| self.address_of_environment(named));
+        let elsewhere = self.address_of(named, settings);
         if let Some(variable) = named.key_env.filter(|_| key.is_empty() && elsewhere.is_none()) {
             return Err(no_key(named, variable));
         }
@@ -90,10 +89,26 @@ impl Metier {
         Ok((made?, key))
     }
 
-    /// The address that the user's environment gives an endpoint, such as `OPENAI_BASE_URL`.
-    fn address_of_environment(&self, named: &NamedEndpoint) -> Option<String> {
-        let address = self.environment().text(named.base_url_env?)?;
-        Some(address.trim().to_owned()).filter(|address| !address.is_empty())
+    /// A model that may stand in the settings: its provider, and its name where it has one. A script is
+    /// found from any directory.
+    pub(crate) fn settable_model(&self, text: &str) -> Result<(Provider, Option<String>)> {
+        let (provider, name) = parse(text)?;
+        match (provider, name) {
+            (Provider::Scripted | Provider::Mock, Some(file)) => {
+                let path = self.working_dir().join(&file);
+                Ok((provider, Some(path.to_string_lossy().into_owned())))
+            }
+            (Provider::Scripted, None) => Err(needs_name("scripted", "FILE")),
+            (Provider::Replay, None) => Err(needs_name("replay", "RUN")),
+            (Provider::Endpoint(named), None) if named.default_model.is_none() => {
+                Err(needs_name(named.name, "MODEL"))
+            }
+            (Provider::Router, Some(_)) => {
+                Err(Error::usage("the provider router has no models")
+                    .with_help("write router alone"))
+            }
+            (provider, name) => Ok((provider, name)),
+        }
     }
 
     /// The provider, and the model's name where one is given. `mock` is a script where there is one,

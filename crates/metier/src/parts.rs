@@ -81,7 +81,7 @@ pub mod model {
         Action, Decision, Finish, LoadedText, Message, Model, ModelError, ModelErrorKind,
         ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep, PlanUpdate, Probe, Reply,
         Role, Scripted, SkillRef, StepStatus, StreamEvent, ToolOffer, TrailEntry, Turn, Usage,
-        View, model::Sink, probe,
+        View, model::Sink, probe, script_schema,
     };
 }
 

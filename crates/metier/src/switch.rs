@@ -1,7 +1,7 @@
-//! Switching a skill on or off: one entry in one configuration file, changed as text under a lock.
+//! Changing one configuration file as text, under a lock: a skill is switched on or off.
 //! Comments and the rest of the file stay as they are.
 
-use metier_config::{MAX_CONFIG_BYTES, Scope, set_skill_enabled};
+use metier_config::{ConfigError, MAX_CONFIG_BYTES, Scope, set_skill_enabled};
 use metier_fs::{UpdateError, update_file};
 
 use crate::error::{Error, Result};
@@ -12,6 +12,15 @@ impl Metier {
     /// other file may disagree: what counts in the end are the merged settings of a runtime that is
     /// opened afterwards.
     pub fn switch_skill(&self, scope: Scope, id: &str, enabled: bool) -> Result<bool> {
+        self.edit_config(scope, |text, file| set_skill_enabled(text, file, scope, id, enabled))
+    }
+
+    /// Changes the text of the configuration file of `scope` under a lock; gives whether it changed.
+    pub(crate) fn edit_config(
+        &self,
+        scope: Scope,
+        change: impl FnOnce(&str, &str) -> std::result::Result<String, Vec<ConfigError>>,
+    ) -> Result<bool> {
         let file = self.config_target(scope)?;
         let shown = file.to_string_lossy().into_owned();
         let unreadable = |reason: String| {
@@ -23,8 +32,7 @@ impl Metier {
             let is_new = before.is_none();
             let before = String::from_utf8(before.unwrap_or_else(|| b"{}".to_vec()))
                 .map_err(|_| unreadable("it is not UTF-8".to_owned()))?;
-            let mut after =
-                set_skill_enabled(&before, &shown, scope, id, enabled).map_err(Error::config)?;
+            let mut after = change(&before, &shown).map_err(Error::config)?;
             if is_new {
                 after.push('\n');
             }

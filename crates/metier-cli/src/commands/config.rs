@@ -5,12 +5,14 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
+use metier::SettingChange;
 use metier::config::{Explained, json_schema};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::commands::list::path_text;
 use crate::context::Context;
+use crate::error::Result;
 use crate::output::{Output, heading, write_json};
 use crate::render::safe;
 use crate::render::style::{DIM, YELLOW, paint};
@@ -25,6 +27,8 @@ use crate::render::table::Table;
 Examples:
   metier config
   metier config --json
+  metier config set model openai:gpt-5-mini
+  metier config set budgets.turns 20
   metier config schema > config.schema.json")]
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
@@ -37,6 +41,16 @@ enum What {
     Show,
     /// Print the JSON Schema of the configuration files.
     Schema,
+    /// Set one key of your own configuration file; comments and the rest of it stay.
+    ///
+    /// `model` takes PROVIDER:NAME (`metier models` lists the providers). What was set for another
+    /// provider (its address, key and parameters) is taken out and shown.
+    Set {
+        /// The key, such as `model`, `profile` or `budgets.turns`.
+        key: String,
+        /// The value: JSON, or a text without quotes.
+        value: String,
+    },
 }
 
 impl ConfigArgs {
@@ -66,13 +80,28 @@ struct Configuration {
     settings: Vec<Explained>,
 }
 
-struct Schema(Value);
+/// A JSON Schema, printed as it is.
+pub(crate) struct Schema(pub(crate) Value);
+
+struct Set {
+    key: String,
+    value: String,
+    change: SettingChange,
+}
 
 pub(crate) fn schema() -> Box<dyn Output> {
     Box::new(Schema(json_schema()))
 }
 
-pub(crate) fn run(context: &Context) -> Box<dyn Output> {
+pub(crate) fn run(args: &ConfigArgs, context: &Context) -> Result<Box<dyn Output>> {
+    if let Some(What::Set { key, value }) = &args.what {
+        let change = context.metier.set_setting(key, value)?;
+        return Ok(Box::new(Set { key: key.clone(), value: value.clone(), change }));
+    }
+    Ok(show(context))
+}
+
+fn show(context: &Context) -> Box<dyn Output> {
     let files = context.metier.config_files().iter().map(|file| FileRow {
         scope: file.scope.as_str(),
         path: file.path.to_string_lossy().into_owned(),
@@ -83,6 +112,38 @@ pub(crate) fn run(context: &Context) -> Box<dyn Output> {
         files: files.collect(),
         settings: context.metier.settings().explain().to_vec(),
     })
+}
+
+impl Output for Set {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let SettingChange { file, changed, removed, .. } = &self.change;
+        let removed: serde_json::Map<String, Value> = removed.iter().cloned().collect();
+        let document = json!({
+            "key": self.key, "value": self.value, "file": file, "changed": changed,
+            "removed": removed,
+        });
+        write_json(&document, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let file = path_text(&self.change.file);
+        let (key, value) = (safe(&self.key), safe(&self.value));
+        if self.change.changed {
+            writeln!(out, "{key} = {value} in {file}")?;
+        } else {
+            writeln!(out, "{key} is {value} already in {file}")?;
+        }
+        for (key, value) in &self.change.removed {
+            let value = value.to_string();
+            writeln!(
+                out,
+                "{}: {key} = {} is removed: it was for another provider",
+                paint(YELLOW, "note"),
+                safe(&value)
+            )?;
+        }
+        Ok(())
+    }
 }
 
 impl Output for Schema {

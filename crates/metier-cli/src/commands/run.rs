@@ -55,7 +55,8 @@ pub(crate) struct RunOptionArgs {
     /// A file that the request is about (may be repeated).
     #[arg(long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The model: openai:NAME, anthropic:NAME, scripted:FILE, replay:RUN or router.
+    /// The model: openai:NAME, anthropic:NAME, ollama:NAME, scripted:FILE, replay:RUN, router, ...
+    /// (`metier models` lists them).
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Answer every question with yes, this once. A denial stays a denial.

@@ -36,6 +36,7 @@ mod manage_new;
 mod manage_open;
 mod manage_switch;
 mod managed;
+mod model_endpoints;
 mod one_decision;
 mod other_accounts;
 mod output_cap;

@@ -1,7 +1,7 @@
 //! Changing a file that a person wrote: everything else stays byte for byte, the result is read,
 //! and setting the same thing twice changes nothing.
 
-use metier_config::{ConfigErrorKind, Scope, parse, set_skill_enabled};
+use metier_config::{ConfigErrorKind, Scope, parse, remove_value, set_skill_enabled, set_value};
 use proptest::prelude::*;
 
 fn off(text: &str) -> String {
@@ -168,4 +168,41 @@ proptest! {
         let after = parse(&edited, "c", Scope::User).unwrap();
         prop_assert_eq!(after.config().skills.get(&id).map(|skill| skill.enabled), Some(false));
     }
+}
+
+#[test]
+fn a_setting_is_taken_out_and_comments_stay() {
+    let without = |text: &str| {
+        remove_value(text, "c", Scope::User, &["model", "base_url"]).expect("a configuration")
+    };
+    assert_eq!(
+        without(
+            "{\n  \"model\": {\n    // local\n    \"base_url\": \"http://x\",\n    \"name\": \"m\"\n  }\n}"
+        ),
+        "{\n  \"model\": {\n    // local\n    \"name\": \"m\"\n  }\n}"
+    );
+    assert_eq!(
+        without("{\"model\": {\"name\": \"m\", \"base_url\": \"http://x\"}}"),
+        "{\"model\": {\"name\": \"m\", }}"
+    );
+    assert_eq!(
+        without("{\"model\": {\"base_url\": \"http://x\" /* why */, \"name\": \"m\"}}"),
+        "{\"model\": { /* why */ \"name\": \"m\"}}"
+    );
+    assert_eq!(without("{\"profile\": \"strict\"}"), "{\"profile\": \"strict\"}");
+}
+
+#[test]
+fn a_value_of_a_section_that_is_not_there_gets_one() {
+    let set = |text: &str| {
+        let value = serde_json::json!("gpt-5-mini");
+        set_value(text, "c", Scope::User, &["model", "name"], &value).expect("a configuration")
+    };
+    assert_eq!(set("{}"), "{\n  \"model\": {\n    \"name\": \"gpt-5-mini\"\n  }\n}");
+    assert_eq!(
+        set("{ // mine\n  \"profile\": \"strict\", // keep\n}"),
+        "{ // mine\n  \"profile\": \"strict\", // keep\n  \"model\": {\n    \"name\": \"gpt-5-mini\",\n  },\n}"
+    );
+    let errors = set_value("{}", "c", Scope::User, &["model", "nam"], &"x".into()).unwrap_err();
+    assert_eq!(errors[0].kind, ConfigErrorKind::UnknownKey);
 }

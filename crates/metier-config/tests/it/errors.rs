@@ -130,7 +130,7 @@ fn an_empty_string_is_no_name() {
     let text = r#"{ "model": { "name": "" }, "skill_roots": [""] }"#;
     assert_snapshot!(problems(text), @"
     config.json:1:22: `model.name` is empty [config-bad-value]
-      help: set a value or remove it; The model's name, as the provider spells it.
+      help: set a value or remove it; The model's name, as the provider spells it; for `scripted` and `mock` a file, for `replay` a run.
     config.json:1:44: `skill_roots[0]` is empty [config-bad-value]
       help: set a value or remove it; `metier config schema` prints what is allowed
     ");

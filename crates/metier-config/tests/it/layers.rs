@@ -290,11 +290,7 @@ fn a_project_cannot_choose_to_whom_requests_are_sent() {
 /// A script or a record in a clone would be a model that the clone's author wrote.
 #[test]
 fn a_project_cannot_bring_its_own_model() {
-    for (word, provider) in [
-        ("scripted", Provider::Scripted),
-        ("mock", Provider::Scripted),
-        ("replay", Provider::Replay),
-    ] {
+    for (word, provider) in [("scripted", Provider::Scripted), ("replay", Provider::Replay)] {
         let text = format!(
             "{{ \"model\": {{\n \"provider\": \"{word}\",\n \"name\": \"evil.json\", \
              \"params\": {{ \"top_p\": 1 }} }} }}"
@@ -323,6 +319,23 @@ fn a_project_cannot_bring_its_own_model() {
         assert_eq!(settings.model.provider, provider);
         assert_eq!(settings.model.name.as_deref(), Some("mine"), "{word}");
     }
+}
+
+#[test]
+fn mock_is_a_script_only_where_the_user_names_one() {
+    let mock = r#"{ "model": { "provider": "mock", "name": "s.json", "params": { "top_p": 1 } } }"#;
+    let clone = project(mock);
+    let own = user(r#"{ "model": { "provider": "openai", "name": "m" } }"#);
+    for settings in [Settings::merge(None, Some(&clone)), merged(&own, &clone)] {
+        assert_eq!((settings.model.provider, &settings.model.name), (Provider::Router, &None));
+        assert_eq!(settings.model.params.len(), 0, "they were meant for a script");
+        assert_eq!(row(&settings, "model.provider").origin, ".agent/config.json");
+    }
+    let scripted = Settings::merge(Some(&user(mock)), None);
+    assert_eq!(scripted.model.provider, Provider::Scripted);
+    assert_eq!(scripted.model.name.as_deref(), Some("s.json"));
+    let bare = user(r#"{ "model": { "provider": "mock" } }"#);
+    assert_eq!(Settings::merge(Some(&bare), None).model.provider, Provider::Router);
 }
 
 #[test]

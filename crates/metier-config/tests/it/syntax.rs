@@ -25,7 +25,7 @@ fn the_example_of_the_first_design_is_read() {
 }"#;
     let layer = parse(text, "c", Scope::User).unwrap();
     assert_snapshot!(format!("{:?}\n{:?}", layer.config().model.provider, layer.config().execution.require_approval_for), @"
-    Some(Scripted)
+    Some(Mock)
     [WriteFile, RunScript, NetworkRequest]
     ");
     assert_eq!(layer.line_of("execution.require_approval_for[1]"), Some(5));

@@ -4,6 +4,7 @@
 //! is kept from call to call.
 
 use metier_skill::FailureCode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Entry;
@@ -20,7 +21,7 @@ pub(super) struct Rule {
 }
 
 /// What has to be true of a turn, all of it.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct When {
     /// The request contains this; with a `*`, the whole request is like this.

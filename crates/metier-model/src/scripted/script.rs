@@ -19,6 +19,7 @@
 use std::time::Duration;
 
 use metier_skill::text::short_line;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -31,46 +32,69 @@ use crate::model::{Finish, ModelError, ModelErrorKind};
 /// Objects and arrays within each other: a decision in a reply in a rule.
 const MAX_DEPTH: usize = 80;
 
-#[derive(Deserialize)]
+/// The replies of a scripted model: rules first, then the sequence.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Script {
+pub(super) struct Script {
+    /// What the script is called in records.
     name: Option<String>,
+    /// The replies, one a turn.
     #[serde(default)]
+    #[schemars(schema_with = "super::schema::replies")]
     replies: Vec<Map<String, Value>>,
+    /// Replies for turns that look in a certain way; the first that fits is given before the sequence.
     #[serde(default)]
     rules: Vec<RuleText>,
 }
 
-#[derive(Deserialize)]
+/// A reply with the turns that it is for.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RuleText {
+    /// What has to be true of a turn, all of it.
     when: When,
+    /// How often it may be used; without it, as often as it fits.
     times: Option<u32>,
+    /// The reply.
+    #[schemars(schema_with = "super::schema::reply")]
     reply: Map<String, Value>,
 }
 
-#[derive(Deserialize)]
+/// Words as they are, for replies that are no decision.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RawText {
+pub(super) struct RawText {
+    /// The words.
     raw: String,
+    /// Why the reply ended; `stop` without it.
     finish: Option<Finish>,
+    /// How many tool calls or messages it came in; 1 without it.
     parts: Option<u32>,
 }
 
-#[derive(Deserialize)]
+/// Words in the pieces in which they are streamed.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct ChunksText {
+pub(super) struct ChunksText {
+    /// The pieces.
     chunks: Vec<String>,
+    /// Why the reply ended; `stop` without it.
     finish: Option<Finish>,
+    /// How many tool calls or messages it came in; 1 without it.
     parts: Option<u32>,
 }
 
-#[derive(Deserialize)]
+/// No reply, but a failure.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct FaultText {
+pub(super) struct FaultText {
+    /// What kind of failure.
     fault: ModelErrorKind,
+    /// What the provider says.
     message: Option<String>,
+    /// The status of HTTP.
     status: Option<u16>,
+    /// How long the provider asks to wait, in milliseconds.
     retry_after_ms: Option<u64>,
 }
 

@@ -1,0 +1,101 @@
+//! Setting one key of the user's own configuration file, changed as text: comments, order and
+//! everything else stay. A project's file is written by the people who work on the project.
+
+use std::path::PathBuf;
+
+use metier_config::{ConfigError, Scope, remove_value, set_value};
+use metier_model::Provider;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::open::Metier;
+
+/// What of the `model` section belongs to one provider: another one must not get it.
+const OF_ONE_PROVIDER: [&str; 4] = ["base_url", "key_env", "key_command", "params"];
+
+/// What was done to the user's configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SettingChange {
+    /// The file.
+    pub file: PathBuf,
+    /// Whether its text is another one now.
+    pub changed: bool,
+    /// Keys that were taken out because they belonged to another provider, each with its value.
+    pub removed: Vec<(String, Value)>,
+}
+
+impl Metier {
+    /// Sets `key` (such as `budgets.turns`) of the user's configuration file. The value is JSON, or a
+    /// text without quotes. `model` takes `PROVIDER:NAME`; what was set for another provider (its
+    /// address, its key, its parameters) is taken out.
+    ///
+    /// # Errors
+    ///
+    /// A key that does not exist, a value that it cannot have, or a file that cannot be changed; the
+    /// file is then as it was.
+    pub fn set_setting(&self, key: &str, value: &str) -> Result<SettingChange> {
+        let file = self.config_target(Scope::User)?;
+        if key == "model" {
+            let (changed, removed) = self.set_model(value)?;
+            return Ok(SettingChange { file, changed, removed });
+        }
+        let path: Vec<&str> = key.split('.').collect();
+        let changed = self.edit_config(Scope::User, |text, file| {
+            let set = |value: &Value| set_value(text, file, Scope::User, &path, value);
+            let as_text = Value::from(value);
+            match serde_json::from_str(value) {
+                // `5` may be meant as a text.
+                Ok(json) => set(&json).or_else(|errors| set(&as_text).map_err(|_| errors)),
+                Err(_) => set(&as_text),
+            }
+        })?;
+        Ok(SettingChange { file, changed, removed: Vec::new() })
+    }
+
+    fn set_model(&self, model: &str) -> Result<(bool, Vec<(String, Value)>)> {
+        let (provider, name) = self.settable_model(model)?;
+        let mut removed = Vec::new();
+        let changed = self.edit_config(Scope::User, |text, file| {
+            let (text, taken) = without_other_provider(text, file, provider)?;
+            removed = taken;
+            let path = ["model", "provider"];
+            let text = set_value(&text, file, Scope::User, &path, &provider.as_str().into())?;
+            match &name {
+                Some(name) => {
+                    set_value(&text, file, Scope::User, &["model", "name"], &name.as_str().into())
+                }
+                None => remove_value(&text, file, Scope::User, &["model", "name"]),
+            }
+        })?;
+        Ok((changed, removed))
+    }
+}
+
+/// The text without what was set for another provider, and what that was.
+fn without_other_provider(
+    text: &str,
+    file: &str,
+    provider: Provider,
+) -> std::result::Result<(String, Vec<(String, Value)>), Vec<ConfigError>> {
+    let layer = metier_config::parse(text, file, Scope::User)?;
+    let model = &layer.config().model;
+    let mut text = text.to_owned();
+    let mut removed = Vec::new();
+    if model.provider.unwrap_or(Provider::Router) == provider {
+        return Ok((text, removed));
+    }
+    let values = [
+        model.base_url.as_deref().map(Value::from),
+        model.key_env.as_deref().map(Value::from),
+        model.key_command.clone().map(Value::from),
+        Some(Value::from(model.params.clone())).filter(|_| !model.params.is_empty()),
+    ];
+    for (key, value) in OF_ONE_PROVIDER.into_iter().zip(values) {
+        if let Some(value) = value {
+            text = remove_value(&text, file, Scope::User, &["model", key])?;
+            removed.push((format!("model.{key}"), value));
+        }
+    }
+    Ok((text, removed))
+}
