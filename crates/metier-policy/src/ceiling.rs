@@ -2,13 +2,13 @@
 //!
 //! Other agents read the field as a grant. Here it only restricts: a skill cannot grant itself
 //! anything. Names of other agents' tools are read by the table in
-//! `tool_names.rs`; an unknown name stands for another program's tool of that name, and is
+//! `metier_skill`; an unknown name stands for another program's tool of that name, and is
 //! reported ([`Ceiling::unknown`]).
 
 use crate::pattern::{Pattern, PermissionPattern};
 use crate::permission::Permission;
 use crate::subject::{Subject, SubjectSpellings};
-use crate::tool_names::{Argument, INTERPRETERS, TOOL_NAMES, ToolName};
+use crate::tool_names::{Argument, INTERPRETERS, NamedTool, named_tool};
 use crate::wildcard::Wildcard;
 use crate::words::MatchMode;
 
@@ -60,17 +60,15 @@ impl Ceiling {
         };
         // `Bash()` lists nothing, and must not be taken for `Bash`.
         let unclosed = entry.contains('(') && argument.is_none_or(|text| text.trim().is_empty());
-        let lower = name.to_lowercase();
-        let known = TOOL_NAMES.iter().find(|tool| tool.names.contains(&&*lower));
         let argument = argument.map(str::trim);
-        match known {
+        match named_tool(name) {
             _ if unclosed => self.unknown.push(entry.to_owned()),
-            Some(tool) => self.add_known(entry, tool, argument),
+            Some(tool) => self.add_known(entry, &tool, argument),
             None => self.add_foreign(entry, name),
         }
     }
 
-    fn add_known(&mut self, entry: &str, tool: &ToolName, argument: Option<&str>) {
+    fn add_known(&mut self, entry: &str, tool: &NamedTool, argument: Option<&str>) {
         // `Bash(git add:*, git commit:*)` lists two. A comma inside a path would be odder than that.
         let arguments: Vec<Option<&str>> = match argument {
             None => vec![None],
@@ -273,15 +271,5 @@ mod tests {
         assert!(lists(&entries, &foreign("mcp__web__get"), &nothing));
         assert!(lists(&entries, &foreign("Pyhton"), &nothing));
         assert!(!lists(&entries, &Permission::RunCommand, &nothing));
-    }
-
-    #[test]
-    fn the_table_names_each_tool_once_in_lower_case() {
-        let mut names: Vec<&str> = TOOL_NAMES.iter().flat_map(|tool| tool.names).copied().collect();
-        assert!(names.iter().all(|name| *name == name.to_lowercase()));
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count);
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PolicyError;
-use crate::tool_names::TOOL_NAMES;
+use crate::tool_names::named_tool;
 
 /// Characters that the name of a permission may have.
 const MAX_NAME: usize = 200;
@@ -109,10 +109,7 @@ impl Permission {
     /// The permission of a tool that is not built in. The name of a built-in tool, or an alias of one in
     /// rules and `allowed-tools`, is refused: a rule with that name would cover both.
     pub fn foreign(name: &str) -> Result<Self, PolicyError> {
-        let lower = name.to_lowercase();
-        let means_ours = TOOL_NAMES
-            .iter()
-            .any(|known| !known.means.is_empty() && known.names.contains(&lower.as_str()));
+        let means_ours = named_tool(name).is_some_and(|tool| !tool.means.is_empty());
         match Self::named(name)? {
             permission @ Self::Other(_) if !means_ours => Ok(permission),
             _ => Err(PolicyError::ReservedName(name.to_owned())),

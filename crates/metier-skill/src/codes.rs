@@ -117,11 +117,11 @@ codes! {
         "A line of a field that Metier does not know is longer than the limit.",
         "A very long line in an unknown field can hide text from a reviewer.",
         "Shorten the line or move the text into the body.";
-    FrontmatterNotMapping "frontmatter-not-mapping" [E E E] [REF, QUICK, PLUGINS, YAML]
+    FrontmatterNotMapping "frontmatter-not-mapping" [E E E] [REF, QUICK, PLUGINS]
         "The frontmatter is not a list of `key: value` fields.",
         "Fields are looked up by name.",
         "Write at least `name:` and `description:`.";
-    FrontmatterInnerFence "frontmatter-inner-fence" [N N N] [REF]
+    FrontmatterInnerFence "frontmatter-inner-fence" [N N N] []
         "A value contains `---`.",
         "The reference validator splits at any `---` and silently cuts the value there.",
         "Use another dash, such as an em dash, in values.";
@@ -182,7 +182,7 @@ codes! {
         "The rest of the value is cut off as a comment.",
         "In YAML, ` #` starts a comment, so a model never sees what follows.",
         "Put the value in double quotes, or move the comment to its own line.";
-    YamlDuplicateKey "yaml-duplicate-key" [E E E] [REF, PLUGINS, YAML]
+    YamlDuplicateKey "yaml-duplicate-key" [E E E] [REF, PLUGINS]
         "A key appears twice.",
         "Some parsers use the first, some the last: two tools would see two different skills.",
         "Keep one of them.";
@@ -219,7 +219,7 @@ codes! {
         "Ignoring it or guessing could grant more than its author intended.",
         "Fix the field: a list or a comma-separated string for tools, `true` or `false` for switches.";
     // Names.
-    NameMissing "name-missing" [E W E] [REF, QUICK, PLUGINS, YAML]
+    NameMissing "name-missing" [E W E] [REF, QUICK, PLUGINS]
         "There is no `name`.",
         "A model calls a skill by its name. The lenient profile uses the directory's name.",
         "Add `name:` with the directory's name.";
@@ -252,7 +252,7 @@ codes! {
         "The public specification requires them to be equal; some clients skip the skill otherwise.",
         "Rename the directory or the skill.";
     // Descriptions.
-    DescriptionMissing "description-missing" [E W E] [REF, QUICK, PLUGINS, YAML]
+    DescriptionMissing "description-missing" [E W E] [REF, QUICK, PLUGINS]
         "There is no `description`, or it is empty.",
         "The description is all a model sees when it decides whether to use the skill.",
         "Say in a sentence or two what the skill does and when to use it.";
@@ -305,6 +305,10 @@ codes! {
         "A parenthesis in `allowed-tools` is not closed.",
         "Guessing where a tool pattern ends could grant more than its author intended.",
         "Close the parenthesis, as in `Bash(git:*)`.";
+    AllowedToolsUnknown "allowed-tools-unknown" [W W O] []
+        "A name in `allowed-tools` is not a tool of Metier or of another known agent.",
+        "`allowed-tools` is an upper limit: a misspelt name leaves the tool that was meant out of it.",
+        "Correct the name. Keep it if it is another program's tool; a server's is written `mcp__server__tool`.";
     SwitchNotBoolean "switch-not-boolean" [E E O] []
         "A switch is neither `true` nor `false`.",
         "Guessing could let a model start a skill that only a person should start.",

@@ -25,6 +25,7 @@
 //! | `rel_path` | a path to a file of a skill, checked as text |
 //! | `work_path` | a path below a workspace, checked as text |
 //! | `nearest` | "did you mean": the candidates nearest to a mistyped word |
+//! | `tool_names` | what this and other agents call their tools |
 //! | `outline` | headings and sections of Markdown |
 //! | `references` | the skill's own files that a body mentions, and which of them are missing |
 //! | [`hidden`] | text a model would read and a person would not see |
@@ -66,6 +67,7 @@ mod source_map;
 pub mod text;
 mod text_edit;
 mod tokens;
+mod tool_names;
 mod tools;
 mod unindented;
 mod value;
@@ -91,5 +93,6 @@ pub use repair::double_quoted;
 pub use skill::{Controls, Details, KNOWN_FIELDS, RunMode, Skill};
 pub use text_edit::{TextEdit, apply_edits};
 pub use tokens::estimate_tokens;
+pub use tool_names::{ToolMeaning, tool_meaning, tool_names};
 pub use value::Value;
 pub use work_path::WorkPath;

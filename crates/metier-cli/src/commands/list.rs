@@ -208,6 +208,9 @@ fn table(entries: &[Arc<Entry>]) -> Table {
         if entry.skill.controls.disable_model_invocation {
             marks.push_str("[user only] ");
         }
+        if entry.diagnostics.iter().any(|it| it.code == Code::AllowedToolsUnknown) {
+            marks.push_str("[unknown tool] ");
+        }
         let description = format!("{marks}{}", fold_line(&entry.skill.description));
         table.row(vec![
             safe(entry.name().as_str()).into_owned(),

@@ -333,3 +333,23 @@ fn a_body_with_very_many_characters_in_few_lines_is_reported() {
     home.write("project/x/SKILL.md", text(40_000));
     assert_eq!(codes(&home, &["x"]), ["body-too-long"]);
 }
+
+#[test]
+fn an_unknown_tool_in_allowed_tools_is_reported_everywhere_with_the_nearest_name() {
+    let home = TestHome::new();
+    let skill = "---\nname: a\ndescription: Does a.\nallowed-tools: Raed, Foo, mcp__db__query, Bash(git:*)\n---\nDo.\n";
+    home.write("project/.agent/skills/a/SKILL.md", skill);
+    let near = "unknown tool `Raed` in `allowed-tools`; did you mean `Read`?";
+    let far = "unknown tool `Foo` in `allowed-tools`\n";
+    for args in [&["check", ".agent/skills/a"][..], &["inspect", "a"], &["doctor"]] {
+        let output = run(&home, args);
+        assert!(output.stdout.contains(near), "{args:?} {output:?}");
+        assert!(output.stdout.contains(far), "{args:?} {output:?}");
+        assert_eq!(output.stdout.matches("unknown tool").count(), 2, "{args:?} {output:?}");
+    }
+    let list = run(&home, &["list"]);
+    assert!(list.stdout.contains("[unknown tool] Does a."), "{list:?}");
+    let document = run(&home, &["list", "--json"]).json();
+    let messages = document["skills"][0]["diagnostics"].as_array().expect("a list");
+    assert_eq!(messages[0]["message"], near);
+}

@@ -3,12 +3,20 @@
 //! Each is read exactly or not at all: what cannot be read keeps the skill out in every profile,
 //! because a guess could grant more than its author intended.
 
+use std::ops::Range;
+
 use super::Fields;
 use crate::codes::Code;
 use crate::glob::glob_fault;
+use crate::nearest::nearest;
 use crate::skill::RunMode;
+use crate::text;
+use crate::tool_names::{is_qualified, tool_meaning, tool_names};
 use crate::tools::{ToolSeparators, split_tools};
 use crate::yaml::{Node, NodeKind};
+
+/// Characters of a tool's name in a message.
+const MAX_TOOL_CHARS: usize = 60;
 
 impl Fields<'_, '_, '_> {
     pub(super) fn allowed_tools(&mut self, value: &Node<'_>) {
@@ -54,6 +62,9 @@ impl Fields<'_, '_, '_> {
             };
             tools.extend(split);
         }
+        for tool in &tools {
+            self.known_tool(tool, &span);
+        }
         if tools.is_empty() {
             self.collector.report(
                 Code::AllowedToolsEmpty,
@@ -62,6 +73,19 @@ impl Fields<'_, '_, '_> {
             );
         }
         self.controls.allowed_tools = Some(tools.into());
+    }
+
+    fn known_tool(&mut self, tool: &str, span: &Range<usize>) {
+        let name = tool.split('(').next().unwrap_or(tool).trim();
+        if tool_meaning(name).is_some() || is_qualified(name) {
+            return;
+        }
+        let quoted = text::quoted(name, MAX_TOOL_CHARS);
+        let message = match nearest(name, tool_names()) {
+            Some(near) => format!("unknown tool {quoted} in `allowed-tools`; did you mean `{near}`?"),
+            None => format!("unknown tool {quoted} in `allowed-tools`"),
+        };
+        self.collector.report(Code::AllowedToolsUnknown, span, message);
     }
 
     pub(super) fn switch(&mut self, field: &str, value: &Node<'_>) -> Option<bool> {

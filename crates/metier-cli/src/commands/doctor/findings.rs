@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use metier::registry::{Conflict, Entry, Ignored, Index, Scan, Shadowed};
-use metier::skill::{Code, Digest, Profile, Severity};
+use metier::skill::{Code, Diagnostic, Digest, Profile, Severity};
 use serde::Serialize;
 
 /// Something worth knowing, and what to do about it. Keys of the JSON form are a contract.
@@ -73,6 +73,7 @@ pub(super) fn of_scan(scan: &Scan) -> Vec<Finding> {
         findings.extend(conflict.shadowed.iter().map(finding));
     }
     findings.extend(scan.index.entries().iter().filter_map(|entry| copied(entry)));
+    findings.extend(scan.index.entries().iter().flat_map(|entry| unknown_tools(entry)));
     findings
 }
 
@@ -143,6 +144,16 @@ fn copied(entry: &Entry) -> Option<Finding> {
     let mut finding = Finding::about(entry, Code::SkillCopied, severity, message);
     finding.others = others;
     Some(finding)
+}
+
+/// Names in `allowed-tools` that no tool has: what was meant is not listed, and so it is refused.
+fn unknown_tools(entry: &Entry) -> impl Iterator<Item = Finding> {
+    let unknown = |it: &&Diagnostic| it.code == Code::AllowedToolsUnknown;
+    entry.diagnostics.iter().filter(unknown).map(|it| {
+        let mut finding = Finding::about(entry, it.code, it.severity, &*it.message);
+        (finding.line, finding.column) = (Some(it.line), Some(it.column));
+        finding
+    })
 }
 
 fn text(path: &Path) -> String {
