@@ -4,6 +4,8 @@
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
 pub(crate) mod duration;
+pub(crate) mod markdown;
+pub(crate) mod operation;
 pub(crate) mod page;
 pub(crate) mod sarif;
 pub(crate) mod shell;

@@ -11,7 +11,7 @@ use metier_skill::{Digest, FailureCode, WorkPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use crate::failure::{ToolFailure, shown};
 use crate::output::{CallResult, ToolResult};
@@ -120,9 +120,12 @@ fn put(workspace: &ToolWorkspace, wanted: &WriteFileArgs, context: &CallContext)
         Some(Ok(text)) => Some(text),
         _ => None,
     };
-    let diff = old
+    let change = old
         .filter(|_| content.len() as u64 <= MAX_DIFFED_BYTES)
-        .map(|old| diff(path.as_str(), old, &wanted.content));
+        .map(|old| TextDiff::from_lines(old, &wanted.content));
+    let count = |tag: ChangeTag| {
+        change.as_ref().map(|it| it.iter_all_changes().filter(|line| line.tag() == tag).count())
+    };
     let verb = if written.created { "Created" } else { "Replaced" };
     let lines = wanted.content.lines().count();
     let text = format!("{verb} {path}: {} bytes, {lines} lines.\n", content.len());
@@ -133,14 +136,16 @@ fn put(workspace: &ToolWorkspace, wanted: &WriteFileArgs, context: &CallContext)
         "bytes": content.len(),
         "sha256": Digest::of(content),
         "sha256_before": found,
-        "diff": diff,
+        "added": count(ChangeTag::Insert),
+        "removed": count(ChangeTag::Delete),
+        "diff": change.as_ref().map(|change| unified(path.as_str(), change)),
     });
     Ok(ToolResult::text(text).with_data(data))
 }
 
 /// A unified diff, cut at a limit.
-fn diff(path: &str, old: &str, new: &str) -> String {
-    let whole = TextDiff::from_lines(old, new)
+fn unified(path: &str, change: &TextDiff<'_, '_, str>) -> String {
+    let whole = change
         .unified_diff()
         .context_radius(3)
         .header(&format!("a/{path}"), &format!("b/{path}"))

@@ -154,7 +154,7 @@ impl Terminal {
             Ok(TypedLine::Stopped) => TerminalAnswer::Withdrawn,
             Ok(TypedLine::End) | Err(_) => TerminalAnswer::Closed,
         };
-        let _ = writeln!(out);
+        self.watcher.unanswered();
         Err(ended)
     }
 }

@@ -5,6 +5,8 @@
 
 mod json;
 mod lines;
+mod progress;
+mod region;
 
 use metier::agent::Observer;
 
@@ -13,8 +15,8 @@ pub(crate) use lines::Lines;
 
 /// An observer that makes room on the screen for a question.
 pub(crate) trait Watcher: Observer + Send {
-    /// Clears the status line.
+    /// Clears what is written over: a question follows.
     fn pause(&self);
-    /// Whether the answer has been shown already.
-    fn has_answered(&self) -> bool;
+    /// Ends the line of a question that will not be answered here.
+    fn unanswered(&self);
 }

@@ -176,8 +176,8 @@ impl Observer for Printer {
 impl Watcher for Printer {
     fn pause(&self) {}
 
-    fn has_answered(&self) -> bool {
-        true
+    fn unanswered(&self) {
+        print_note("");
     }
 }
 

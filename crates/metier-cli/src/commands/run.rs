@@ -150,7 +150,7 @@ pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<d
     let session = args.how.session(&context.finding(&args.find), &console);
     let run = session.run(&request)?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
-    Ok(end(context, &run, &console, &resuming, json))
+    Ok(end(context, &run, &resuming, json))
 }
 fn request(words: &[String]) -> Result<String> {
     let text = match words {

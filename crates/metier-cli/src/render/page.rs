@@ -103,11 +103,12 @@ impl Html {
     }
 
     fn body(&mut self, timeline: &Timeline) {
-        for section in &timeline.sections {
-            self.section(section);
-        }
+        // What came of it is what a reader looks for first.
         if let Some(end) = &timeline.end {
             self.end(end, timeline.elapsed_ms);
+        }
+        for section in &timeline.sections {
+            self.section(section);
         }
     }
 

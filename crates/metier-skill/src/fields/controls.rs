@@ -82,7 +82,9 @@ impl Fields<'_, '_, '_> {
         }
         let quoted = text::quoted(name, MAX_TOOL_CHARS);
         let message = match nearest(name, tool_names()) {
-            Some(near) => format!("unknown tool {quoted} in `allowed-tools`; did you mean `{near}`?"),
+            Some(near) => {
+                format!("unknown tool {quoted} in `allowed-tools`; did you mean `{near}`?")
+            }
             None => format!("unknown tool {quoted} in `allowed-tools`"),
         };
         self.collector.report(Code::AllowedToolsUnknown, span, message);

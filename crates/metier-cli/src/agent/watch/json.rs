@@ -74,7 +74,5 @@ impl Observer for JsonLines {
 impl Watcher for JsonLines {
     fn pause(&self) {}
 
-    fn has_answered(&self) -> bool {
-        true
-    }
+    fn unanswered(&self) {}
 }

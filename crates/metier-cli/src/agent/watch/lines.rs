@@ -1,22 +1,23 @@
-//! A run in lines for people. On a terminal one line at the end is written over: what is being done
-//! now; the answer streams as it comes, and the output of scripts is folded.
+//! A run in lines for people: what is done, a line each, on standard error. On a terminal the plan and
+//! what happens now stand below them and are written over; elsewhere a step of the plan is printed
+//! when it changes. The answer is not shown here, except while it streams: it comes last, when the
+//! run has ended.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use metier::agent::{Event, Note, Observer, Op, Record, Status};
-use metier::model::{Plan, StepStatus};
+use metier::agent::{Event, Note, Observer, Op, Outcome, Record, Status};
+use metier::model::{Action, Plan};
 use metier::policy::{Answer, Effect};
-use metier::skill::text::{clip, escape_lines, short_line};
+use metier::skill::text::short_line;
 
 use super::Watcher;
+use super::progress::{self, short};
+use super::region::Region;
+use crate::render::operation::{action_words, words};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{budget_text, count};
 
-/// Lines of a script's output that are shown while it runs.
-const SHOWN_OUTPUT: usize = 8;
-/// Characters of a progress line.
-const LINE_CHARS: usize = 160;
 /// Characters of why a model gave no reply.
 const FAILURE_CHARS: usize = 1000;
 
@@ -32,15 +33,25 @@ pub(crate) struct Lines {
 
 #[derive(Debug, Default)]
 struct Screen {
-    /// Whether a line is there that will be written over.
-    status: bool,
-    /// Whether the answer is being streamed, and whether its last line is open.
-    answering: bool,
-    answered: bool,
-    plan: Option<Plan>,
-    output_lines: usize,
+    region: Region,
+    /// What is being done now, in a line.
+    status: String,
+    /// As much of the answer as has come.
+    answer: String,
+    /// The plan, and that of a loop inside.
+    plans: [Option<Plan>; 2],
+    /// What the last script printed, until it is known whether the answer has it too.
+    output: progress::Output,
+    /// The last decision, in a line.
+    decided: String,
+    /// Whether the line of the current operation is there.
+    is_named: bool,
+    /// Whether the user has seen and approved the current operation.
+    is_approved: bool,
     /// The reason of the open question.
-    asked: String,
+    reason: String,
+    /// Whether a question stands on the last line, with the cursor behind it.
+    is_asking: bool,
 }
 
 impl Lines {
@@ -53,82 +64,186 @@ impl Lines {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn status(&self, text: &str) {
-        if !self.live {
-            return;
-        }
+    fn status(&self, text: String) {
         let mut screen = self.screen();
-        if screen.answering {
-            return;
+        screen.status = text;
+        self.redraw(&mut screen);
+    }
+
+    /// Draws what is written over.
+    fn redraw(&self, screen: &mut Screen) {
+        if self.live && !screen.is_asking {
+            let lines = screen.below();
+            screen.region.draw(&lines);
         }
-        screen.status = true;
-        let text = clip(text, LINE_CHARS.min(width()));
-        let mut out = anstream::stderr();
-        let _ = write!(out, "\r\u{1b}[K{}", paint(DIM, text)).and_then(|()| out.flush());
     }
 
     fn line(&self, depth: u32, text: &str) {
+        self.lines(depth, "", &[text.to_owned()]);
+    }
+
+    /// Prints lines that stay.
+    fn lines(&self, depth: u32, indent: &str, lines: &[String]) {
+        if lines.is_empty() {
+            return;
+        }
         let mut screen = self.screen();
-        screen.clear();
-        screen.close_answer();
-        let indent = if depth > 0 { "    " } else { "" };
-        let _ = writeln!(anstream::stderr(), "{indent}{text}");
+        screen.make_room();
+        let outer = if depth > 0 { "    " } else { "" };
+        let mut out = anstream::stderr().lock();
+        for line in lines {
+            let _ = writeln!(out, "{outer}{indent}{line}");
+        }
+        self.redraw(&mut screen);
     }
 
     fn plan(&self, depth: u32, plan: &Plan) {
-        {
+        let changed = {
             let mut screen = self.screen();
-            let is_same = screen.plan.as_ref().is_some_and(|known| {
-                known
-                    .steps
-                    .iter()
-                    .map(|s| (&s.id, s.status))
-                    .eq(plan.steps.iter().map(|s| (&s.id, s.status)))
-            });
-            screen.plan = Some(plan.clone());
-            if is_same || plan.steps.is_empty() {
-                return;
-            }
-        }
-        self.line(depth, &format!("{} {}", paint(CYAN, "plan"), short(&plan.goal)));
-        for step in &plan.steps {
-            let title = short(&step.title);
-            let line = match step.status {
-                StepStatus::Pending => format!("  [ ] {title}"),
-                StepStatus::InProgress => format!("  [>] {}", paint(BOLD, title)),
-                StepStatus::Completed => format!("  [x] {}", paint(DIM, title)),
-                StepStatus::Skipped => format!("  [-] {}", paint(DIM, title)),
-            };
-            self.line(depth, &line);
+            let known = &mut screen.plans[usize::from(depth > 0)];
+            let changed = progress::changed_plan_lines(known.as_ref(), plan);
+            *known = Some(plan.clone());
+            self.redraw(&mut screen);
+            changed
+        };
+        let is_drawn = self.live && depth == 0;
+        if !is_drawn && !plan.steps.is_empty() {
+            self.lines(depth, "", &changed);
         }
     }
 
-    fn finished(&self, depth: u32, status: Status, message: Option<&str>) {
-        let mut screen = self.screen();
-        screen.clear();
-        if depth == 0 {
-            screen.close_answer();
+    /// The line of an operation.
+    fn name(&self, depth: u32, text: &str) {
+        self.screen().is_named = true;
+        self.line(depth, &paint(BOLD, short(text)));
+    }
+
+    fn started(&self, depth: u32, op: &Op) {
+        let text = words(op);
+        // How much of a file changes is known afterwards.
+        if is_write(op) {
+            self.status(short(&text));
+        } else {
+            self.name(depth, &text);
+            let mut screen = self.screen();
+            "working".clone_into(&mut screen.status);
+            self.redraw(&mut screen);
         }
-        drop(screen);
-        if status != Status::Completed {
-            let why = message.map(short).unwrap_or_default();
-            self.line(depth, &format!("{} {}: {why}", paint(YELLOW, "ended"), status.as_str()));
+    }
+
+    fn finished(&self, depth: u32, outcome: &Outcome) {
+        let (is_named, is_approved, decided) = {
+            let mut screen = self.screen();
+            screen.status.clear();
+            let flags =
+                (std::mem::take(&mut screen.is_named), std::mem::take(&mut screen.is_approved));
+            (flags.0, flags.1, screen.decided.clone())
+        };
+        if !is_named {
+            let counts = match (&outcome.data["added"], &outcome.data["removed"]) {
+                (added, removed) if added.is_u64() && removed.is_u64() => {
+                    format!(" (+{added} -{removed})")
+                }
+                _ => String::new(),
+            };
+            self.name(depth, &format!("{decided}{counts}"));
+            self.screen().is_named = false;
+            if let Some(diff) = outcome.data["diff"].as_str().filter(|_| !is_approved) {
+                self.lines(depth, "  ", &progress::change_lines(diff));
+            }
+        }
+        if let Some(lines) = outcome.data["printed_lines"].as_u64() {
+            self.screen().output.has_printed(lines);
+        }
+        if let Some(code) = outcome.code.filter(|_| !outcome.ok) {
+            // Of a script that failed, its own words say more than its exit code.
+            let said = outcome.data["stderr"].as_str().filter(|it| !it.trim().is_empty());
+            let text = said.unwrap_or(outcome.text.as_str());
+            let first = text.trim().lines().next().unwrap_or_default();
+            let is_shown = self.screen().output.shows(first);
+            self.keep_output(depth);
+            let text = if is_shown { String::new() } else { format!(" {}", short(text)) };
+            self.line(depth, &format!("  {}{text}", paint(RED, code)));
+        }
+    }
+
+    /// Prints the beginning of a script's output, which so far could be written over.
+    fn keep_output(&self, depth: u32) {
+        let output = std::mem::take(&mut self.screen().output);
+        self.lines(depth, "  ", &output.first_lines());
+    }
+
+    fn decided(&self, depth: u32, action: &Action) {
+        if let Action::FinalAnswer { text, .. } = action
+            && self.screen().output.is_in(text)
+        {
+            self.screen().output = progress::Output::default();
+        }
+        self.keep_output(depth);
+        let mut screen = self.screen();
+        screen.decided = action_words(action);
+        screen.is_named = false;
+    }
+
+    fn ended(&self, depth: u32, status: Status, message: Option<&str>) {
+        self.keep_output(depth);
+        if depth == 0 {
+            let plan = {
+                let mut screen = self.screen();
+                screen.status.clear();
+                screen.answer.clear();
+                let plan = screen.plans[0].take().filter(|plan| !plan.steps.is_empty());
+                plan.filter(|_| self.live && status == Status::Completed)
+            };
+            if let Some(plan) = plan {
+                let mut lines = progress::plan_lines(&plan);
+                // The answer stands apart.
+                lines.push(String::new());
+                self.lines(depth, "", &lines);
+            }
+            let mut screen = self.screen();
+            screen.make_room();
+        }
+        match status {
+            Status::Completed => {}
+            Status::Cancelled => self.line(depth, "Cancelled."),
+            status => {
+                let why = message.map(short).unwrap_or_default();
+                self.line(depth, &format!("{} {}: {why}", paint(YELLOW, "ended"), status.as_str()));
+            }
         }
     }
 }
 
 impl Screen {
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.status) {
-            let _ = write!(anstream::stderr(), "\r\u{1b}[K");
+    /// Takes away what is written over, and leaves the line of a question that was not answered.
+    fn make_room(&mut self) {
+        self.region.erase();
+        if std::mem::take(&mut self.is_asking) {
+            let _ = writeln!(io::stderr());
         }
     }
 
-    /// Ends the line that a streamed answer stands on.
-    fn close_answer(&mut self) {
-        if std::mem::take(&mut self.answering) {
-            let _ = writeln!(io::stdout());
+    /// The lines that are written over, as many as the terminal has room for.
+    fn below(&self) -> Vec<String> {
+        let (width, height) = terminal_size::terminal_size()
+            .map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
+        let width = width.saturating_sub(1).max(20);
+        let mut lines = Vec::new();
+        if let Some(plan) = self.plans[0].as_ref().filter(|plan| !plan.steps.is_empty()) {
+            lines.extend(progress::plan_lines(plan));
         }
+        lines.truncate(height / 2);
+        let room = height.saturating_sub(lines.len() + 2).max(1);
+        if !self.answer.is_empty() {
+            lines.extend(progress::tail(&self.answer, width, room));
+        } else if !self.status.is_empty() {
+            lines.push(paint(DIM, &self.status));
+            let output = self.output.latest_lines();
+            lines
+                .extend(output.iter().take(room.saturating_sub(1)).map(|line| format!("  {line}")));
+        }
+        lines.iter().map(|line| progress::cut_styled(line, width)).collect()
     }
 }
 
@@ -136,8 +251,9 @@ impl Observer for Lines {
     fn event(&self, depth: u32, record: &Record) {
         match &record.event {
             Event::RunStarted { .. } if depth == 0 => *self.screen() = Screen::default(),
+            Event::RunStarted { .. } => self.screen().plans[1] = None,
             Event::ModelRequested { turn, tokens, .. } => {
-                self.status(&format!("turn {turn}: deciding ({tokens} tokens)"));
+                self.status(format!("turn {turn}: deciding ({tokens} tokens)"));
             }
             Event::ModelRetrying { error, delay_ms, .. } => {
                 let wait = u128::from(*delay_ms);
@@ -150,66 +266,28 @@ impl Observer for Lines {
                 self.line(depth, &format!("{} {text}", paint(RED, "model")));
                 self.line(depth, &format!("{} {}", paint(CYAN, "help"), error.kind.help()));
             }
-            Event::DecisionMade { decision, .. } => {
-                let action = &decision.action;
-                if action.kind() != "final_answer" {
-                    let target = short(&action.target());
-                    self.line(depth, &format!("{} {target}", paint(BOLD, action.kind())));
-                }
-            }
+            Event::DecisionMade { decision, .. } => self.decided(depth, &decision.action),
             Event::DecisionInvalid { code, message, .. } => {
                 // What was streamed was no answer after all.
-                self.screen().answered = false;
+                self.screen().answer.clear();
                 let text = format!("{}: {}", code.as_str(), short(message));
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "not a decision")));
             }
             Event::PlanChanged { plan } => self.plan(depth, plan),
-            Event::PolicyDecided { effect, reason, .. } if *effect == Effect::Deny => {
-                self.screen().asked.clear();
-                self.line(depth, &format!("  {} {}", paint(RED, "not allowed"), short(reason)));
-            }
-            // A question about ceilings follows a denial, which is shown.
-            Event::AskOpened { reason, liftable, .. } if liftable.is_empty() => {
-                self.screen().asked.clone_from(reason);
-            }
-            Event::AskUnanswered { .. } => {
-                let reason = short(&std::mem::take(&mut self.screen().asked));
-                if !reason.is_empty() {
-                    self.line(depth, &format!("  {} {reason}", paint(YELLOW, "needs approval")));
+            Event::PolicyDecided { op, effect, reason, .. } => {
+                self.screen().decided = words(op);
+                if *effect == Effect::Deny {
+                    self.screen().reason.clear();
+                    self.name(depth, &words(op));
+                    self.line(depth, &format!("  {} {}", paint(RED, "not allowed"), short(reason)));
                 }
             }
-            Event::AskAnswered { answer: Answer::Lift, by, .. } => {
-                let text = format!("limits lifted for this run, by: {by}");
-                self.line(depth, &format!("  {}", paint(YELLOW, text)));
-            }
-            Event::AskAnswered { answer, by, .. }
-                if by != "user" && !matches!(answer, Answer::Reject(_)) =>
-            {
-                self.line(depth, &format!("  {}", paint(DIM, format!("approved by: {by}"))));
-            }
-            Event::ActionStarted { op, .. } => {
-                self.screen().output_lines = 0;
-                self.status(&short(&op.describe()));
-                if let Op::Load { .. } = op {
-                    self.line(depth, &format!("  {}", paint(DIM, short(&op.describe()))));
-                }
-            }
-            Event::ActionFinished { outcome, .. } => {
-                let shown = self.screen().output_lines.min(SHOWN_OUTPUT);
-                // Not all of a long output is sent while it runs.
-                let printed = outcome.data["printed_lines"].as_u64().unwrap_or(0);
-                let more = usize::try_from(printed).unwrap_or(usize::MAX).saturating_sub(shown);
-                if shown > 0 && more > 0 {
-                    let text = format!("... {} (metier show)", count(more, "more line"));
-                    self.line(depth, &format!("  {}", paint(DIM, text)));
-                }
-                if let Some(code) = outcome.code.filter(|_| !outcome.ok) {
-                    // Of a script that failed, its own words say more than its exit code.
-                    let words = outcome.data["stderr"].as_str().filter(|it| !it.trim().is_empty());
-                    let text = short(words.unwrap_or(outcome.text.as_str()));
-                    self.line(depth, &format!("  {} {text}", paint(RED, code)));
-                }
-            }
+            Event::AskOpened { .. }
+            | Event::AskAnswered { .. }
+            | Event::AskUnanswered { .. }
+            | Event::CancelRequested {} => self.question(depth, &record.event),
+            Event::ActionStarted { op, .. } => self.started(depth, op),
+            Event::ActionFinished { outcome, .. } => self.finished(depth, outcome),
             Event::SkillChanged { skill, loaded, .. } => {
                 let what = if *loaded { "its text is that of now" } else { "not loaded" };
                 let text = format!("{skill} has changed since the run began; {what}");
@@ -232,7 +310,7 @@ impl Observer for Lines {
                 self.line(depth, &paint(GREEN, "resumed"));
             }
             Event::RunFinished { status, message, .. } => {
-                self.finished(depth, *status, message.as_deref());
+                self.ended(depth, *status, message.as_deref());
             }
             _ => {}
         }
@@ -241,38 +319,55 @@ impl Observer for Lines {
     fn note(&self, depth: u32, note: &Note) {
         match note {
             Note::ActionKnown { kind, target, .. } => {
-                self.status(&format!("{kind} {}", short(target)));
+                self.status(format!("{kind} {}", short(target)));
             }
             Note::AnswerText(text) if self.live && depth == 0 => {
                 let mut screen = self.screen();
-                screen.clear();
-                (screen.answering, screen.answered) = (true, true);
-                let mut out = io::stdout().lock();
-                let text = escape_lines(text);
-                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                screen.answer.push_str(text);
+                self.redraw(&mut screen);
             }
             Note::Warning(text) => {
                 let text = short_line(text, WARNING_CHARS);
                 self.line(depth, &format!("{}: {text}", paint(YELLOW, "warning")));
             }
-            Note::Anew => {
-                let mut screen = self.screen();
-                screen.close_answer();
-                screen.answered = false;
-            }
+            Note::Anew => self.screen().answer.clear(),
             Note::Output { text, .. } if self.live => {
-                for line in text.lines() {
-                    let count = {
-                        let mut screen = self.screen();
-                        screen.output_lines += 1;
-                        screen.output_lines
-                    };
-                    if count <= SHOWN_OUTPUT {
-                        self.line(
-                            depth,
-                            &format!("  {}", paint(DIM, format!("| {}", short(line)))),
-                        );
-                    }
+                let mut screen = self.screen();
+                screen.output.push(text);
+                self.redraw(&mut screen);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Lines {
+    /// What becomes of a question.
+    fn question(&self, depth: u32, event: &Event) {
+        match event {
+            // A question about ceilings follows a denial, which is shown.
+            Event::AskOpened { reason, liftable, .. } if liftable.is_empty() => {
+                self.screen().reason.clone_from(reason);
+            }
+            Event::AskUnanswered { .. } => {
+                let reason = short(&std::mem::take(&mut self.screen().reason));
+                if !reason.is_empty() {
+                    let what = self.screen().decided.clone();
+                    self.name(depth, &what);
+                    self.line(depth, &format!("  {} {reason}", paint(YELLOW, "needs approval")));
+                }
+            }
+            Event::AskAnswered { answer, by, .. } => {
+                if by == "user" {
+                    // The key that ended the answer has ended the line.
+                    let mut screen = self.screen();
+                    (screen.is_asking, screen.is_approved) = (false, true);
+                }
+                if *answer == Answer::Lift {
+                    let text = format!("limits lifted for this run, by: {by}");
+                    self.line(depth, &format!("  {}", paint(YELLOW, text)));
+                } else if by != "user" && !matches!(answer, Answer::Reject(_)) {
+                    self.line(depth, &paint(DIM, format!("approved by: {by}")));
                 }
             }
             _ => {}
@@ -282,21 +377,16 @@ impl Observer for Lines {
 
 impl Watcher for Lines {
     fn pause(&self) {
-        self.screen().clear();
+        let mut screen = self.screen();
+        screen.region.erase();
+        screen.is_asking = true;
     }
 
-    fn has_answered(&self) -> bool {
-        self.screen().answered
+    fn unanswered(&self) {
+        self.screen().make_room();
     }
 }
 
-fn width() -> usize {
-    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0).saturating_sub(1))
-}
-
-/// The first line of a foreign text, safe and not too long.
-fn short(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    let more = if text.trim().lines().nth(1).is_some() { " …" } else { "" };
-    format!("{}{more}", short_line(line, LINE_CHARS))
+fn is_write(op: &Op) -> bool {
+    matches!(op, Op::Tool { tool, .. } if tool == "write_file")
 }

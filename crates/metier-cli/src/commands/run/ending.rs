@@ -1,26 +1,28 @@
 //! How a run ended, for people: the answer, or what to do next.
 //! The exit code follows from the status alone.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use metier::agent::{Spent, Status};
 use metier::skill::text::escape_lines;
 use metier::{OpenApproval, Run};
 
 use super::RuleArgs;
-use crate::agent::console::Console;
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
 use crate::output::{Output, print_note};
-use crate::render::safe;
 use crate::render::style::{CYAN, DIM, paint};
+use crate::render::table::terminal_width;
+use crate::render::{markdown, safe};
 
 /// A run that has ended, or waits.
 pub(crate) struct Ended {
     run: String,
     status: Status,
     answer: Option<String>,
-    is_shown: bool,
+    /// Whether the answer is a model's own words; the offline model passes on what a script printed.
+    is_markdown: bool,
     spent: Spent,
     open: Option<OpenApproval>,
     /// The command that continues it, and approves the open question.
@@ -38,7 +40,6 @@ pub(crate) struct Resuming<'a> {
 pub(crate) fn end(
     context: &Context,
     run: &Run,
-    console: &Console,
     resuming: &Resuming<'_>,
     json: bool,
 ) -> Box<dyn Output> {
@@ -54,7 +55,7 @@ pub(crate) fn end(
         run: run.id().to_string(),
         status: run.status(),
         answer: finished.and_then(|end| end.answer.as_deref().map(str::to_owned)),
-        is_shown: console.watcher.has_answered(),
+        is_markdown: run.state().setup().model.provider != "router",
         spent: *run.state().spent(),
         open,
         resume: words.join(" "),
@@ -70,8 +71,12 @@ impl Output for Ended {
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        if let Some(answer) = self.answer.as_deref().filter(|_| !self.is_shown) {
+        if let Some(answer) = &self.answer {
             let text = escape_lines(answer);
+            let text = match markdown_width().filter(|_| self.is_markdown) {
+                Some(width) => markdown::render(&text, width),
+                None => text.into_owned(),
+            };
             out.write_all(text.as_bytes())?;
             if !text.ends_with('\n') {
                 out.write_all(b"\n")?;
@@ -99,6 +104,14 @@ impl Output for Ended {
             _ => Exit::Findings,
         }
     }
+}
+
+/// The columns of the terminal that an answer is rendered for: nothing where it goes elsewhere, or
+/// where colour, which a rendered text is made of, is not wanted.
+fn markdown_width() -> Option<usize> {
+    let stdout = io::stdout();
+    let is_wanted = stdout.is_terminal() && AutoStream::choice(&stdout) != ColorChoice::Never;
+    is_wanted.then(|| terminal_width().unwrap_or(80))
 }
 
 impl Ended {
