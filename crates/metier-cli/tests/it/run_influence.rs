@@ -82,8 +82,8 @@ fn a_project_does_not_send_requests_to_a_provider() {
     home.write("project/.agent/config.json", r#"{"model": {"provider": "router"}}"#);
     for args in [&["models", "test"][..], &["run", "sing me a song"]] {
         let output = keyed(&home, args);
-        let line = "the project changes the model: model.provider = \"router\" \
-                    (.agent/config.json:1)";
+        let line = "the project changes the model: model.provider = \"router\", \
+                    the built-in offline model (.agent/config.json:1)";
         assert_eq!(output.stderr.matches(line).count(), 1, "{args:?}: {output:?}");
     }
     let flag = run(&home, &["run", "sing me a song", "--model", "router"]);
