@@ -22,8 +22,10 @@ pub struct RunPlan {
     pub args: Vec<String>,
     /// All of its environment; see `environment`.
     pub env: BTreeMap<String, String>,
-    /// Where it runs: a fresh directory, writable.
+    /// Its own directory: fresh, writable.
     pub work_dir: PathBuf,
+    /// Where it starts, if not there: a folder that it can read.
+    pub start_dir: Option<PathBuf>,
     /// Directories and files that can be read and executed, beside those of the system.
     pub read_only: Vec<PathBuf>,
     /// Files and folders below those roots, or below the system's, that cannot be read all the same:
@@ -108,6 +110,7 @@ impl RunPlan {
             args: Vec::new(),
             env: BTreeMap::new(),
             work_dir: work_dir.into(),
+            start_dir: None,
             read_only: Vec::new(),
             hidden: Vec::new(),
             closed: Vec::new(),
@@ -118,17 +121,32 @@ impl RunPlan {
         }
     }
 
+    /// The directory that it starts in.
+    pub(crate) fn current_dir(&self) -> &Path {
+        self.start_dir.as_deref().unwrap_or(&self.work_dir)
+    }
+
     /// Refuses a plan that is unclear or asks for what is never given.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |reason: String| Err(Error::Plan { reason });
         let roots = self.read_only.iter().chain(&self.writable).chain(self.links.keys());
-        let plain = roots.chain([&self.work_dir, &self.program]).map(|path| (path, is_text(path)));
+        let roots = roots.chain([&self.work_dir, &self.program]).chain(&self.start_dir);
+        let plain = roots.map(|path| (path, is_text(path)));
         for (path, is_text) in plain.chain(self.hidden.iter().map(|path| (path, true))) {
             if !is_text || !is_plain(path) {
                 return refuse(format!("`{}` is no absolute, plain path", path.display()));
             }
         }
         self.check_closed()?;
+        if let Some(start) = &self.start_dir {
+            let is_below = |roots: &[PathBuf]| roots.iter().any(|root| start.starts_with(root));
+            if !is_below(&self.read_only) || is_below(&self.hidden) {
+                return refuse(format!(
+                    "it does not see `{}`, where it is to start",
+                    start.display()
+                ));
+            }
+        }
         for path in &self.read_only {
             if path.parent().is_none() || OF_PROCESSES.iter().any(|dir| path.starts_with(dir)) {
                 return refuse(format!("`{}` is never readable as a whole", path.display()));

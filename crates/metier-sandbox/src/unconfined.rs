@@ -32,7 +32,7 @@ pub(super) fn run(
         .args(&plan.args)
         .env_clear()
         .envs(&plan.env)
-        .current_dir(&plan.work_dir)
+        .current_dir(plan.current_dir())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -1,4 +1,4 @@
-//! `run_command`: an installed program, in the sandbox, with the workspace readable.
+//! `run_command`: an installed program, in the sandbox, started in the workspace, which it can only read.
 //!
 //! The command is a list of words; no shell interprets it. Programs in the workspace are never
 //! picked up: they may have come with a clone.
@@ -52,8 +52,8 @@ impl Tool for RunCommand {
     }
 
     fn description(&self) -> &'static str {
-        "Run an installed program in the sandbox: no network, the workspace read-only in \
-         WORKSPACE_DIR, a directory of its own to work in."
+        "Run an installed program in the sandbox: no network. It starts in the workspace, which it can \
+         only read; TMPDIR is a folder that it can write."
     }
 
     fn risk(&self) -> Risk {
@@ -119,6 +119,7 @@ fn within(
     let mut plan = RunPlan::new(&located.program, &work_dir);
     plan.env = environment(places, &variables).map_err(|error| failed(&error))?;
     plan.args = args.to_vec();
+    plan.start_dir = view.workspace;
     plan.read_only = view.read_only;
     plan.hidden = view.hidden;
     plan.closed = view.closed;

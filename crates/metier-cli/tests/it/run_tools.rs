@@ -21,6 +21,7 @@ use metier_tools::{
 };
 use serde_json::{Value, json};
 
+use crate::run_support::{answer, call, events, holds_scripts, of_type, project, run_scripted};
 use crate::support::METIER;
 
 struct Session {
@@ -165,6 +166,50 @@ fn an_allowed_script_runs_and_its_secrets_are_masked() {
     assert!(!result.text.contains("planted-secret-value"), "{}", result.text);
     assert_eq!(result.data["exit_code"], 3);
     assert!(!session.home.path().join("project/made").exists(), "the workspace is read-only");
+}
+
+/// The rule of docs/policy.md, and a repository to use it in.
+#[test]
+fn a_command_starts_in_the_workspace() {
+    let home = project();
+    if !holds_scripts(&home) {
+        return;
+    }
+    let rules = json!({"permissions": [
+        {"permission": "run_command", "pattern": "git *", "effect": "allow"},
+        {"permission": "run_command", "pattern": "pwd", "effect": "allow"},
+        {"permission": "run_command", "pattern": "touch *", "effect": "allow"}
+    ]});
+    home.write("home/.agent/config.json", rules.to_string());
+    let make = "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm 'the first change'";
+    let made = TestHome::finish(home.command("sh").args(["-c", make]));
+    let git = if made.code == 0 {
+        vec![call("run_command", &json!({"command": ["git", "log", "--oneline"]}))]
+    } else {
+        eprintln!("NOT TESTED: there is no git");
+        Vec::new()
+    };
+    let replies: Vec<Value> = [
+        vec![call("run_command", &json!({"command": ["pwd"]}))],
+        vec![call("run_command", &json!({"command": ["touch", "made"]}))],
+        git,
+        vec![answer("done")],
+    ]
+    .concat();
+    for _ in 0..2 {
+        let output = run_scripted(&home, &json!(replies), &[]);
+        assert_eq!(output.code, 0, "{output:?}");
+        let events = events(&home);
+        let ran: Vec<&Value> = of_type(&events, "action.finished");
+        let project = home.project().canonicalize().expect("a path");
+        assert_eq!(ran[0]["data"]["stdout"], format!("{}\n", project.display()), "{ran:?}");
+        assert_ne!(ran[1]["data"]["exit_code"], 0, "it is read-only: {ran:?}");
+        if let Some(log) = ran.get(2) {
+            let text = log["data"]["stdout"].as_str().expect("a text");
+            assert!(text.contains("the first change"), "{log}");
+        }
+    }
+    assert!(!home.project().join("made").exists());
 }
 
 #[test]

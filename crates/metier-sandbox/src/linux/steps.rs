@@ -199,7 +199,7 @@ fn confine(
     let plan = &policy.plan;
     // A session of its own again: a signal to the supervisor's group must not be the program's.
     rustix::process::setsid().at(Step::Session)?;
-    rustix::process::chdir(&plan.work_dir).at(Step::WorkDir)?;
+    rustix::process::chdir(plan.current_dir()).at(Step::WorkDir)?;
     // The limits are the program's. One that could use up the supervisor's would be watched by no one.
     resources::limit(&plan.limits).at(Step::Limits)?;
     resources::end_first();
