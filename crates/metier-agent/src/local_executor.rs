@@ -4,6 +4,7 @@
 //! that it touches are fixed when the policy is asked, and checked again when it is done.
 
 mod calling;
+mod given;
 mod kept;
 mod scripts;
 mod skills;
@@ -63,6 +64,11 @@ pub struct LocalExecutor {
     pub workspace: PathBuf,
     /// Where an argument that names a file is looked for.
     pub working_dir: PathBuf,
+    /// The home directory, which `~/` stands for.
+    pub home: Option<PathBuf>,
+    /// What the person asked for, in their own words. A script gets copies of files that are named there
+    /// and that it would not see otherwise; a file that only a model names is not given.
+    pub request: String,
     /// Hosts that may be reached, if the policy allows it too.
     pub hosts: Vec<String>,
     /// How much of a body is given.

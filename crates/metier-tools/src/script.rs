@@ -6,21 +6,22 @@
 
 mod sweep;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use metier_cancel::CancelToken;
 use metier_fs::{
-    LeftError, LeftFiles, LeftLimits, SkillRoot, canonical, clean_left_files, content_of,
-    create_private_dir, remove_own_tree, take_left_files, write_private,
+    LeftError, LeftFiles, LeftLimits, SkillRoot, WorkRoot, canonical, clean_left_files, content_of,
+    create_private_dir, create_private_file, remove_own_tree, take_left_files, write_private,
 };
 use metier_registry::Entry;
 use metier_sandbox::{
     Interpreter, Located, NetworkAccess, RunEvent, RunOptions, RunPlan, Runner, SandboxLimits,
     SandboxReport, ScriptPlaces, Stage, StageLimits, environment,
 };
-use metier_skill::{Digest, RelPath};
+use metier_skill::{Digest, RelPath, WorkPath};
 use serde_json::json;
 use thiserror::Error;
 
@@ -44,6 +45,8 @@ pub struct ScriptCall {
     pub script: RelPath,
     /// Its arguments. No shell interprets them.
     pub args: Vec<String>,
+    /// Files among them that it would not see: it gets copies of them, which it can only read.
+    pub given: Vec<PathBuf>,
     /// Whether the policy opens the network to it.
     pub network: NetworkAccess,
     /// Wall-clock limit, where it is shorter than the host's.
@@ -143,14 +146,14 @@ impl ScriptError {
     }
 }
 
-/// An argument as the script gets it: a relative path of an existing file becomes absolute.
-pub fn as_path(word: &str, working_dir: &Path) -> String {
+/// An argument as the script gets it: the path of an existing file, relative or in the home directory
+/// (`~/`), becomes absolute.
+pub fn as_path(word: &str, working_dir: &Path, home: Option<&Path>) -> String {
+    let in_home = word.strip_prefix("~/").zip(home).map(|(below, home)| home.join(below));
     let is_relative = Path::new(word).is_relative() && !word.is_empty() && !word.starts_with('-');
-    if !is_relative || !metier_fs::exists(&working_dir.join(word)) {
-        return word.to_owned();
-    }
-    let path = canonical(&working_dir.join(word));
-    path.ok().and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| word.to_owned())
+    let path = in_home.or_else(|| is_relative.then(|| working_dir.join(word)));
+    let path = path.filter(|path| metier_fs::exists(path)).and_then(|path| canonical(&path).ok());
+    path.and_then(|path| path.to_str().map(str::to_owned)).unwrap_or_else(|| word.to_owned())
 }
 
 impl ScriptHost {
@@ -204,7 +207,15 @@ impl ScriptHost {
             )));
         }
         let script = stage.skill_dir.join(call.script.as_str());
-        let (plan, warnings) = self.plan(call, &stage, &script, cancel)?;
+        let (mut plan, warnings) = self.plan(call, &stage, &script, cancel)?;
+        for (number, file) in call.given.iter().enumerate() {
+            let folder = run_dir.join("stage/given").join(number.to_string());
+            let copy = copy_given(file, &folder)?;
+            for arg in plan.args.iter_mut().filter(|arg| Path::new(arg.as_str()) == file) {
+                *arg = copy.to_string_lossy().into_owned();
+            }
+            plan.read_only.push(folder);
+        }
         let streams = ["stdout", "stderr"].map(|name| run_dir.join(name));
         let options = RunOptions {
             secrets: Arc::clone(&self.secrets),
@@ -282,6 +293,34 @@ impl ScriptHost {
         plan.limits = SandboxLimits { wall, output: self.output_limits(), ..plan.limits };
         Ok((plan, view.warnings))
     }
+}
+
+/// The largest file that a script is given a copy of.
+const MAX_GIVEN_BYTES: u64 = 512 << 20;
+
+/// Copies a file that a script may read, as it is now. What was decided about is this path: a link that
+/// took the place of one of its folders, or of the file, is not followed.
+fn copy_given(file: &Path, folder: &Path) -> Result<PathBuf, ScriptError> {
+    let failed = |error: &dyn std::fmt::Display| {
+        ScriptError::Files(format!("a copy of {}: {error}", file.display()))
+    };
+    let (Some(parent), Some(name)) = (file.parent(), file.file_name()) else {
+        return Err(failed(&"it is not a file"));
+    };
+    let root = WorkRoot::open(parent).map_err(|error| failed(&error))?;
+    if root.path() != parent {
+        return Err(failed(&"a link took the place of one of its folders"));
+    }
+    let path = WorkPath::new(&name.to_string_lossy()).map_err(|error| failed(&error))?;
+    let (from, bytes) = root.open_file(&path).map_err(|error| failed(&error))?;
+    if bytes > MAX_GIVEN_BYTES {
+        return Err(failed(&"it is larger than 512 MiB; work in its folder with `metier -C DIR`"));
+    }
+    create_private_dir(folder).map_err(|error| failed(&error))?;
+    let copy = folder.join(name);
+    let mut to = create_private_file(&copy).map_err(|error| failed(&error))?;
+    std::io::copy(&mut from.take(MAX_GIVEN_BYTES), &mut to).map_err(|error| failed(&error))?;
+    Ok(copy)
 }
 
 /// The folder of what a script leaves, in its working directory and in the folder of the run.

@@ -92,6 +92,7 @@ impl ToolGate {
             content,
             script: script.clone(),
             args: passed,
+            given: Vec::new(),
             network: decision.network(),
             timeout: None,
         };

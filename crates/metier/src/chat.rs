@@ -9,7 +9,7 @@ use metier_skill::text::clip;
 use crate::chosen_skills::FirstSkills;
 use crate::error::Result;
 use crate::run::Run;
-use crate::session::Session;
+use crate::session::{Earlier, Session};
 
 /// Characters of an answer that later requests see.
 const MAX_ANSWER_CHARS: usize = 2000;
@@ -62,7 +62,10 @@ impl Chat {
         let earlier = self.earlier();
         let chosen = FirstSkills::Chosen(self.session.chosen());
         let skills = self.loaded.as_deref().map_or(chosen, FirstSkills::Carried);
-        let run = match self.session.run_after(request, &earlier, skills) {
+        let requests: Vec<&str> =
+            self.exchanges.iter().map(|exchange| exchange.request.as_str()).collect();
+        let earlier = Earlier { text: &earlier, requests: &requests };
+        let run = match self.session.run_after(request, earlier, skills) {
             Ok(run) => run,
             Err(error) => {
                 // It may be a skill of before that is gone; it must not end every later request.

@@ -2,6 +2,7 @@
 //!
 //! The same request, decision, approval and sandbox as when a model asks for it in a run.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -116,8 +117,14 @@ impl Session {
         let guard = metier.guard(&scan)?.with_rules(self.rules())?;
         // Nothing is recorded there: the folder is only where a run would keep its outputs.
         let folder = RunFolder::new(&metier.state_dir()?.join("exec"), new_id());
-        let executor =
-            Arc::new(metier.executor(&scan, guard, Vec::new(), &folder, &Key::default()));
+        let executor = Arc::new(metier.executor(
+            &scan,
+            guard,
+            Vec::new(),
+            &folder,
+            &Key::default(),
+            String::new(),
+        ));
         let (id, timeout) = (entry.id(), call.timeout.map(|it| it.max(Duration::from_secs(1))));
         let judged = executor.judge_script(&ScriptRequest {
             skill: &id,
@@ -171,11 +178,7 @@ impl Session {
             ));
         }
         if !prepared.sees_workspace() {
-            let hidden = self.metier().workspace();
-            self.warn(format!(
-                "the script does not see {}: it holds what no rule opens",
-                hidden.display()
-            ));
+            self.warn(unseen_workspace(&self.metier().workspace()));
         }
     }
 
@@ -226,6 +229,15 @@ impl Session {
             Some(approval) => Ok(approval),
         }
     }
+}
+
+/// What should be known before anything starts where scripts do not see the workspace.
+pub(crate) fn unseen_workspace(workspace: &Path) -> String {
+    format!(
+        "scripts do not see {}: it is or holds the home directory, or another place that no rule opens; they \
+         get copies of files that you name, and `metier -C DIR` works in another folder",
+        workspace.display()
+    )
 }
 
 fn cancelled() -> Error {

@@ -34,6 +34,7 @@ impl Metier {
         offered: Vec<SkillId>,
         folder: &RunFolder,
         key: &Key,
+        request: String,
     ) -> LocalExecutor {
         let settings = self.settings();
         let (variables, secrets) = self.script_variables(key);
@@ -49,6 +50,8 @@ impl Metier {
             policy_store: self.user_folders().map(|user| PolicyStore::in_state(&user.state)),
             workspace: self.workspace(),
             working_dir: self.working_dir().to_owned(),
+            home: self.home().map(ToOwned::to_owned),
+            request,
             hosts: hosts.collect(),
             body_limits: settings.body_limits,
             resource_limits: ResourceLimits::default(),

@@ -26,6 +26,7 @@ use crate::approvals::RunApprover;
 use crate::catalog::CatalogBudget;
 use crate::chosen_skills::{FirstSkills, chosen_skills};
 use crate::error::Result;
+use crate::exec::unseen_workspace;
 use crate::given::GivenFile;
 use crate::guard::RunRules;
 use crate::open::Metier;
@@ -51,6 +52,15 @@ pub struct Session {
     max_turns: Option<u32>,
     mode: Mode,
     approved: Option<Digest>,
+}
+
+/// What was said before a request.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Earlier<'e> {
+    /// All of it, for the model.
+    pub(crate) text: &'e str,
+    /// What the person said of it.
+    pub(crate) requests: &'e [&'e str],
 }
 
 impl Metier {
@@ -178,19 +188,22 @@ impl Session {
 
     /// Works on a request to its end, or to where it has to wait. `/name arguments` calls a skill.
     pub fn run(&self, request: &str) -> Result<Run> {
-        self.run_after(request, "", FirstSkills::Chosen(&self.skills))
+        self.run_after(request, Earlier::default(), FirstSkills::Chosen(&self.skills))
     }
 
     /// The same after what was said before, with these skills loaded first.
     pub(crate) fn run_after(
         &self,
         request: &str,
-        earlier: &str,
+        earlier: Earlier<'_>,
         skills: FirstSkills<'_>,
     ) -> Result<Run> {
         let tools = self.tools.toolbox()?;
         let (model, key) = self.open_model(None)?;
         let by_project = self.warn_about_project_settings(None)?;
+        if self.metier.visible_workspace()?.is_none() {
+            self.note(&Note::Warning(unseen_workspace(&self.metier.workspace())));
+        }
         let scan = self.metier.refresh();
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
         let runs = self.metier.runs_folder();
@@ -212,12 +225,13 @@ impl Session {
         let shown = contents.shown(&catalog);
         let offered: Vec<&Entry> = cataloger.offered(&asked).map(|entry| &**entry).collect();
         let offered_ids = offered.iter().map(|entry| entry.id()).collect();
-        let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key);
+        let named = self.named_by_person(request, earlier);
+        let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key, named);
         let executor = Arc::new(LocalExecutor { tools, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
         let mut setup = SetupBuilder {
             request,
-            earlier,
+            earlier: earlier.text,
             files: &files,
             texts: &texts,
             index: &scan.index,
@@ -258,7 +272,8 @@ impl Session {
         };
         let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
         let offered = offered.map(|card| card.id.clone()).collect();
-        let executor = self.metier.executor(&scan, guard, offered, &folder, &key);
+        let named = self.named_by_person(&setup.request, Earlier::default());
+        let executor = self.metier.executor(&scan, guard, offered, &folder, &key, named);
         // It keeps to the skills that it began with.
         let pinned =
             setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
@@ -268,6 +283,14 @@ impl Session {
             self.note(&Note::Warning(SKILLS_CHANGED.to_owned()));
         }
         self.drive(folder, &*model, &executor, resume)
+    }
+
+    /// What the person said, which may name files for scripts: this request, those before it, and the
+    /// files of the session.
+    fn named_by_person(&self, request: &str, earlier: Earlier<'_>) -> String {
+        let files = self.files.iter().map(|file| file.to_string_lossy().into_owned());
+        let said = earlier.requests.iter().map(|said| (*said).to_owned());
+        said.chain([request.to_owned()]).chain(files).collect::<Vec<_>>().join("\n")
     }
 
     fn drive(

@@ -57,6 +57,7 @@ else
 fi
 # The file is called as the project calls it.
 [ -z "${WORKSPACE_DIR:-}" ] || file=${file#"$WORKSPACE_DIR"/}
+case $file in */stage/given/*) file=${file##*/} ;; esac
 [ -e "$path" ] || fail "there is no file $file"
 [ -f "$path" ] || fail "$file is not a file"
 [ -r "$path" ] || fail "$file cannot be read"

@@ -24,6 +24,9 @@ esac
 case $wanted in
     /*) folder=$wanted ;;
     *)
+        # Without it there is nothing here but the script's own directory.
+        [ -n "${WORKSPACE_DIR:-}" ] || [ -z "${SKILL_OUTPUT_DIR:-}" ] ||
+            fail "this folder is not shown to scripts: name a project's folder with metier -C DIR"
         folder=${WORKSPACE_DIR:-.}/$wanted
         [ -d "$folder" ] || folder=$wanted
         ;;

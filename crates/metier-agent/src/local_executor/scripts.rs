@@ -72,13 +72,13 @@ impl PreparedScript {
 
     /// What a person should know before they let it run.
     pub fn terms(&self) -> ScriptTerms {
-        let ScriptCall { entry, network, timeout, .. } = &self.call;
+        let ScriptCall { entry, given, network, timeout, .. } = &self.call;
         let timeout = timeout.map_or(self.host.timeout, |asked| asked.min(self.host.timeout));
         ScriptTerms {
             source: entry.source,
             folder: entry.memory.is_none().then(|| entry.path.clone()),
             workspace: self.host.workspace.clone(),
-            given: Vec::new(),
+            given: given.clone(),
             network: *network,
             seconds: timeout.as_secs(),
             tier: self.host.tier,
@@ -141,8 +141,9 @@ impl PreparedScript {
 }
 
 /// What a model reads where scripts do not see the workspace.
-const UNSEEN_WORKSPACE: &str = "The script does not see the workspace: it holds what no rule opens, such as \
-                                the home directory.";
+const UNSEEN_WORKSPACE: &str = "The script does not see the workspace, which is or holds the home directory \
+                                or another place that no rule opens. It gets copies of files that the \
+                                person names; `metier -C DIR` works in another folder.";
 
 impl LocalExecutor {
     /// What the policy says about a script, and the call that it judged.
@@ -172,13 +173,16 @@ impl LocalExecutor {
             invoker: wanted.invoker,
             skill: Some(acting),
         };
-        let passed = wanted.args.iter().map(|word| as_path(word, &self.working_dir)).collect();
+        let passed =
+            wanted.args.iter().map(|word| as_path(word, &self.working_dir, self.home.as_deref()));
+        let passed = passed.collect();
         let (decision, call) = gate.judge_script(&entry, &script, wanted.args, passed)?;
         if decision.effect() == Effect::Deny {
             return Ok(ScriptJudgement { decision, prepared: None });
         }
         let text = script_text(&entry, &script)?;
         let host = Arc::clone(self.host()?);
+        let given = self.given_files(wanted, &call.args, &host)?;
         let missing = Requirements::of(&entry.skill).missing_on(
             &host.search,
             |name| host.variables.contains_key(name),
@@ -191,7 +195,7 @@ impl LocalExecutor {
         let prepared = PreparedScript {
             executor: Arc::clone(self),
             host,
-            call: ScriptCall { timeout: wanted.timeout, ..call },
+            call: ScriptCall { given, timeout: wanted.timeout, ..call },
             asked: decision.asked().map(|(request, _)| request.clone()).collect(),
             text,
             perhaps_missing: missing.perhaps,

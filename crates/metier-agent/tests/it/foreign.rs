@@ -78,6 +78,8 @@ pub(crate) fn executor(dir: &Path, tools: Toolbox) -> LocalExecutor {
         always: Lifetime::Unlimited,
         policy_store: None,
         working_dir: workspace.clone(),
+        home: None,
+        request: String::new(),
         hosts: Vec::new(),
         body_limits: BodyLimits::default(),
         resource_limits: ResourceLimits::default(),

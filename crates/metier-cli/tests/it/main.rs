@@ -20,6 +20,7 @@ mod doctor;
 mod exec;
 mod export;
 mod files;
+mod given_files;
 mod hidden_text;
 mod inspect;
 mod interpreters;

@@ -1,0 +1,130 @@
+//! Files that a person named and that a script would not see: it is given copies of them.
+//!
+//! In the home directory scripts see nothing of the workspace, and a file in `~/Downloads` is outside every
+//! project. The person's own words decide, never those of a model: a skill's text could move it to name
+//! any file. What is given is a regular file that no rule and not the floor refuses to read.
+
+use std::path::{Path, PathBuf};
+
+use metier_fs::{EntryKind, canonical, entry_kind, is_link};
+use metier_policy::{Effect, Invoker, Permission, Request, RequestContext, Subject};
+use metier_tools::policy_facts::absolute;
+use metier_tools::{FailureCode, ScriptHost, ToolFailure};
+
+use super::scripts::ScriptRequest;
+use super::{LocalExecutor, now};
+
+impl LocalExecutor {
+    /// The files among the arguments of a script that it gets as copies.
+    pub(super) fn given_files(
+        &self,
+        wanted: &ScriptRequest<'_>,
+        passed: &[String],
+        host: &ScriptHost,
+    ) -> Result<Vec<PathBuf>, ToolFailure> {
+        let mut given = Vec::new();
+        for (typed, passed) in wanted.args.iter().zip(passed) {
+            let path = Path::new(passed);
+            let is_named =
+                wanted.invoker == Invoker::User || is_named_in(&self.request, typed, &self.home);
+            if !is_named || !path.is_absolute() || self.is_seen(path, host) {
+                continue;
+            }
+            // Where the argument itself is a link, what it leads to was not named.
+            if is_link(&self.as_typed(typed)) || entry_kind(path) != Some(EntryKind::File) {
+                continue;
+            }
+            self.refuse_unreadable(path)?;
+            given.push(path.to_owned());
+        }
+        given.dedup();
+        Ok(given)
+    }
+
+    fn as_typed(&self, word: &str) -> PathBuf {
+        match (word.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => self.working_dir.join(word),
+        }
+    }
+
+    /// Whether a script sees the file without a copy.
+    fn is_seen(&self, path: &Path, host: &ScriptHost) -> bool {
+        let below = |root: &Path| canonical(root).is_ok_and(|root| path.starts_with(root));
+        host.workspace.as_deref().is_some_and(below) || metier_sandbox::is_system(path)
+    }
+
+    /// Fails where a rule or the floor refuses to read the file. That it lies outside the workspace is
+    /// no reason: the person named it.
+    fn refuse_unreadable(&self, path: &Path) -> Result<(), ToolFailure> {
+        let refused = |reason: &dyn std::fmt::Display| {
+            let message = format!("{} is not given to a script: {reason}", path.display());
+            ToolFailure::new(FailureCode::NotAllowed, message)
+                .with_help("name another file; `metier explain read_file FILE` names the rule")
+        };
+        let name = absolute(path).map_err(|error| refused(&error))?;
+        let request =
+            Request::new(Permission::ReadFile, vec![Subject::Path(name)]).by(Invoker::User);
+        let answers = self.answers().clone();
+        let situation = RequestContext { loaded: &[], memory: &answers, now: now() };
+        let decision = self.policy.decide(&request, &situation);
+        match decision.effect {
+            Effect::Deny => Err(refused(&decision.sentences().join("; "))),
+            Effect::Ask | Effect::Allow => Ok(()),
+        }
+    }
+}
+
+/// Whether a text names a file by this word: the word stands there as a whole, or the same file is named by
+/// way of the home directory.
+fn is_named_in(text: &str, word: &str, home: &Option<PathBuf>) -> bool {
+    if word.is_empty() {
+        return false;
+    }
+    let home = home.as_deref().and_then(Path::to_str);
+    let in_home = home.and_then(|home| word.strip_prefix(home)).map(|below| format!("~{below}"));
+    let from_home =
+        word.strip_prefix("~/").zip(home).map(|(below, home)| format!("{home}/{below}"));
+    [Some(word.to_owned()), in_home, from_home].iter().flatten().any(|word| stands_in(text, word))
+}
+
+/// Whether `word` stands in `text` and is not a part of a longer path or name.
+fn stands_in(text: &str, word: &str) -> bool {
+    let is_part = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '/' | '_' | '-' | '~');
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let mut after = text[at + word.len()..].chars();
+        let next = match after.next() {
+            // A point ends a sentence, or goes on with a name.
+            Some('.') => after.next(),
+            other => other,
+        };
+        !before.is_some_and(|ch| is_part(ch) || ch == '.') && !next.is_some_and(is_part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_by_the_word_itself_and_by_no_part_of_one() {
+        let home = Some(PathBuf::from("/home/u"));
+        let is_named = |text: &str, word: &str| is_named_in(text, word, &home);
+        for text in [
+            "summarise ~/x.csv by region",
+            "summarise \"~/x.csv\".",
+            "~/x.csv",
+            "\u{6c47}\u{603b}~/x.csv\u{7684}\u{9500}\u{552e}\u{989d}",
+            "see /home/u/x.csv, please",
+        ] {
+            assert!(is_named(text, "~/x.csv") && is_named(text, "/home/u/x.csv"), "{text}");
+        }
+        for text in ["", "summarise ~/x.csv2", "~/x.csv.gz", "a~/x.csv", "/home/u/x.csv/y", "x.csv"]
+        {
+            assert!(!is_named(text, "~/x.csv") && !is_named(text, "/home/u/x.csv"), "{text}");
+        }
+        assert!(is_named("summarise x.csv.", "x.csv") && !is_named("anything", ""));
+        assert!(!is_named("summarise max.csv", "x.csv") && !is_named("../x.csv", "x.csv"));
+    }
+}

@@ -1,0 +1,201 @@
+//! In the home directory, and for files in it: scripts see nothing there but copies of the files that the
+//! person named, in words of their own. tidy:allow-cjk: one request is in Chinese.
+
+use std::os::unix::fs::symlink;
+
+use metier_testkit::{Output, TestHome};
+use serde_json::{Value, json};
+
+use crate::run_support::{
+    answer, events, holds_scripts, of_type, project, run_scripted, script, scripted, select,
+};
+use crate::run_terminal::Terminal;
+use crate::support::{run, run_in};
+
+const SUMMARY: [&str; 4] = ["exec", "--yes", "csv-summary", "scripts/summarise.sh"];
+
+/// A home directory with tables in it, and keys.
+fn home_with_tables() -> TestHome {
+    let home = project();
+    for place in ["home/x.csv", "home/Downloads/y.csv", "home/.ssh/id_rsa", "home/.env"] {
+        home.write(place, "region,units\nNorth,10\nSouth,5\n");
+    }
+    home
+}
+
+fn in_home(home: &TestHome, args: &[&str]) -> Output {
+    run_in(home, "home", args)
+}
+
+#[test]
+fn a_file_in_the_home_directory_is_given_as_a_copy() {
+    let home = home_with_tables();
+    if !holds_scripts(&home) {
+        return;
+    }
+    for (dir, file) in [
+        ("home", "x.csv"),
+        ("home", "~/x.csv"),
+        ("home", "Downloads/y.csv"),
+        ("project", "~/Downloads/y.csv"),
+    ] {
+        let output = run_in(&home, dir, &[&SUMMARY[..], &["--", "--by", "region", file]].concat());
+        assert_eq!(output.code, 0, "{file}: {output:?}");
+        let name = file.rsplit('/').next().expect("a name");
+        assert!(output.stdout.starts_with(&format!("{name}: 2 rows")), "{file}: {output:?}");
+        assert_eq!(output.stderr.contains("scripts do not see"), dir == "home", "{output:?}");
+        for request in
+            [format!("summarise {file} by region"), format!("汇总{file}，按 region 分组")]
+        {
+            for _ in 0..2 {
+                let output = run_in(&home, dir, &["run", "--yes", &request]);
+                assert!(output.stdout.contains("North"), "{request}: {output:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn before_anything_starts_it_is_said_that_scripts_do_not_see_the_home_directory() {
+    let home = home_with_tables();
+    if !holds_scripts(&home) {
+        return;
+    }
+    let output = in_home(&home, &["run", "--yes", "what is this project about?"]);
+    let first = output.stderr.lines().next().expect("a line");
+    assert!(first.contains("scripts do not see") && first.contains("metier -C DIR"), "{output:?}");
+    assert!(!output.stdout.contains("Languages:"), "the sandbox is no project: {output:?}");
+    assert!(output.stdout.contains("is not shown to scripts"), "{output:?}");
+    let elsewhere = run(&home, &["run", "--yes", "what is this project about?"]);
+    assert!(!elsewhere.stderr.contains("scripts do not see"), "{elsewhere:?}");
+}
+
+#[test]
+fn the_question_names_the_copy() {
+    let home = home_with_tables();
+    if !holds_scripts(&home) {
+        return;
+    }
+    let request = ["run", "summarise ~/Downloads/y.csv by region"];
+    let Some(mut terminal) = Terminal::start(&home, &request) else { return };
+    terminal.until("[e]xplain:", 1);
+    terminal.types("y\n");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 0, "{seen}");
+    assert!(
+        seen.contains("it gets a copy of ") && seen.contains("/home/Downloads/y.csv"),
+        "{seen}"
+    );
+}
+
+/// A skill that prints what it is given, and one that tries to write it.
+fn reading(home: &TestHome) {
+    home.write(
+        "home/.agents/skills/peek/SKILL.md",
+        "---\nname: peek\ndescription: Prints a file.\n---\n# Peek\n",
+    );
+    home.write("home/.agents/skills/peek/scripts/peek.sh", "cat \"$1\"\n");
+    home.write(
+        "home/.agents/skills/peek/scripts/write.sh",
+        "echo more >> \"$1\" || echo refused; chmod 777 \"$1\" || echo refused; ls \"${1%/*}\"\n",
+    );
+}
+
+#[test]
+fn a_path_that_only_the_model_names_is_not_given() {
+    let home = home_with_tables();
+    reading(&home);
+    if !holds_scripts(&home) {
+        return;
+    }
+    let rules =
+        json!({"permissions": [{"permission": "run_script", "pattern": "*", "effect": "allow"}]});
+    home.write("home/.agent/config.json", rules.to_string());
+    let tried = |request: &str, file: &str| -> Value {
+        let replies =
+            json!([select(&["peek"]), script("peek", "scripts/peek.sh", &[file]), answer("done")]);
+        let model = scripted(&home, &replies);
+        run(&home, &["run", request, "--model", model]);
+        let events = events(&home);
+        (*of_type(&events, "action.finished").last().expect("a script")).clone()
+    };
+    let named = tried("look at ~/x.csv please", "~/x.csv");
+    assert!(
+        named["data"]["stdout"].as_str().is_some_and(|text| text.contains("North")),
+        "the control: {named}"
+    );
+    let absolute = home.path().canonicalize().expect("a path").join("home/x.csv");
+    let absolute = absolute.to_str().expect("a text");
+    for (request, file) in [
+        ("look at my table", "~/x.csv"),
+        ("look at my table", absolute),
+        ("look at ~/x.csv2 and a~/x.csv", "~/x.csv"),
+        ("look at ~/Downloads", "~/Downloads/y.csv"),
+        ("look at ~/x.csv please", "~/Downloads/y.csv"),
+        ("look at ~/x.csv please", "~/Downloads/../.env"),
+    ] {
+        let result = tried(request, file);
+        assert!(!result.to_string().contains("North"), "{request} {file}: {result}");
+    }
+}
+
+#[test]
+fn keys_and_links_are_never_given() {
+    let home = home_with_tables();
+    reading(&home);
+    if !holds_scripts(&home) {
+        return;
+    }
+    let at = |path: &str| home.path().join("home").join(path);
+    symlink(at(".ssh/id_rsa"), at("innocent.csv")).expect("a link");
+    symlink(at("x.csv"), at("linked.csv")).expect("a link");
+    symlink(at(".ssh"), at("folder")).expect("a link");
+    let rules = json!({"permissions": [
+        {"permission": "run_script", "pattern": "*", "effect": "allow"},
+        {"permission": "read_file", "pattern": "~/Downloads/*", "effect": "deny"}
+    ]});
+    home.write("home/.agent/config.json", rules.to_string());
+    for file in [
+        "~/.ssh/id_rsa",
+        ".env",
+        "innocent.csv",
+        "linked.csv",
+        "folder/id_rsa",
+        "Downloads/y.csv",
+        "Downloads",
+        ".agent/config.json",
+    ] {
+        for args in [
+            vec!["exec", "--yes", "peek", "scripts/peek.sh", "--", file],
+            vec!["exec", "--yes", "--json", "peek", "scripts/peek.sh", "--", file],
+        ] {
+            let output = in_home(&home, &args);
+            assert_ne!(output.code, 0, "{file}: {output:?}");
+            assert!(
+                !output.stdout.contains("North") && !output.stdout.contains("run_script"),
+                "{file}: {output:?}"
+            );
+        }
+        let replies =
+            json!([select(&["peek"]), script("peek", "scripts/peek.sh", &[file]), answer("done")]);
+        let output = run_scripted(&home, &replies, &[]);
+        assert!(!output.stdout.contains("North"), "{file}: {output:?}");
+    }
+}
+
+#[test]
+fn the_copy_can_only_be_read_and_shows_nothing_beside_it() {
+    let home = home_with_tables();
+    reading(&home);
+    if !holds_scripts(&home) {
+        return;
+    }
+    let output = in_home(&home, &["exec", "--yes", "peek", "scripts/write.sh", "--", "x.csv"]);
+    assert_eq!(output.stdout, "refused\nrefused\nx.csv\n", "{output:?}");
+    let kept = std::fs::read_to_string(home.path().join("home/x.csv")).expect("a file");
+    assert_eq!(kept, "region,units\nNorth,10\nSouth,5\n");
+    // Nothing of the copy is left.
+    let state = home.path().join("home/.local/state/metier");
+    let left = crate::support::files_below(&state);
+    assert!(!left.iter().any(|file| file.contains("given")), "{left:?}");
+}
