@@ -158,7 +158,7 @@ impl Step<'_> {
         let decision = match parse::parse_reply(reply) {
             Ok(decision) => decision,
             Err(fault) => {
-                let (code, message) = (fault.code, fault.to_string());
+                let (code, message) = (fault.code, fault.without_code());
                 self.events.push(Event::DecisionInvalid { turn, code, message: message.clone() });
                 let chars = match fault.code {
                     FaultCode::Truncated => context::CUT_OFF_CHARS,

@@ -71,16 +71,22 @@ pub struct ParseFault {
 
 impl fmt::Display for ParseFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.path {
-            Some(path) => write!(f, "{} at `{path}`: {}", self.code.as_str(), self.message),
-            None => write!(f, "{}: {}", self.code.as_str(), self.message),
-        }
+        let separator = if self.path.is_some() { " " } else { ": " };
+        write!(f, "{}{separator}{}", self.code.as_str(), self.without_code())
     }
 }
 
 impl std::error::Error for ParseFault {}
 
 impl ParseFault {
+    /// What is wrong and where, for a place that names the code itself.
+    pub fn without_code(&self) -> String {
+        match &self.path {
+            Some(path) => format!("at `{path}`: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// A fault of the whole reply.
     pub(crate) fn new(code: FaultCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), path: None }

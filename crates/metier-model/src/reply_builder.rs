@@ -225,6 +225,11 @@ impl Tokens {
     const NONE: Self =
         Self { input: None, output: None, cache_read: None, cache_write: None, reasoning: None };
 
+    /// Both together.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
     fn with(self, other: Self, pick: fn(u64, u64) -> u64) -> Self {
         let both = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(pick(a, b)),
@@ -256,7 +261,7 @@ impl Count {
         self.reports += 1;
         self.last = tokens.with(self.last, |now, _| now);
         self.most = self.most.with(tokens, u64::max);
-        self.sum = self.sum.with(tokens, u64::saturating_add);
+        self.sum = self.sum.plus(tokens);
     }
 }
 

@@ -88,6 +88,8 @@ fn every_mistake_is_reported_with_a_code_costs_a_turn_and_the_run_goes_on() {
         let invalid = of_type(&events, "decision.invalid");
         let found = invalid.last().and_then(|event| event["code"].as_str());
         let found = found.or(observed.last().copied());
+        let twice = format!("{code}: {code}");
+        assert!(!output.stderr.contains(&twice), "{what}: the code is said once: {output:?}");
         if found != Some(code) {
             wrong.push(format!("{what}: {found:?}, not {code}"));
         }

@@ -126,7 +126,7 @@ fn a_run_is_shown_turn_by_turn() {
 
     turn 2  100 tokens in, 10 out, [MS], 40 from a cache
       invalid  no decision: not_json
-               not_json: expected value (line 1, column 1); reply with one JSON object: keys and texts in double quotes, no trailing commas, no comments, line breaks in texts as \n
+               expected value (line 1, column 1); reply with one JSON object: keys and texts in double quotes, no trailing commas, no comments, line breaks in texts as \n
                | Let me think.
 
     turn 3  100 tokens in, 10 out, [MS], 40 from a cache

@@ -101,8 +101,23 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What is counted apart here is one number with us: all tokens that were sent.
+/// What is counted apart here is one number with us: all tokens that were sent. Where the provider
+/// compacted the conversation first, the numbers at the top are those of the last pass alone, and every
+/// pass is billed: `iterations` lists them.
 fn tokens(usage: &Value) -> Tokens {
+    let passes = usage.get("iterations").and_then(Value::as_array);
+    match passes.filter(|passes| !passes.is_empty()) {
+        Some(passes) => {
+            let sum = |sum: Tokens, pass: &Value| sum.plus(tokens_of_one(pass));
+            let sum = passes.iter().fold(Tokens::default(), sum);
+            // A pass does not say how many tokens were thought.
+            Tokens { reasoning: sum.reasoning.or(tokens_of_one(usage).reasoning), ..sum }
+        }
+        None => tokens_of_one(usage),
+    }
+}
+
+fn tokens_of_one(usage: &Value) -> Tokens {
     let number = |path: &str| usage.pointer(path).and_then(Value::as_u64);
     let (read, write) =
         (number("/cache_read_input_tokens"), number("/cache_creation_input_tokens"));

@@ -41,9 +41,13 @@ pub(crate) fn take(
             return Ok(true);
         }
         _ if text(value, "object") == "response" => {
+            let status = text(value, "status");
+            if matches!(status, "queued" | "in_progress") {
+                return Err(put_off(status));
+            }
             items(value, builder, out);
-            builder.is_begun = true;
-            builder.is_whole = ended(value, builder)?;
+            (builder.is_begun, builder.is_whole) = (true, true);
+            ended(value, builder)?;
         }
         _ => {}
     }
@@ -72,8 +76,17 @@ fn items(response: &Value, builder: &mut ReplyBuilder, out: Out<'_>) {
     }
 }
 
-/// Why it ended and what it cost; false while it lasts.
-fn ended(response: &Value, builder: &mut ReplyBuilder) -> Result<bool, Failure> {
+/// A response that is to be fetched later. Sending the request again would queue another one.
+fn put_off(status: &str) -> Failure {
+    let message = format!(
+        "the provider put the reply off (status `{status}`) instead of giving it; remove `background` \
+         from `model.params`"
+    );
+    Failure::new(ModelErrorKind::BadRequest, message).for_good()
+}
+
+/// Why it ended and what it cost.
+fn ended(response: &Value, builder: &mut ReplyBuilder) -> Result<(), Failure> {
     if let Some(usage) = response.get("usage") {
         builder.tokens(tokens(usage));
     }
@@ -86,10 +99,9 @@ fn ended(response: &Value, builder: &mut ReplyBuilder) -> Result<bool, Failure> 
             let message = "the provider failed while it replied";
             return Err(Failure::new(ModelErrorKind::ServerError, message));
         }
-        ("queued" | "in_progress", _) => return Ok(false),
         _ => Finish::Unknown,
     });
-    Ok(true)
+    Ok(())
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -341,3 +341,57 @@ fn our_requests_have_fields_that_recorded_requests_have() {
     println!("{compared} fields of 18 requests are as they were recorded");
     assert!(compared > 200, "{compared}");
 }
+
+/// Recorded shapes of two replies that are rare: a response that was put off, and a conversation that the
+/// provider compacted while it streamed.
+#[test]
+fn a_response_that_is_put_off_is_not_a_broken_connection_and_is_sent_once() {
+    for status in ["queued", "in_progress"] {
+        let reply = json!({
+            "id": "resp_1", "object": "response", "status": status, "background": true,
+            "error": null, "incomplete_details": null, "output": [], "usage": null,
+        });
+        let mut reader = ReplyReader::new(Dialect::Responses, OutputMode::JsonSchema, 1 << 20);
+        let mut out = |_: &str| {};
+        let read = reader.feed(reply.to_string().as_bytes(), &mut out);
+        let failure = read.map(|_| ()).and_then(|()| reader.end(&mut out).map(|_| ()));
+        let failure = failure.expect_err("no reply");
+        assert!(!failure.is_retryable(), "{failure:?}");
+        assert!(failure.error.message.contains(&format!("status `{status}`")), "{failure:?}");
+    }
+}
+
+#[test]
+fn every_pass_of_a_streamed_compaction_is_counted() {
+    let events = [
+        json!({"type": "message_start", "message": {"type": "message", "role": "assistant",
+            "content": [], "usage": {"input_tokens": 180_000, "output_tokens": 1}}}),
+        json!({"type": "content_block_start", "index": 0,
+            "content_block": {"type": "compaction", "content": null}}),
+        json!({"type": "content_block_delta", "index": 0,
+            "delta": {"type": "compaction_delta", "content": "a summary"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1,
+            "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 1,
+            "delta": {"type": "text_delta", "text": "{}"}}),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {
+        "input_tokens": 23_000, "output_tokens": 1000, "iterations": [
+            {"type": "compaction", "input_tokens": 180_000, "output_tokens": 3500},
+            {"type": "message", "input_tokens": 23_000, "output_tokens": 1000},
+        ]}}),
+        json!({"type": "message_stop"}),
+    ];
+    let mut reader = ReplyReader::new(Dialect::Anthropic, OutputMode::Prompted, 1 << 20);
+    let mut out = |_: &str| {};
+    for event in &events {
+        let kind = event["type"].as_str().expect("a type");
+        let bytes = format!("event: {kind}\ndata: {event}\n\n");
+        reader.feed(bytes.as_bytes(), &mut out).expect("reads");
+    }
+    let said = reader.end(&mut out).expect("a reply");
+    assert_eq!(said.text, "{}", "the summary is no part of it");
+    let usage = said.usage.expect("usage");
+    assert_eq!((usage.input, usage.output), (203_000, 4500));
+}
