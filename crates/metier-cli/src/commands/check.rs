@@ -3,6 +3,8 @@
 //! The judgement is `metier-skill`'s, the choice of files `targets`'; this file draws and writes
 //! fixes.
 
+mod code_page;
+mod statistics;
 mod targets;
 
 use std::io::{self, Write};
@@ -16,32 +18,49 @@ use metier::skill::{
 use serde::Serialize;
 
 use crate::commands::content::{Files, SkillMd, judge};
+use crate::commands::list::path_text;
 use crate::context::Context;
 use crate::error::{Exit, Result};
-use crate::output::{Output, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::diagnostic::draw;
 use crate::render::style::{DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, diff, safe, sarif};
-use targets::{Target, targets};
+use statistics::CodeCount;
+use targets::{CheckScope, Target, Targets, targets};
 
 /// Check skills and show each problem under its source line.
 ///
 /// PATH is a skill's folder, its SKILL.md, a folder of skills, or a project, in which the folders of
-/// all known agents are checked too. Without PATH: the skill or the skills in the current directory,
-/// else the project's skills.
+/// all known agents are checked too; or the name of a skill that `metier list` shows. Without PATH: the
+/// skill or the skills in the current directory, else the project's skills.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier check my-skill
+  metier check --all --statistics  every skill of every root, counted by code
+  metier check --explain yaml-unquoted-colon
   metier check skills --format sarif > skills.sarif
   metier check --diff my-skill     show what --fix would write
   metier check --spec my-skill     by the public specification alone
 
 docs/diagnostics.md explains every code. Exit code 1 means that a skill has an error.")]
 pub(crate) struct CheckArgs {
-    /// Skills, or folders of skills.
+    /// Skills, by path or name, or folders of skills.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Check your own skills, in all your folders.
+    #[arg(long, conflicts_with = "paths")]
+    user: bool,
+    /// Check the skills of every root: the project's, yours, and those of plugins.
+    #[arg(long, conflicts_with_all = ["paths", "user"])]
+    all: bool,
+    /// Explain a diagnostic: the code that stands in brackets.
+    #[arg(long, value_name = "CODE",
+        conflicts_with_all = ["paths", "user", "all", "fix", "diff", "statistics"])]
+    explain: Option<String>,
+    /// Count the diagnostics by code instead of showing each.
+    #[arg(long, conflicts_with_all = ["fix", "diff"])]
+    statistics: bool,
     /// Apply the safe fixes, and show what was changed.
     #[arg(long)]
     fix: bool,
@@ -82,6 +101,9 @@ struct Checked {
     skills: Vec<CheckedSkill>,
     format: Format,
     deny_warnings: bool,
+    statistics: bool,
+    /// The folders that were looked at, where none was named.
+    looked_at: Vec<String>,
     fixed: usize,
 }
 
@@ -106,6 +128,9 @@ struct Summary {
 }
 
 pub(crate) fn run(args: &CheckArgs, context: &Context) -> Result<Box<dyn Output>> {
+    if let Some(code) = &args.explain {
+        return Ok(Box::new(code_page::find(code)?));
+    }
     let profile = if args.spec {
         Profile::Spec
     } else {
@@ -115,9 +140,19 @@ pub(crate) fn run(args: &CheckArgs, context: &Context) -> Result<Box<dyn Output>
         skills: Vec::new(),
         format: args.format,
         deny_warnings: args.deny_warnings,
+        statistics: args.statistics,
+        looked_at: Vec::new(),
         fixed: 0,
     };
-    for target in targets(&args.paths, context)? {
+    let scope = match args {
+        CheckArgs { all: true, .. } => CheckScope::All,
+        CheckArgs { user: true, .. } => CheckScope::User,
+        CheckArgs { paths, .. } if paths.is_empty() => CheckScope::Here,
+        CheckArgs { paths, .. } => CheckScope::Named(paths),
+    };
+    let Targets { targets, looked_at } = targets(&scope, context)?;
+    checked.looked_at = looked_at.iter().map(|folder| path_text(folder)).collect();
+    for target in targets {
         checked.add(&target, profile, args, context);
     }
     Ok(Box::new(checked))
@@ -186,6 +221,10 @@ impl Checked {
         self.skills.push(CheckedSkill { file, source, diagnostics, diff, is_skill: true });
     }
 
+    fn counted(&self) -> Vec<CodeCount> {
+        statistics::count(self.skills.iter().flat_map(|skill| &skill.diagnostics))
+    }
+
     fn summary(&self) -> Summary {
         let all = || self.skills.iter().flat_map(|skill| &skill.diagnostics);
         let number = |severity| all().filter(|diagnostic| diagnostic.severity == severity).count();
@@ -238,6 +277,10 @@ struct Document<'a> {
     diagnostics: Vec<DiagnosticAt<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diffs: Vec<FileDiff<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statistics: Option<Vec<CodeCount>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    looked_at: &'a [String],
     summary: Summary,
 }
 
@@ -264,11 +307,17 @@ impl Output for Checked {
             Some(FileDiff { file: &skill.file, diff })
         });
         let summary = self.summary();
-        write_json(&Document { diagnostics, diffs: diffs.collect(), summary }, out)
+        let diffs = diffs.collect();
+        let statistics = self.statistics.then(|| self.counted());
+        let looked_at = &self.looked_at;
+        write_json(&Document { diagnostics, diffs, statistics, looked_at, summary }, out)
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        for skill in &self.skills {
+        if self.statistics {
+            statistics::write(&self.counted(), out)?;
+        }
+        for skill in self.skills.iter().filter(|_| !self.statistics) {
             for diagnostic in &skill.diagnostics {
                 writeln!(out, "{}\n", draw(diagnostic, &skill.file, &skill.source))?;
             }
@@ -296,7 +345,12 @@ impl Output for Checked {
             let command = safe("metier check --fix");
             write!(out, "; {} fixable with `{command}`", summary.fixable)?;
         }
-        writeln!(out)
+        writeln!(out)?;
+        out.flush()?;
+        if !self.looked_at.is_empty() {
+            print_note(&paint(DIM, format!("looked in: {}", self.looked_at.join(", "))));
+        }
+        Ok(())
     }
 
     fn exit(&self) -> Exit {

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use clap::Args;
 use metier::Explanation;
-use metier::policy::{Effect, LayerDecision, PolicyDecision};
+use metier::policy::{Effect, LayerDecision, Permission, PolicyDecision};
+use metier::skill::Code;
 
 use crate::context::{Context, FindArgs, LoadedArgs};
 use crate::error::Result;
@@ -59,12 +60,16 @@ impl Output for Explained {
             verdicts(network, out)?;
         }
         out.flush()?;
-        if let Some(meant) = &self.0.did_you_mean {
+        if let Permission::Other(_) = &self.0.decision.permission {
             let tool = safe(self.0.decision.permission.as_str());
-            print_note(&format!(
-                "{}: unknown tool `{tool}`; did you mean `{meant}`?",
-                paint(YELLOW, "warning")
-            ));
+            let advice = match &self.0.did_you_mean {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None if Code::find(&tool).is_some() => {
+                    format!("it is a diagnostic: metier check --explain {tool}")
+                }
+                None => "this holds for a tool of that name that another program adds".to_owned(),
+            };
+            print_note(&format!("{}: unknown tool `{tool}`; {advice}", paint(YELLOW, "warning")));
         }
         if let Some(help) = self.0.help {
             print_note(&format!("{}: {help}", paint(CYAN, "help")));

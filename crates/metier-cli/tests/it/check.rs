@@ -122,7 +122,7 @@ fn a_path_that_does_not_exist_or_is_no_skill_is_a_usage_error() {
 
     ---- stderr
     error: [T]/project/none does not exist
-    help: name a skill's folder, its SKILL.md, or a folder of skills
+    help: name a skill's folder, its SKILL.md, a folder of skills, or a skill by its name
     ");
     insta::assert_snapshot!(shown(&home, &run(&home, &["check", "notes.txt"])), @"
     exit: 2

@@ -31,9 +31,12 @@ fn without_a_path_inside_a_skill_that_skill_is_checked() {
     1 skill checked: 1 warning; 1 fixable with `metier check --fix`
 
     ---- stderr
+    looked in: [T]/project/.agents/skills/colon
     "#);
-    assert_eq!(run_in(&home, "project/.agents/skills/colon", &["check", "."]), inside);
-    assert_eq!(run_in(&home, "project/.agents/skills/colon", &["check", "SKILL.md"]), inside);
+    for path in [".", "SKILL.md"] {
+        let named = run_in(&home, "project/.agents/skills/colon", &["check", path]);
+        assert_eq!((named.stdout, named.stderr.as_str()), (inside.stdout.clone(), ""));
+    }
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn without_a_path_and_without_a_skill_there_is_advice() {
 
     ---- stderr
     error: there is no skill in this directory or in the project's skill folders
-    help: name a skill's folder: metier check PATH
+    help: name one: `metier check PATH` or `metier check NAME`; --user checks your own skills, --all those of every root
     ");
 }
 
@@ -145,4 +148,85 @@ fn a_folder_that_may_not_be_read_is_reported_once() {
     let Some(output) = output else { return };
     assert_eq!(output.code, 1);
     assert_eq!(output.stdout.matches("error[root-unreadable]").count(), 1, "{output:?}");
+}
+
+#[test]
+fn a_skill_is_checked_by_its_name_wherever_it_is_installed() {
+    let home = TestHome::new();
+    home.write("home/.agents/skills/colon/SKILL.md", COLON);
+    home.write("home/.claude/skills/tags/SKILL.md", TAGS);
+    for name in ["colon", "user:colon"] {
+        let output = run(&home, &["check", name]);
+        assert!(output.stdout.contains("home/.agents/skills/colon/SKILL.md:3"), "{output:?}");
+        assert_eq!(output.code, 0);
+    }
+    let broken = run(&home, &["check", "tags"]);
+    assert!(broken.stdout.contains("1 skill checked: 1 error"), "left out, and found: {broken:?}");
+    // What lies here is meant before what is installed.
+    home.write("project/colon/SKILL.md", TAGS.replace("tags", "colon"));
+    assert_eq!(run(&home, &["check", "colon"]).code, 1);
+    let near = run(&home, &["check", "colom"]);
+    assert_eq!(near.code, 2);
+    assert!(near.stderr.contains("did you mean the skill `colon`?"), "{near:?}");
+    let builtin = run(&home, &["check", "csv-summary"]);
+    assert!(builtin.stderr.contains("builtin:csv-summary is built in"), "{builtin:?}");
+}
+
+#[test]
+fn user_and_all_check_whole_sources_and_say_where_they_looked() {
+    let home = TestHome::new();
+    home.write("project/.agents/skills/colon/SKILL.md", COLON);
+    home.write("home/.agents/skills/tags/SKILL.md", TAGS);
+    home.write("home/.claude/skills/colon/SKILL.md", COLON.replace("asked", "needed"));
+    let user = run(&home, &["check", "--user"]);
+    assert!(user.stdout.contains("2 skills checked: 1 error, 1 warning"), "{user:?}");
+    assert_eq!(
+        home.scrub(&user.stderr),
+        "looked in: [T]/home/.agents/skills, [T]/home/.claude/skills\n"
+    );
+    let all = run(&home, &["check", "--all", "--json"]).json();
+    assert_eq!(all["summary"]["skills"], 3);
+    assert_eq!(all["looked_at"].as_array().map(Vec::len), Some(3), "{all}");
+    let both = run(&home, &["check", "--user", "colon"]);
+    assert_eq!(both.code, 2, "a path and a scope do not go together");
+}
+
+#[test]
+fn statistics_count_by_code() {
+    let home = TestHome::new();
+    home.write("home/.agents/skills/tags/SKILL.md", TAGS);
+    home.write("home/.agents/skills/colon/SKILL.md", COLON);
+    home.write("home/.agents/skills/other/SKILL.md", COLON.replace("colon", "other"));
+    let output = run(&home, &["check", "--user", "--statistics"]);
+    insta::assert_snapshot!(output.stdout, @r"
+    COUNT  FIXABLE  SEVERITY  CODE
+    2      2        warning   yaml-unquoted-colon
+    1      -        error     angle-brackets
+
+    3 skills checked: 1 error, 2 warnings; 2 fixable with `metier check --fix`
+    ");
+    let document = run(&home, &["check", "--user", "--statistics", "--json"]).json();
+    assert_eq!(document["statistics"][0]["code"], "yaml-unquoted-colon");
+    assert_eq!(document["statistics"][0]["count"], 2);
+}
+
+#[test]
+fn a_code_is_explained_and_a_word_that_is_no_tool_says_so() {
+    let home = TestHome::new();
+    let page = run(&home, &["check", "--explain", "yaml-unquoted-colon"]);
+    assert_eq!(page.code, 0);
+    assert!(page.stdout.starts_with("yaml-unquoted-colon\n"), "{page:?}");
+    for part in ["why: ", "fix: Put the value in double quotes", "severity: strict warning"] {
+        assert!(page.stdout.contains(part), "{part}: {page:?}");
+    }
+    let document = run(&home, &["check", "--explain", "file-bom", "--json"]).json();
+    assert_eq!(document["severity"]["spec"], "error");
+    let near = run(&home, &["check", "--explain", "yaml-unqoted-colon"]);
+    assert_eq!(near.code, 2);
+    assert!(near.stderr.contains("did you mean `yaml-unquoted-colon`?"), "{near:?}");
+    let code = run(&home, &["explain", "yaml-unquoted-colon"]);
+    let advice = "unknown tool `yaml-unquoted-colon`; it is a diagnostic: metier check --explain";
+    assert!(code.stderr.contains(advice), "{code:?}");
+    let word = run(&home, &["explain", "frobnicate"]);
+    assert!(word.stderr.contains("unknown tool `frobnicate`; this holds for a tool"), "{word:?}");
 }

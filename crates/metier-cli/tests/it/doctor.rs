@@ -228,6 +228,7 @@ fn check_and_inspect_report_broken_references_too() {
     1 skill checked: 1 warning
 
     ---- stderr
+    looked in: [T]/project/.agents/skills
     ");
     assert_eq!(run(&home, &["check", "--spec"]).stdout, "1 skill checked: no problems\n");
     let shown = json(&home, &["inspect", "pdf", "--json"]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use metier::fs::is_dir;
 use metier::registry::roots::project_roots;
 use metier::registry::{Root, ScanOptions, scan};
-use metier::skill::{Code, Diagnostic, Profile, Severity, Source};
+use metier::skill::{Code, Diagnostic, Profile, Severity, Source, nearest};
 
 use crate::commands::content::skill_file;
 use crate::commands::list::path_text;
@@ -40,18 +40,44 @@ impl Target {
     }
 }
 
-/// What `paths` mean; without any, what is meant here.
-pub(super) fn targets(paths: &[PathBuf], context: &Context) -> Result<Vec<Target>> {
-    if paths.is_empty() {
-        return default_targets(context);
+/// Which skills are checked.
+pub(super) enum CheckScope<'p> {
+    /// Those that were named.
+    Named(&'p [PathBuf]),
+    /// Those in the current directory, else the project's.
+    Here,
+    /// The user's.
+    User,
+    /// Those of every root.
+    All,
+}
+
+/// What is checked, and which folders were looked at to find it.
+pub(super) struct Targets {
+    pub(super) targets: Vec<Target>,
+    pub(super) looked_at: Vec<PathBuf>,
+}
+
+/// The files of a scope.
+pub(super) fn targets(scope: &CheckScope<'_>, context: &Context) -> Result<Targets> {
+    match scope {
+        CheckScope::Named(paths) => {
+            Ok(Targets { targets: named(paths, context)?, looked_at: Vec::new() })
+        }
+        CheckScope::Here => default_targets(context),
+        CheckScope::User => in_roots(context, |source| source == Source::User),
+        CheckScope::All => in_roots(context, |_| true),
     }
+}
+
+fn named(paths: &[PathBuf], context: &Context) -> Result<Vec<Target>> {
     let mut targets = Vec::new();
-    for path in paths {
-        let path = without_dots(&context.metier.working_dir().join(path));
+    for typed in paths {
+        let path = without_dots(&context.metier.working_dir().join(typed));
         let shown = path_text(&path);
         if !metier::fs::exists(&path) {
-            return Err(CommandError::usage(format!("{shown} does not exist"))
-                .help("name a skill's folder, its SKILL.md, or a folder of skills"));
+            targets.push(installed(typed, &shown, context)?);
+            continue;
         }
         let names_file = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
         if is_dir(&path) && (!names_file || metier::fs::exists(&path.join("SKILL.md"))) {
@@ -91,22 +117,69 @@ fn without_dots(path: &Path) -> PathBuf {
     if parent { metier::fs::canonical(path).unwrap_or_else(|_| plain()) } else { plain() }
 }
 
-fn default_targets(context: &Context) -> Result<Vec<Target>> {
-    let here = below(explicit(context.metier.working_dir()), context);
-    if !only_remarks(&here) {
-        return Ok(each_once(with_agents_folders(here, context.metier.working_dir(), context)));
+/// A skill by its name, where no path is meant: one that is listed, or that was left out.
+fn installed(typed: &Path, shown: &str, context: &Context) -> Result<Target> {
+    let missing = || {
+        CommandError::usage(format!("{shown} does not exist"))
+            .help("name a skill's folder, its SKILL.md, a folder of skills, or a skill by its name")
+    };
+    let name = typed.to_str().filter(|name| !name.contains(['/', '\\'])).ok_or_else(missing)?;
+    let scan = context.metier.skills();
+    if let Some(entry) = scan.index.find(name) {
+        if entry.source == Source::Builtin {
+            let message = format!("{} is built in: there is no file to check", entry.id());
+            return Err(CommandError::usage(message).help("`metier inspect` shows it"));
+        }
+        return Ok(Target::skill(&entry.path));
     }
-    let roots = context.metier.roots();
-    let project = roots.into_iter().filter(|root| root.source == Source::Project);
-    let mut found: Vec<Target> = project.flat_map(|root| below(root, context)).collect();
+    let left_out = scan.report.ignored.iter();
+    let mut left_out = left_out.filter(|line| line.path.file_name().is_some_and(|it| it == name));
+    left_out.next().map(|line| Target::skill(&line.path)).ok_or_else(|| {
+        let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+        match nearest(name, names) {
+            Some(near) => missing().help(format!("did you mean the skill `{near}`?")),
+            None => missing(),
+        }
+    })
+}
+
+fn default_targets(context: &Context) -> Result<Targets> {
+    let working_dir = context.metier.working_dir();
+    let here = below(explicit(working_dir), context);
+    if !only_remarks(&here) {
+        let targets = each_once(with_agents_folders(here, working_dir, context));
+        return Ok(Targets { targets, looked_at: vec![working_dir.to_owned()] });
+    }
+    let (mut found, looked_at) = found_in(context, |source| source == Source::Project);
     found.extend(here);
     if found.is_empty() {
         return Err(CommandError::usage(
             "there is no skill in this directory or in the project's skill folders",
         )
-        .help("name a skill's folder: metier check PATH"));
+        .help(
+            "name one: `metier check PATH` or `metier check NAME`; --user checks your own skills, \
+             --all those of every root",
+        ));
     }
-    Ok(each_once(or_missing(found, context.metier.working_dir())))
+    Ok(Targets { targets: each_once(or_missing(found, working_dir)), looked_at })
+}
+
+/// What is in the roots of some sources.
+fn in_roots(context: &Context, wanted: impl Fn(Source) -> bool) -> Result<Targets> {
+    let (found, looked_at) = found_in(context, wanted);
+    if found.is_empty() {
+        return Err(CommandError::usage("there is no skill in these folders")
+            .help("`metier roots` shows the folders that are searched"));
+    }
+    Ok(Targets { targets: each_once(found), looked_at })
+}
+
+/// What is in the roots of some sources, and those roots that are there.
+fn found_in(context: &Context, wanted: impl Fn(Source) -> bool) -> (Vec<Target>, Vec<PathBuf>) {
+    let roots = context.metier.roots().into_iter();
+    let roots: Vec<Root> = roots.filter(|root| wanted(root.source) && !root.absent).collect();
+    let there = roots.iter().map(|root| root.path.clone()).filter(|path| is_dir(path)).collect();
+    (roots.into_iter().flat_map(|root| below(root, context)).collect(), there)
 }
 
 /// What was found at or below `path`, and in a directory that is no skill itself what agents would
