@@ -37,6 +37,8 @@ mod tokenize;
 mod tuning;
 mod typo;
 
+pub use names::asked_by_name;
+
 use bm25::{Counter, Extent, Field, Postings};
 use clauses::{Sense, clauses};
 use confidence::{Evidence, NameCalls};

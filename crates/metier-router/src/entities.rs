@@ -80,6 +80,25 @@ impl RequestEntities {
         entities
     }
 
+    /// The words after `/name` are its arguments: `/greet Anna` gives a text, though nothing says that it
+    /// is one.
+    pub(crate) fn add_arguments(&mut self, arguments: &str) {
+        for word in words(arguments) {
+            let taken = [
+                &self.files,
+                &self.folders,
+                &self.groups,
+                &self.measures,
+                &self.numbers,
+                &self.addresses,
+            ];
+            let is_known = |list: &&Vec<String>| list.iter().any(|known| *known == word.text);
+            if !taken.iter().any(is_known) {
+                push(&mut self.texts, &word.text);
+            }
+        }
+    }
+
     /// Takes what stands in quotes, and gives the request with each of them held together as a word.
     fn read_quotes(&mut self, request: &str) -> String {
         let mut held = String::with_capacity(request.len());

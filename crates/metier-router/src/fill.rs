@@ -10,9 +10,11 @@
 //! | `URL` | an address |
 //! | `TEXT`, `QUERY`, `NAME`, … | words in quotes |
 //!
-//! A placeholder is a word in capitals, in angle brackets or braces, or the name of a file that the
+//! A placeholder is a word in Chinese for one of these, a word in capitals, in angle brackets or braces, or the name of a file that the
 //! skill does not have. What stands in square brackets is left out when it cannot be filled. Each thing
 //! is used once. A command with a placeholder left is not run.
+//!
+//! tidy:allow-cjk
 
 use crate::commands::Command;
 use crate::entities::{RequestEntities, extension};
@@ -205,6 +207,11 @@ fn kind_of(word: &str, before: &str) -> Option<Kind> {
                 .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_-".contains(&b));
     let sample =
         !word.starts_with('-') && (extension(word).is_some() || word.starts_with("path/to"));
+    let chinese =
+        CHINESE_KINDS.iter().find(|(_, names)| names.contains(&inner)).map(|(kind, _)| *kind);
+    if chinese.is_some() {
+        return chinese;
+    }
     if !bracketed && !capitals && !sample {
         return None;
     }
@@ -224,6 +231,23 @@ fn kind_of(word: &str, before: &str) -> Option<Kind> {
     }
     Some(kind_of_name(&inner.to_ascii_lowercase()))
 }
+
+/// Placeholders in Chinese, in brackets or bare.
+const CHINESE_KINDS: &[(Kind, &[&str])] = &[
+    (
+        Kind::File,
+        &["文件", "文件名", "输入", "输入文件", "路径", "文件路径", "数据文件", "源文件", "表格"],
+    ),
+    (Kind::Folder, &["文件夹", "目录", "项目", "仓库", "项目目录"]),
+    (Kind::Group, &["列", "列名", "分组", "字段", "分组列"]),
+    (Kind::Measure, &["数值", "数值列", "指标", "度量"]),
+    (Kind::Number, &["数量", "数字", "行数", "个数", "页数", "条数"]),
+    (Kind::Address, &["网址", "链接", "地址"]),
+    (
+        Kind::Text,
+        &["文本", "文字", "内容", "名字", "名称", "姓名", "标题", "关键词", "查询", "消息", "主题"],
+    ),
+];
 
 fn kind_of_name(name: &str) -> Kind {
     const KINDS: &[(Kind, &[&str])] = &[

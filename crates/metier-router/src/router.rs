@@ -187,8 +187,12 @@ fn read_out(turn: &Turn, voice: Voice, skill: &LoadedText) -> Step {
 /// The best command for the part of the request that is about this skill, or for the whole of it.
 fn filled(turn: &Turn, skill: &LoadedText, at: usize, commands: &[Command]) -> Option<Filled> {
     let fill = |request: &str| {
-        let request = without_call(request, &skill.name);
-        fill::best(commands, &RequestEntities::of(&request, &turn.view.files), &request)
+        let (rest, is_call) = without_call(request, &skill.name);
+        let mut entities = RequestEntities::of(&rest, &turn.view.files);
+        if is_call {
+            entities.add_arguments(&rest);
+        }
+        fill::best(commands, &entities, &rest)
     };
     let whole = || fill(&turn.view.request);
     if turn.view.loaded.len() < 2 {
@@ -204,14 +208,16 @@ fn filled(turn: &Turn, skill: &LoadedText, at: usize, commands: &[Command]) -> O
     fill(part).filter(|filled| filled.missing.is_empty()).or_else(whole)
 }
 
-/// The request without `/name`: a command's name is neither a folder nor a word of the task.
-fn without_call(request: &str, name: &str) -> String {
+/// The request without `/name`, and whether it began with it: a command's name is neither a folder nor
+/// a word of the task.
+fn without_call(request: &str, name: &str) -> (String, bool) {
     let is_call = |word: &&str| {
         word.strip_prefix(['/', '$', '@'])
             .is_some_and(|called| called.trim_end_matches([':', ',', '.']) == name)
     };
+    let begins = request.split_whitespace().next().is_some_and(|first| is_call(&first));
     let words: Vec<&str> = request.split_whitespace().filter(|word| !is_call(word)).collect();
-    words.join(" ")
+    (words.join(" "), begins)
 }
 
 fn loaded_reference(skill: &LoadedText, turn: &Turn) -> SkillRef {

@@ -1,17 +1,23 @@
-//! The skills that a person chose for a run: by a flag, or by `/name arguments`.
+//! The skills that a person chose for a run: by a flag, by `/name arguments`, or by name in the words of
+//! the request (`use the pdf skill`). Found before the first turn, so for every model alike, and only in
+//! the person's own request.
 //!
-//! Both ways are refused alike: what is switched off, what is not for people, what a rule denies.
+//! All ways are refused alike: what is switched off, what is not for people, what a rule denies.
 //! Loading them is the run's business, under the policy's word.
 
 use metier_agent::Chosen;
 use metier_loader::Invocation;
 use metier_policy::Invoker;
+use metier_registry::search::asked_by_name;
 use metier_registry::{Entry, Scan};
-use metier_skill::FailureCode;
+use metier_skill::{FailureCode, nearest, text};
 
 use crate::error::{Error, Result};
 use crate::guard::Guard;
 use crate::skills::{enabled, find};
+
+/// Characters of a name in a message.
+const MAX_NAME_CHARS: usize = 80;
 
 /// Skills that are loaded before the first turn.
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +47,23 @@ pub(crate) fn chosen_skills(
             chosen.push(Chosen { id, arguments: None });
         }
     }
-    let called = Invocation::parse(request);
-    // `/etc/hosts is broken` does not call a skill.
-    if let Some((call, entry)) = called.and_then(|call| Some((call, scan.index.find(call.name)?))) {
+    let mut add = |entry: &Entry, arguments: Option<&str>| -> Result<()> {
         let entry = enabled(entry)?;
         check_invocable(entry)?;
-        let (id, arguments) = (entry.id(), Some(call.arguments.to_owned()));
+        let (id, arguments) = (entry.id(), arguments.map(str::to_owned));
         chosen.retain(|known| known.id != id);
         chosen.push(Chosen { id, arguments });
+        Ok(())
+    };
+    match called(request, scan)? {
+        Some((entry, arguments)) => add(entry, Some(arguments))?,
+        None => {
+            let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+            for name in asked_by_name(request, names) {
+                let Some(entry) = scan.index.find(name) else { continue };
+                add(entry, None)?;
+            }
+        }
     }
     let gate = guard.load_gate(&scan.index, Invoker::User);
     for Chosen { id, .. } in &chosen {
@@ -61,6 +76,26 @@ pub(crate) fn chosen_skills(
         }
     }
     Ok(chosen)
+}
+
+/// The skill that `/name arguments` calls, with the arguments.
+///
+/// `/etc/hosts is broken` and `/tmp is full` call none; a name that is nearly one of a skill's is a slip
+/// of the finger, and another skill must not answer for it.
+fn called<'s, 'r>(request: &'r str, scan: &'s Scan) -> Result<Option<(&'s Entry, &'r str)>> {
+    let Some(call) = Invocation::parse(request) else { return Ok(None) };
+    if let Some(entry) = scan.index.find(call.name) {
+        return Ok(Some((entry, call.arguments)));
+    }
+    let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+    match nearest(call.name, names) {
+        Some(near) if !call.name.contains('/') => Err(Error::usage(format!(
+            "there is no skill {}; did you mean `/{near}`?",
+            text::quoted(call.name, MAX_NAME_CHARS)
+        ))
+        .with_help("`metier list` shows every skill")),
+        _ => Ok(None),
+    }
 }
 
 /// A skill that is for models alone is not called by a person, by whatever way.

@@ -37,7 +37,7 @@ Examples:
 
 Exit codes: 0 answered, 1 failed, 3 something needs approval, 4 a budget is spent, 130 interrupted.")]
 pub(crate) struct RunArgs {
-    /// What you want; `-` reads it from standard input. `/name arguments` calls a skill.
+    /// What you want; `-` reads it from standard input. `/name arguments` calls a skill, and so does `use the NAME skill`.
     #[arg(required = true)]
     request: Vec<String>,
     #[command(flatten)]
