@@ -22,6 +22,7 @@ mod function_words;
 mod names;
 mod naming;
 mod plan;
+mod quotes;
 mod request;
 #[cfg(test)]
 mod routing_tests;
@@ -93,6 +94,16 @@ pub struct SearchIndex {
     /// The words of all documents, one after the other.
     words: Vec<WordId>,
     spans: Vec<Span>,
+    /// Where the words are that a description gives in quotes, in the order of the documents.
+    quotes: Vec<Quote>,
+}
+
+/// Words of a description in quotes: what a person would say, by its author.
+#[derive(Debug, Clone, Copy)]
+struct Quote {
+    document: u32,
+    start: u32,
+    end: u32,
 }
 
 /// All documents that answer a request, and what was found out on the way.
@@ -135,10 +146,12 @@ impl SearchIndex {
         let mut words: Vec<WordId> = Vec::new();
         let mut joined: Vec<WordId> = Vec::new();
         let mut spans = Vec::new();
+        let mut quotes = Vec::new();
         let mut tokenizer = Tokenizer::default();
         let here = |words: &[WordId]| u32::try_from(words.len()).unwrap_or(u32::MAX);
         for document in docs {
             counter.start_document();
+            let here_document = u32::try_from(spans.len()).unwrap_or(u32::MAX);
             names.push(document.name);
             let start = here(&words);
             let mut read = |text: &str, field: Field| {
@@ -165,7 +178,17 @@ impl SearchIndex {
             let mut description_end = name_end;
             clauses(document.description, |sense, text| {
                 description_end = match sense {
-                    Sense::For => read(text, Field::Description),
+                    Sense::For => {
+                        let mut end = description_end;
+                        quotes::parts(text, |part, is_quoted| {
+                            let start = end;
+                            end = read(part, Field::Description);
+                            if is_quoted && end - start > 1 {
+                                quotes.push(Quote { document: here_document, start, end });
+                            }
+                        });
+                        end
+                    }
                     Sense::Against => read(text, Field::Against),
                 };
             });
@@ -173,7 +196,7 @@ impl SearchIndex {
             spans.push(Span { start, name_end, description_end, end: here(&words) });
         }
         let postings = counter.finish(dictionary.len(), &tuning);
-        Self { tuning, dictionary, postings, names, words, spans }
+        Self { tuning, dictionary, postings, names, words, spans, quotes }
     }
 
     /// How many documents there are.
@@ -238,6 +261,9 @@ impl SearchIndex {
                 _ => {}
             }
         }
+        for entry in &mut order {
+            entry.score += self.quoted(entry.document, &plan) * self.tuning.quoted;
+        }
         score::lower(&mut order, &declined);
         score::raise(&mut order, &called);
         order.sort_unstable_by(|a, b| a.best_first(*b));
@@ -264,8 +290,30 @@ impl SearchIndex {
             let in_name =
                 |term| name.iter().any(|&word| self.dictionary.term_of(word) == Some(term));
             let evidence = Evidence::of(entry.document, &ranked.plan, &self.postings, in_name);
-            evidence.confidence(entry.score, next)
+            let quoted = self.quoted(entry.document, &ranked.plan) > 0.0;
+            Evidence { quoted, ..evidence }.confidence(entry.score, next)
         })
+    }
+
+    /// What the words in quotes weigh that the request repeats, all in their order; 0 if it repeats none.
+    fn quoted(&self, document: u32, plan: &Plan) -> f32 {
+        let from = self.quotes.partition_point(|quote| quote.document < document);
+        let of_document = self.quotes[from..].iter().take_while(|quote| quote.document == document);
+        let weigh = |quote: &Quote| {
+            // `what are the chances of X` stands for any X.
+            let is_open = |word: &&WordId| matches!(self.dictionary.text(**word), "x" | "y");
+            let words = self.slice(quote.start, quote.end).iter().filter(|word| !is_open(word));
+            let terms: Vec<_> = words.filter_map(|word| self.dictionary.term_of(*word)).collect();
+            let repeated = terms.len() > 1
+                && plan.sequence.windows(terms.len()).any(|part| part == terms.as_slice());
+            // What is short beside the request is a part of another sentence.
+            if repeated && 2 * terms.len() >= plan.sequence.len() {
+                terms.iter().map(|term| self.postings.rarity(*term)).sum()
+            } else {
+                0.0
+            }
+        };
+        of_document.map(weigh).fold(0.0, f32::max)
     }
 
     fn words_of(&self, document: u32) -> Words<'_> {

@@ -45,6 +45,10 @@ pub(super) struct Plan {
     pub(super) concepts: Vec<Concept>,
     /// What the words tell together that no document has in any form.
     pub(super) unknown: f32,
+    /// Of a question about the world: the terms that what it asks for may have; none where it is unknown.
+    pub(super) asked: Option<Vec<TermId>>,
+    /// The terms of the request in its order, function words too.
+    pub(super) sequence: Vec<TermId>,
     /// Terms that follow each other in the request, with the weight of the lesser one; sorted.
     pub(super) pairs: Vec<(TermId, TermId, f32)>,
 }
@@ -53,8 +57,15 @@ impl Plan {
     pub(super) fn new(request: &Request, dictionary: &Dictionary, tuning: &Tuning) -> Self {
         let mut planner = Planner { dictionary, tuning, used_meanings: Vec::new(), guesses: 0 };
         let mut plan = Self::default();
+        plan.asked = request.asked.map(|_| Vec::new());
+        let in_order = request.order.iter().filter_map(|at| request.wanted.get(*at));
+        plan.sequence = in_order.filter_map(|wanted| dictionary.term(&wanted.stem)).collect();
         for (at, wanted) in request.wanted.iter().enumerate() {
             let concept = planner.concept(wanted, request, at);
+            if request.asked == Some(Some(at)) {
+                let single = concept.alternatives.iter().filter(|it| it.terms.len() == 1);
+                plan.asked = Some(single.flat_map(|it| it.terms.clone()).collect());
+            }
             if concept.alternatives.is_empty() {
                 let known = if wanted.is_gram { UNSPACED } else { 1.0 };
                 plan.unknown += concept.salience * known;

@@ -3,7 +3,7 @@
 //! A request may be two words, a chatty paragraph, or a pasted file of a megabyte: only the
 //! first distinct words are taken, from the first bytes. Words in paths and URLs weigh less,
 //! for they are the user's own names; a file's extension says what is to be worked on. Nothing
-//! here knows the documents.
+//! here knows the documents. Signs of both scripts end a clause: tidy:allow-cjk.
 
 use std::collections::HashMap;
 
@@ -45,6 +45,9 @@ pub(super) struct Request {
     pub(super) wanted: Vec<QueryTerm>,
     /// The terms in the order of the text, as positions in `wanted`.
     pub(super) order: Vec<usize>,
+    /// Of a question about the world (`what's a good textbook for …`), what it asks for: the first telling
+    /// word after the question word, as a position in `wanted`; `Some(None)` where it has none.
+    pub(super) asked: Option<Option<usize>>,
     /// What was called as a command (`/name`, `$name`, `@name`), without the sign.
     pub(super) called: Vec<String>,
 }
@@ -55,6 +58,7 @@ impl Request {
         let mut request = Self::default();
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut tokenizer = Tokenizer::default();
+        let mut excluded = Excluded::default();
         for chunk in text.split_whitespace() {
             if request.wanted.len() >= MAX_TERMS || request.order.len() >= MAX_ORDER {
                 break;
@@ -62,7 +66,7 @@ impl Request {
             if let Some(name) = called_name(chunk) {
                 request.called.push(name.to_owned());
             }
-            let shape = Shape::of(chunk);
+            let shape = if excluded.read(chunk) { Shape::Excluded } else { Shape::of(chunk) };
             let first = request.order.len();
             let mut last_word = None;
             tokenizer.run(chunk, |token| match token.kind {
@@ -81,6 +85,7 @@ impl Request {
             });
             request.weigh(first, shape, tuning);
         }
+        request.asked = asked(text, &request);
         for wanted in &mut request.wanted {
             // Saying it again says it is meant, but not as many times more.
             wanted.weight *= 1.0 + 0.5 * wanted.mentions.max(1.0).ln();
@@ -132,10 +137,12 @@ impl Request {
                 Salience::Little => tuning.chatter,
                 Salience::Fully => 1.0,
             };
-            let in_path =
-                matches!(shape, Shape::Path { extension } if !(extension && place == last));
-            wanted.is_subject |= !in_path;
-            let from_shape = if in_path { tuning.path } else { 1.0 };
+            let (is_subject, from_shape) = match shape {
+                Shape::Path { extension } if !(extension && place == last) => (false, tuning.path),
+                Shape::Excluded => (false, tuning.chatter),
+                _ => (true, 1.0),
+            };
+            wanted.is_subject |= is_subject;
             let weight = from_telling * from_shape * earliness(place, tuning);
             wanted.weight = wanted.weight.max(weight);
         }
@@ -148,6 +155,45 @@ impl Request {
 fn earliness(place: usize, tuning: &Tuning) -> f32 {
     let late = place.saturating_sub(FIRST_WORDS) as f32;
     (1.0 / (1.0 + late / tuning.half_weight_after)).max(tuning.late)
+}
+
+/// What a question about the world asks for. Who asks about things of their own (`what is wrong with my
+/// proof`, `what does this do`) wants something done with them; that is a task like others.
+fn asked(text: &str, request: &Request) -> Option<Option<usize>> {
+    let end = text.find(['?', '.', '!', '\n', ';']).unwrap_or(text.len());
+    let bare = |chunk: &str| -> String {
+        chunk.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let words: Vec<String> = text[..end].split_whitespace().map(bare).collect();
+    let asks = matches!(
+        words.first()?.as_str(),
+        "what" | "whats" | "who" | "whos" | "which" | "why" | "when" | "where"
+    );
+    let own = |word: &String| {
+        matches!(
+            word.as_str(),
+            "my" | "our"
+                | "this"
+                | "these"
+                | "that"
+                | "those"
+                | "i"
+                | "im"
+                | "ive"
+                | "we"
+                | "here"
+                | "it"
+        )
+    };
+    if !asks || words.iter().any(own) || text[..end].contains(['/', '`', '"']) {
+        return None;
+    }
+    let telling = |at: &usize| {
+        request.wanted.get(*at).is_some_and(|wanted| wanted.salience == Salience::Fully)
+    };
+    let first = request.order.iter().copied().take(words.len()).find(telling);
+    // `what's new in` asks for news, whatever follows.
+    Some(first.filter(|_| words.get(1).is_none_or(|word| word != "new")))
 }
 
 /// The name in `/name`, `$name` or `@name`, if the chunk is nothing else.
@@ -163,7 +209,39 @@ fn called_name(chunk: &str) -> Option<&str> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Plain,
-    Path { extension: bool },
+    Path {
+        extension: bool,
+    },
+    /// What the request says to leave out: `without starting a setup`.
+    Excluded,
+}
+
+/// Whether what is read is something that the request says to leave out, up to the end of its clause.
+#[derive(Debug, Default)]
+struct Excluded {
+    open: bool,
+    before: String,
+}
+
+impl Excluded {
+    /// Reads the next chunk, and tells whether it is left out.
+    fn read(&mut self, chunk: &str) -> bool {
+        let word: String =
+            chunk.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        if matches!(word.as_str(), "but" | "and" | "just" | "then" | "only") {
+            self.open = false;
+        }
+        let opens = word == "without"
+            || matches!(
+                (self.before.as_str(), word.as_str()),
+                ("instead", "of") | ("rather", "than")
+            );
+        let ends = chunk.ends_with([',', '.', ';', ':', '!', '?', ')', '，', '。']);
+        let inside = self.open;
+        self.open = (self.open || opens) && !ends;
+        self.before = word;
+        inside
+    }
 }
 
 impl Shape {

@@ -168,3 +168,48 @@ fn the_names_of_files_do_not_dilute_a_request() {
     let long = "average the columns of ~/work/2025/q3/export_final_v2/zebra-giraffe.csv";
     assert_eq!(best(long).map(|(hit, _)| hit.confidence), plain);
 }
+
+/// Skills whose requests are easily mistaken.
+fn fires_among_quoted(request: &str) -> Option<&'static str> {
+    const SKILLS: &[(&str, &str)] = &[
+        (
+            "olympiad",
+            "Solve competition math problems (IMO, Putnam) and verify proofs. Activates when asked to \
+             'solve this IMO problem' or \"is this proof correct\".",
+        ),
+        ("weather", "Current weather and forecasts for a city."),
+        ("odds", "Prediction markets. Use when asked \"what are the chances of X\"."),
+        ("setup", "Chains a consultant into an approved build setup and a handoff."),
+        ("files", "Static files: list, serve and cache the files of a directory of a site."),
+    ];
+    let documents = SKILLS.iter().map(|&(name, description)| Document { name, description });
+    let hit = SearchIndex::build(documents).rank(request, 1).into_iter().next()?;
+    hit.fires().then(|| SKILLS[hit.document].0)
+}
+
+#[test]
+fn a_question_about_the_world_fires_only_what_mentions_what_it_asks_for() {
+    for (request, skill) in [
+        ("What's the difference between IMO and Putnam in difficulty?", None),
+        ("What's a good textbook for learning competition math?", None),
+        ("what's the weather forecast for Paris?", Some("weather")),
+        (
+            "is my proof of this IMO problem correct, or does it need to verify more?",
+            Some("olympiad"),
+        ),
+    ] {
+        assert_eq!(fires_among_quoted(request), skill, "{request}");
+    }
+}
+
+#[test]
+fn the_words_that_an_author_quotes_fire_and_what_is_to_be_left_out_does_not_count() {
+    for (request, skill) in [
+        ("is this proof correct", Some("olympiad")),
+        ("what are the chances of rain", Some("odds")),
+        ("revise the plan without starting a consultant build setup or handoff", None),
+        ("run a consultant, the build setup and the handoff", Some("setup")),
+    ] {
+        assert_eq!(fires_among_quoted(request), skill, "{request}");
+    }
+}

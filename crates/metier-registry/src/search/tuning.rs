@@ -46,6 +46,8 @@ pub(super) struct Tuning {
     pub(super) pair: f32,
     /// Bonus for a name whose words are in the request.
     pub(super) name_cover: f32,
+    /// Bonus for words that a description gives in quotes and the request repeats.
+    pub(super) quoted: f32,
     /// How much a clause that sends a request elsewhere is held against a document.
     pub(super) against: f32,
 }
@@ -69,6 +71,7 @@ impl Tuning {
         late: 0.4,
         pair: 0.5,
         name_cover: 0.3,
+        quoted: 0.5,
         against: 1.0,
     };
 }
