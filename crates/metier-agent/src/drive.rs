@@ -148,7 +148,7 @@ impl Agent<'_> {
         let started = self.write(recorder, first, 0)?;
         self.write_shown(recorder, &state.setup().shown, 0)?;
         let effect = self.follow(recorder, &mut state, &started, 0)?;
-        recorder.summarize(&state)?;
+        recorder.summarize()?;
         self.go(recorder, state, effect, 0)
     }
 
@@ -182,9 +182,7 @@ impl Agent<'_> {
         let setup = folder.setup()?;
         let (mut recorder, records) = FolderRecorder::reopen(folder)?;
         if records.is_empty() {
-            // The process ended before its first event: nothing was done, so it begins.
-            let first = folder.first_event(&setup)?;
-            return self.run_with(&mut recorder, &first, Arc::new(setup));
+            return Err(AgentError::NotBegun(folder.id().clone()));
         }
         let resumed = self.resume_with(&mut recorder, Arc::new(setup), &records, 0);
         match resumed.map_err(|error| error.in_file(&folder.events_file()))? {
@@ -223,7 +221,7 @@ impl Agent<'_> {
         let begun = records.len() > 1 || !folded.missing.is_empty();
         match state.finished().map(|end| end.status) {
             Some(status) if !status.can_resume() => {
-                recorder.summarize(&state)?;
+                recorder.summarize()?;
                 let known = folded.missing.is_empty();
                 return Ok(if known { Resumed::Ended(state) } else { Resumed::On(state) });
             }
@@ -322,8 +320,7 @@ impl Agent<'_> {
             };
             effect = self.input(recorder, &mut state, &input, depth)?;
         }
-        recorder.sync()?;
-        recorder.summarize(&state)?;
+        recorder.summarize()?;
         Ok(state)
     }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::log::LogFault;
+use crate::run_id::RunId;
 
 /// Why a run cannot begin or be resumed.
 #[derive(Debug, Error)]
@@ -38,6 +39,9 @@ pub enum AgentError {
     /// Its time cannot be kept, so it does not begin.
     #[error("the time limit of the run cannot be kept: {0}")]
     NoTimer(String),
+    /// The process ended before the first event: nothing says what the run was given.
+    #[error("the run {0} ended before anything was recorded")]
+    NotBegun(RunId),
     /// The run has ended and cannot be resumed.
     #[error("the run has ended ({0}) and cannot be resumed")]
     Ended(&'static str),
@@ -55,6 +59,7 @@ impl AgentError {
             Self::Unwritten(..) => "run-unwritable",
             Self::Record(..) | Self::Text(_) => "record-broken",
             Self::NoTimer(_) => "no-timer",
+            Self::NotBegun(_) => "run-not-begun",
             Self::Ended(_) => "run-ended",
         }
     }
@@ -82,6 +87,7 @@ impl AgentError {
             Self::NoTimer(_) => {
                 "the system starts no more threads: end other programs, then try again"
             }
+            Self::NotBegun(_) => "nothing was done; start it again",
             Self::Ended(_) => "start a new run; `metier show RUN` shows this one",
         }
     }

@@ -245,6 +245,23 @@ pub enum Event {
         /// How often.
         times: u32,
     },
+    /// Information: a file that the run deleted is about to be restored. From here on it may be gone
+    /// from the trash.
+    #[serde(rename = "file.restoring")]
+    FileRestoring {
+        /// Its reference in the trash.
+        reference: String,
+        /// Where it was, below the workspace.
+        path: String,
+    },
+    /// Information: it is back.
+    #[serde(rename = "file.restored")]
+    FileRestored {
+        /// Its reference in the trash.
+        reference: String,
+        /// Where it is, below the workspace.
+        path: String,
+    },
     /// Output: the run has ended, or waits to be resumed.
     #[serde(rename = "run.finished")]
     RunFinished {
@@ -340,6 +357,8 @@ impl Event {
             Self::ContextCompacted { .. } => "context.compacted",
             Self::BudgetSpent { .. } => "budget.spent",
             Self::LoopDetected { .. } => "loop.detected",
+            Self::FileRestoring { .. } => "file.restoring",
+            Self::FileRestored { .. } => "file.restored",
             Self::RunFinished { .. } => "run.finished",
         }
     }
@@ -362,7 +381,10 @@ impl Event {
 
     /// Whether it only informs: it neither drives the step nor follows from it.
     pub const fn is_information(&self) -> bool {
-        matches!(self, Self::ModelRetrying { .. }) || self.is_about_prompt()
+        matches!(
+            self,
+            Self::ModelRetrying { .. } | Self::FileRestoring { .. } | Self::FileRestored { .. }
+        ) || self.is_about_prompt()
     }
 
     /// Whether it is the decision by which the prompt shows a body from the start.

@@ -8,20 +8,19 @@
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    AppendError, AppendFile, Durability, EntryKind, FolderAccess, HeldDir, HeldDirError,
+    AppendError, AppendFile, Durability, EntryKind, FolderAccess, HeldDir, HeldDirError, ReadError,
 };
-use metier_model::ModelInfo;
-use metier_skill::{Digest, SkillId};
+use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::anchor::{Anchors, KnownAnchor};
 use crate::error::AgentError;
-use crate::event::{Event, Spent, Status};
+use crate::event::Event;
 use crate::log::{self, LogFault, Record};
 use crate::op::Text;
-use crate::recorder::started;
 use crate::run_id::RunId;
 use crate::setup::{Setup, SkillCard};
+use crate::summary::Summary;
 
 /// The largest record that is read.
 pub(crate) const MAX_LOG_BYTES: u64 = 256 << 20;
@@ -33,7 +32,10 @@ const INLINE_BYTES: usize = 8 * 1024;
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     dir: HeldDir,
+    /// Where whole outputs and deleted files are: a loop inside a run has none of its own.
+    files: HeldDir,
     id: RunId,
+    anchors: Option<Anchors>,
 }
 
 /// The files of a run.
@@ -41,43 +43,6 @@ const EVENTS: &str = "events.jsonl";
 const SUMMARY: &str = "run.json";
 const SETUP: &str = "setup.json";
 const INDEX: &str = "index.json";
-
-/// The summary of a run, for lists.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
-    /// The run.
-    pub run_id: RunId,
-    /// How it ended; nothing while it works, or when it was killed.
-    pub status: Option<Status>,
-    /// Why, where it is not completed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// The request.
-    pub request: String,
-    /// The answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-    /// The answer for programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Value>,
-    /// Who decided.
-    pub model: ModelInfo,
-    /// The skills that were loaded.
-    pub skills: Vec<SkillId>,
-    /// When it began, in UTC.
-    pub started: String,
-    /// When it ended, in UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finished: Option<String>,
-    /// Milliseconds that it took.
-    pub elapsed_ms: u64,
-    /// What it spent.
-    pub spent: Spent,
-    /// How many events its record has.
-    pub events: u64,
-    /// The hash of the last one.
-    pub last_hash: Digest,
-}
 
 impl RunFolder {
     /// The folder of a run below the folder of all runs. Links that lead to that are followed.
@@ -87,7 +52,25 @@ impl RunFolder {
 
     /// The same below a folder that is held.
     pub fn below(runs: &HeldDir, id: RunId) -> Self {
-        Self { dir: runs.below(id.as_str(), FolderAccess::OwnerAlone), id }
+        let dir = runs.below(id.as_str(), FolderAccess::OwnerAlone);
+        Self { files: dir.clone(), dir, id, anchors: None }
+    }
+
+    /// The same with a place where its record is remembered.
+    #[must_use]
+    pub fn with_anchors(mut self, anchors: Anchors) -> Self {
+        self.anchors = Some(anchors);
+        self
+    }
+
+    /// Where its record is remembered.
+    pub(crate) const fn anchors(&self) -> Option<&Anchors> {
+        self.anchors.as_ref()
+    }
+
+    /// What is remembered of its record.
+    pub(crate) fn anchor(&self) -> KnownAnchor {
+        self.anchors.as_ref().map_or(KnownAnchor::Missing, |anchors| anchors.read(&self.id))
     }
 
     /// The folder of all runs of a workspace.
@@ -113,17 +96,27 @@ impl RunFolder {
 
     /// Where the files are that the run deleted.
     pub fn trash(&self) -> HeldDir {
-        self.dir.below("trash", FolderAccess::OwnerAlone)
+        self.files.below("trash", FolderAccess::OwnerAlone)
     }
 
-    /// The folder of the loops inside it.
-    pub(crate) fn inner(&self) -> HeldDir {
-        self.dir.below("inner", FolderAccess::OwnerAlone)
+    /// The name of the loop inside it that this operation began.
+    pub(crate) fn inner_id(&self, op_id: u32) -> Result<RunId, AgentError> {
+        let name = format!("{}-sub{op_id}", self.id);
+        RunId::new(&name).map_err(|error| self.unwritten(&error))
+    }
+
+    /// The folder of a loop inside it.
+    pub(crate) fn inner_run(&self, id: RunId) -> Self {
+        let inner = self.dir.below("inner", FolderAccess::OwnerAlone);
+        let (files, anchors) = (self.files.clone(), self.anchors.clone());
+        Self { files, anchors, ..Self::below(&inner, id) }
     }
 
     /// The loops inside it, in the order in which they began.
     pub fn inner_runs(&self) -> Result<Vec<Self>, AgentError> {
-        let mut inner = runs_in(&self.inner())?;
+        let inner = runs_in(&self.dir.below("inner", FolderAccess::OwnerAlone))?;
+        let mut inner: Vec<Self> =
+            inner.into_iter().map(|run| self.inner_run(run.id().clone())).collect();
         let begun = |run: &Self| {
             let number = run.id().as_str().rsplit_once("-sub").map(|(_, number)| number);
             number.and_then(|number| number.parse::<u32>().ok())
@@ -175,18 +168,17 @@ impl RunFolder {
         Ok(setup)
     }
 
-    /// The first event of the run, from what it was given.
-    pub(crate) fn first_event(&self, setup: &Setup) -> Result<Event, AgentError> {
-        let digest = |name: &str| {
-            self.digest_of(name)
-                .ok_or_else(|| self.unreadable(name, &"its digest cannot be computed"))
-        };
-        Ok(started(&self.id, setup, digest(SETUP)?, digest(INDEX)?))
-    }
-
     /// Its summary.
     pub fn summary(&self) -> Result<Summary, AgentError> {
         self.read_json(SUMMARY)
+    }
+
+    /// Its summary as it was written; nothing where there is none.
+    pub(crate) fn summary_bytes(&self) -> Result<Option<Vec<u8>>, ReadError> {
+        match self.dir.read(SUMMARY, MAX_FILE_BYTES) {
+            Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            read => read.map(Some),
+        }
     }
 
     pub(crate) fn write_summary(&self, summary: &Summary) -> Result<(), AgentError> {
@@ -198,6 +190,15 @@ impl RunFolder {
         let (mut records, fault) = self.chain()?;
         for record in &mut records {
             self.fetch_texts(&mut record.event)?;
+        }
+        Ok((records, fault))
+    }
+
+    /// The same of a record that may be damaged: texts that cannot be read are empty.
+    pub fn readable_events(&self) -> Result<(Vec<Record>, Option<LogFault>), AgentError> {
+        let (mut records, fault) = self.chain()?;
+        for record in &mut records {
+            let _ = self.fetch_texts(&mut record.event);
         }
         Ok((records, fault))
     }
@@ -271,7 +272,17 @@ impl RunFolder {
 
     /// The digest of one of the run's files.
     pub(crate) fn digest_of(&self, name: &str) -> Option<Digest> {
-        self.dir.read(name, MAX_FILE_BYTES).ok().map(|bytes| Digest::of(&bytes))
+        self.dir.digest(name).ok().map(|(digest, _)| digest)
+    }
+
+    /// Whether it is that of a loop inside a run.
+    pub(crate) fn is_inner(&self) -> bool {
+        self.files.path() != self.dir.path()
+    }
+
+    /// Where whole outputs and deleted files are.
+    pub(crate) const fn files(&self) -> &HeldDir {
+        &self.files
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), AgentError> {

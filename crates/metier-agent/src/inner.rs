@@ -2,7 +2,8 @@
 //! its own record, and gives back what it found.
 //!
 //! Its context starts fresh: the request, the skill, nothing of the trail outside; the ceilings of the
-//! skills that are loaded outside hold inside. It cannot start another loop. When the process ends in the middle, its record is gone on with.
+//! skills that are loaded outside hold inside. It cannot start another loop. When the process ends in the middle, its
+//! record is continued.
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use crate::op::{Op, Outcome};
 use crate::recorder::{InnerRun, Recorder};
 use crate::setup::{Chosen, RunLimits, Setup};
 use crate::state::State;
+use crate::summary::Summary;
 
 /// Lets `skill` work in a loop of its own. Gives the input for the loop outside: what came of it, or
 /// that it has to wait.
@@ -53,7 +55,7 @@ pub(crate) fn delegate(
     Ok(match state.finished().map(|end| end.status) {
         Some(Status::Cancelled) => Event::CancelRequested {},
         Some(Status::NeedsApproval) => Event::AskUnanswered { op_id },
-        _ => Event::ActionFinished { op_id, outcome: summary(skill, &state) },
+        _ => Event::ActionFinished { op_id, outcome: outcome(skill, &state, inner.summary()) },
     })
 }
 
@@ -114,8 +116,8 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
     }
 }
 
-/// What the loop outside is given.
-fn summary(skill: &SkillId, state: &State) -> Outcome {
+/// What the loop outside is given. Its record vouches for the one inside.
+fn outcome(skill: &SkillId, state: &State, recorded: Option<&Summary>) -> Outcome {
     let Some(end) = state.finished() else {
         return Outcome::failed(FailureCode::Failed, "The loop of the skill gave no end.");
     };
@@ -127,6 +129,10 @@ fn summary(skill: &SkillId, state: &State) -> Outcome {
         "tool_calls": spent.tool_calls,
         "spent": spent,
         "data": end.data,
+        "used": recorded.map(|summary| &summary.used),
+        "record": recorded.map(|summary| {
+            json!({"events": summary.events, "last_hash": summary.last_hash})
+        }),
     });
     match (&end.answer, end.status) {
         (Some(answer), Status::Completed) => Outcome::done(Arc::clone(answer), data),

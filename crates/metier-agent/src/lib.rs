@@ -21,6 +21,9 @@
 //! | [`executor`] | what the driver needs of the world ([`Executor`], [`Approver`]) |
 //! | [`ask_approver`] | questions that many can hear and answer ([`AskApprover`]) |
 //! | [`recorder`], [`folder`] | writing events down; the folder of a run ([`RunFolder`]) |
+//! | [`anchor`] | what the user's state remembers of a record ([`Anchors`]) |
+//! | [`summary`] | `run.json`, made from the events alone (pure; [`Summary`]) |
+//! | [`trashed`] | the files that a run deleted, as its record knows them |
 //! | [`mod@audit`] | whether a record is what was written |
 //! | [`export`] | a record in the formats of others: ATIF, OpenTelemetry (pure) |
 //! | [`local_executor`] | the real executor: index, policy, tools ([`LocalExecutor`]) |
@@ -29,6 +32,7 @@
 //! Files on disk: the folder of a run, through `metier-fs`. Talking to models is `metier-model`'s,
 //! deciding `metier-policy`'s, reading skills `metier-loader`'s, doing things `metier-tools`'.
 
+pub mod anchor;
 pub mod ask_approver;
 pub mod audit;
 pub mod context;
@@ -52,7 +56,10 @@ pub mod setup;
 pub mod setup_builder;
 mod state;
 pub mod step;
+pub mod summary;
+pub mod trashed;
 
+pub use anchor::Anchors;
 pub use ask_approver::{AskApprover, AskDetails};
 pub use drive::{Agent, Note, Observer, SilentObserver};
 pub use error::AgentError;
@@ -62,7 +69,7 @@ pub use executor::{
     NoApprover, PreparedAction, Question, RunSkills, ScriptTerms,
 };
 pub use fold::{Difference, fold};
-pub use folder::{RunFolder, Summary, runs_in};
+pub use folder::{RunFolder, runs_in};
 pub use local_executor::LocalExecutor;
 pub use log::Record;
 pub use metier_policy::Answer;
@@ -71,3 +78,4 @@ pub use run_id::{InvalidRunId, RunId};
 pub use setup::{Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard};
 pub use state::{Finished, State};
 pub use step::{StepEffect, step};
+pub use summary::Summary;

@@ -1,8 +1,8 @@
 //! The record of a run as text: one event a line, each line chained to the one before. Pure.
 //!
 //! A line ends in a `hash` over the hash before it and its own bytes up to there. Changing a byte,
-//! dropping, adding or moving a line breaks the chain at that place. What is cut off at the end is
-//! found by the summary beside the record, which names the last hash.
+//! dropping, adding or moving a line breaks the chain at that place. What is cut off at the end, and a chain
+//! that was written anew, are found by the anchor in the user's state (`anchor`).
 
 use metier_skill::Digest;
 use serde::Deserialize;
@@ -46,7 +46,7 @@ impl std::fmt::Display for LogFault {
 impl std::error::Error for LogFault {}
 
 /// The format of records that this version writes and reads. A record of another format is refused.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// What the first line is chained to.
 pub fn genesis(run_id: &str) -> Digest {

@@ -5,18 +5,18 @@
 
 use std::time::{Instant, SystemTime};
 
-use metier_fs::AppendFile;
-use metier_fs::utc_text;
+use metier_fs::{AppendFile, utc_text};
 use metier_skill::Digest;
 
+use crate::anchor::{AnchorState, AnchoredRecord, Anchors, KnownAnchor};
 use crate::audit::must_hold;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::folder::{RunFolder, Summary};
-use crate::log::{self, Record};
+use crate::folder::RunFolder;
+use crate::log::{self, LogFault, Record};
 use crate::run_id::RunId;
 use crate::setup::Setup;
-use crate::state::State;
+use crate::summary::{Summary, SummaryBuilder};
 
 /// Writes events down.
 pub trait Recorder: Send {
@@ -24,8 +24,10 @@ pub trait Recorder: Send {
     fn append(&mut self, event: &Event) -> Result<Record, AgentError>;
     /// Waits until everything is on the disk: before something is done that cannot be undone.
     fn sync(&mut self) -> Result<(), AgentError>;
-    /// Writes the summary.
-    fn summarize(&mut self, state: &State) -> Result<(), AgentError>;
+    /// Writes the summary of what was written so far; of a run that has stopped, the last word.
+    fn summarize(&mut self) -> Result<(), AgentError>;
+    /// The summary of what was written so far.
+    fn summary(&self) -> Option<&Summary>;
     /// The recorder of a loop inside this one, and what it has written already.
     fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<InnerRun, AgentError>;
 }
@@ -65,8 +67,11 @@ pub struct FolderRecorder {
     file: AppendFile,
     seq: u64,
     hash: Digest,
+    first_hash: Option<Digest>,
     watch: RunClock,
-    started: String,
+    summary: SummaryBuilder,
+    /// Where the record is remembered; nothing for one that was not begun here.
+    anchors: Option<Anchors>,
 }
 
 impl FolderRecorder {
@@ -78,28 +83,55 @@ impl FolderRecorder {
             folder: folder.clone(),
             file,
             seq: 0,
+            first_hash: None,
             watch: RunClock::starting_at(0),
-            started: utc_text(SystemTime::now()),
+            summary: SummaryBuilder::default(),
+            anchors: folder.anchors().cloned(),
         };
         let event = started(folder.id(), setup, setup_sha256, index_sha256);
         Ok((recorder, event))
     }
 
-    /// Continues the record of a run that was begun before.
+    /// Continues the record of a run that was begun before. What another process wrote since it was
+    /// checked has to agree with what is remembered of it, too.
     pub(crate) fn reopen(folder: &RunFolder) -> Result<(Self, Vec<Record>), AgentError> {
         let (file, records) = folder.reopen()?;
+        let anchors = match folder.anchor() {
+            KnownAnchor::Here(anchor) => {
+                if let Some((code, message)) = anchor.refutes(&records) {
+                    let fault = LogFault { line: records.len() as u64, code, message };
+                    return Err(AgentError::Record(folder.events_file(), fault));
+                }
+                folder.anchors().cloned()
+            }
+            KnownAnchor::Missing | KnownAnchor::Unreadable(_) => None,
+        };
         let last = records.last();
         let recorder = Self {
             hash: last.map_or_else(|| log::genesis(folder.id().as_str()), |last| last.hash),
             seq: last.map_or(0, |last| last.seq),
+            first_hash: records.first().map(|first| first.hash),
             watch: RunClock::starting_at(last.map_or(0, |last| last.elapsed_ms)),
-            started: records
-                .first()
-                .map_or_else(|| utc_text(SystemTime::now()), |first| first.time.clone()),
+            summary: SummaryBuilder::after(&records),
+            anchors,
             folder: folder.clone(),
             file,
         };
+        // More follows from here on.
+        recorder.remember(AnchorState::Open)?;
         Ok((recorder, records))
+    }
+
+    /// Where the record is remembered, and how far it is. What is remembered must be on the disk, or a
+    /// power cut would make the record look shortened.
+    fn remembered(&self) -> Option<(&Anchors, AnchoredRecord)> {
+        let (anchors, first_hash) = (self.anchors.as_ref()?, self.first_hash?);
+        Some((anchors, AnchoredRecord { first_hash, events: self.seq, last_hash: self.hash }))
+    }
+
+    fn remember(&self, state: AnchorState) -> Result<(), AgentError> {
+        let remembered = self.remembered();
+        remembered.map_or(Ok(()), |(anchors, known)| anchors.write(self.folder.id(), &known, state))
     }
 }
 
@@ -131,40 +163,44 @@ impl Recorder for FolderRecorder {
         let (line, hash) =
             log::line(&self.hash, seq, &time, elapsed_ms, stored.as_ref().unwrap_or(event))
                 .map_err(|error| self.folder.unwritten(&error))?;
+        if let (None, Some(anchors)) = (self.first_hash, &self.anchors) {
+            // Before it is written: from its first event on, no other record can take its place.
+            let known = AnchoredRecord { first_hash: hash, events: seq, last_hash: hash };
+            anchors.write(self.folder.id(), &known, AnchorState::Open)?;
+        }
         self.file.append(&line).map_err(|error| self.folder.unwritten(&error))?;
         (self.seq, self.hash) = (seq, hash);
-        Ok(Record { seq, time, elapsed_ms, event: event.clone(), hash })
+        self.first_hash.get_or_insert(hash);
+        let record = Record { seq, time, elapsed_ms, event: event.clone(), hash };
+        self.summary.add(&record);
+        Ok(record)
     }
 
     fn sync(&mut self) -> Result<(), AgentError> {
-        self.file.sync().map_err(|error| self.folder.unwritten(&error))
+        self.file.sync().map_err(|error| self.folder.unwritten(&error))?;
+        let remembered = self.remembered();
+        remembered.map_or(Ok(()), |(anchors, known)| anchors.advance(self.folder.id(), &known))
     }
 
-    fn summarize(&mut self, state: &State) -> Result<(), AgentError> {
-        let finished = state.finished();
-        let answer = finished.and_then(|end| end.answer.as_deref());
-        self.folder.write_summary(&Summary {
-            run_id: self.folder.id().clone(),
-            status: finished.map(|end| end.status),
-            message: finished.and_then(|end| end.message.clone()),
-            request: state.setup().request.clone(),
-            answer: answer.map(str::to_owned),
-            data: finished.and_then(|end| end.data.clone()),
-            model: state.setup().model.clone(),
-            skills: state.loaded(),
-            started: self.started.clone(),
-            finished: finished.map(|_| utc_text(SystemTime::now())),
-            elapsed_ms: self.watch.elapsed_ms(),
-            spent: *state.spent(),
-            events: self.seq,
-            last_hash: self.hash,
-        })
+    fn summarize(&mut self) -> Result<(), AgentError> {
+        let Some(summary) = self.summary.summary() else { return Ok(()) };
+        let has_stopped = summary.status.is_some();
+        if has_stopped {
+            self.file.sync().map_err(|error| self.folder.unwritten(&error))?;
+        }
+        self.folder.write_summary(summary)?;
+        if has_stopped {
+            self.remember(AnchorState::Closed)?;
+        }
+        Ok(())
+    }
+
+    fn summary(&self) -> Option<&Summary> {
+        self.summary.summary()
     }
 
     fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<InnerRun, AgentError> {
-        let id = RunId::new(&format!("{}-sub{op_id}", self.folder.id()))
-            .map_err(|error| self.folder.unwritten(&error))?;
-        let folder = RunFolder::below(&self.folder.inner(), id);
+        let folder = self.folder.inner_run(self.folder.inner_id(op_id)?);
         let begun = if folder.has_record() {
             must_hold(&folder)?;
             Some(Self::reopen(&folder)?)
@@ -195,12 +231,14 @@ pub struct MemoryRecorder {
     pub records: Vec<Record>,
     id: RunId,
     watch: RunClock,
+    summary: SummaryBuilder,
 }
 
 impl MemoryRecorder {
     /// An empty record.
     pub fn new(id: RunId) -> Self {
-        Self { records: Vec::new(), id, watch: RunClock::starting_at(0) }
+        let (watch, summary) = (RunClock::starting_at(0), SummaryBuilder::default());
+        Self { records: Vec::new(), id, watch, summary }
     }
 
     /// The first event of a run that is recorded in memory.
@@ -223,6 +261,7 @@ impl Recorder for MemoryRecorder {
             event: event.clone(),
             hash: before,
         };
+        self.summary.add(&record);
         self.records.push(record.clone());
         Ok(record)
     }
@@ -231,8 +270,12 @@ impl Recorder for MemoryRecorder {
         Ok(())
     }
 
-    fn summarize(&mut self, _: &State) -> Result<(), AgentError> {
+    fn summarize(&mut self) -> Result<(), AgentError> {
         Ok(())
+    }
+
+    fn summary(&self) -> Option<&Summary> {
+        self.summary.summary()
     }
 
     fn inner(&mut self, op_id: u32, setup: &Setup) -> Result<InnerRun, AgentError> {

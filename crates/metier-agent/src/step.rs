@@ -20,7 +20,8 @@ use metier_policy::Invoker;
 use metier_skill::Digest;
 
 use self::acting::Decided;
-use self::spend::{add_usage, changes, spent_budget, spent_time};
+pub(crate) use self::spend::add_usage;
+use self::spend::{changes, spent_budget, spent_time};
 use crate::context;
 use crate::event::{Event, Status};
 use crate::observe::{self, Observed};

@@ -10,6 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use metier_skill::Digest;
+
 use crate::append::{AppendError, AppendFile};
 use crate::file::ReadError;
 use crate::head::EntryKind;
@@ -154,6 +156,12 @@ impl HeldDir {
         self.opened()?.read(path, limit)
     }
 
+    /// The digest of the regular file at `path` below, however large it is, and its bytes.
+    pub fn digest(&self, path: &str) -> Result<(Digest, u64), ReadError> {
+        let file = self.opened()?.open_file(path)?;
+        Ok(Digest::of_reader(file)?)
+    }
+
     /// Writes the file `name` whole, or leaves it as it was. What stands there is replaced, a link as
     /// itself. The directory is made where it is missing.
     pub fn write(&self, name: &str, bytes: &[u8], durability: Durability) -> io::Result<()> {
@@ -162,6 +170,13 @@ impl HeldDir {
             Place::Below(_, _, access) => *access,
         };
         self.make_handle()?.write(name, bytes, access, durability)
+    }
+
+    /// Appends a line to the file `name`, which is there. It is not waited for, and not locked: the caller
+    /// is its one writer.
+    pub fn append_line(&self, name: &str, line: &[u8]) -> io::Result<()> {
+        let mut file = self.opened()?.open_to_append(name)?;
+        io::Write::write_all(&mut file, line)
     }
 
     /// Makes the file `name`, to append to. It must not be there yet.

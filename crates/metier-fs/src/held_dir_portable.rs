@@ -42,6 +42,11 @@ impl Handle {
         fs::create_dir(self.0.join(name))
     }
 
+    pub(super) fn open_file(&self, path: &str) -> Result<File, ReadError> {
+        let file = File::open(self.plain(path)?)?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(ReadError::NotRegular) }
+    }
+
     pub(super) fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         read_bounded(&self.plain(path)?, limit)
     }

@@ -77,13 +77,17 @@ impl Handle {
         Ok(())
     }
 
-    pub(super) fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+    /// The regular file at `path` below, open for reading.
+    pub(super) fn open_file(&self, path: &str) -> Result<File, ReadError> {
         let opened = self.0.open_strict(path, FILE, Mounts::Enter);
         let file = File::from(opened.map_err(io::Error::from)?);
         let stat = fstat(&file).map_err(io::Error::from)?;
-        if kind(&stat) != EntryKind::File {
-            return Err(ReadError::NotRegular);
-        }
+        if kind(&stat) == EntryKind::File { Ok(file) } else { Err(ReadError::NotRegular) }
+    }
+
+    pub(super) fn read(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
+        let file = self.open_file(path)?;
+        let stat = fstat(&file).map_err(io::Error::from)?;
         if size(&stat) > limit {
             return Err(ReadError::TooLarge(limit));
         }

@@ -66,7 +66,12 @@ impl Tool for DeleteFile {
             "Deleted {path} ({} bytes). It can be restored as {}.\n",
             trashed.bytes, trashed.reference
         );
-        let data = json!({"path": path, "bytes": trashed.bytes, "restore": trashed.reference});
+        let data = json!({
+            "path": path,
+            "bytes": trashed.bytes,
+            "sha256": trashed.sha256,
+            "restore": trashed.reference,
+        });
         Ok(ToolResult::text(text).with_data(data))
     }
 }

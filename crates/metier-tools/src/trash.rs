@@ -6,13 +6,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_fs::{Durability, HeldDir, WorkError, WorkRoot};
-use metier_skill::{FailureCode, WorkPath};
+use metier_skill::{Digest, FailureCode, WorkPath};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{ToolFailure, shown};
 
 /// Bytes of the record beside a deleted file.
 const MAX_RECORD_BYTES: u64 = 16 * 1024;
+/// Bytes of a deleted file of which a digest is made.
+const MAX_DIGEST_BYTES: u64 = 1 << 30;
 
 /// A folder of deleted files.
 #[derive(Debug)]
@@ -30,6 +32,9 @@ pub struct TrashedFile {
     pub path: WorkPath,
     /// Bytes.
     pub bytes: u64,
+    /// The digest of its bytes; nothing where they are too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<Digest>,
 }
 
 /// The record beside a deleted file.
@@ -57,7 +62,7 @@ impl Trash {
         let message = |error: &WorkError| ToolFailure::work(path.as_str(), error);
         let reference = self.free_reference();
         // Written first: a file without a record could not be restored.
-        let mut trashed = TrashedFile { reference, path: path.clone(), bytes: 0 };
+        let mut trashed = TrashedFile { reference, path: path.clone(), bytes: 0, sha256: None };
         self.write_record(root, &trashed)?;
         match root.move_out(path, &self.folder, &trashed.reference) {
             Ok(bytes) => trashed.bytes = bytes,
@@ -65,6 +70,10 @@ impl Trash {
                 let _ = self.folder.remove_file(&record_name(&trashed.reference));
                 return Err(message(&error));
             }
+        }
+        if trashed.bytes <= MAX_DIGEST_BYTES {
+            let digest = self.folder.digest(&trashed.reference).ok();
+            trashed.sha256 = digest.map(|(digest, _)| digest);
         }
         self.write_record(root, &trashed)?;
         Ok(trashed)

@@ -132,6 +132,7 @@ mod open;
 mod own_tools;
 mod parts;
 mod read;
+mod restore;
 mod run;
 mod runs;
 mod session;

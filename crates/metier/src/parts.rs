@@ -116,7 +116,7 @@ pub mod agent {
 
     /// Whether a record is what was written.
     pub mod audit {
-        pub use metier_agent::audit::{AuditReport, Finding};
+        pub use metier_agent::audit::{AuditReport, Finding, RecordVerdict};
     }
 
     /// A record in the formats of others.

@@ -1,27 +1,42 @@
 //! The runs of a workspace: which one is meant, how each stands, and its record.
 //!
-//! Reading one run is `metier-agent`'s. Which runs this user began is written down in the user's
-//! state, outside every project: a project can ship a folder that looks like a run, with a prompt, a
-//! model and loaded skills of someone else's choice. Such a run is shown, and never resumed.
+//! Reading one run is `metier-agent`'s. What this user's runs are is remembered in the user's state,
+//! outside every project: a project can ship a folder that looks like a run, with a prompt, a model and
+//! loaded skills of someone else's choice. Such a run is shown, and never resumed; nor is one whose
+//! record is not what was written.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use metier_agent::audit::{AuditReport, Finding, audit};
+use metier_agent::anchor::Anchors;
+use metier_agent::audit::{AuditReport, Finding, RecordVerdict, audit};
 use metier_agent::export::RecordedRun;
-use metier_agent::{AgentError, Difference, Event, Record, RunFolder, Summary, fold, runs_in};
+use metier_agent::summary::SummaryBuilder;
+use metier_agent::{AgentError, Difference, RunFolder, RunId, Status, Summary, fold, runs_in};
+use metier_fs::canonical;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::open::Metier;
 
-const MAX_NOTE_BYTES: u64 = 1024;
-
 impl Metier {
     /// The runs of this workspace, newest first. Where a link stands in the place of their folder, that
     /// is an error.
     pub fn runs(&self) -> Result<Vec<RunFolder>> {
-        Ok(runs_in(&self.runs_folder())?)
+        let anchors = self.anchors()?;
+        let runs = runs_in(&self.runs_folder())?.into_iter();
+        Ok(runs.map(|run| run.with_anchors(anchors.clone())).collect())
+    }
+
+    /// The folder of a run that is about to begin.
+    pub(crate) fn new_run(&self, id: RunId) -> Result<RunFolder> {
+        Ok(RunFolder::below(&self.runs_folder(), id).with_anchors(self.anchors()?))
+    }
+
+    /// Where the records of this workspace's runs are remembered.
+    fn anchors(&self) -> Result<Anchors> {
+        let workspace = self.workspace();
+        let workspace = canonical(&workspace).unwrap_or(workspace);
+        Ok(Anchors::new(&self.state_dir()?.join("runs"), &workspace))
     }
 
     /// The run that is meant: its id, the beginning or the end of it, or `last`.
@@ -48,81 +63,48 @@ impl Metier {
             }
         }
     }
+}
 
-    /// Which runs this user began.
-    pub(crate) fn own_runs(&self) -> Result<OwnRuns> {
-        Ok(OwnRuns { folder: self.state_dir()?.join("runs") })
+/// An error unless this user began the run here, and its record is what was written.
+pub(crate) fn check_resumable(run: &RunFolder) -> Result<()> {
+    let report = audit(run)?;
+    if let Some(other) = report.findings.iter().find(|it| it.code == OTHER_FORMAT) {
+        let message = format!("the run {} cannot be resumed: {}", run.id(), other.message);
+        return Err(Error::failed(OTHER_FORMAT, message)
+            .with_help("start a run of your own, or use the version that wrote it"));
+    }
+    match (report.verdict, report.findings.first()) {
+        (RecordVerdict::Unanchored, _) => {
+            let message = format!("you did not begin the run {} here, on this machine", run.id());
+            Err(Error::failed("run-foreign", message)
+                .with_help("`metier show` shows it; to continue, start a run of your own"))
+        }
+        (_, Some(finding)) => {
+            let Finding { file, code, message, .. } = finding;
+            let message =
+                format!("the record of {} is broken: {file}: {message} [{code}]", run.id());
+            Err(Error::failed("record-broken", message)
+                .with_help("`metier audit verify RUN` says all that is wrong; start a new run"))
+        }
+        _ => Ok(()),
     }
 }
 
-/// The runs that this user began, by a note for each in the user's state.
-pub(crate) struct OwnRuns {
-    folder: PathBuf,
-}
+/// The code of a record that another version wrote.
+const OTHER_FORMAT: &str = "other-format";
 
-impl OwnRuns {
-    /// Notes the name of a run that is about to begin.
-    pub(crate) fn note_name(&self, run: &RunFolder) -> Result<()> {
-        let file = self.file(run.id().as_str());
-        if metier_fs::exists(&file) {
-            return Ok(());
-        }
-        metier_fs::write_private(&file, b"").map_err(|error| {
-            let message = format!("{} cannot be written: {error}", file.display());
-            Error::failed("state-unwritable", message)
-        })
-    }
-
-    /// Notes the first event of a run, which vouches for what the run was given.
-    pub(crate) fn note_first(&self, record: &Record) {
-        let Event::RunStarted { run_id, .. } = &record.event else { return };
-        // Without it the name is known, and the record still has to hold.
-        let hash = record.hash.to_string();
-        let _ = metier_fs::write_private(&self.file(run_id.as_str()), hash.as_bytes());
-    }
-
-    /// An error unless this user began the run.
-    pub(crate) fn check(&self, run: &RunFolder) -> Result<()> {
-        let noted = metier_fs::read_bounded(&self.file(run.id().as_str()), MAX_NOTE_BYTES).ok();
-        let (records, fault) = match run.events() {
-            Err(error @ (AgentError::Link(_) | AgentError::NotAFolder(_))) => {
-                return Err(error.into());
-            }
-            events => events.unwrap_or_default(),
-        };
-        if let Some(fault) = fault.filter(|fault| fault.code == "other-format") {
-            let message = format!("the run {} cannot be resumed: {}", run.id(), fault.message);
-            return Err(Error::failed(fault.code, message)
-                .with_help("start a run of your own, or use the version that wrote it"));
-        }
-        let first = records.first().map(|it| it.hash);
-        let is_own = noted.is_some_and(|noted| {
-            noted.is_empty() || first.is_some_and(|hash| hash.to_string().as_bytes() == noted)
-        });
-        if is_own {
-            return Ok(());
-        }
-        let message = format!("you did not begin the run {} on this machine", run.id());
-        Err(Error::failed("run-foreign", message)
-            .with_help("`metier show` shows it; to continue, start a run of your own"))
-    }
-
-    fn file(&self, id: &str) -> PathBuf {
-        self.folder.join(id)
-    }
-}
-
-/// A run at a glance: its summary, and how it stands. The summary is written when a process begins
-/// and when it ends; in between, and after a kill, it is made from the record.
+/// A run at a glance: its summary, as its record gives it, and how it stands.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RunState {
     /// Its id.
     pub id: String,
-    /// Nothing when neither summary nor record can be read.
+    /// Nothing when neither record nor summary can be read.
     pub summary: Option<Summary>,
-    /// How it ended, or [`RunState::RUNNING`], [`RunState::INTERRUPTED`], [`RunState::UNREADABLE`].
+    /// How it ended, or one of the words below.
     pub status: &'static str,
+    /// Whether its record holds; nothing when there is none to check.
+    pub record: Option<RecordVerdict>,
 }
 
 impl RunState {
@@ -130,28 +112,36 @@ impl RunState {
     pub const RUNNING: &'static str = "running";
     /// The process that worked on it is gone.
     pub const INTERRUPTED: &'static str = "interrupted";
+    /// Its record is not what was written.
+    pub const BROKEN: &'static str = "broken";
+    /// Its record has another format, which this version does not read.
+    pub const OTHER_FORMAT: &'static str = "other_format";
     /// Neither its summary nor its record can be read.
     pub const UNREADABLE: &'static str = "unreadable";
 
     /// How a run stands.
     pub fn of(folder: &RunFolder) -> Self {
         let id = folder.id().to_string();
-        let written = folder.summary().ok();
-        let ended = written.as_ref().and_then(|summary| summary.status);
-        if let Some(status) = ended.filter(|_| !is_behind(folder)) {
-            return Self { id, summary: written, status: status.as_str() };
-        }
-        let summary = from_record(folder).or_else(|| {
-            // What the last process has not ended is open, whatever the one before it wrote.
-            written.map(|summary| Summary { status: None, ..summary })
-        });
-        let status = match &summary {
-            None => Self::UNREADABLE,
-            Some(Summary { status: Some(status), .. }) => status.as_str(),
-            Some(_) if folder.is_running() => Self::RUNNING,
-            Some(_) => Self::INTERRUPTED,
+        let Ok(reports) = audit_run(folder) else {
+            return Self { id, summary: None, status: Self::UNREADABLE, record: None };
         };
-        Self { id, summary, status }
+        let mut findings = reports.iter().flat_map(|(_, report)| &report.findings);
+        if findings.any(|finding| finding.code == OTHER_FORMAT) {
+            let summary = folder.summary().ok();
+            return Self { id, summary, status: Self::OTHER_FORMAT, record: None };
+        }
+        let record = worst(reports.iter().map(|(_, report)| report.verdict));
+        // Of a broken record, what can still be read of it.
+        let events = folder.readable_events().map(|(records, _)| records).unwrap_or_default();
+        let summary = SummaryBuilder::after(&events).summary().cloned();
+        let status = match &summary {
+            _ if record == Some(RecordVerdict::Broken) => Self::BROKEN,
+            Some(Summary { status: Some(status), .. }) => status.as_str(),
+            _ if folder.is_running() => Self::RUNNING,
+            Some(_) => Self::INTERRUPTED,
+            None => Self::UNREADABLE,
+        };
+        Self { id, summary, status, record }
     }
 
     /// The summary with how the run stands in it.
@@ -161,44 +151,24 @@ impl RunState {
             value = json!({ "run_id": self.id });
         }
         value["status"] = json!(self.status);
+        value["record"] = json!(self.record);
         value
     }
 
-    /// Whether it can be resumed.
+    /// Whether it can be resumed: it has not ended, and its record is what was written here.
     pub fn can_resume(&self) -> bool {
         let ended = self.summary.as_ref().and_then(|summary| summary.status);
-        self.status == Self::INTERRUPTED || ended.is_some_and(metier_agent::Status::can_resume)
+        self.record == Some(RecordVerdict::Holds)
+            && (self.status == Self::INTERRUPTED || ended.is_some_and(Status::can_resume))
     }
 }
 
-/// Whether the record was written to after the summary.
-fn is_behind(folder: &RunFolder) -> bool {
-    let modified = |name: &str| metier_fs::modified(&folder.path().join(name)).ok();
-    modified("events.jsonl") > modified("run.json")
-}
-
-fn from_record(folder: &RunFolder) -> Option<Summary> {
-    let (records, _) = folder.events().ok()?;
-    let (first, last) = (records.first()?, records.last()?);
-    let folded = fold(Arc::new(folder.setup().ok()?), &records).ok()?;
-    let state = &folded.state;
-    let over = matches!(last.event, Event::RunFinished { .. });
-    let end = state.finished().filter(|_| over);
-    Some(Summary {
-        run_id: folder.id().clone(),
-        status: end.map(|end| end.status),
-        message: end.and_then(|end| end.message.clone()),
-        request: state.setup().request.clone(),
-        answer: end.and_then(|end| end.answer.as_deref().map(str::to_owned)),
-        data: end.and_then(|end| end.data.clone()),
-        model: state.setup().model.clone(),
-        skills: state.loaded(),
-        started: first.time.clone(),
-        finished: end.map(|_| last.time.clone()),
-        elapsed_ms: last.elapsed_ms,
-        spent: *state.spent(),
-        events: last.seq,
-        last_hash: last.hash,
+/// The verdict about several records together.
+fn worst(verdicts: impl Iterator<Item = RecordVerdict>) -> Option<RecordVerdict> {
+    verdicts.max_by_key(|verdict| match verdict {
+        RecordVerdict::Holds => 0,
+        RecordVerdict::Unanchored => 1,
+        RecordVerdict::Broken => 2,
     })
 }
 
@@ -215,10 +185,10 @@ pub struct RunRecord {
 impl RunRecord {
     /// Reads a run.
     pub fn read(folder: &RunFolder) -> Result<Self> {
-        let mut faults = Vec::new();
-        let mut recorded = read_one(folder, &mut faults)?;
+        let mut recorded = read_one(folder)?;
+        let mut faults: Vec<String> = damage(folder)?.iter().map(sentence).collect();
         for inner in folder.inner_runs()? {
-            match read_one(&inner, &mut faults) {
+            match read_one(&inner) {
                 Ok(inner) => recorded.inner.push(inner),
                 Err(error) => faults.push(error.to_string()),
             }
@@ -227,15 +197,16 @@ impl RunRecord {
     }
 }
 
-fn read_one(
-    folder: &RunFolder,
-    faults: &mut Vec<String>,
-) -> std::result::Result<RecordedRun, AgentError> {
+fn sentence((id, finding): &(String, Finding)) -> String {
+    let Finding { file, line, code, message } = finding;
+    let line = line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("the record of {id} is broken: {file}{line}: {message} [{code}]")
+}
+
+fn read_one(folder: &RunFolder) -> std::result::Result<RecordedRun, AgentError> {
     let setup = folder.setup()?;
-    let (records, fault) = folder.events()?;
-    let id = folder.id().clone();
-    faults.extend(fault.map(|fault| format!("the record of {id} is broken: {fault}")));
-    Ok(RecordedRun { id, setup, records, inner: Vec::new() })
+    let (records, _) = folder.readable_events()?;
+    Ok(RecordedRun { id: folder.id().clone(), setup, records, inner: Vec::new() })
 }
 
 /// What came of replaying a record: the recorded replies, answers and outcomes drive the same steps
@@ -275,13 +246,11 @@ pub fn audit_run(folder: &RunFolder) -> Result<Vec<(String, AuditReport)>> {
     runs.map(|run| Ok((run.id().to_string(), audit(&run)?))).collect()
 }
 
-/// What is wrong with a record and the records inside it, with the run that each is about. A run that
-/// was killed at once has no summary; its record is whole all the same.
+/// What is wrong with a record and the records inside it, with the run that each is about.
 pub fn damage(folder: &RunFolder) -> Result<Vec<(String, Finding)>> {
     let audited = audit_run(folder)?.into_iter();
     let findings = audited.flat_map(|(id, audited)| {
-        let damage = audited.findings.into_iter().filter(|finding| finding.code != "no-summary");
-        damage.map(move |finding| (id.clone(), finding))
+        audited.findings.into_iter().map(move |finding| (id.clone(), finding))
     });
     Ok(findings.collect())
 }

@@ -32,6 +32,7 @@ use crate::guard::RunRules;
 use crate::open::Metier;
 use crate::own_tools::OwnTools;
 use crate::run::Run;
+use crate::runs::check_resumable;
 use crate::session_model::SessionModel;
 
 /// Said when a run is resumed with other skills than it began with.
@@ -206,8 +207,7 @@ impl Session {
         }
         let scan = self.metier.refresh();
         let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
-        let runs = self.metier.runs_folder();
-        let folder = RunFolder::below(&runs, new_id());
+        let folder = self.metier.new_run(new_id())?;
         let chosen = chosen_skills(request, skills, &scan, &guard)?;
         let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
@@ -248,7 +248,7 @@ impl Session {
         .build();
         setup.model_by_project = by_project;
         self.drive(folder, &*model, &executor, |agent, folder| {
-            keep_out_of_git(&runs);
+            keep_out_of_git(&self.metier.runs_folder());
             agent.run(folder, setup)
         })
     }
@@ -257,7 +257,7 @@ impl Session {
     /// that the run began with, unless this session names one.
     pub fn resume(&self, run: &str) -> Result<Run> {
         let folder = self.metier.find_run(run)?;
-        self.metier.own_runs()?.check(&folder)?;
+        check_resumable(&folder)?;
         let setup = folder.setup()?;
         let tools = self.tools.toolbox()?;
         let (model, key) = self.open_model(Some(&setup))?;
@@ -300,11 +300,9 @@ impl Session {
         executor: &Arc<LocalExecutor>,
         run: impl FnOnce(&Agent<'_>, &RunFolder) -> std::result::Result<State, AgentError>,
     ) -> Result<Run> {
-        let own = self.metier.own_runs()?;
-        own.note_name(&folder)?;
         let pending = self.metier.pending_in_run(folder.id())?;
         let approver = RunApprover::new(&*self.approver, pending, self.approved);
-        let observer = Fanout { observers: &self.observers, own: &own };
+        let observer = Fanout { observers: &self.observers };
         let agent = Agent {
             model,
             executor,
@@ -373,17 +371,13 @@ impl Session {
     }
 }
 
-/// Passes everything on to all observers. On the way it is noted that the run is the user's own.
+/// Passes everything on to all observers.
 struct Fanout<'a> {
     observers: &'a [Arc<dyn Observer + Send>],
-    own: &'a crate::runs::OwnRuns,
 }
 
 impl Observer for Fanout<'_> {
     fn event(&self, depth: u32, record: &Record) {
-        if depth == 0 {
-            self.own.note_first(record);
-        }
         for observer in self.observers {
             observer.event(depth, record);
         }

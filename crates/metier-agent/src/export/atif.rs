@@ -170,12 +170,14 @@ impl<'r> Writer<'r> {
             Event::ContextCompacted { .. }
             | Event::SkillChanged { .. }
             | Event::BudgetSpent { .. }
-            | Event::LoopDetected { .. } => self.record_information(time, &record.event),
+            | Event::LoopDetected { .. }
+            | Event::FileRestored { .. } => self.record_information(time, &record.event),
             Event::RunFinished { status, message, spent, .. } => {
                 (self.status, self.message) = (json!(status), json!(message));
                 self.spent = json!(spent);
             }
             Event::ModelRequested { .. }
+            | Event::FileRestoring { .. }
             | Event::AskOpened { .. }
             | Event::ActionStarted { .. } => {}
         }
@@ -211,6 +213,7 @@ impl<'r> Writer<'r> {
             Event::ContextCompacted { .. } => "Old observations were shortened.",
             Event::BudgetSpent { budget, .. } if budget == "wall_ms" => "The time is up.",
             Event::BudgetSpent { .. } => "A budget is spent: one last turn follows.",
+            Event::FileRestored { .. } => "A deleted file was restored.",
             _ => "The same action had the same result too often: one last turn follows.",
         };
         let mut extra = json!(event);

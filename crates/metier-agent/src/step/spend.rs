@@ -50,7 +50,7 @@ pub(super) fn spent_time(state: &State) -> Option<u64> {
 }
 
 /// Adds what a reply cost.
-pub(super) fn add_usage(total: &mut Usage, more: &Usage) {
+pub(crate) fn add_usage(total: &mut Usage, more: &Usage) {
     total.input += more.input;
     total.output += more.output;
     total.cache_read += more.cache_read;

@@ -5,14 +5,14 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier::agent::audit::{AuditReport, Finding};
+use metier::agent::audit::{AuditReport, Finding, RecordVerdict};
 use metier::audit_run;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
-use crate::render::style::{BOLD, DIM, GREEN, RED, paint};
+use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, safe};
 
 /// Check the record of a run.
@@ -31,10 +31,12 @@ enum Action {
     Verify(VerifyArgs),
 }
 
-/// Check that no byte of a record was changed, no line is missing, and nothing was cut off.
+/// Check that a record is what was written: no byte changed, no line missing, nothing cut off or replaced.
 ///
-/// Each event holds the hash of the one before it, so changing one means rewriting all that follow.
-/// The chain is not a signature: to rule out a rewritten record, keep the last hash elsewhere.
+/// Each event holds the hash of the one before it, and your state folder remembers the first and last hash
+/// and the number of events of every run that you began here. The summary, stored texts, outputs and deleted files
+/// are compared with the events. A run that was copied from elsewhere can only be checked against itself: that is a
+/// warning, and an error with `--strict`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,11 +46,17 @@ struct VerifyArgs {
     /// The run: its id, the beginning or end of it, or `last`.
     #[arg(value_name = "RUN", default_value = "last")]
     run: String,
+    /// Fail also if nothing on this machine remembers the record.
+    #[arg(long)]
+    strict: bool,
 }
 
 #[derive(Serialize)]
 struct Verified {
     run_id: String,
+    /// Whether a record that nothing remembers is an error.
+    #[serde(skip)]
+    strict: bool,
     #[serde(flatten)]
     audited: AuditReport,
     /// The same for the subagents of the run.
@@ -60,6 +68,7 @@ pub(crate) fn run(args: &AuditArgs, context: &Context) -> Result<Box<dyn Output>
     let folder = context.metier.find_run(&args.run)?;
     let mut runs = audit_run(&folder)?.into_iter().map(|(run_id, audited)| Verified {
         run_id,
+        strict: args.strict,
         audited,
         inner: Vec::new(),
     });
@@ -82,8 +91,8 @@ impl Verified {
         std::iter::once(self).chain(&self.inner)
     }
 
-    fn holds(&self) -> bool {
-        self.all().all(|one| one.audited.findings.is_empty())
+    fn any(&self, verdict: RecordVerdict) -> bool {
+        self.all().any(|one| one.audited.verdict == verdict)
     }
 }
 
@@ -94,12 +103,12 @@ impl Output for Verified {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         for one in self.all() {
-            let AuditReport { events, last_hash, finished, findings } = &one.audited;
+            let AuditReport { verdict, events, last_hash, finished, findings } = &one.audited;
             let events = count(usize::try_from(*events).unwrap_or(usize::MAX), "event");
-            let word = if findings.is_empty() {
-                format!("{}, {events}", paint(GREEN, "intact"))
-            } else {
-                format!("{}, {events} before the damage", paint(RED, "broken"))
+            let word = match verdict {
+                RecordVerdict::Holds => format!("{}, {events}", paint(GREEN, "holds")),
+                RecordVerdict::Unanchored => format!("{}, {events}", paint(YELLOW, "consistent")),
+                RecordVerdict::Broken => format!("{}, {events} read", paint(RED, "broken")),
             };
             let end = if *finished { "the run is finished" } else { "the run is not finished" };
             writeln!(out, "{}  {word}; {end}", paint(BOLD, safe(&one.run_id)))?;
@@ -111,13 +120,19 @@ impl Output for Verified {
             }
         }
         out.flush()?;
-        if !self.holds() {
+        if self.any(RecordVerdict::Broken) {
             print_note(&paint(DIM, "metier show RUN still shows the intact part"));
+        } else if self.any(RecordVerdict::Unanchored) {
+            let text = "the record agrees with itself, but nothing on this machine remembers it: the run \
+                        was begun elsewhere, or its anchor is gone";
+            print_note(&format!("{}: {text}", paint(YELLOW, "warning")));
         }
         Ok(())
     }
 
     fn exit(&self) -> Exit {
-        if self.holds() { Exit::Done } else { Exit::Findings }
+        let fails =
+            self.any(RecordVerdict::Broken) || (self.strict && self.any(RecordVerdict::Unanchored));
+        if fails { Exit::Findings } else { Exit::Done }
     }
 }

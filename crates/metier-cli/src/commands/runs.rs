@@ -34,7 +34,7 @@ pub(crate) struct RunsArgs {
     status: Option<String>,
 }
 
-const STATUSES: [&str; 9] = [
+const STATUSES: [&str; 11] = [
     "completed",
     "budget_exhausted",
     "stuck",
@@ -43,6 +43,8 @@ const STATUSES: [&str; 9] = [
     "needs_approval",
     RunState::INTERRUPTED,
     RunState::RUNNING,
+    RunState::BROKEN,
+    RunState::OTHER_FORMAT,
     RunState::UNREADABLE,
 ];
 

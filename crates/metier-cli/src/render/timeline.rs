@@ -219,6 +219,10 @@ impl TimelineBuilder<'_> {
                 let title = format!("{action} {target} had the same result {times} times");
                 self.push(Entry::new("loop", Mark::Warn, title));
             }
+            Event::FileRestored { reference, path } => {
+                let title = format!("{path} restored ({reference})");
+                self.push(Entry::new("restore", Mark::Plain, title));
+            }
             Event::RunFinished { status, message, answer, data, spent } => {
                 self.timeline.end = Some(End {
                     status: *status,

@@ -115,7 +115,9 @@ fn an_approval_counts_in_the_workspace_where_it_was_asked_for() {
         files.iter().any(|file| file.ends_with("trace"))
     };
     for _ in 0..2 {
-        refused(&home, &paste(&home, "other", &words), "it is for another workspace, ");
+        let output = paste(&home, "other", &words);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stderr.contains("you did not begin the run"), "{output:?}");
         assert!(!has_run());
     }
     assert_eq!(paste(&home, "project", &words).code, 0, "its own is untouched");

@@ -48,6 +48,7 @@ mod program;
 mod read;
 mod read_refusals;
 mod reads;
+mod record_anchor;
 mod record_links;
 mod recorded_run;
 mod refresh;

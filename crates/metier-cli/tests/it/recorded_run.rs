@@ -1,16 +1,16 @@
 //! Real records for the tests of what reads them: the agent's own loop over a scripted model and executor
 //! that touch nothing, in the project's folder of runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use metier_agent::executor::{DecidedAction, Judgement};
 use metier_agent::log;
 use metier_agent::op::{SkillText, Text};
 use metier_agent::{
-    Agent, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome, OuterCeilings,
-    PinnedSkill, RunFolder, RunId, RunLimits, RunSkills, Setup, SilentObserver, SkillCard,
-    ToolCard,
+    Agent, Anchors, Approver, AutoApprove, Event, Executor, Mode, NoApprover, Op, Outcome,
+    OuterCeilings, PinnedSkill, RunFolder, RunId, RunLimits, RunSkills, Setup, SilentObserver,
+    SkillCard, ToolCard,
 };
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -207,7 +207,10 @@ impl Case {
     /// Runs it, and gives the folder of its record.
     pub(crate) fn record(&self, home: &TestHome) -> RunFolder {
         let runs = home.project().join(".agent/runs");
+        let workspace = home.project().canonicalize().expect("a path");
+        let anchors = Anchors::new(&home.home().join(".local/state/metier/runs"), &workspace);
         let folder = RunFolder::new(&runs, RunId::new(self.id).expect("an id"));
+        let folder = folder.with_anchors(anchors);
         let model = Provider(Scripted::parse(&self.script()).expect("a script"));
         let agent = Agent {
             model: &model,
@@ -233,11 +236,44 @@ pub(crate) fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// What a process leaves that is killed after `events` events: they, and no summary of the end.
+/// What a process leaves that is killed after `events` events: they, no summary of the end, and an anchor
+/// that is open. The loops inside that it has not begun then are gone.
 pub(crate) fn kill_after(folder: &RunFolder, events: usize) {
     let (path, bytes) = events_of(folder);
-    std::fs::write(path, lines_of(&bytes)[..events].concat()).expect("writes");
+    let left = lines_of(&bytes)[..events].concat();
+    std::fs::write(&path, &left).expect("writes");
     std::fs::remove_file(folder.path().join("run.json")).expect("removes");
+    let (records, _) = log::read(folder.id().as_str(), &left);
+    let begun = |id: &str| {
+        records.iter().any(|record| match &record.event {
+            Event::ActionStarted { op_id, op: Op::Delegate { .. } } => {
+                id.ends_with(&format!("-sub{op_id}"))
+            }
+            _ => false,
+        })
+    };
+    for inner in folder.inner_runs().expect("lists") {
+        if !begun(inner.id().as_str()) {
+            std::fs::remove_dir_all(inner.path()).expect("removes");
+        }
+    }
+    let home = folder.path().ancestors().nth(4).expect("a place").join("home");
+    open_anchor(&home, folder.path());
+}
+
+/// Makes the anchor of a run of the project as it is when the first event is written: what a process
+/// leaves that is killed before it does anything.
+pub(crate) fn open_anchor(home: &Path, folder: &Path) {
+    let id = folder.file_name().expect("a name").to_string_lossy().into_owned();
+    let bytes = std::fs::read(folder.join("events.jsonl")).expect("a record");
+    let (records, _) = log::read(&id, &bytes);
+    let first = records.first().map_or_else(|| log::genesis(&id), |first| first.hash);
+    let project = home.with_file_name("project").canonicalize().expect("a path");
+    let anchor = json!({"workspace": project, "first_hash": first, "events": 1,
+        "last_hash": first, "state": "open"});
+    let anchors = home.join(".local/state/metier/runs");
+    std::fs::create_dir_all(&anchors).expect("a folder");
+    std::fs::write(anchors.join(id), format!("{anchor}\n")).expect("writes");
 }
 
 /// Changes one event and writes the whole chain anew, summary included: what an attacker does who knows

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
+use crate::recorded_run::open_anchor;
 use crate::run_server::{Answer, Asked, DIALECTS, Dialect, Server};
 use crate::run_support::{
     answer, codes, events, events_in, holds_scripts, is_sound, last_run, of_type, printed_approval,
@@ -100,6 +101,9 @@ fn killed_at_every_event_inside_the_run_goes_on_to_the_same_end() {
         }
         std::fs::write(&outside, begun[..=started].concat()).expect("writes");
         std::fs::write(&inside, lines[..cut].concat()).expect("writes");
+        for file in [&inside, &outside] {
+            open_anchor(&home.home(), file.parent().expect("a folder"));
+        }
         let resumed = run(&home, &["resume", "last", "--yes"]);
         let ended = (resumed.code, resumed.stdout.as_str());
         assert_eq!(ended, (0, "The whole answer.\n"), "killed after {cut}: {resumed:?}");

@@ -106,9 +106,12 @@ fn a_deleted_file_is_listed_and_comes_back_as_it_was() {
 fn the_documents_name_the_run_its_workspace_and_the_files() {
     let home = deleted();
     let id = last_run(&home).file_name().expect("a name").to_string_lossy().into_owned();
-    let notes =
-        json!({"reference": "trash-000001", "path": "docs/notes.bin", "bytes": NOTES.len()});
-    let todo = json!({"reference": "trash-000002", "path": "todo.txt", "bytes": 5});
+    let deleted = |reference: &str, path: &str, bytes: &[u8]| {
+        json!({"reference": reference, "path": path, "bytes": bytes.len(),
+            "sha256": metier_skill::Digest::of(bytes)})
+    };
+    let notes = deleted("trash-000001", "docs/notes.bin", NOTES);
+    let todo = deleted("trash-000002", "todo.txt", b"rest\n");
     let listed = json(&home, &["restore", "--run", "last", "--json"]);
     let expected = json!({"run_id": id, "workspace": "[T]/project", "files": [notes, todo]});
     assert_eq!(listed, expected);
@@ -164,7 +167,10 @@ fn what_stands_there_by_now_is_not_replaced_and_nothing_is_lost() {
     assert_eq!(std::fs::read(home.project().join("docs/notes.bin")).expect("back"), NOTES);
     let output = run(&home, &["restore", "--run", "last", "--all", "--json"]);
     let left = document(&home, &output, 1);
-    assert_eq!(keys(&left["failed"][0]), ["bytes", "code", "message", "path", "reference"]);
+    assert_eq!(
+        keys(&left["failed"][0]),
+        ["bytes", "code", "message", "path", "reference", "sha256"]
+    );
     assert_eq!(left["failed"][0]["code"], json!("already-exists"));
     assert_eq!(std::fs::read(home.project().join("todo.txt")).expect("there"), b"new");
     assert_eq!(trash(&home), ["trash-000002", "trash-000002.json"]);
@@ -231,18 +237,19 @@ fn what_is_not_there_is_reported() {
 fn a_record_that_is_not_ours_leads_nowhere_else() {
     let home = deleted();
     let folder = last_run(&home).join("trash");
-    let forged = |path: &str| {
+    let forged = |path: &str, exit: i32| {
         let record = json!({"reference": "trash-000002", "path": path, "bytes": 5}).to_string();
         std::fs::write(folder.join("trash-000002.json"), record).expect("writes");
         let output = run(&home, &["restore", "--run", "last", "trash-000002", "--json"]);
-        let error = document(&home, &output, 1);
+        let error = document(&home, &output, exit);
         assert!(folder.join("trash-000002").exists(), "{error}");
         error["error"]["code"].as_str().expect("a code").to_owned()
     };
-    assert_eq!(forged("../out.txt"), "no-deleted-file");
-    assert_eq!(forged("/tmp/out.txt"), "no-deleted-file");
-    assert_eq!(forged(".git/hooks/pre-commit"), "NotAllowed");
-    assert_eq!(forged(".agent/config.json"), "NotAllowed");
+    assert_eq!(forged("../out.txt", 1), "no-deleted-file");
+    assert_eq!(forged("/tmp/out.txt", 1), "no-deleted-file");
+    assert_eq!(forged(".git/hooks/pre-commit", 3), "NotAllowed");
+    assert_eq!(forged(".agent/config.json", 3), "NotAllowed");
+    assert_eq!(forged("other.txt", 1), "record-broken", "it was deleted from elsewhere");
     assert!(!home.project().join(".git/hooks").exists());
     // What was put in the place of a deleted file is no deleted file.
     let secret = home.write("secret", "words");

@@ -6,7 +6,7 @@ use metier_fs::AppendFile;
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
-use crate::recorded_run::{Case, events_of, kill_after, lines_of, report};
+use crate::recorded_run::{Case, events_of, kill_after, lines_of, open_anchor, report};
 use crate::support::{document, json, keys, run, shown, texts};
 
 #[test]
@@ -19,7 +19,7 @@ fn runs_are_listed_newest_first_with_how_they_stand() {
     exit: 0
     ---- stdout
     RUN                    WHEN              STATUS          TURNS  TOKENS  MODEL         REQUEST
-    20260131-120200-ccccc  [TIME]  interrupted     3      220     openai:small  Count the matches
+    20260131-120200-ccccc  [TIME]  interrupted     2      220     openai:small  Count the matches
     20260131-120100-bbbbb  [TIME]  needs_approval  4      440     openai:small  Count the matches
     20260131-120000-aaaaa  [TIME]  completed       7      880     openai:small  Count the matches
 
@@ -62,6 +62,7 @@ fn a_run_whose_summary_is_behind_its_record_is_shown_from_the_record() {
     let old = std::fs::File::options().write(true).open(&file).expect("opens");
     old.set_modified(std::time::UNIX_EPOCH).expect("sets");
     // It was gone on with, and killed at once.
+    open_anchor(&home.home(), folder.path());
     let (path, bytes) = events_of(&folder);
     let (records, _) = metier_agent::log::read(folder.id().as_str(), &bytes);
     let last = records.last().expect("a record");
@@ -90,7 +91,7 @@ fn nothing_readable_and_nothing_at_all_are_distinguished() {
     let listed = json(&home, &["runs", "--json"]);
     assert_eq!(
         listed,
-        json!({"runs": [{"run_id": "20260131-120000-aaaaa", "status": "unreadable"}]})
+        json!({"runs": [{"run_id": "20260131-120000-aaaaa", "status": "broken", "record": "broken"}]})
     );
     let error = document(&home, &run(&home, &["show", "--json"]), 1);
     assert_eq!(error["error"]["code"], "run-unreadable");

@@ -1,16 +1,14 @@
 //! `metier restore --run`: files that a run deleted, listed, and brought back to its workspace.
 //!
-//! Keeping and moving them is `metier-tools`'. A loop inside a run deletes into the run's own trash,
-//! so there is one for each run. Nothing is asked about whose run it is: a file can only return to
-//! the project that its trash came with, and never into `.git` or the settings in `.agent`.
+//! Restoring is `metier`'s, which asks the record and the floor. A loop inside a run deletes into the
+//! run's own trash, so there is one for each run.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use metier::agent::RunFolder;
-use metier::fs::{EntryKind, WorkRoot, entry_kind};
 use metier::skill::{WorkPath, nearest};
-use metier::tools::{FailureCode, ToolFailure, Trash, TrashedFile};
+use metier::tools::{Trash, TrashedFile};
 use serde::Serialize;
 
 use crate::commands::list::path_text;
@@ -37,7 +35,6 @@ struct Deleted {
     run: RunFolder,
     /// Where the run worked.
     workspace: PathBuf,
-    trash: Trash,
     files: Vec<TrashedFile>,
 }
 
@@ -74,15 +71,17 @@ pub(super) fn run(
         TrashSelection::List(name) => Ok(Box::new(deleted.listed(name))),
         TrashSelection::One(name) => {
             let file = deleted.find(name)?.clone();
-            deleted.restore(&deleted.open()?, &file)?;
+            context.metier.restore_file(&deleted.run, &file)?;
             Ok(Box::new(deleted.back(vec![file], Vec::new())))
         }
         TrashSelection::All => {
-            let root = deleted.open()?;
+            let restore = |file: &TrashedFile| -> Result<()> {
+                deleted.alone(file)?;
+                Ok(context.metier.restore_file(&deleted.run, file)?)
+            };
             let (mut restored, mut failed) = (Vec::new(), Vec::new());
             for file in deleted.files.iter().cloned() {
-                let done = deleted.alone(&file).and_then(|()| deleted.restore(&root, &file));
-                match done {
+                match restore(&file) {
                     Ok(()) => restored.push(file),
                     Err(error) => {
                         failed.push(Failed { file, code: error.code, message: error.message });
@@ -96,20 +95,9 @@ pub(super) fn run(
 
 impl Deleted {
     fn of(run: RunFolder, context: &Context) -> Result<Self> {
-        // `WORKSPACE/.agent/runs/RUN`: the place of its folder is the record of where a run worked.
-        let workspace = run.path().ancestors().nth(3).map(Path::to_owned);
-        let workspace = workspace.unwrap_or_else(|| context.metier.workspace());
-        let trash = Trash::new(run.trash());
-        let files = trash.list().map_err(metier::Error::from)?;
-        Ok(Self { run, workspace, trash, files })
-    }
-
-    fn open(&self) -> Result<WorkRoot> {
-        WorkRoot::open(&self.workspace).map_err(|error| {
-            let message = format!("{} cannot be opened: {error}", path_text(&self.workspace));
-            CommandError::failed("no-workspace", message)
-                .help(format!("the deleted files stay in {}", self.place()))
-        })
+        let workspace = context.metier.workspace_of(&run);
+        let files = Trash::new(run.trash()).list().map_err(metier::Error::from)?;
+        Ok(Self { run, workspace, files })
     }
 
     fn named(&self, name: &str) -> Vec<&TrashedFile> {
@@ -150,53 +138,6 @@ impl Deleted {
     fn alone(&self, file: &TrashedFile) -> Result<()> {
         let same: Vec<_> = self.files.iter().filter(|other| other.path == file.path).collect();
         if same.len() > 1 { Err(ambiguous(&same)) } else { Ok(()) }
-    }
-
-    fn restore(&self, root: &WorkRoot, file: &TrashedFile) -> Result<()> {
-        let restored = self.trash.restore(root, &file.reference);
-        restored.map(|_| ()).map_err(|failure| self.refused(file, &failure))
-    }
-
-    fn refused(&self, file: &TrashedFile, failure: &ToolFailure) -> CommandError {
-        let kept = format!("the deleted file stays in {}", self.place());
-        let failed = |code, message| CommandError::failed(code, message);
-        match self.in_the_way(&file.path) {
-            Some((at, true)) => {
-                failed("already-exists", format!("{} already exists", path_text(&at)))
-                    .help(format!("move it away first; {kept}"))
-            }
-            Some((at, false)) => {
-                failed("already-exists", format!("{} is not a folder", path_text(&at))).help(
-                    format!("move it away first, so that the folder can be created again; {kept}"),
-                )
-            }
-            None if failure.code == FailureCode::NotAllowed => {
-                failed(failure.code.as_str(), safe(&failure.message).into_owned())
-                    .help(safe(&failure.help).into_owned())
-            }
-            None => failed(failure.code.as_str(), safe(&failure.message).into_owned())
-                .help(format!("check the permissions and the free space there; {kept}")),
-        }
-    }
-
-    /// What stands where the file was (`true`), or where a folder above it was.
-    fn in_the_way(&self, path: &WorkPath) -> Option<(PathBuf, bool)> {
-        let mut at = self.workspace.clone();
-        let mut names = path.names().peekable();
-        while let Some(name) = names.next() {
-            at.push(name);
-            let is_last = names.peek().is_none();
-            match entry_kind(&at)? {
-                EntryKind::Directory if !is_last => {}
-                _ => return Some((at, is_last)),
-            }
-        }
-        None
-    }
-
-    /// Where the trash is, for people.
-    fn place(&self) -> String {
-        path_text(&self.run.path().join("trash"))
     }
 
     fn listed(&self, name: Option<&str>) -> Listed {
