@@ -14,7 +14,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     if std::env::args().nth(1).is_some_and(|word| word == HELPER_ARGUMENT) {
         return Ok(ExitCode::from(u8::try_from(helper_main()).unwrap_or(u8::MAX)));
     }
-    let helper = std::env::args().nth(1).map_or_else(std::env::current_exe, |path| Ok(path.into()))?;
+    let helper =
+        std::env::args().nth(1).map_or_else(std::env::current_exe, |path| Ok(path.into()))?;
     let dir = tempfile::tempdir_in(std::env::temp_dir().canonicalize()?)?;
     let plan = RunPlan::new("/bin/true", dir.path());
     let mut times: [Vec<Duration>; 4] = Default::default();

@@ -8,21 +8,30 @@ use std::path::{Path, PathBuf};
 
 use metier_fs::{EntryKind, canonical, entry_kind, is_link};
 use metier_policy::{Effect, Invoker, Permission, Request, RequestContext, Subject};
+use metier_tools::ScriptHost;
 use metier_tools::policy_facts::absolute;
-use metier_tools::{FailureCode, ScriptHost, ToolFailure};
 
 use super::scripts::ScriptRequest;
 use super::{LocalExecutor, now};
 
+/// The files that a person named for a script.
+#[derive(Debug, Default)]
+pub(super) struct NamedFiles {
+    /// What it gets copies of.
+    pub(super) given: Vec<PathBuf>,
+    /// Why it gets none of the others: otherwise the script would be blamed for not finding them.
+    pub(super) withheld: Vec<String>,
+}
+
 impl LocalExecutor {
-    /// The files among the arguments of a script that it gets as copies.
-    pub(super) fn given_files(
+    /// The files among the arguments of a script that it would not see.
+    pub(super) fn named_files(
         &self,
         wanted: &ScriptRequest<'_>,
         passed: &[String],
         host: &ScriptHost,
-    ) -> Result<Vec<PathBuf>, ToolFailure> {
-        let mut given = Vec::new();
+    ) -> NamedFiles {
+        let mut named = NamedFiles::default();
         for (typed, passed) in wanted.args.iter().zip(passed) {
             let path = Path::new(passed);
             let is_named =
@@ -34,11 +43,16 @@ impl LocalExecutor {
             if is_link(&self.as_typed(typed)) || entry_kind(path) != Some(EntryKind::File) {
                 continue;
             }
-            self.refuse_unreadable(path)?;
-            given.push(path.to_owned());
+            match self.why_unreadable(path) {
+                Some(why) => {
+                    let text = format!("{} is not given to the script: {why}", path.display());
+                    named.withheld.push(text);
+                }
+                None if named.given.iter().any(|given| given == path) => {}
+                None => named.given.push(path.to_owned()),
+            }
         }
-        given.dedup();
-        Ok(given)
+        named
     }
 
     fn as_typed(&self, word: &str) -> PathBuf {
@@ -54,24 +68,19 @@ impl LocalExecutor {
         host.workspace.as_deref().is_some_and(below) || metier_sandbox::is_system(path)
     }
 
-    /// Fails where a rule or the floor refuses to read the file. That it lies outside the workspace is
-    /// no reason: the person named it.
-    fn refuse_unreadable(&self, path: &Path) -> Result<(), ToolFailure> {
-        let refused = |reason: &dyn std::fmt::Display| {
-            let message = format!("{} is not given to a script: {reason}", path.display());
-            ToolFailure::new(FailureCode::NotAllowed, message)
-                .with_help("name another file; `metier explain read_file FILE` names the rule")
+    /// Why a rule or the floor refuses to read the file. That it lies outside the workspace is no
+    /// reason: the person named it.
+    fn why_unreadable(&self, path: &Path) -> Option<String> {
+        let name = match absolute(path) {
+            Ok(name) => name,
+            Err(error) => return Some(error.to_string()),
         };
-        let name = absolute(path).map_err(|error| refused(&error))?;
         let request =
             Request::new(Permission::ReadFile, vec![Subject::Path(name)]).by(Invoker::User);
         let answers = self.answers().clone();
         let situation = RequestContext { loaded: &[], memory: &answers, now: now() };
         let decision = self.policy.decide(&request, &situation);
-        match decision.effect {
-            Effect::Deny => Err(refused(&decision.sentences().join("; "))),
-            Effect::Ask | Effect::Allow => Ok(()),
-        }
+        (decision.effect == Effect::Deny).then_some(decision.reason)
     }
 }
 

@@ -21,6 +21,7 @@ use metier_tools::{
 };
 use serde_json::{Value, json};
 
+use super::given::NamedFiles;
 use super::{LocalExecutor, failed, now, tools};
 use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, RunSkills, ScriptTerms};
 use crate::op::Outcome;
@@ -62,6 +63,7 @@ pub struct PreparedScript {
     /// Programs that the skill's `compatibility` mentions and that are not installed: a doubt, not a
     /// refusal.
     pub perhaps_missing: Vec<String>,
+    withheld: Vec<String>,
 }
 
 impl PreparedScript {
@@ -91,7 +93,7 @@ impl PreparedScript {
         for request in &self.asked {
             self.executor.remember(request, context.answer);
         }
-        self.host.run(&self.call, context.cancel, &|event| {
+        let ran = self.host.run(&self.call, context.cancel, &|event| {
             if let RunEvent::Output { stream, text } = event {
                 let stream = match stream {
                     OutputStream::Stdout => "stdout",
@@ -99,6 +101,10 @@ impl PreparedScript {
                 };
                 (context.output)(stream, &text);
             }
+        });
+        ran.map(|mut outcome| {
+            outcome.warnings.extend(self.withheld.iter().cloned());
+            outcome
         })
     }
 
@@ -182,7 +188,7 @@ impl LocalExecutor {
         }
         let text = script_text(&entry, &script)?;
         let host = Arc::clone(self.host()?);
-        let given = self.given_files(wanted, &call.args, &host)?;
+        let NamedFiles { given, withheld } = self.named_files(wanted, &call.args, &host);
         let missing = Requirements::of(&entry.skill).missing_on(
             &host.search,
             |name| host.variables.contains_key(name),
@@ -199,6 +205,7 @@ impl LocalExecutor {
             asked: decision.asked().map(|(request, _)| request.clone()).collect(),
             text,
             perhaps_missing: missing.perhaps,
+            withheld,
         };
         Ok(ScriptJudgement { decision, prepared: Some(prepared) })
     }
