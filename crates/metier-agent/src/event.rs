@@ -34,6 +34,9 @@ pub enum Event {
         /// What the project's file set about the model, with its lines.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         model_by_project: Vec<String>,
+        /// The agent that it was started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
         /// The hash of the pinned index.
         index_hash: Digest,
         /// The digest of `setup.json`.

@@ -149,6 +149,7 @@ pub(crate) fn started(
         request: setup.request.clone(),
         model: setup.model.clone(),
         model_by_project: setup.model_by_project.clone(),
+        agent: setup.agent.clone(),
         index_hash: setup.index_hash,
         setup_sha256,
         index_sha256,

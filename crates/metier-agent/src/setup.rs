@@ -23,6 +23,9 @@ pub struct Setup {
     /// What the project's file set about the model, with its lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_by_project: Vec<String>,
+    /// The agent that it was started as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The bodies in the prompt's catalog, each with the decision by which it is shown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<ShownBody>,

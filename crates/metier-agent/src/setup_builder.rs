@@ -104,6 +104,7 @@ impl SetupBuilder<'_> {
             opening,
             model: self.model,
             model_by_project: Vec::new(),
+            agent: None,
             shown: self.shown,
             tools: self.tools,
             chosen: self.chosen,

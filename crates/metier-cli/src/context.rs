@@ -25,6 +25,15 @@ pub(crate) struct FindArgs {
     pub(crate) profile: Option<FindProfile>,
 }
 
+/// The agent that a command acts as.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct AgentArgs {
+    /// Act as this agent of the configuration, or as `read-only` or `full`: an agent narrows what may be
+    /// seen and done.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+}
+
 /// Options of the commands that say what would be decided.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LoadedArgs {
@@ -114,6 +123,15 @@ impl Context {
     /// The runtime with what the flags of a command say about finding skills.
     pub(crate) fn finding(&self, find: &FindArgs) -> Metier {
         self.metier.finding(find.into())
+    }
+
+    /// The same, acting as the agent that a flag names.
+    pub(crate) fn acting(&self, find: &FindArgs, args: &AgentArgs) -> Result<Metier> {
+        let metier = self.finding(find);
+        match &args.agent {
+            Some(name) => Ok(metier.with_agent(name)?),
+            None => Ok(metier),
+        }
     }
 
     /// The beginning of a command line that works in the same directory.

@@ -16,6 +16,7 @@ use metier_skill::Profile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::agent_rules::AgentRules;
 use crate::{choices, project_params};
 
 /// The settings of Metier, in `.agent/config.json` (project) or `~/.agent/config.json` (user).
@@ -49,6 +50,14 @@ pub struct Config {
     /// Requests with the answers that this file's rules should give; a wrong answer is an error.
     #[schemars(length(max = 1000))]
     pub permission_examples: Vec<Example>,
+    /// Agents by name: rules that only tighten, a model and budgets, for `--agent NAME`. `read-only` and `full` are built in.
+    #[schemars(extend("x-metier-not-managed" = true))]
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// Whether skills are used at all. A project can switch them off but not on.
+    pub enable_skills: Option<bool>,
+    /// The same as `enable_skills`.
+    #[serde(rename = "enableSkills")]
+    pub enable_skills_too: Option<bool>,
     /// Skills switched on or off, by id (`source:name`) or name.
     #[schemars(extend("x-metier-not-managed" = true))]
     pub skills: BTreeMap<String, SkillConfig>,
@@ -159,6 +168,20 @@ pub struct SecurityConfig {
 pub struct SkillConfig {
     /// Whether the skill is used.
     pub enabled: bool,
+}
+
+/// An agent: what it may do, of what is allowed anyway, and with which model.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct AgentConfig {
+    /// Rules that only tighten: a list as in `permissions`, or the short form `{"skill": {"internal-*": "deny", "*": "ask"}}`, in which the pattern with the most literal characters wins.
+    pub permissions: AgentRules,
+    /// The model of this agent, such as `openai:gpt-5-mini`, unless `--model` names another.
+    #[schemars(length(min = 1), extend("x-metier-user-only" = true))]
+    pub model: Option<String>,
+    /// What a run of this agent may spend: never more than `budgets`.
+    pub budgets: BudgetsConfig,
 }
 
 /// What a run may spend.

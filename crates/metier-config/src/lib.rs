@@ -11,6 +11,7 @@
 //! | every problem, with its line | [`ConfigError`], [`ConfigErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
 //! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `merge_model.rs`, `resolve.rs` |
 //! | the rules of all files, for the policy | [`Settings::policy_layers`] | `rules.rs` |
+//! | agents: rules that only tighten, a model, budgets | [`AgentSettings`] | `agents.rs`, `agent_rules.rs` |
 //! | one setting is changed in a file's text | [`set_value`], [`remove_value`], [`set_skill_enabled`] | `edit.rs` |
 //!
 //! The JSON Schema made from [`Config`] is the single truth about keys, types, limits and which
@@ -46,6 +47,8 @@
 //! assert_eq!(errors[0].help, "did you mean `turns`?");
 //! ```
 
+mod agent_rules;
+mod agents;
 mod check;
 mod choices;
 mod config;
@@ -64,8 +67,11 @@ mod settings;
 mod syntax;
 mod wording;
 
+pub use agent_rules::AgentRules;
+pub use agents::{AgentLayer, AgentSettings};
 pub use config::{
-    BudgetsConfig, CatalogConfig, Config, ExecutionConfig, ModelConfig, SecurityConfig, SkillConfig,
+    AgentConfig, BudgetsConfig, CatalogConfig, Config, ExecutionConfig, ModelConfig,
+    SecurityConfig, SkillConfig,
 };
 pub use edit::{remove_value, set_skill_enabled, set_value};
 pub use error::{ConfigError, ConfigErrorKind};

@@ -25,6 +25,7 @@ use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile, Source};
 use metier_tools::OutputCap;
 
+use crate::agents;
 use crate::key_path::{Segment, render};
 use crate::layer::{Layer, Scope};
 use crate::merge_model;
@@ -78,6 +79,8 @@ impl Settings {
             body_limits,
             walk,
             permissions: permissions(&mut r),
+            agents: agents::merge(&mut r),
+            enable_skills: enable_skills(&mut r),
             skills: skills(&mut r),
             run_limits: budgets(&mut r),
             catalog: catalog(&mut r),
@@ -224,6 +227,19 @@ fn security(r: &mut Resolver<'_>) -> (Limits, BodyLimits, WalkSettings) {
             .size("security.max_walk_entries", scan.max_entries, |c| c.security.max_walk_entries),
     };
     (limits, body_limits, walk)
+}
+
+/// Off in either spelling is off.
+fn enable_skills(r: &mut Resolver<'_>) -> bool {
+    r.guard(
+        "enable_skills",
+        true,
+        |asked, baseline| !asked && *baseline,
+        |c| match (c.enable_skills, c.enable_skills_too) {
+            (None, None) => None,
+            (one, other) => Some(one.unwrap_or(true) && other.unwrap_or(true)),
+        },
+    )
 }
 
 fn budgets(r: &mut Resolver<'_>) -> RunLimits {

@@ -13,7 +13,8 @@ use crate::settings::{PermissionLayer, Settings};
 
 impl Settings {
     /// The layers of the policy: administrators' rules, the user's, the project's, and the tools
-    /// that `execution.require_approval_for` makes ask.
+    /// that `execution.require_approval_for` makes ask; where skills are switched off, a layer that denies
+    /// them.
     pub fn policy_layers(&self) -> Result<Vec<RuleLayer>, PolicyError> {
         let files = self.permissions.iter().map(PermissionLayer::policy_layer);
         let mut layers = files.collect::<Result<Vec<RuleLayer>, PolicyError>>()?;
@@ -29,6 +30,18 @@ impl Settings {
             };
             let origin = "execution.require_approval_for";
             layers.push(RuleLayer::new(RuleSource::Approval, origin, asking.iter().map(ask))?);
+        }
+        if !self.enable_skills {
+            let deny = |permission: Permission| PlacedRule {
+                rule: Rule {
+                    permission: permission.as_str().to_owned(),
+                    pattern: "*".to_owned(),
+                    effect: Effect::Deny,
+                },
+                line: None,
+            };
+            let skills = [Permission::LoadSkill, Permission::RunScript].map(deny);
+            layers.push(RuleLayer::new(RuleSource::Run, "enable_skills is off", skills)?);
         }
         Ok(layers)
     }

@@ -16,6 +16,7 @@ use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile, SkillId};
 use metier_tools::OutputCap;
 
+use crate::agents::AgentLayer;
 use crate::layer::Scope;
 use crate::resolve::Explained;
 
@@ -39,6 +40,10 @@ pub struct Settings {
     pub walk: WalkSettings,
     /// Each file's rules, kept apart: the policy joins their answers by the strictest.
     pub permissions: Vec<PermissionLayer>,
+    /// What each file says about each agent; [`Settings::agent`] puts one together.
+    pub agents: BTreeMap<String, Vec<AgentLayer>>,
+    /// Whether skills are used at all.
+    pub enable_skills: bool,
     /// Skills switched on or off, by id or by name; an id is more precise.
     pub skills: BTreeMap<String, bool>,
     /// What a run may spend.

@@ -29,6 +29,8 @@ pub enum LayerKind {
     Approval,
     /// The project's rules.
     Project,
+    /// The agent's rules.
+    Agent,
     /// A skill's `allowed-tools`.
     Skill,
     /// This run's rules.
@@ -50,6 +52,7 @@ impl LayerKind {
             Self::Default => "default",
             Self::Approval => "approval",
             Self::Project => "project",
+            Self::Agent => "agent",
             Self::Skill => "skill",
             Self::Run => "run",
             Self::Trust => "trust",
@@ -66,6 +69,7 @@ impl From<RuleSource> for LayerKind {
             RuleSource::User => Self::User,
             RuleSource::Approval => Self::Approval,
             RuleSource::Project => Self::Project,
+            RuleSource::Agent => Self::Agent,
             RuleSource::Run => Self::Run,
         }
     }
@@ -225,6 +229,9 @@ impl PolicyDecision {
             (LayerKind::Skill, _) => "the skill's author decides what `allowed-tools` lists",
             (LayerKind::Default, Effect::Deny) => {
                 "rules are under `permissions` in ~/.agent/config.json"
+            }
+            (LayerKind::Agent, Effect::Deny) => {
+                "start the run with another agent, or change this one under `agents`"
             }
             (LayerKind::Guarded, _) => {
                 "answer once, always or no; your own rule with this very path, without `*`, allows it"

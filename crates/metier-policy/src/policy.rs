@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! granted  = the strictest of managed and user, or the default where neither has a rule
-//! effect   = the strictest of granted, approval, project, skill, run, trust, guarded and floor
+//! effect   = the strictest of granted, approval, project, agent, skill, run, trust, guarded and floor
 //! an ask becomes an allow by a remembered answer (or, if so configured, by a trusted skill's
 //! `allowed-tools` where only the default asked); a deny stays
 //! ```

@@ -64,6 +64,8 @@ pub enum RuleSource {
     Approval,
     /// The project's; they can only tighten.
     Project,
+    /// The agent's that a run was started with; they can only tighten.
+    Agent,
     /// This run's; they can only tighten.
     Run,
 }

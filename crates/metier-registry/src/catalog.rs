@@ -60,8 +60,12 @@ pub struct CatalogRequest<'a> {
 
 /// What some formats show of a skill besides its metadata.
 pub trait SkillContents {
-    /// The skill's files, by name (the `awareness` format).
+    /// The skill's files and folders, by name, a folder with a `/` (the `awareness` format).
     fn files(&self, entry: &Entry) -> Vec<String>;
+    /// Where its directory is (the `awareness` format).
+    fn shown_path(&self, entry: &Entry) -> String {
+        entry.path.to_string_lossy().into_owned()
+    }
     /// The opening of its body (the `direct` format), or nothing when it may not or cannot be read.
     fn opening(&self, entry: &Entry) -> Option<String>;
 }

@@ -118,9 +118,21 @@ impl SkillLibrary for IndexContents<'_> {
     }
 }
 
+/// What stands in the skill's directory itself: `SKILL.md` first, a folder as `templates/`.
+fn top_level(files: Vec<String>) -> Vec<String> {
+    let name = |file: String| match file.split_once('/') {
+        Some((folder, _)) => format!("{folder}/"),
+        None => file,
+    };
+    let mut names: Vec<String> = files.into_iter().map(name).collect();
+    names.sort_by_key(|name| (!name.eq_ignore_ascii_case("SKILL.md"), name.clone()));
+    names.dedup();
+    names
+}
+
 impl SkillContents for IndexContents<'_> {
     fn files(&self, entry: &Entry) -> Vec<String> {
-        let mut names = file_names(entry);
+        let mut names = top_level(file_names(entry));
         let more = names.len().saturating_sub(MAX_NAMED_FILES);
         names.truncate(MAX_NAMED_FILES);
         if more > 0 {
@@ -192,6 +204,14 @@ impl<'g> GatedContents<'g> {
 impl SkillContents for GatedContents<'_> {
     fn files(&self, entry: &Entry) -> Vec<String> {
         IndexContents::new(self.gate.index).files(entry)
+    }
+
+    /// The home directory as `~`, as people write it and as it is shown to a provider.
+    fn shown_path(&self, entry: &Entry) -> String {
+        let path = entry.path.to_string_lossy().into_owned();
+        let home = self.gate.policy.places().home().map(|home| home.as_str());
+        let below = home.and_then(|home| path.strip_prefix(home)).filter(|it| it.starts_with('/'));
+        below.map_or_else(|| path.clone(), |below| format!("~{below}"))
     }
 
     fn opening(&self, entry: &Entry) -> Option<String> {

@@ -125,7 +125,8 @@ impl Metier {
     /// The policy for what was found.
     pub(crate) fn guard(&self, scan: &Scan) -> Result<Guard> {
         let settings = self.settings();
-        let layers = settings.policy_layers()?;
+        let mut layers = settings.policy_layers()?;
+        layers.extend(self.agent().map(|agent| agent.layers.clone()).unwrap_or_default());
         self.check_examples()?;
         let mut places = places_of(
             &scan.index,

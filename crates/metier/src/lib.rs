@@ -88,7 +88,7 @@
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
 //! | `set_setting` | one setting of the user's file, changed as text |
-//! | `guard`, `trust`, `explain` | the policy of this directory, trust in it, and what it would decide |
+//! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
 //! | `approvals`, `approval_question` | the one way in which a question is answered |
 //! | `model_choice`, `session_model`, `key`, `endpoints` | the model that is named, opened once a session, its key, and the endpoints that are known by a name |
@@ -110,6 +110,7 @@
 //! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', talking to models
 //! `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
+mod acting_agent;
 mod approval_question;
 mod approvals;
 mod catalog;

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use metier_config::Settings;
+use metier_config::{AgentSettings, Settings};
 use metier_fs::{ForeignWriter, UserFolders};
 use metier_registry::roots::{Root, SkillPlaces, resolve};
 use metier_registry::{Registry, Scan, ScanOptions, SkillSource, SkillSources, scan};
@@ -39,12 +39,36 @@ pub(crate) struct Inner {
     /// What was left out when it was opened, and why.
     warnings: Vec<String>,
     pub(crate) find: FindOptions,
+    /// The agent that narrows what may be done.
+    pub(crate) agent: Option<Arc<AgentSettings>>,
     sources: SkillSources,
     pub(crate) helper: Option<PathBuf>,
     /// What the last scan found.
-    snapshot: Mutex<Option<Arc<Scan>>>,
+    pub(crate) snapshot: Mutex<Option<Arc<Scan>>>,
     /// Where state is kept while there are no user folders; removed with the runtime.
     scratch: Arc<OnceLock<std::io::Result<TempDir>>>,
+}
+
+impl Inner {
+    /// The same, with nothing found yet.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            environment: self.environment.clone(),
+            working_dir: self.working_dir.clone(),
+            user: self.user.clone(),
+            protected: self.protected.clone(),
+            settings: self.settings.clone(),
+            config_files: self.config_files.clone(),
+            configured_roots: self.configured_roots.clone(),
+            warnings: self.warnings.clone(),
+            find: self.find.clone(),
+            agent: self.agent.clone(),
+            sources: self.sources.clone(),
+            helper: self.helper.clone(),
+            snapshot: Mutex::default(),
+            scratch: Arc::clone(&self.scratch),
+        }
+    }
 }
 
 /// How skills are looked for, besides the usual folders and the settings.
@@ -171,6 +195,7 @@ impl Builder {
             configured_roots,
             warnings,
             find: self.find,
+            agent: None,
             sources: self.sources,
             helper: self.helper,
             snapshot: Mutex::default(),
@@ -262,36 +287,7 @@ impl Metier {
     /// The same runtime, looking for skills in another way.
     #[must_use]
     pub fn finding(&self, find: FindOptions) -> Self {
-        let Inner {
-            environment,
-            working_dir,
-            user,
-            protected,
-            settings,
-            config_files,
-            configured_roots,
-            warnings,
-            helper,
-            scratch,
-            sources,
-            ..
-        } = &*self.inner;
-        let inner = Inner {
-            environment: environment.clone(),
-            working_dir: working_dir.clone(),
-            user: user.clone(),
-            protected: protected.clone(),
-            settings: settings.clone(),
-            config_files: config_files.clone(),
-            configured_roots: configured_roots.clone(),
-            warnings: warnings.clone(),
-            find,
-            sources: sources.clone(),
-            helper: helper.clone(),
-            snapshot: Mutex::default(),
-            scratch: Arc::clone(scratch),
-        };
-        Self { inner: Arc::new(inner) }
+        Self { inner: Arc::new(Inner { find, ..self.inner.again() }) }
     }
 
     /// The working directory, absolute and without links.
@@ -388,6 +384,11 @@ impl Metier {
         let scan =
             snapshot.get_or_insert_with(|| Arc::new(scan(&self.roots(), &self.scan_options())));
         Arc::clone(scan)
+    }
+
+    /// What the last scan found, if there was one.
+    pub(crate) fn snapshot(&self) -> Option<Arc<Scan>> {
+        self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Looks again, and gives what is there now.

@@ -63,7 +63,7 @@ pub mod policy {
 
 /// Settings: what counts, and where it came from.
 pub mod config {
-    pub use metier_config::{Explained, Scope, Settings, json_schema};
+    pub use metier_config::{AgentSettings, Explained, Scope, Settings, json_schema};
 }
 
 /// Files, opened safely.

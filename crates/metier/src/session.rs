@@ -11,7 +11,7 @@ use metier_agent::folder::keep_out_of_git;
 use metier_agent::setup_builder::SetupBuilder;
 use metier_agent::{
     Agent, AgentError, Approver, Event, LocalExecutor, Mode, NoApprover, Note, Observer, Record,
-    RunFolder, RunId, RunLimits, State,
+    RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
 use metier_model::Model;
@@ -25,7 +25,7 @@ use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, Even
 use crate::approvals::RunApprover;
 use crate::catalog::CatalogBudget;
 use crate::chosen_skills::{FirstSkills, chosen_skills};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exec::unseen_workspace;
 use crate::given::GivenFile;
 use crate::guard::RunRules;
@@ -247,6 +247,7 @@ impl Session {
         }
         .build();
         setup.model_by_project = by_project;
+        setup.agent = self.metier.agent().map(|agent| agent.name.clone());
         self.drive(folder, &*model, &executor, |agent, folder| {
             keep_out_of_git(&self.metier.runs_folder());
             agent.run(folder, setup)
@@ -259,13 +260,14 @@ impl Session {
         let folder = self.metier.find_run(run)?;
         check_resumable(&folder)?;
         let setup = folder.setup()?;
+        let metier = self.as_agent_of(&setup)?;
         let tools = self.tools.toolbox()?;
         let (model, key) = self.open_model(Some(&setup))?;
         self.warn_about_project_settings(Some(&setup))?;
-        let scan = self.metier.refresh();
+        let scan = metier.refresh();
         // What was denied when it began stays denied.
         let rules = self.rules.with_denied(&setup.denied);
-        let guard = self.metier.guard(&scan)?.with_rules(&rules)?;
+        let guard = metier.guard(&scan)?.with_rules(&rules)?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
         let is_denied = |id: &SkillId| {
             scan.index.find(&id.to_string()).is_none_or(|it| gate.denied(it).is_some())
@@ -273,7 +275,7 @@ impl Session {
         let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
         let offered = offered.map(|card| card.id.clone()).collect();
         let named = self.named_by_person(&setup.request, Earlier::default());
-        let executor = self.metier.executor(&scan, guard, offered, &folder, &key, named);
+        let executor = metier.executor(&scan, guard, offered, &folder, &key, named);
         // It keeps to the skills that it began with.
         let pinned =
             setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
@@ -291,6 +293,21 @@ impl Session {
         let files = self.files.iter().map(|file| file.to_string_lossy().into_owned());
         let said = earlier.requests.iter().map(|said| (*said).to_owned());
         said.chain([request.to_owned()]).chain(files).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The runtime as the agent that the run began with: what it may do does not widen with time.
+    fn as_agent_of(&self, setup: &Setup) -> Result<Metier> {
+        let own = self.metier.agent().map(|agent| agent.name.as_str());
+        match (setup.agent.as_deref(), own) {
+            (recorded, own) if recorded == own => Ok(self.metier.clone()),
+            (Some(recorded), None) => self.metier.with_agent(recorded),
+            (recorded, _) => {
+                let began =
+                    recorded.map_or("without an agent".to_owned(), |it| format!("as `{it}`"));
+                Err(Error::usage(format!("the run began {began}"))
+                    .with_help("resume it without naming an agent"))
+            }
+        }
     }
 
     fn drive(
@@ -361,7 +378,8 @@ impl Session {
 
     /// What a run may spend: the settings, and fewer turns where the caller says so.
     fn limits(&self, window: Option<u32>) -> RunLimits {
-        let limits = self.metier.settings().run_limits;
+        let agent = self.metier.agent().map(|agent| agent.run_limits);
+        let limits = agent.unwrap_or(self.metier.settings().run_limits);
         RunLimits {
             turns: self.max_turns.map_or(limits.turns, |turns| turns.min(limits.turns)).max(1),
             // A quarter is left for the reply and for what an estimate misses.

@@ -51,10 +51,12 @@ impl SessionModel {
 }
 
 impl Session {
+    /// The model by its name, where one is given: by this session, or by its agent.
     pub(crate) fn model_name(&self) -> Option<&str> {
         match &self.model.choice {
             ModelChoice::Named(name) => Some(name),
-            ModelChoice::Configured | ModelChoice::Own(_) => None,
+            ModelChoice::Configured => self.metier().agent()?.model.as_deref(),
+            ModelChoice::Own(_) => None,
         }
     }
 
@@ -73,15 +75,15 @@ impl Session {
         Ok((model, key))
     }
 
-    /// The name of the model, where one is given: by this session, or by the run that is resumed.
+    /// The name of the model, where one is given: by this session, by the run that is resumed, or by the
+    /// agent.
     fn wanted_model(&self, resumed: Option<&Setup>) -> Option<String> {
-        self.model_name().map(str::to_owned).or_else(|| {
-            let began_with = &resumed?.model;
-            Some(match began_with.provider.as_str() {
-                "router" => "router".to_owned(),
-                provider => format!("{provider}:{}", began_with.name),
-            })
-        })
+        let began_with = resumed.filter(|_| matches!(self.model.choice, ModelChoice::Configured));
+        match began_with.map(|setup| &setup.model) {
+            Some(model) if model.provider == "router" => Some("router".to_owned()),
+            Some(model) => Some(format!("{}:{}", model.provider, model.name)),
+            None => self.model_name().map(str::to_owned),
+        }
     }
 
     /// Says first of all what the project's file changes about the model, and gives it for the record.

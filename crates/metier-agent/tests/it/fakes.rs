@@ -152,6 +152,7 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
         opening: "# Request\n\ndo it\n".to_owned(),
         model: model.info(),
         model_by_project: Vec::new(),
+        agent: None,
         shown: Vec::new(),
         tools: vec![tool("write_file", true), tool("read_file", false)],
         chosen: Vec::new(),

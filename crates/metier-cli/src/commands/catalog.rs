@@ -9,7 +9,7 @@ use metier::registry::catalog::{Catalog, CatalogEntry, CatalogFormat, DisplayLev
 use metier::{CatalogBudget, CatalogOptions};
 use serde_json::json;
 
-use crate::context::{Context, FindArgs};
+use crate::context::{AgentArgs, Context, FindArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
@@ -48,6 +48,8 @@ pub(crate) struct CatalogArgs {
     /// Explain for every skill how it is shown and why, instead of printing the list.
     #[arg(long)]
     explain: bool,
+    #[command(flatten)]
+    agent: AgentArgs,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -100,7 +102,7 @@ struct Listed {
 }
 
 pub(crate) fn run(args: &CatalogArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let metier = context.finding(&args.find);
+    let metier = context.acting(&args.find, &args.agent)?;
     let budget = match args.budget {
         None => CatalogBudget::Configured,
         Some(Budget(None)) => CatalogBudget::Unlimited,

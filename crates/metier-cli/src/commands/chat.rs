@@ -36,7 +36,8 @@ pub(crate) struct ChatArgs {
 pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     context.metier.require_user_folders()?;
     let console = args.how.console(context, json);
-    let mut chat = args.how.session(&context.finding(&args.find), &console).chat()?;
+    let mut chat =
+        args.how.session(&context.acting(&args.find, &args.how.agent)?, &console).chat()?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
     let mut exit = Exit::Done;
     let is_terminal = io::stdin().is_terminal();

@@ -9,7 +9,7 @@ use metier::Explanation;
 use metier::policy::{Effect, LayerDecision, Permission, PolicyDecision};
 use metier::skill::Code;
 
-use crate::context::{Context, FindArgs, LoadedArgs};
+use crate::context::{AgentArgs, Context, FindArgs, LoadedArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
@@ -37,13 +37,15 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     skills: LoadedArgs,
     #[command(flatten)]
+    agent: AgentArgs,
+    #[command(flatten)]
     find: FindArgs,
 }
 
 struct Explained(Explanation);
 
 pub(crate) fn run(args: &ExplainArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let metier = context.finding(&args.find);
+    let metier = context.acting(&args.find, &args.agent)?;
     Ok(Box::new(Explained(metier.explain(&args.tool, &args.args, &(&args.skills).into())?)))
 }
 

@@ -14,7 +14,7 @@ use metier::{Metier, Session};
 pub(crate) use self::ending::{Resuming, end};
 use crate::agent::console::{Answerer, Console};
 use crate::agent::watch::{JsonLines, Lines, Watcher};
-use crate::context::{Context, FindArgs};
+use crate::context::{AgentArgs, Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note};
 use crate::render::shell;
@@ -59,6 +59,8 @@ pub(crate) struct RunOptionArgs {
     /// (`metier models` lists them).
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
     /// Answer every question with yes, this once. A denial stays a denial.
     #[arg(long)]
     pub(crate) yes: bool,
@@ -147,7 +149,7 @@ pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<d
     context.metier.require_user_folders()?;
     let request = request(&args.request)?;
     let console = args.how.console(context, json);
-    let session = args.how.session(&context.finding(&args.find), &console);
+    let session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console);
     let run = session.run(&request)?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
     Ok(end(context, &run, &resuming, json))

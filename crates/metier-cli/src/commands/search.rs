@@ -8,7 +8,7 @@ use clap::Args;
 use metier::SearchHit;
 use serde::Serialize;
 
-use crate::context::{Context, FindArgs};
+use crate::context::{AgentArgs, Context, FindArgs};
 use crate::error::{Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, paint};
@@ -32,6 +32,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
     limit: usize,
     #[command(flatten)]
+    agent: AgentArgs,
+    #[command(flatten)]
     find: FindArgs,
 }
 
@@ -52,7 +54,8 @@ struct Hit {
 }
 
 pub(crate) fn run(args: &SearchArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let found = context.finding(&args.find).search(&args.words.join(" "), args.limit)?;
+    let found =
+        context.acting(&args.find, &args.agent)?.search(&args.words.join(" "), args.limit)?;
     let hit = |hit: SearchHit| Hit {
         id: hit.entry.id().to_string(),
         name: hit.entry.name().as_str().to_owned(),

@@ -8,7 +8,7 @@ use clap::Args;
 use metier::ToolRule;
 use serde::Serialize;
 
-use crate::context::{Context, FindArgs, LoadedArgs};
+use crate::context::{AgentArgs, Context, FindArgs, LoadedArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
@@ -30,6 +30,8 @@ pub(crate) struct ToolsArgs {
     #[command(flatten)]
     skills: LoadedArgs,
     #[command(flatten)]
+    agent: AgentArgs,
+    #[command(flatten)]
     find: FindArgs,
 }
 
@@ -39,7 +41,7 @@ struct Tools {
 }
 
 pub(crate) fn run(args: &ToolsArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let tools = context.finding(&args.find).tool_rules(&(&args.skills).into())?;
+    let tools = context.acting(&args.find, &args.agent)?.tool_rules(&(&args.skills).into())?;
     Ok(Box::new(Tools { tools }))
 }
 

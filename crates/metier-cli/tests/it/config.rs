@@ -62,6 +62,8 @@ fn the_defaults() {
     security.max_walk_entries                     1000000   default
     permissions                                   []        default
     permission_examples                           []        default
+    agents                                        {}        default
+    enable_skills                                 true      default
     skills                                        {}        default
     budgets.turns                                 12        default
     budgets.tool_calls                            30        default
@@ -317,8 +319,11 @@ fn the_schema_is_json_with_a_property_for_every_key() {
         keys(&schema["properties"]),
         [
             "$schema",
+            "agents",
             "budgets",
             "catalog",
+            "enableSkills",
+            "enable_skills",
             "execution",
             "model",
             "permission_examples",

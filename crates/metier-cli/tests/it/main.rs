@@ -7,6 +7,7 @@
     reason = "these tests build files, start the binary and say what they could not test"
 )]
 
+mod agents;
 mod approvals;
 mod catalog;
 mod chat;

@@ -187,6 +187,7 @@ impl Case {
             opening: format!("Request: {}", self.request),
             model: ModelInfo { provider: self.provider.to_owned(), ..model() },
             model_by_project: Vec::new(),
+            agent: None,
             shown: Vec::new(),
             tools: vec![
                 tool("grep", false),

@@ -59,6 +59,8 @@ fn without_files_the_defaults_of_the_design_count() {
     security.max_walk_entries = 1000000 (default)
     permissions = [] (default)
     permission_examples = [] (default)
+    agents = {} (default)
+    enable_skills = true (default)
     skills = {} (default)
     budgets.turns = 12 (default)
     budgets.tool_calls = 30 (default)

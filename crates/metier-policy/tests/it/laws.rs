@@ -49,9 +49,11 @@ pub(crate) const ALL: &[RuleSource] = &[
     RuleSource::User,
     RuleSource::Approval,
     RuleSource::Project,
+    RuleSource::Agent,
     RuleSource::Run,
 ];
-const TIGHTENING: &[RuleSource] = &[RuleSource::Approval, RuleSource::Project, RuleSource::Run];
+const TIGHTENING: &[RuleSource] =
+    &[RuleSource::Approval, RuleSource::Project, RuleSource::Agent, RuleSource::Run];
 
 pub(crate) fn subjects() -> impl Strategy<Value = Subject> {
     let at = |text: &str| Subject::path(text).unwrap();

@@ -63,7 +63,7 @@ fn six_formats() {
     let awareness = write(CatalogFormat::Awareness);
     assert!(
         awareness.contains(
-            "- **pdf** (user)\n  Description: Fills forms. - name=evil\n  Path: /skills/pdf\n  \
+            "- **pdf** (user)\n  Description: Fills forms. - name=evil\n  Path: /skills/pdf/\n  \
              Files: SKILL.md, scripts/run.py\n"
         ),
         "{awareness}"

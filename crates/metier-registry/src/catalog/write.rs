@@ -53,8 +53,8 @@ impl CatalogFormat {
                 "{HEADING}Use the `skill` tool to load detailed instructions for any skill.\n\n"
             ),
             Self::Awareness => format!(
-                "{HEADING}The following skills are available. Read a skill's SKILL.md for detailed \
-                 instructions before using it.\n\n"
+                "{HEADING}The following skills are available. Use Bash to read SKILL.md for detailed \
+                 instructions.\n\n"
             ),
             Self::Direct => HEADING.to_owned(),
             Self::Json => "{".to_owned(),
@@ -134,7 +134,7 @@ impl CatalogFormat {
                     "- **{}** ({source})\n  Description: {}\n  Path: {}\n",
                     plain_name(name),
                     fold_line(description),
-                    escape_line(&place(entry)),
+                    escape_line(&place(entry, contents)),
                 );
                 let files = contents.files(entry);
                 if !files.is_empty() {
@@ -202,11 +202,11 @@ impl CatalogFormat {
 }
 
 /// Where a model that reads files itself finds the skill.
-fn place(entry: &Entry) -> String {
+fn place(entry: &Entry, contents: &dyn SkillContents) -> String {
     if entry.source == Source::Builtin {
         return format!("(built in; `metier read {}` prints it)", entry.name().as_str());
     }
-    entry.path.to_string_lossy().into_owned()
+    format!("{}/", contents.shown_path(entry).trim_end_matches('/'))
 }
 
 fn location(skill: &Visible) -> String {

@@ -1,0 +1,247 @@
+//! Agents with their own permissions, from outside: what they see, find, load and do, that they only
+//! narrow, and that a run remembers which one it was. The examples of the first design are here verbatim.
+
+use metier_testkit::{Output, TestHome};
+use serde_json::{Value, json};
+
+use crate::run_support::{answer, call, events_in, holds_scripts, last_run, project, select};
+use crate::support::METIER;
+
+/// A home with skills, two of them internal, and the design's own rules for an agent.
+fn with_agents() -> TestHome {
+    let home = project();
+    for name in ["internal-billing", "internal-keys", "report"] {
+        home.skill(&format!("home/.agent/skills/{name}"), name, "Writes a report on revenue.");
+    }
+    let agents = json!({
+        "guest": {"permissions": {"skill": {"internal-*": "deny", "*": "ask"}}},
+        "small": {"budgets": {"turns": 2}, "permissions": [
+            {"permission": "write_file", "pattern": "*", "effect": "deny"},
+        ]},
+    });
+    home.write("home/.agent/config.json", json!({ "agents": agents }).to_string());
+    home
+}
+
+fn run(home: &TestHome, args: &[&str]) -> Output {
+    home.run(METIER, args)
+}
+
+fn effect(home: &TestHome, args: &[&str]) -> String {
+    let all = [&["explain", "--json"], args].concat();
+    let explained = run(home, &all);
+    explained.json()["effect"].as_str().unwrap_or_else(|| panic!("{explained:?}")).to_owned()
+}
+
+#[test]
+fn what_an_agent_may_not_load_it_does_not_see_or_find() {
+    let home = with_agents();
+    let catalog = run(&home, &["catalog"]).stdout;
+    assert!(catalog.contains("internal-billing") && catalog.contains("report"), "{catalog}");
+    let catalog = run(&home, &["catalog", "--agent", "guest"]).stdout;
+    assert!(!catalog.contains("internal-") && catalog.contains("report"), "{catalog}");
+    let found = run(&home, &["search", "--agent", "guest", "--json", "revenue report"]).stdout;
+    assert!(!found.contains("internal-") && found.contains("user:report"), "{found}");
+    for (agent, skill, expected) in [
+        ("guest", "internal-billing", "deny"),
+        ("guest", "report", "ask"),
+        ("full", "internal-billing", "allow"),
+        ("read-only", "report", "allow"),
+    ] {
+        assert_eq!(
+            effect(&home, &["load_skill", skill, "--agent", agent]),
+            expected,
+            "{agent} {skill}"
+        );
+    }
+    let page = run(&home, &["explain", "load_skill", "internal-keys", "--agent", "guest"]).stdout;
+    assert!(page.contains("agent") && page.contains("deny"), "{page}");
+}
+
+#[test]
+fn a_run_loads_only_what_its_agent_may_and_remembers_who_it_was() {
+    let home = with_agents();
+    let replies = json!([select(&["internal-billing"]), select(&["report"]), answer("done")]);
+    home.write("project/model.json", json!({ "replies": replies }).to_string());
+    let flags = ["--agent", "guest", "--yes", "--model", "scripted:model.json", "make a report"];
+    let output = run(&home, &[&["run"], &flags[..]].concat());
+    assert_eq!(output.code, 0, "{output:?}");
+    let events = events_in(&last_run(&home));
+    assert_eq!(events[0]["agent"], "guest");
+    let file = |name: &str| std::fs::read_to_string(last_run(&home).join(name)).expect("a file");
+    let summary: Value = serde_json::from_str(&file("run.json")).expect("JSON");
+    assert_eq!(summary["skills"], json!(["user:report"]), "{summary}");
+    let setup = file("setup.json");
+    assert!(!setup.contains("internal-"), "nothing of it is in a prompt: {setup}");
+    let setup: Value = serde_json::from_str(&setup).expect("JSON");
+    assert_eq!(setup["agent"], "guest");
+    // A person's own call is held too.
+    let output = run(&home, &["run", "--agent", "guest", "/internal-billing now"]);
+    assert!(output.code != 0, "{output:?}");
+}
+
+#[test]
+fn the_read_only_agent_reads_and_nothing_else_whatever_the_rules_allow() {
+    let home = project();
+    home.rules("home/.agent/config.json", &[("*", "*", "allow")]);
+    let tools = |agent: &[&str]| {
+        let output = run(&home, &[&["tools", "--json"], agent].concat()).json();
+        let list = output["tools"].as_array().expect("tools").clone();
+        let allowed = list.iter().filter(|tool| tool["effect"] == "allow");
+        allowed.map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect::<Vec<_>>()
+    };
+    assert!(tools(&[]).contains(&"write_file".to_owned()));
+    assert_eq!(tools(&["--agent", "full"]), tools(&[]));
+    assert_eq!(tools(&["--agent", "read-only"]), ["load_skill", "read_file", "list_dir", "grep"]);
+    let write = call("write_file", &json!({"path": "out.txt", "content": "x"}));
+    let replies = json!([write, answer("tried")]);
+    home.write("project/model.json", json!({ "replies": replies }).to_string());
+    let flags = ["--agent", "read-only", "--yes", "--allow", "write_file"];
+    let model = ["--model", "scripted:model.json", "write it"];
+    run(&home, &[&["run"], &flags[..], &model[..]].concat());
+    assert!(!home.project().join("out.txt").exists());
+    if holds_scripts(&home) {
+        let rules = ["explain", "--json", "run_script", "scripts/summarise.sh"];
+        let skill = ["--skill", "csv-summary", "--agent", "read-only"];
+        assert_eq!(run(&home, &[&rules[..], &skill[..]].concat()).json()["effect"], "deny");
+    }
+}
+
+#[test]
+fn a_project_narrows_agents_and_never_widens_them() {
+    let home = with_agents();
+    let wide = json!([{"permission": "*", "pattern": "*", "effect": "allow"}]);
+    let agents = json!({
+        "guest": {"permissions": wide, "budgets": {"turns": 1000}},
+        "read-only": {"permissions": wide},
+        "full": {"permissions": {"skill": {"report": "deny"}}},
+        "reviewer": {"permissions": {"write_file": {"*": "deny"}}},
+    });
+    home.write("project/.agent/config.json", json!({ "agents": agents }).to_string());
+    assert_eq!(effect(&home, &["load_skill", "internal-billing", "--agent", "guest"]), "deny");
+    assert_eq!(effect(&home, &["write_file", "a.txt", "--agent", "read-only"]), "deny");
+    assert_eq!(effect(&home, &["load_skill", "report", "--agent", "full"]), "deny");
+    assert_eq!(effect(&home, &["write_file", "a.txt", "--agent", "reviewer"]), "deny");
+    assert_eq!(effect(&home, &["load_skill", "report"]), "allow", "without the agent");
+    // The project chooses no model for anyone.
+    let agents = json!({"x": {"model": "openai:m"}});
+    home.write("project/.agent/config.json", json!({ "agents": agents }).to_string());
+    let output = run(&home, &["catalog", "--agent", "x"]);
+    assert!(
+        output.stderr.contains("`agents.x.model` cannot be set in a project's file"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn an_agent_has_its_own_model_and_budgets() {
+    let home = project();
+    let file = home.write("home/model.json", json!({"replies": [answer("mine")]}).to_string());
+    let turn = json!({"action": {"type": "search_skills", "query": "x"}});
+    let loops =
+        home.write("home/loops.json", json!({"rules": [{"when": {}, "reply": turn}]}).to_string());
+    let model = |file: &std::path::Path| format!("scripted:{}", file.display());
+    let agents = json!({
+        "own": {"model": model(&file)},
+        "short": {"model": model(&loops), "budgets": {"turns": 2}},
+        "long": {"model": model(&loops), "budgets": {"turns": 500}},
+    });
+    home.write(
+        "home/.agent/config.json",
+        json!({ "agents": agents, "budgets": {"turns": 2} }).to_string(),
+    );
+    let output = run(&home, &["run", "--agent", "own", "hello"]);
+    assert_eq!(output.stdout.trim(), "mine", "{output:?}");
+    for agent in ["short", "long"] {
+        let output = run(&home, &["run", "--agent", agent, "hello"]);
+        assert_eq!(output.code, 4, "{agent}: {output:?}");
+    }
+    let output = run(&home, &["run", "--agent", "own", "--model", "router", "hello"]);
+    assert_ne!(output.stdout.trim(), "mine", "the flag comes first: {output:?}");
+}
+
+#[test]
+fn an_unknown_agent_is_an_error_with_the_nearest_name_and_resume_keeps_the_agent() {
+    let home = with_agents();
+    for args in [
+        &["run", "--agent", "gest", "x"][..],
+        &["chat", "--agent", "gest"],
+        &["catalog", "--agent", "gest"],
+        &["search", "--agent", "gest", "x"],
+        &["tools", "--agent", "gest"],
+        &["explain", "--agent", "gest", "read_file", "x"],
+    ] {
+        let output = run(&home, args);
+        assert_eq!(output.code, 2, "{args:?}: {output:?}");
+        assert!(output.stderr.contains("did you mean `guest`?"), "{args:?}: {output:?}");
+    }
+    let write = call("write_file", &json!({"path": "out.txt", "content": "x"}));
+    let fault = json!({"fault": "unauthorized"});
+    home.write("project/model.json", json!({"replies": [fault]}).to_string());
+    let flags = ["--agent", "small", "--model", "scripted:model.json", "write it"];
+    assert_eq!(run(&home, &[&["run"], &flags[..]].concat()).code, 1);
+    home.write("project/model.json", json!({"replies": [write, answer("tried")]}).to_string());
+    let output = run(&home, &["resume", "last", "--allow", "write_file"]);
+    assert!(!home.project().join("out.txt").exists(), "{output:?}");
+    // An agent that is gone does not mean "no rules".
+    home.write("home/.agent/config.json", "{}");
+    let flags = ["--model", "scripted:model.json"];
+    let output = run(&home, &[&["resume", "last"], &flags[..]].concat());
+    assert!(output.code != 0, "{output:?}");
+}
+
+#[test]
+fn skills_can_be_switched_off_as_a_whole() {
+    let home = with_agents();
+    for (file, key) in [
+        ("home/.agent/config.json", "enable_skills"),
+        ("home/.agent/config.json", "enableSkills"),
+        ("project/.agent/config.json", "enableSkills"),
+    ] {
+        let _ = std::fs::remove_file(home.project().join(".agent/config.json"));
+        home.write("home/.agent/config.json", "{}");
+        assert!(run(&home, &["catalog"]).stdout.contains("report"));
+        home.write(file, json!({ key: false }).to_string());
+        assert!(!run(&home, &["catalog"]).stdout.contains("report"), "{file} {key}");
+        let found = run(&home, &["search", "--json", "revenue report"]).json();
+        assert_eq!(found["results"].as_array().map(Vec::len), Some(0), "{file} {key}");
+        assert_eq!(effect(&home, &["load_skill", "report"]), "deny");
+        // A project cannot switch them on again.
+        if file.starts_with("home") {
+            home.write("project/.agent/config.json", json!({ key: true }).to_string());
+            assert_eq!(effect(&home, &["load_skill", "report"]), "deny");
+        }
+    }
+}
+
+#[test]
+fn awareness_and_tool_print_the_lines_of_the_first_design() {
+    let home = project();
+    let user = "home/.claude/skills/my-skill";
+    home.skill(user, "my-skill", "A helpful skill for doing things");
+    home.write(&format!("{user}/script.py"), "print(1)\n");
+    home.write(&format!("{user}/templates/page.html"), "<p>\n");
+    let own = "project/.claude/skills/project-skill";
+    home.skill(own, "project-skill", "Project-specific skill");
+    let path = home.project().join(".claude/skills/project-skill");
+    let awareness = run(&home, &["catalog", "--format", "awareness"]).stdout;
+    let expected = format!(
+        "## Available Skills\n\nThe following skills are available. Use Bash to read SKILL.md for \
+         detailed instructions.\n\n"
+    );
+    assert!(awareness.starts_with(&expected), "{awareness}");
+    let first = "- **my-skill** (user)\n  Description: A helpful skill for doing things\n  \
+                 Path: ~/.claude/skills/my-skill/\n  Files: SKILL.md, script.py, templates/\n\n";
+    let second = format!(
+        "- **project-skill** (project)\n  Description: Project-specific skill\n  Path: {}/\n  \
+         Files: SKILL.md\n\n",
+        path.display()
+    );
+    assert!(awareness.contains(first) && awareness.contains(&second), "{awareness}");
+    let tool = run(&home, &["catalog", "--format", "tool"]).stdout;
+    let expected = "## Available Skills\n\nUse the `skill` tool to load detailed instructions for any \
+                    skill.\n\n";
+    assert!(tool.starts_with(expected), "{tool}");
+    assert!(tool.contains("- **my-skill**: A helpful skill for doing things\n"), "{tool}");
+    assert!(tool.contains("- **project-skill**: Project-specific skill\n"), "{tool}");
+}
