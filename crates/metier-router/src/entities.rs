@@ -7,6 +7,7 @@
 //! | file | a word with an extension (`sales.csv`, `data/a.json`), or one of the files the user gave |
 //! | folder | a word with a slash and no extension (`src/`, `crates/app`) |
 //! | group | what stands after *by*, *per*, *for each*; Chinese *an*, *mei ge*: `by region and year` |
+//! | group and measure | `top 3 products by units` |
 //! | measure | what stands after *sum*, *total*, *average*, …: `average price`, or before `column` |
 //! | number, address | as written |
 //! | text | what stands in quotes |
@@ -44,6 +45,8 @@ const MEASURES: &[&str] = &[
     "sum", "sums", "total", "totals", "average", "averages", "mean", "minimum", "maximum", "min",
     "max", "add", "median",
 ];
+/// Words before what is ranked.
+const TOPS: &[&str] = &["top", "best", "largest", "biggest", "highest"];
 /// Words after a measure that are no column.
 const NO_COLUMN: &[&str] =
     &["up", "value", "values", "number", "numbers", "amount", "column", "columns"];
@@ -76,6 +79,7 @@ impl RequestEntities {
         }
         entities.read_groups(&words);
         entities.read_measures(&words);
+        entities.read_top(&words);
         entities.read_chinese(request);
         entities
     }
@@ -135,6 +139,25 @@ impl RequestEntities {
             push(&mut self.files, word);
         } else if is_folder(word) {
             push(&mut self.folders, word.trim_end_matches('/'));
+        }
+    }
+
+    /// `top 3 products by units`: groups of products, measured in units.
+    fn read_top(&mut self, words: &[Word]) {
+        for (at, word) in words.iter().enumerate() {
+            if !TOPS.contains(&word.lower.as_str()) {
+                continue;
+            }
+            let mut rest = words[at + 1..].iter().filter(|next| !is_number(&next.text));
+            let (Some(group), Some(by), Some(measure)) = (rest.next(), rest.next(), rest.next())
+            else {
+                continue;
+            };
+            if by.lower == "by" && self.may_be_column(group) && self.may_be_column(measure) {
+                self.groups.retain(|known| *known != measure.text);
+                self.groups.insert(0, group.text.clone());
+                push(&mut self.measures, &measure.text);
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! gives the same decision.
 //!
 //! ```text
+//! nothing loaded --a tool answers it--> call_tool --> final_answer
 //! nothing loaded --a skill fires--> select_skills --> loaded --a command can be filled--> run_script
 //!        |                                              |                                      |
 //!        +--none fires--> final_answer                  +--none: load_resource (one)           |
@@ -17,6 +18,9 @@
 //! | `entities` | what a request names: files, columns, numbers |
 //! | `commands` | the commands that a body gives |
 //! | `fill` | what a request names, put into a command's placeholders |
+//! | `formats` | the kinds of files that a skill says it is for |
+//! | `tool_requests` | requests that a tool answers, and which call that is |
+//! | `tool_answers` | the words about such a call, and what can be done at all |
 //! | `reading` | what a skill without a command says about a request |
 //! | `answer` | the words, English and Chinese |
 //! | `script` | the same about scripts: a result, or why there is none |
@@ -30,8 +34,11 @@ mod answer;
 mod commands;
 mod entities;
 mod fill;
+mod formats;
 mod reading;
 mod router;
 mod script;
+mod tool_answers;
+mod tool_requests;
 
 pub use router::Router;

@@ -17,7 +17,8 @@ use crate::answer::{Ending, Voice};
 use crate::commands::{self, Command};
 use crate::entities::RequestEntities;
 use crate::fill::{self, Filled};
-use crate::{reading, script};
+use crate::tool_requests::{ToolRequest, tool_request};
+use crate::{formats, reading, script};
 
 /// The most skills that one request is given.
 const MAX_SKILLS: usize = 2;
@@ -68,8 +69,11 @@ fn choose(turn: &Turn, voice: Voice) -> Decision {
     if let Some(last) = tried.last().filter(|_| !again) {
         return finish(turn, voice, Ending::GaveUp, voice.not_loaded(last));
     }
+    if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
+        return decision;
+    }
     let ranking = rank(&turn.view.request, &turn.view.offered);
-    let chosen = chosen(&ranking, &turn.view.offered);
+    let chosen = chosen(&ranking, turn);
     if chosen.is_empty() {
         let near: Vec<&OfferedSkill> =
             ranking.iter().filter_map(|ranked| turn.view.offered.get(ranked.document)).collect();
@@ -89,6 +93,28 @@ fn choose(turn: &Turn, voice: Voice) -> Decision {
     with_plan(turn, plan, Action::SelectSkills { skills, reason })
 }
 
+/// The call of a tool that answers the request, or the answer that it gave. A project without a README
+/// is left to the skills.
+fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
+    let wanted = tool_request(&turn.view.request, &turn.view.files)?;
+    let Some((tool, args)) = wanted.call() else {
+        return Some(finish(turn, voice, Ending::Done, voice.help(&turn.view.offered)));
+    };
+    let is_call = |past: &&PastAction| matches!(past.action, Some(Action::CallTool { .. }));
+    match turn.past().find(is_call) {
+        Some(past) if !past.ok && wanted == ToolRequest::Project => None,
+        Some(past) => {
+            let ending = if past.ok { Ending::Read } else { Ending::GaveUp };
+            Some(finish(turn, voice, ending, voice.tool_result(&wanted, past)))
+        }
+        None if turn.view.last_turn => None,
+        None => {
+            let offered = turn.view.tools.iter().any(|offer| offer.name == tool);
+            offered.then(|| Decision::to(Action::call(tool, args)))
+        }
+    }
+}
+
 /// The offered skills that have anything to do with the request, best first.
 fn rank(request: &str, offered: &[OfferedSkill]) -> Vec<Hit> {
     let documents =
@@ -97,8 +123,14 @@ fn rank(request: &str, offered: &[OfferedSkill]) -> Vec<Hit> {
 }
 
 /// The skills that fire: all that are called by name, or else the best.
-fn chosen<'a>(ranking: &'a [Hit], offered: &'a [OfferedSkill]) -> Vec<(&'a OfferedSkill, &'a Hit)> {
-    let firing = || ranking.iter().filter(|ranked| ranked.fires());
+fn chosen<'a>(ranking: &'a [Hit], turn: &'a Turn) -> Vec<(&'a OfferedSkill, &'a Hit)> {
+    let offered = &turn.view.offered;
+    let files = RequestEntities::of(&turn.view.request, &turn.view.files).files;
+    let reads = |ranked: &&Hit| {
+        let skill = offered.get(ranked.document);
+        ranked.called || skill.is_none_or(|skill| formats::fits(&skill.description, &files))
+    };
+    let firing = || ranking.iter().filter(|ranked| ranked.fires()).filter(reads);
     let called = firing().filter(|ranked| ranked.called).take(MAX_SKILLS);
     let mut picked: Vec<&Hit> = called.collect();
     if picked.is_empty() {

@@ -1,16 +1,17 @@
 #!/bin/sh
 # Summarise a CSV file, whole or grouped by columns. Plain POSIX sh and awk.
 #
-#   summarise.sh [--by COLUMN] [--column COLUMN] [--delimiter CHAR] FILE
+#   summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] FILE
 #
 # Quoted fields may hold delimiters, doubled quotes and line breaks; CRLF and a byte order mark are
-# taken off. A column counts as numeric when every value in it that is not missing is a number.
+# taken off. A column counts as numeric when every value in it that is not missing is a number; $300,
+# 1,234.50 and 1,5 are numbers too, and the output says which columns were read so.
 set -eu
 LC_ALL=C
 export LC_ALL
 
 usage() {
-    printf '%s\n' "usage: summarise.sh [--by COLUMN] [--column COLUMN] [--delimiter CHAR] FILE" >&2
+    printf '%s\n' "usage: summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] FILE" >&2
 }
 
 fail() {
@@ -20,15 +21,17 @@ fail() {
 
 by=
 only=
+top=
 delimiter=
 file=
 while [ $# -gt 0 ]; do
     case $1 in
-        --by | --column | --delimiter)
+        --by | --column | --top | --delimiter)
             [ $# -ge 2 ] || { usage; fail "$1 needs a value" 2; }
             case $1 in
                 --by) by=$2 ;;
                 --column) only=$2 ;;
+                --top) top=$2 ;;
                 *) delimiter=$2 ;;
             esac
             shift 2
@@ -62,13 +65,16 @@ case $file in */stage/given/*) file=${file##*/} ;; esac
 [ -f "$path" ] || fail "$file is not a file"
 [ -r "$path" ] || fail "$file cannot be read"
 [ -s "$path" ] || fail "$file is empty"
+case $top in
+    *[!0-9]* | 0) fail "--top takes a number" 2 ;;
+esac
 case $delimiter in
     '' | ? | tab) ;;
     *) fail "the delimiter is one character, or the word tab" 2 ;;
 esac
 
 # The words go through the environment: awk -v would read backslashes in them.
-BY=$by ONLY=$only DELIMITER=$delimiter NAME=$file awk '
+BY=$by ONLY=$only TOP=$top DELIMITER=$delimiter NAME=$file awk '
 function fail(message) {
     print "summarise.sh: " message | "cat 1>&2"
     close("cat 1>&2")
@@ -135,9 +141,25 @@ function is_number(text) {
     return text ~ /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/
 }
 
+# Money, per cent, thousands (1,234.50) and a decimal comma (1,5) as a plain number; "" for anything else.
+function plain_number(text,    sign) {
+    if (is_number(text)) return text
+    sign = ""
+    if (text ~ /^[+-]/) { sign = substr(text, 1, 1); text = substr(text, 2) }
+    sub(/^(\$|\342\202\254|\302\243|\302\245|\357\277\245)[ ]*/, "", text)
+    sub(/[ ]*(\$|%|\342\202\254|\302\243|\302\245)$/, "", text)
+    if (text ~ /^[0-9][0-9]?[0-9]?(,[0-9][0-9][0-9])+(\.[0-9]+)?$/) gsub(/,/, "", text)
+    else if (text ~ /^[0-9]+,[0-9]+$/) sub(/,/, ".", text)
+    return is_number(text) && text !~ /^[+-]/ ? sign text : ""
+}
+
+# The column with this name; "products" finds "product" where there is no closer one.
 function column_of(name,    i, lower) {
     for (i = 1; i <= columns; i++) if (header[i] == name) return i
     lower = tolower(name)
+    for (i = 1; i <= columns; i++) if (tolower(header[i]) == lower) return i
+    for (i = 1; i <= columns; i++) if (tolower(header[i]) == lower "s" || tolower(header[i]) "s" == lower) return i
+    sub(/ies$/, "y", lower)
     for (i = 1; i <= columns; i++) if (tolower(header[i]) == lower) return i
     return 0
 }
@@ -190,8 +212,10 @@ function read_row(n,    i, value, number, group) {
             most[i] = times[i, value]
             common[i] = value
         }
-        if (!is_number(value)) { words[i]++; if (first_word[i] == "") first_word[i] = value; continue }
-        number = value + 0
+        number = plain_number(value)
+        if (number == "") { words[i]++; if (first_word[i] == "") first_word[i] = value; continue }
+        if (number != value && first_read[i] == "") { first_read[i] = value; first_meant[i] = number }
+        number += 0
         numbers[i]++
         have[group, i]++
         sum[group, i] += number
@@ -223,6 +247,20 @@ function in_order(    i, j, name, gap, all) {
             group_name[j + gap] = name
         }
     }
+}
+
+# The groups with the largest sums of a column, or with the most rows, first; as many as were asked for.
+function largest_first(column,    i, j, name) {
+    for (i = 2; i <= group_count; i++) {
+        name = group_name[i]
+        for (j = i - 1; j >= 1 && size_of(group_name[j], column) < size_of(name, column); j--) group_name[j + 1] = group_name[j]
+        group_name[j + 1] = name
+    }
+    if (top < group_count) group_count = top
+}
+
+function size_of(group, column) {
+    return column ? sum[group, column] + 0 : count[group]
 }
 
 # Characters, not bytes: the later bytes of UTF-8 have no width.
@@ -307,6 +345,12 @@ END {
     if (only && !numeric[only]) fail("the column \"" header[only] "\" is not numeric: it holds \"" first_word[only] "\"")
     if (groups) {
         for (i = 1; i <= groups; i++) group_title = group_title (i > 1 ? " / " : "") header[key[i]]
+        top = ENVIRON["TOP"] + 0
+        if (top) {
+            all_groups = group_count
+            largest_first(only)
+            print "The " group_count " largest of " all_groups " groups, by " (only ? "the sum of " header[only] : "rows") "."
+        }
         print ""
         print "Rows by " group_title ":"
         cell[1, 1] = group_title; cell[1, 2] = "rows"
@@ -340,6 +384,9 @@ END {
     gaps = ""
     for (i = 1; i <= columns; i++) if (missing[i]) gaps = gaps (gaps == "" ? "" : ", ") header[i] " " missing[i]
     if (gaps != "") { print ""; print "Missing values: " gaps "." }
+    as_numbers = ""
+    for (i = 1; i <= columns; i++) if (numeric[i] && first_read[i] != "" && (!only || i == only)) as_numbers = as_numbers (as_numbers == "" ? "" : ", ") header[i] " (\"" first_read[i] "\" as " first_meant[i] ")"
+    if (as_numbers != "") print "Read as numbers: " as_numbers "."
     mixed = ""
     for (i = 1; i <= columns; i++) if (numbers[i] && words[i]) mixed = mixed (mixed == "" ? "" : ", ") header[i] " (such as \"" first_word[i] "\")"
     if (mixed != "") print "Not summed, for they hold words as well as numbers: " mixed "."

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a project is made of: README title, build files, languages, top folders. Plain POSIX sh.
+# What a project is made of: README title and first paragraph, build files, languages, top folders. Plain POSIX sh.
 #
 #   overview.sh [FOLDER]
 #
@@ -58,6 +58,15 @@ for readme in README.md README.rst README.txt README Readme.md readme.md; do
         END { if (!found && first != "") print first }
     ' | cut -c 1-200)
     [ -z "$title" ] || printf 'Title: %s (%s)\n' "$title" "$readme"
+    # The first paragraph below it; badges, images and markup lines are passed over.
+    about=$(head -n 80 "$readme" | tr -d '\r' | awk '
+        /^#/ || /^(===|---)/ { if (text != "") exit; next }
+        text == "" && /^[ \t]*([<!|>`]|\[)/ { next }
+        /^[ \t]*$/ { if (text != "") exit; next }
+        { sub(/^[ \t]+/, ""); text = text (text == "" ? "" : " ") $0 }
+        END { print text }
+    ' | cut -c 1-600)
+    [ -z "$about" ] || [ "$about" = "$title" ] || printf 'About: %s\n' "$about"
     break
 done
 printf 'Files: %s' "$files"

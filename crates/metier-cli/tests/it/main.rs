@@ -39,6 +39,7 @@ mod manage_open;
 mod manage_switch;
 mod managed;
 mod model_endpoints;
+mod offline_requests;
 mod one_decision;
 mod other_accounts;
 mod output_cap;

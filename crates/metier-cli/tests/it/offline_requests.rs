@@ -1,0 +1,175 @@
+//! What the offline model does with everyday requests, in English and Chinese, through the binary: the
+//! skill or the tool that it should use, or that it says that it cannot.
+
+use metier_testkit::TestHome;
+
+use crate::run_support::{events, holds_scripts};
+use crate::support::run;
+
+/// What should come of a request, and a part of the answer.
+#[derive(Debug, Clone, Copy)]
+enum Expected {
+    Skill(&'static str, &'static str),
+    Tool(&'static str, &'static str),
+    /// The skills are listed.
+    Help(&'static str),
+    /// Nothing is done, and it says so.
+    Abstains,
+}
+
+use Expected::{Abstains, Help, Skill, Tool};
+
+const SALES: &str = "product,region,units,price\napple,north,10,$300\npear,south,5,\"1,5\"\n\
+                     apple,south,2,$20\nfig,north,30,$7\nplum,south,1,$9\n";
+
+const ENGLISH: &[(&str, Expected)] = &[
+    ("help", Help("csv-summary")),
+    ("what can you do?", Help("for example")),
+    ("list your skills", Help("project-overview")),
+    ("ls", Tool("list_dir", "README.md")),
+    ("list the files here", Tool("list_dir", "sales.csv")),
+    ("what files are in src?", Tool("list_dir", "main.rs")),
+    ("show me the files in src/", Tool("list_dir", "main.rs")),
+    ("read notes.txt", Tool("read_file", "Call the plumber")),
+    ("please show me notes.txt", Tool("read_file", "Call the plumber")),
+    ("what does notes.txt say?", Tool("read_file", "Call the plumber")),
+    ("cat src/main.rs", Tool("read_file", "fn main")),
+    ("summarise README.md", Tool("read_file", "Keeps track of boats.")),
+    ("give me a summary of notes.txt", Tool("read_file", "Call the plumber")),
+    ("what is this project about?", Tool("read_file", "Keeps track of boats.")),
+    ("grep TODO", Tool("grep", "main.rs")),
+    ("search for \"the plumber\" in notes.txt", Tool("grep", "plumber")),
+    ("where is open_harbour defined?", Tool("grep", "open_harbour")),
+    ("which files mention plumber?", Tool("grep", "notes.txt")),
+    ("summarise sales.csv by region", Skill("csv-summary", "units by region")),
+    ("top 3 products by units in sales.csv", Skill("csv-summary", "The 3 largest of 4 groups")),
+    ("sum the units in sales.csv", Skill("csv-summary", "48")),
+    ("average price per region in sales.csv", Skill("csv-summary", "Read as numbers: price")),
+    (
+        "is the data in sales.csv clean? check its quality",
+        Skill("profile-csv", "sales.csv has 5 rows"),
+    ),
+    (
+        "check sales.csv for duplicate rows and empty values",
+        Skill("profile-csv", "price has 5 numbers written as text, such as"),
+    ),
+    (
+        "give me an overview of this codebase: languages and build files",
+        Skill("project-overview", "About: Keeps track of boats."),
+    ),
+    ("use the profile-csv skill on sales.csv", Skill("profile-csv", "5 rows")),
+    ("/csv-summary sales.csv", Skill("csv-summary", "Numeric columns")),
+    ("what is the capital of France?", Abstains),
+    ("translate notes.txt into Finnish", Abstains),
+    ("tell me a joke", Abstains),
+    ("write a haiku about rain", Abstains),
+    ("book a flight to Oslo for Friday", Abstains),
+    ("draw a chart of sales.csv", Abstains),
+];
+
+const CHINESE: &[(&str, Expected)] = &[
+    ("帮助", Help("例如")),
+    ("你能做什么？", Help("csv-summary")),
+    ("有哪些技能", Help("没有语言模型时")),
+    ("列出文件", Tool("list_dir", "README.md")),
+    ("列出 src 目录", Tool("list_dir", "main.rs")),
+    ("这里有哪些文件？", Tool("list_dir", "sales.csv")),
+    ("读取 notes.txt", Tool("read_file", "Call the plumber")),
+    ("看看 notes.txt 的内容", Tool("read_file", "Call the plumber")),
+    ("总结 README.md", Tool("read_file", "完整的总结需要语言模型")),
+    ("这个项目是做什么的？", Tool("read_file", "以上是 README.md 的开头")),
+    ("搜索 TODO", Tool("grep", "main.rs")),
+    ("哪些文件包含 plumber", Tool("grep", "notes.txt")),
+    ("按 region 汇总 sales.csv", Skill("csv-summary", "没有使用语言模型")),
+    ("统计 sales.csv 中 units 的总和", Skill("csv-summary", "48")),
+    ("用 profile-csv 技能检查 sales.csv", Skill("profile-csv", "以上是技能 profile-csv")),
+    ("法国的首都是哪里？", Abstains),
+    ("讲个笑话", Abstains),
+    ("把 notes.txt 翻译成芬兰语", Abstains),
+    ("写一首关于雨的诗", Abstains),
+];
+
+fn project() -> TestHome {
+    let home = TestHome::new();
+    home.write(
+        "project/README.md",
+        "# Harbour\n\n[![ok](x)](y)\n\nKeeps track of boats.\n\n## Use\n\nMore.\n",
+    );
+    home.write("project/notes.txt", "Call the plumber on Monday.\n\nBuy paint.\n");
+    home.write(
+        "project/src/main.rs",
+        "fn main() { open_harbour() } // TODO: tides\nfn open_harbour() {}\n",
+    );
+    home.write("project/sales.csv", SALES);
+    home
+}
+
+/// The skills and the tools that the newest run used.
+fn used(home: &TestHome) -> (Vec<String>, Vec<String>) {
+    let (mut skills, mut tools) = (Vec::new(), Vec::new());
+    for event in events(home).iter().map(ToString::to_string) {
+        for name in
+            ["csv-summary", "profile-csv", "project-overview", "write-skill", "review-skill"]
+        {
+            if event.contains(&format!("The skill `builtin:{name}` is loaded")) {
+                skills.push(name.to_owned());
+            }
+        }
+        for tool in ["list_dir", "read_file", "grep"] {
+            if event.contains("\"call_tool\"") && event.contains(&format!("\"tool\":\"{tool}\"")) {
+                tools.push(tool.to_owned());
+            }
+        }
+    }
+    tools.dedup();
+    skills.dedup();
+    (skills, tools)
+}
+
+fn all_as_expected(cases: &[(&str, Expected)]) {
+    let home = project();
+    let runs_scripts = holds_scripts(&home);
+    let mut wrong = Vec::new();
+    for &(request, expected) in cases {
+        if matches!(expected, Skill(..)) && !runs_scripts {
+            continue;
+        }
+        let output = run(&home, &["run", "--yes", request]);
+        let (skills, tools) = used(&home);
+        let (wanted_skills, wanted_tools, part): (&[&str], &[&str], &str) = match &expected {
+            Skill(name, part) => (std::slice::from_ref(name), &[], part),
+            Tool(name, part) => (&[], std::slice::from_ref(name), part),
+            Help(part) => (&[], &[], part),
+            Abstains => (&[], &[], ""),
+        };
+        let says = match expected {
+            Abstains => {
+                output.stdout.contains("nothing was done") || output.stdout.contains("什么都没有做")
+            }
+            _ => output.stdout.contains(part),
+        };
+        let language = !request.chars().any(|c| c > '\u{2fff}')
+            || matches!(
+                expected,
+                Tool("list_dir" | "grep", _) | Tool("read_file", "Call the plumber")
+            )
+            || output.stdout.chars().any(|c| c > '\u{2fff}');
+        if skills != wanted_skills || tools != wanted_tools || !says || !language {
+            wrong.push(format!(
+                "{request}: {expected:?}, but {skills:?} {tools:?}: {}",
+                output.stdout
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn everyday_requests_get_their_skill_their_tool_or_an_honest_answer() {
+    all_as_expected(ENGLISH);
+}
+
+#[test]
+fn the_same_in_chinese() {
+    all_as_expected(CHINESE);
+}

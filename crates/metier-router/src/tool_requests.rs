@@ -1,0 +1,483 @@
+//! Requests that a tool answers without a model: what is in a folder, what a file says, where a word
+//! stands, what the project is about; and the question what can be done at all.
+//!
+//! A small grammar in English and Chinese, and nothing beyond it: a request with one word more than it
+//! knows is left to the skills.
+//!
+//! tidy:allow-cjk
+
+use serde_json::{Value, json};
+
+use crate::entities::{RequestEntities, extension};
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum ToolRequest {
+    /// What can be done here.
+    Help,
+    /// The entries of a folder.
+    List(String),
+    /// A file, whole.
+    Read(String),
+    /// What a text file begins with: the nearest to a summary that needs no model.
+    Opening(String),
+    /// What the project is about, by its README.
+    Project,
+    /// Lines that hold some text.
+    Find { text: String, path: Option<String> },
+}
+
+impl ToolRequest {
+    /// The tool that answers it, with its arguments; nothing where no tool is needed.
+    pub(crate) fn call(&self) -> Option<(&'static str, Value)> {
+        Some(match self {
+            Self::Help => return None,
+            Self::List(path) => ("list_dir", json!({"path": path})),
+            Self::Read(path) | Self::Opening(path) => ("read_file", json!({"path": path})),
+            Self::Project => ("read_file", json!({"path": "README.md"})),
+            Self::Find { text, path } => {
+                let mut args = json!({"pattern": escaped(text)});
+                if let Some(path) = path {
+                    args["path"] = json!(path);
+                }
+                ("grep", args)
+            }
+        })
+    }
+}
+
+const HELP: &[&str] = &[
+    "help",
+    "help me",
+    "what can you do",
+    "what can you do for me",
+    "what can you help me with",
+    "how can you help",
+    "how can you help me",
+    "what skills do you have",
+    "which skills are there",
+    "what skills are there",
+    "list skills",
+    "list the skills",
+    "list your skills",
+    "show skills",
+    "show me your skills",
+    "帮助",
+    "你能做什么",
+    "你会做什么",
+    "你可以做什么",
+    "能做什么",
+    "你会什么",
+    "有哪些技能",
+    "有什么技能",
+    "你有哪些技能",
+    "列出技能",
+    "你能帮我做什么",
+    "怎么用",
+];
+const PROJECT: &[&str] = &[
+    "what is this project about",
+    "what's this project about",
+    "what is the project about",
+    "what does this project do",
+    "what is this project",
+    "what is this repo about",
+    "what is this repository about",
+    "what does this repo do",
+    "what is this about",
+    "describe this project",
+    "这个项目是做什么的",
+    "这个项目是干什么的",
+    "这个项目是什么",
+    "这是什么项目",
+    "介绍一下这个项目",
+    "介绍这个项目",
+    "这个项目讲的是什么",
+];
+/// Words between the parts of a request that mean nothing more.
+const FILLERS: &[&str] = &[
+    "a",
+    "all",
+    "are",
+    "can",
+    "content",
+    "contents",
+    "could",
+    "current",
+    "directory",
+    "does",
+    "file",
+    "files",
+    "folder",
+    "folders",
+    "for",
+    "full",
+    "here",
+    "i",
+    "in",
+    "inside",
+    "is",
+    "it",
+    "list",
+    "me",
+    "my",
+    "of",
+    "out",
+    "please",
+    "project",
+    "say",
+    "says",
+    "the",
+    "there",
+    "this",
+    "to",
+    "under",
+    "up",
+    "what",
+    "whats",
+    "which",
+    "whole",
+    "you",
+    "entire",
+];
+const LISTS: &[&str] = &["list", "ls", "dir", "show", "what", "whats", "which"];
+const FOLDER_WORDS: &[&str] =
+    &["files", "folder", "folders", "directory", "directories", "ls", "dir", "contents"];
+const READS: &[&str] =
+    &["read", "show", "print", "cat", "open", "display", "view", "what", "whats", "output"];
+const SUMMARISES: &[&str] = &["summarise", "summarize", "summary", "tldr"];
+/// Extensions of prose.
+const PROSE: &[&str] = &["md", "txt", "rst", "adoc", "markdown", "text"];
+
+/// The tool request that `request` is, if it is one.
+pub(crate) fn tool_request(request: &str, given: &[String]) -> Option<ToolRequest> {
+    let plain =
+        request.trim().trim_end_matches(['?', '.', '!', '？', '。', '！', '呢', '吗']).trim();
+    let lower = plain.to_lowercase().replace('’', "'");
+    let bare = lower.trim_start_matches("please ").trim_start_matches('请');
+    if HELP.contains(&bare) {
+        return Some(ToolRequest::Help);
+    }
+    if PROJECT.contains(&bare) {
+        return Some(ToolRequest::Project);
+    }
+    let entities = RequestEntities::of(plain, given);
+    if crate::entities::is_chinese(plain) {
+        return chinese(plain, &entities);
+    }
+    let words: Vec<String> = plain
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| ",:;\"'`()".contains(c)).replace('\'', ""))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    found_text(&words, &lower, &entities)
+        .or_else(|| one_file(&lower, &entities))
+        .or_else(|| folder(&words, &lower, &entities))
+}
+
+/// `grep TODO src`, `search for "a b" in docs/`, `which files mention parse_line`.
+fn found_text(
+    words: &[String],
+    lower: &[String],
+    entities: &RequestEntities,
+) -> Option<ToolRequest> {
+    let start = |phrase: &str| {
+        let phrase: Vec<&str> = phrase.split(' ').collect();
+        lower
+            .windows(phrase.len())
+            .next()
+            .is_some_and(|first| first == phrase)
+            .then_some(phrase.len())
+    };
+    let searches =
+        ["search for", "search", "grep for", "grep", "look for", "find all", "find", "where is"];
+    let mentions =
+        ["which files contain", "which files mention", "what files contain", "which file contains"];
+    let at = mentions.iter().chain(&searches).find_map(|phrase| start(phrase))?;
+    // `find` and `where is` mean many things; only a name or a quote is searched for.
+    let plainly = matches!(lower.first()?.as_str(), "grep" | "search" | "which" | "what");
+    let mut rest: Vec<&String> = words.get(at..)?.iter().collect();
+    while rest.first().is_some_and(|word| {
+        matches!(word.to_lowercase().as_str(), "the" | "all" | "word" | "text" | "string")
+    }) {
+        rest.remove(0);
+    }
+    let path = place(entities).or_else(|| {
+        let at = rest.iter().position(|word| matches!(word.as_str(), "in" | "under" | "inside"))?;
+        let named = rest.get(at + 1).filter(|_| rest.len() == at + 2)?;
+        (!FILLERS.contains(&named.to_lowercase().as_str())).then(|| (*named).clone())
+    });
+    if let [text] = &entities.texts[..] {
+        return Some(ToolRequest::Find { text: text.clone(), path });
+    }
+    let text = rest.first().map(|word| (*word).clone())?;
+    let behind: Vec<&&String> = rest
+        .iter()
+        .skip(1)
+        .filter(|word| {
+            let known = [
+                "in",
+                "under",
+                "inside",
+                "used",
+                "defined",
+                "mentioned",
+                "comments",
+                "the",
+                "all",
+                "files",
+                "this",
+                "project",
+                "folder",
+                "code",
+                "here",
+                "everywhere",
+            ];
+            !known.contains(&word.to_lowercase().as_str())
+                && Some(word.trim_end_matches('/')) != path.as_deref()
+        })
+        .collect();
+    let is_name = text.contains(['_', ':', '.']) || text.chars().skip(1).any(char::is_uppercase);
+    (behind.is_empty() && (plainly || is_name)).then_some(ToolRequest::Find { text, path })
+}
+
+/// `read notes.txt`, `what does README.md say`, `summarise README.md`.
+fn one_file(lower: &[String], entities: &RequestEntities) -> Option<ToolRequest> {
+    let [file] = &entities.files[..] else { return None };
+    let name = file.to_lowercase();
+    let others: Vec<&str> = lower
+        .iter()
+        .map(String::as_str)
+        .filter(|word| *word != name && !name.ends_with(&format!("/{word}")))
+        .collect();
+    let first = *others
+        .iter()
+        .find(|word| !matches!(**word, "please" | "can" | "could" | "you" | "give" | "me" | "a"))?;
+    let only = |verbs: &[&str]| {
+        verbs.contains(&first)
+            && others
+                .iter()
+                .all(|word| FILLERS.contains(word) || verbs.contains(word) || *word == "give")
+    };
+    if only(SUMMARISES)
+        && extension(file).is_some_and(|it| PROSE.contains(&it.to_lowercase().as_str()))
+    {
+        return Some(ToolRequest::Opening(file.clone()));
+    }
+    only(READS).then(|| ToolRequest::Read(file.clone()))
+}
+
+/// `ls`, `list the files in src`, `what is in docs/`.
+fn folder(words: &[String], lower: &[String], entities: &RequestEntities) -> Option<ToolRequest> {
+    if !entities.files.is_empty() || !LISTS.contains(&lower.first()?.as_str()) {
+        return None;
+    }
+    let folder = place(entities).or_else(|| {
+        let at = lower
+            .iter()
+            .position(|word| matches!(word.as_str(), "in" | "of" | "inside" | "under" | "ls"))?;
+        let mut named = words.iter().zip(lower).skip(at + 1);
+        let (word, _) = named.find(|(_, word)| !FILLERS.contains(&word.as_str()))?;
+        Some(word.clone())
+    });
+    let asks = lower.iter().any(|word| FOLDER_WORDS.contains(&word.as_str()))
+        || !entities.folders.is_empty();
+    let known = |word: &String| {
+        FILLERS.contains(&word.as_str())
+            || LISTS.contains(&word.as_str())
+            || FOLDER_WORDS.contains(&word.as_str())
+            || folder
+                .as_deref()
+                .is_some_and(|folder| folder.eq_ignore_ascii_case(word.trim_end_matches('/')))
+    };
+    (asks && lower.iter().all(known))
+        .then(|| ToolRequest::List(folder.unwrap_or_else(|| ".".to_owned())))
+}
+
+/// The one place that a request names.
+fn place(entities: &RequestEntities) -> Option<String> {
+    match (&entities.files[..], &entities.folders[..]) {
+        ([one], []) | ([], [one]) => Some(one.clone()),
+        _ => None,
+    }
+}
+
+fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolRequest> {
+    let has = |words: &[&str]| words.iter().any(|word| request.contains(word));
+    let named = place(entities);
+    if has(&["搜索", "查找", "搜一下", "哪些文件包含", "哪个文件包含", "哪些文件里有"])
+    {
+        let text =
+            entities.texts.first().cloned().or_else(|| latin_word(request, named.as_deref()))?;
+        return Some(ToolRequest::Find { text, path: named });
+    }
+    if let [file] = &entities.files[..] {
+        let prose = extension(file).is_some_and(|it| PROSE.contains(&it.to_lowercase().as_str()));
+        let long = request.chars().count() > file.chars().count() + 14;
+        if !long && prose && has(&["总结", "概括", "摘要", "概述"]) {
+            return Some(ToolRequest::Opening(file.clone()));
+        }
+        let reads = has(&[
+            "读取",
+            "读一下",
+            "阅读",
+            "显示",
+            "查看",
+            "打开",
+            "看看",
+            "看一下",
+            "内容",
+            "写了什么",
+            "里有什么",
+        ]);
+        return (!long && reads).then(|| ToolRequest::Read(file.clone()));
+    }
+    let lists = has(&[
+        "列出",
+        "有哪些文件",
+        "有什么文件",
+        "有哪些目录",
+        "查看目录",
+        "里有什么",
+        "显示文件",
+    ]);
+    let about = has(&["文件", "目录", "文件夹"]) || !entities.folders.is_empty();
+    if lists && about && request.chars().count() < 30 {
+        let folder = named.or_else(|| latin_word(request, None));
+        return Some(ToolRequest::List(folder.unwrap_or_else(|| ".".to_owned())));
+    }
+    None
+}
+
+/// The first word of a Chinese request that is written in Latin letters.
+fn latin_word(request: &str, except: Option<&str>) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    request
+        .split(|c: char| !is_part(c))
+        .map(|word| word.trim_matches(['.', '-', '/']))
+        .find(|word| !word.is_empty() && Some(*word) != except)
+        .map(str::to_owned)
+}
+
+/// A text as a pattern that means it.
+fn escaped(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for c in text.chars() {
+        if "\\.+*?()|[]{}^$#&-~".contains(c) {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
+}
+
+/// The title and the first paragraph of a text; badges, images and markup lines are passed over.
+pub(crate) fn opening(text: &str) -> String {
+    let mut title = None;
+    let mut paragraph: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let passed =
+            line.starts_with(['<', '!', '[', '|', '-', '=', '>', '`']) && paragraph.is_empty();
+        match line.strip_prefix('#') {
+            Some(heading) if paragraph.is_empty() => {
+                title.get_or_insert(heading.trim_start_matches('#').trim());
+            }
+            _ if line.is_empty() && paragraph.is_empty() || passed => {}
+            None if !line.is_empty() => paragraph.push(line),
+            _ => break,
+        }
+    }
+    let paragraph = paragraph.join("\n");
+    match title {
+        Some(title) if !title.is_empty() => format!("{title}\n\n{paragraph}").trim_end().to_owned(),
+        _ => paragraph,
+    }
+}
+
+/// What a person could say to get a skill: the first words that its description quotes.
+pub(crate) fn example(description: &str) -> Option<&str> {
+    let quoted = description.split(['"', '“', '”']).nth(1)?;
+    let quoted = quoted.trim().trim_end_matches([',', '.']);
+    (quoted.split_whitespace().count() > 1 || crate::entities::is_chinese(quoted)).then_some(quoted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ToolRequest::{Help, List, Opening, Project, Read};
+    use super::*;
+
+    fn find(text: &str, path: Option<&str>) -> Option<ToolRequest> {
+        Some(ToolRequest::Find { text: text.to_owned(), path: path.map(str::to_owned) })
+    }
+
+    #[test]
+    fn requests_for_tools_in_both_languages() {
+        let list = |path: &str| Some(List(path.to_owned()));
+        let read = |path: &str| Some(Read(path.to_owned()));
+        for (request, wanted) in [
+            ("help", Some(Help)),
+            ("What can you do?", Some(Help)),
+            ("你能做什么？", Some(Help)),
+            ("有哪些技能", Some(Help)),
+            ("what is this project about?", Some(Project)),
+            ("这个项目是做什么的？", Some(Project)),
+            ("ls", list(".")),
+            ("list files", list(".")),
+            ("list the files in src", list("src")),
+            ("show me the files in docs/", list("docs")),
+            ("what files are here?", list(".")),
+            ("what is in the folder crates/app?", list("crates/app")),
+            ("列出文件", list(".")),
+            ("列出 src 目录", list("src")),
+            ("这里有哪些文件", list(".")),
+            ("read notes.txt", read("notes.txt")),
+            ("show me README.md", read("README.md")),
+            ("what does docs/a.md say?", read("docs/a.md")),
+            ("cat src/main.rs", read("src/main.rs")),
+            ("读取 notes.txt", read("notes.txt")),
+            ("看看 README.md 的内容", read("README.md")),
+            ("summarise README.md", Some(Opening("README.md".to_owned()))),
+            ("give me a summary of notes.txt", Some(Opening("notes.txt".to_owned()))),
+            ("总结 README.md", Some(Opening("README.md".to_owned()))),
+            ("grep TODO", find("TODO", None)),
+            ("grep TODO src/", find("TODO", Some("src"))),
+            ("search for \"fn main\" in src/", find("fn main", Some("src"))),
+            ("where is parse_line defined?", find("parse_line", None)),
+            ("which files mention retries?", find("retries", None)),
+            ("find all TODO comments", find("TODO", None)),
+            ("搜索 TODO", find("TODO", None)),
+            ("哪些文件包含“超时”", find("超时", None)),
+        ] {
+            assert_eq!(tool_request(request, &[]), wanted, "{request}");
+        }
+    }
+
+    #[test]
+    fn what_is_more_than_that_is_left_to_skills() {
+        for request in [
+            "summarise sales.csv by region",
+            "summarise the meeting",
+            "read the room",
+            "find a counterexample",
+            "find bugs in main.rs",
+            "what is wrong with notes.txt?",
+            "read notes.txt and translate it",
+            "show me a chart of sales.csv",
+            "list the largest customers in sales.csv",
+            "what is the capital of France?",
+            "检查 sales.csv 的质量",
+            "把 notes.txt 翻译成英文并发送给所有的同事",
+            "help me write a letter",
+        ] {
+            assert_eq!(tool_request(request, &[]), None, "{request}");
+        }
+    }
+
+    #[test]
+    fn the_opening_is_the_title_and_the_first_paragraph() {
+        let readme = "# Metier\n\n[![badge](x)](y)\n<p>logo</p>\n\nRuns skills.\nSafely.\n\n## Install\n\nMore.\n";
+        assert_eq!(opening(readme), "Metier\n\nRuns skills.\nSafely.");
+        assert_eq!(opening("Just words.\n\nMore."), "Just words.");
+    }
+}
