@@ -108,4 +108,4 @@ pub use policy::{CeilingReach, LoadedSkill, Policy, Preapproval, RequestContext}
 pub use request::{ActingSkill, AlwaysScope, Invoker, Request};
 pub use rule::{PlacedRule, Rule, RuleAt, RuleLayer, RuleSource};
 pub use subject::{AbsolutePath, Argv, Host, Subject};
-pub use trust::{TrustStatus, TrustedFolder, TrustedFolders};
+pub use trust::{FollowedFolder, TrustStatus, TrustedFolder, TrustedFolders};

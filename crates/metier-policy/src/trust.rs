@@ -22,6 +22,9 @@ pub enum TrustStatus {
     Trusted,
     /// It is a project's, and its folder is not trusted.
     Untrusted,
+    /// It has changed since it was trusted, in a folder whose changes the user follows: it may be
+    /// loaded, and its scripts ask, whatever allows those of trusted skills.
+    Followed,
     /// It has changed since it was trusted.
     Changed,
 }
@@ -38,7 +41,10 @@ impl TrustStatus {
     /// The effect on a request for such a skill; `None` where trust does not matter.
     pub(crate) const fn effect_on(self, permission: &Permission) -> Option<Effect> {
         match (self, permission) {
-            (Self::Trusted, _) => None,
+            (Self::Trusted, _) | (Self::Followed, Permission::LoadSkill) => None,
+            (Self::Followed, Permission::RunScript | Permission::ScriptNetwork) => {
+                Some(Effect::Ask)
+            }
             (_, Permission::LoadSkill) => Some(Effect::Ask),
             (_, Permission::RunScript | Permission::ScriptNetwork) => Some(Effect::Deny),
             _ => None,
@@ -50,7 +56,18 @@ impl TrustStatus {
         match self {
             Self::Trusted => "the folder is trusted",
             Self::Untrusted => "it comes with the project, and the folder is not trusted",
+            Self::Followed => "it has changed, and only loading it follows changes",
             Self::Changed => "it has changed since the folder was trusted",
+        }
+    }
+
+    /// What to put beside the name of such a skill; nothing where it is trusted as it is.
+    pub const fn mark(self) -> Option<&'static str> {
+        match self {
+            Self::Trusted => None,
+            Self::Untrusted => Some("not trusted"),
+            Self::Followed => Some("changed, followed"),
+            Self::Changed => Some("changed since trusted"),
         }
     }
 }
@@ -62,8 +79,24 @@ pub struct TrustedFolder {
     pub folder: AbsolutePath,
     /// Its skills, by their path below the folder, with the digest of each.
     pub skills: BTreeMap<String, Digest>,
+    /// The files of each skill, by their path in it, with the digest of each: what a later change is
+    /// compared with.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, BTreeMap<String, Digest>>,
+    /// Where the user follows changes of these skills: the folder that this is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<FollowedFolder>,
     /// When it was trusted.
     pub granted_at: UnixTime,
+}
+
+/// Which directory is followed, whatever is put in its place later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowedFolder {
+    /// The device that it is on.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
 }
 
 impl TrustedFolder {
@@ -128,6 +161,8 @@ mod tests {
         let folder = |digest| TrustedFolder {
             folder: path("/p"),
             skills: BTreeMap::from([(".agent/skills/a".to_owned(), digest)]),
+            files: BTreeMap::new(),
+            followed: None,
             granted_at: UnixTime(1),
         };
         trusted.trust(folder(old));

@@ -364,6 +364,14 @@ codes! {
         "The skill is listed, but its body cannot be loaded.",
         "A model sees the skill, chooses it, and gets an error.",
         "Make `SKILL.md` a regular text file of its own, within the size limit.";
+    SkillUntrusted "skill-untrusted" [N N O] []
+        "The skill came with a project that is not trusted.",
+        "Loading it asks, and its scripts do not run.",
+        "Read it, then trust the project with `metier trust`, which shows its scripts and tools first.";
+    SkillTrustChanged "skill-trust-changed" [W W O] []
+        "The skill has changed since its folder was trusted.",
+        "Loading it asks and its scripts do not run, or, where changes are followed, its scripts ask.",
+        "Look at the change, then trust it again with `metier trust`.";
     // The walk. These appear in the scan's report.
     RootMissing "root-missing" [E E E] []
         "The root does not exist.",

@@ -3,19 +3,20 @@
 //!
 //! The policy is pure and compares texts; here paths are resolved and skills are hashed for it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    CopyError, CopyLimits, EntryKind, RootError, SkillRoot, UserFolders, canonical, content_of,
-    entry_kind, exists, hash_skill, link_target,
+    CopyError, CopyLimits, EntryKind, FileId, RootError, SkillRoot, TreeLimits, UserFolders,
+    canonical, content_of, directory_id, entry_kind, exists, hash_skill, link_target, list_files,
+    writable_by_others, writable_by_others_below,
 };
 use metier_policy::{
-    AbsolutePath, ActingSkill, Ceiling, CeilingReach, LoadedSkill, Policy, PolicyError,
-    PolicyPlaces, Preapproval, TrustStatus, TrustedFolders,
+    AbsolutePath, ActingSkill, Ceiling, CeilingReach, FollowedFolder, LoadedSkill, Policy,
+    PolicyError, PolicyPlaces, Preapproval, TrustStatus, TrustedFolder, TrustedFolders,
 };
 use metier_registry::{Entry, Index, Root};
-use metier_skill::{Digest, FailureCode};
+use metier_skill::{Digest, FailureCode, Source};
 
 use crate::skill_contents::{open_files, skill_file};
 
@@ -191,6 +192,20 @@ impl From<CopyError> for ContentError {
 /// change in the skill's folder, no loader reads it, and a copy of the skill does not have it; so it has
 /// no digest.
 pub fn content_digest(entry: &Entry) -> Result<Digest, ContentError> {
+    Ok(skill_content(entry)?.digest)
+}
+
+/// What a skill consists of, as far as a digest covers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillContent {
+    /// The digest of all of it.
+    pub digest: Digest,
+    /// The digest of each file, by its path in the skill.
+    pub files: BTreeMap<String, Digest>,
+}
+
+/// The same with every file.
+pub fn skill_content(entry: &Entry) -> Result<SkillContent, ContentError> {
     if let Some(files) = &entry.memory {
         let bytes: u64 = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         if files.iter().count() > LIMITS.files || bytes > LIMITS.bytes {
@@ -205,7 +220,10 @@ pub fn content_digest(entry: &Entry) -> Result<Digest, ContentError> {
         let mut files: Vec<_> =
             files.iter().map(|(path, bytes)| (path, Digest::of(bytes))).collect();
         files.sort_unstable();
-        return Ok(content_of(files.into_iter()));
+        // A program may give two files of one name: all of them count.
+        let digest = content_of(files.iter().copied());
+        let files = files.into_iter().map(|(path, digest)| (path.to_owned(), digest)).collect();
+        return Ok(SkillContent { digest, files });
     }
     let unreadable = |error: &dyn std::fmt::Display| {
         ContentError::Unreadable(format!("{}: {error}", entry.path.display()))
@@ -226,7 +244,8 @@ pub fn content_digest(entry: &Entry) -> Result<Digest, ContentError> {
     let name = name.file_name().and_then(std::ffi::OsStr::to_str);
     let is_hashed = |(path, known): &(String, Digest)| Some(&**path) == name && *known == digest;
     if hashed.files.iter().any(is_hashed) {
-        Ok(hashed.content())
+        let digest = hashed.content();
+        Ok(SkillContent { digest, files: hashed.files.into_iter().collect() })
     } else {
         Err(ContentError::Changed)
     }
@@ -262,16 +281,88 @@ pub fn loaded_skill(entry: &Entry, policy: &Policy, trusted: &TrustedFolders) ->
     }
 }
 
+/// Whether a skill is trusted, for people. Only one that a record is about is hashed; one without a digest
+/// is not trusted.
+pub fn trust_status(entry: &Entry, trusted: &TrustedFolders) -> TrustStatus {
+    if entry.source != Source::Project {
+        return TrustStatus::by_source(entry.source);
+    }
+    if trusted.iter().next().is_none() {
+        return TrustStatus::Untrusted;
+    }
+    let real = real_path(&entry.path);
+    let is_recorded = real.ancestors().any(|folder| {
+        let known = absolute(folder).ok().and_then(|folder| trusted.get(&folder));
+        let path = path_below(folder, &real);
+        known.zip(path).is_some_and(|(known, path)| known.skills.contains_key(&path))
+    });
+    let digest = is_recorded.then(|| content_digest(entry).ok()).flatten();
+    digest.map_or(TrustStatus::Untrusted, |digest| standing(entry, digest, trusted))
+}
+
+/// The skills of a trusted folder that are not what they were, or are gone, by their paths below it.
+pub fn changed_since_trusted(record: &TrustedFolder) -> Vec<String> {
+    let folder = Path::new(record.folder.as_str());
+    let is_same = |path: &str, digest: Digest| {
+        let root = SkillRoot::open(&folder.join(path)).ok();
+        let now = root.and_then(|root| hash_skill(&root, LIMITS).ok());
+        now.is_some_and(|now| now.content() == digest)
+    };
+    let changed = record.skills.iter().filter(|(path, digest)| !is_same(path, **digest));
+    changed.map(|(path, _)| path.clone()).collect()
+}
+
 /// Whether a project's skill is trusted, by the nearest trusted folder that has a record of it.
 fn standing(entry: &Entry, digest: Digest, trusted: &TrustedFolders) -> TrustStatus {
     let real = real_path(&entry.path);
     let known = real.ancestors().find_map(|folder| {
         let path = path_below(folder, &entry.path)?;
-        let folder = absolute(folder).ok()?;
-        let standing = trusted.standing(&folder, &path, digest);
-        (standing != TrustStatus::Untrusted).then_some(standing)
+        let key = absolute(folder).ok()?;
+        match trusted.standing(&key, &path, digest) {
+            TrustStatus::Untrusted => None,
+            TrustStatus::Changed if is_followed(folder, &real, trusted.get(&key)?) => {
+                Some(TrustStatus::Followed)
+            }
+            standing => Some(standing),
+        }
     });
     known.unwrap_or(TrustStatus::Untrusted)
+}
+
+/// Whether a change of the skill in the directory `skill` can only be the user's: the folder is still the
+/// directory that was trusted, no other project lies between, and no other account can write any of it.
+/// Both paths are without links.
+fn is_followed(folder: &Path, skill: &Path, record: &TrustedFolder) -> bool {
+    record.followed.is_some_and(|known| followed_folder(folder).is_ok_and(|now| now == known))
+        && can_follow(folder, skill).is_ok()
+}
+
+/// The directory at `folder`, so that it is known again.
+pub fn followed_folder(folder: &Path) -> std::io::Result<FollowedFolder> {
+    let FileId { device, inode } = directory_id(folder)?;
+    Ok(FollowedFolder { device, inode })
+}
+
+/// Whether changes of the skill in the directory `skill` below `folder` can be followed, or why not. Both
+/// paths are without links.
+pub fn can_follow(folder: &Path, skill: &Path) -> Result<(), String> {
+    let inner = skill.ancestors().take_while(|dir| *dir != folder);
+    if let Some(project) = inner.into_iter().find(|dir| exists(&dir.join(".git"))) {
+        return Err(format!("{} is a project of its own", project.display()));
+    }
+    let foreign = |path: &Path| writable_by_others(path).map(|access| access.about(path));
+    if let Some(reason) = foreign(skill) {
+        return Err(reason);
+    }
+    let (files, truncated) = list_files(skill, TreeLimits::default())
+        .map_err(|error| format!("{}: {error}", skill.display()))?;
+    if truncated {
+        return Err(format!("{} has too many files", skill.display()));
+    }
+    let own = |file: &Path| {
+        writable_by_others_below(skill, file).map_or(Ok(()), |access| Err(access.about(file)))
+    };
+    files.iter().try_for_each(|file| own(&skill.join(&file.path)))
 }
 
 /// The path of a skill below a folder, both without links: the key of a trust record.

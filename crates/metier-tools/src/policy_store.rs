@@ -207,6 +207,8 @@ mod tests {
         TrustedFolder {
             folder: AbsolutePath::new(path).expect("a path"),
             skills: BTreeMap::new(),
+            files: BTreeMap::new(),
+            followed: None,
             granted_at: UnixTime(1),
         }
     }

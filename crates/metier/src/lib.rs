@@ -159,6 +159,7 @@ pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Questi
 pub use metier_cancel::CancelToken;
 pub use metier_model::Model;
 pub use metier_registry::{MemorySkill, SkillSource};
+pub use metier_tools::policy_facts::{changed_since_trusted, trust_status};
 pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult};
 pub use open::{Builder, FindOptions, Metier};
 pub use parts::{agent, config, fs, loader, model, policy, registry, sandbox, skill, tools};
@@ -168,4 +169,4 @@ pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};
 pub use session::Session;
 pub use set_setting::SettingChange;
 pub use skills::{SearchHit, enabled, find};
-pub use trust::{TrustBefore, Trusted, TrustedSkill, Untrusted};
+pub use trust::{TrustBefore, TrustChanges, TrustPlan, Trusted, TrustedSkill, Untrusted};

@@ -55,9 +55,9 @@ pub mod loader {
 /// Who may do what: decisions, answers, questions.
 pub mod policy {
     pub use metier_policy::{
-        AlwaysScope, Answer, AnswerScope, AskEvent, AskListener, Asks, Effect, LayerDecision,
-        Lifetime, PendingAsk, Permission, PolicyDecision, RememberedAnswer, Request, Risk,
-        TrustedFolder, TrustedFolders, UnixTime,
+        AlwaysScope, Answer, AnswerScope, AskEvent, AskListener, Asks, Effect, FollowedFolder,
+        LayerDecision, Lifetime, PendingAsk, Permission, PolicyDecision, RememberedAnswer, Request,
+        Risk, TrustStatus, TrustedFolder, TrustedFolders, UnixTime,
     };
 }
 

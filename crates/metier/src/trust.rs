@@ -3,11 +3,16 @@
 //! What trust changes is `metier-policy`'s. The records are in the user's state, outside the
 //! project: nothing inside a project can make one.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use metier_policy::{RememberedAnswer, TrustedFolder, TrustedFolders};
+use metier_registry::Entry;
 use metier_skill::{Digest, Source};
-use metier_tools::policy_facts::{absolute, content_digest, path_below, real_path};
+use metier_tools::PolicyStore;
+use metier_tools::policy_facts::{
+    SkillContent, absolute, can_follow, followed_folder, path_below, real_path, skill_content,
+};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -26,6 +31,8 @@ pub struct Trusted {
     pub skills: Vec<TrustedSkill>,
     /// Skills that are there and cannot be trusted, with the reason.
     pub left_out: Vec<Untrusted>,
+    /// Whether changes of these skills are followed.
+    pub followed: bool,
 }
 
 /// A skill that is trusted now.
@@ -40,6 +47,108 @@ pub struct TrustedSkill {
     pub digest: Digest,
     /// What it was before.
     pub was: TrustBefore,
+    /// Its files.
+    pub files: Vec<String>,
+    /// The tools that it may use, where it says so.
+    pub allowed_tools: Option<Vec<String>>,
+    /// What is different from when it was trusted.
+    pub changes: TrustChanges,
+}
+
+/// How a skill differs from what was trusted, file by file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TrustChanges {
+    /// Files that were not there.
+    pub added: Vec<String>,
+    /// Files with another content.
+    pub changed: Vec<String>,
+    /// Files that are gone.
+    pub removed: Vec<String>,
+}
+
+/// What would be trusted. What is granted is what was looked at, even where the disk changes meanwhile.
+#[derive(Debug)]
+pub struct TrustPlan {
+    trusted: Trusted,
+    record: TrustedFolder,
+    folder: PathBuf,
+    store: PolicyStore,
+}
+
+impl TrustPlan {
+    /// What would be trusted.
+    pub const fn trusted(&self) -> &Trusted {
+        &self.trusted
+    }
+
+    /// Trusts it.
+    pub fn grant(self) -> Result<Trusted> {
+        let record = self.record;
+        self.store.change_trusted(|all| all.trust(record))?;
+        Ok(self.trusted)
+    }
+
+    /// Trusts it, and lets these very skills be loaded after a change too; their scripts ask then. A skill
+    /// that is added later is not covered, and neither is anything else that is put in the place of the
+    /// folder. Only a person may decide this, so it is for a front end that has asked one.
+    ///
+    /// # Errors
+    /// Where other accounts could make the changes, or a skill belongs to a project inside this one.
+    pub fn grant_following(mut self) -> Result<Trusted> {
+        let refused = |reason: String| {
+            Error::failed("cannot-follow", format!("changes cannot be followed here: {reason}"))
+                .with_help("trust the folder as it is now: metier trust")
+        };
+        for skill in &self.trusted.skills {
+            can_follow(&self.folder, &self.folder.join(&skill.path)).map_err(refused)?;
+        }
+        let folder = followed_folder(&self.folder).map_err(|error| refused(error.to_string()))?;
+        self.record.followed = Some(folder);
+        self.trusted.followed = true;
+        self.grant()
+    }
+}
+
+impl TrustedSkill {
+    fn new(
+        entry: &Entry,
+        path: String,
+        content: &SkillContent,
+        before: Option<&TrustedFolder>,
+    ) -> Self {
+        let was = match before.and_then(|before| before.skills.get(&path)) {
+            None => TrustBefore::Untrusted,
+            Some(known) if *known == content.digest => TrustBefore::Trusted,
+            Some(_) => TrustBefore::Changed,
+        };
+        // An older record has no files to compare with.
+        let known = before.and_then(|before| before.files.get(&path));
+        let changes = known.map(|known| TrustChanges::between(known, &content.files));
+        let tools = entry.skill.controls.allowed_tools.as_ref();
+        Self {
+            id: entry.id().to_string(),
+            path,
+            digest: content.digest,
+            was,
+            files: content.files.keys().cloned().collect(),
+            allowed_tools: tools.map(|tools| tools.iter().map(ToString::to_string).collect()),
+            changes: changes.unwrap_or_default(),
+        }
+    }
+}
+
+impl TrustChanges {
+    fn between(before: &BTreeMap<String, Digest>, now: &BTreeMap<String, Digest>) -> Self {
+        let names = |names: &mut dyn Iterator<Item = &String>| names.cloned().collect();
+        let differs =
+            |file: &&String| before.get(*file).is_some_and(|known| now.get(*file) != Some(known));
+        Self {
+            added: names(&mut now.keys().filter(|file| !before.contains_key(*file))),
+            changed: names(&mut now.keys().filter(differs)),
+            removed: names(&mut before.keys().filter(|file| !now.contains_key(*file))),
+        }
+    }
 }
 
 /// A skill that cannot be trusted.
@@ -68,27 +177,28 @@ impl Metier {
     /// Trusts the skills of the project, or of the folder `dir` (relative to the working directory),
     /// as they are now. A skill that changes or is added later has to be trusted again.
     pub fn trust(&self, dir: Option<&Path>) -> Result<Trusted> {
+        self.trust_plan(dir)?.grant()
+    }
+
+    /// What trusting the project, or the folder `dir`, would come to. Nothing is trusted yet.
+    pub fn trust_plan(&self, dir: Option<&Path>) -> Result<TrustPlan> {
         let folder = self.trust_folder(dir)?;
         let key = absolute(&folder)?;
         let store = self.policy_store()?;
-        let known = store.trusted()?;
-        let before = known.get(&key).map(|known| known.skills.clone()).unwrap_or_default();
+        let before = store.trusted()?.get(&key).cloned();
         let scan = self.refresh();
         let (mut skills, mut left_out) = (Vec::new(), Vec::new());
+        let mut files = BTreeMap::new();
         let entries = scan.index.entries().iter().chain(scan.index.shadowed());
         for entry in entries.filter(|entry| entry.source == Source::Project) {
             let Some(path) = path_below(&folder, &entry.path) else {
                 left_out.extend(leads_outside(&folder, &entry.path));
                 continue;
             };
-            match content_digest(entry) {
-                Ok(digest) => {
-                    let was = match before.get(&path) {
-                        None => TrustBefore::Untrusted,
-                        Some(known) if *known == digest => TrustBefore::Trusted,
-                        Some(_) => TrustBefore::Changed,
-                    };
-                    skills.push(TrustedSkill { id: entry.id().to_string(), path, digest, was });
+            match skill_content(entry) {
+                Ok(content) => {
+                    skills.push(TrustedSkill::new(entry, path.clone(), &content, before.as_ref()));
+                    files.insert(path, content.files);
                 }
                 Err(error) => left_out.push(Untrusted { path, reason: error.to_string() }),
             }
@@ -102,11 +212,14 @@ impl Metier {
         let record = TrustedFolder {
             folder: key,
             skills: skills.iter().map(|skill| (skill.path.clone(), skill.digest)).collect(),
+            files,
+            followed: None,
             granted_at: now(),
         };
         let digest = record.digest();
-        store.change_trusted(|all| all.trust(record))?;
-        Ok(Trusted { folder: folder.to_string_lossy().into_owned(), digest, skills, left_out })
+        let shown = folder.to_string_lossy().into_owned();
+        let trusted = Trusted { folder: shown, digest, skills, left_out, followed: false };
+        Ok(TrustPlan { trusted, record, folder, store })
     }
 
     /// Takes the trust in the project, or in the folder `dir`, back. Gives the folder, and whether it

@@ -183,8 +183,17 @@ fn row(file: TreeFile) -> FileRow {
     }
 }
 
+/// Whether a file of a skill is one to run, by its name.
+pub(crate) fn is_script(path: &str) -> bool {
+    kind_of(path, false) == FileKind::Script
+}
+
 fn kind(file: &TreeFile) -> FileKind {
-    let path = file.path.to_ascii_lowercase();
+    kind_of(&file.path, file.executable)
+}
+
+fn kind_of(path: &str, executable: bool) -> FileKind {
+    let path = path.to_ascii_lowercase();
     let suffix = path
         .rsplit('/')
         .next()
@@ -199,7 +208,7 @@ fn kind(file: &TreeFile) -> FileKind {
         "md" | "markdown" | "mdx" => FileKind::Markdown,
         "py" | "sh" | "bash" | "zsh" | "fish" | "js" | "mjs" | "cjs" | "ts" | "rb" | "pl"
         | "php" | "lua" | "r" | "ps1" | "bat" | "cmd" | "go" | "rs" => FileKind::Script,
-        _ if below("scripts/") || below("bin/") || (file.executable && suffix.is_empty()) => {
+        _ if below("scripts/") || below("bin/") || (executable && suffix.is_empty()) => {
             FileKind::Script
         }
         _ => FileKind::Other,

@@ -131,6 +131,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
     );
     drop(progress);
     let mut findings = findings::of_scan(&scan);
+    findings.extend(findings::of_trust(&scan, &metier.trusted_folders().unwrap_or_default()));
     let mut skills = Vec::with_capacity(index.entries().len());
     for (at, examined) in examined.into_iter().enumerate() {
         findings.extend(examined.findings);

@@ -5,9 +5,10 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::find;
+use metier::policy::TrustStatus;
 use metier::registry::{Conflict, Entry};
 use metier::skill::{Diagnostic, ParseOptions, estimate_tokens, parse};
+use metier::{find, trust_status};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -46,6 +47,7 @@ struct Inspection {
     tokens: Tokens,
     body_lines: usize,
     root: Option<String>,
+    trust: TrustStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     conflict: Option<Conflict>,
     #[serde(skip)]
@@ -102,6 +104,7 @@ pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Outpu
         tokens: Tokens { catalog: listed_tokens(entry), body: estimate_tokens(&body) },
         body_lines: body.lines().count(),
         root: root.map(|root| root.path.to_string_lossy().into_owned()),
+        trust: trust_status(entry, &metier.trusted_folders().unwrap_or_default()),
         conflict: conflict.cloned(),
         shown: entry.clone(),
         diagnostics,
@@ -153,6 +156,13 @@ impl Inspection {
         let mut facts = vec![("path", path_text(&entry.path))];
         facts.extend(self.root.as_ref().map(|root| ("root", safe(root).into_owned())));
         facts.extend(entry.copies.iter().map(|copy| ("also at", path_text(&copy.path))));
+        if let Some(mark) = self.trust.mark() {
+            let help = match self.trust {
+                TrustStatus::Followed => "its scripts ask; `metier trust`",
+                _ => "loading it asks, its scripts do not run; `metier trust`",
+            };
+            facts.push(("trust", format!("{} ({help})", paint(YELLOW, mark))));
+        }
         facts.push(("enabled", if entry.enabled { "yes".to_owned() } else { "no".to_owned() }));
         let who = match (controls.disable_model_invocation, controls.user_invocable) {
             (false, true) => "a model or a person",

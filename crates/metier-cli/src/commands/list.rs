@@ -9,9 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
+use metier::policy::TrustedFolders;
 use metier::registry::watch::{WatchEvent, watch};
 use metier::registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan, parallel};
 use metier::skill::{Code, Source};
+use metier::trust_status;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
@@ -49,6 +51,7 @@ pub(crate) struct ListArgs {
 
 struct Listing {
     scan: Arc<Scan>,
+    trusted: TrustedFolders,
     all: bool,
     source: Option<Source>,
 }
@@ -57,8 +60,12 @@ pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Out
     if args.watch {
         return follow(args, context, json);
     }
-    let scan = context.finding(&args.find).skills();
-    Box::new(Listing { scan, all: args.all, source: args.source })
+    let metier = context.finding(&args.find);
+    let scan = metier.skills();
+    // Without a home directory there is no trust either.
+    let trusted =
+        if json { TrustedFolders::default() } else { metier.trusted_folders().unwrap_or_default() };
+    Box::new(Listing { scan, trusted, all: args.all, source: args.source })
 }
 
 impl Output for Listing {
@@ -77,7 +84,7 @@ impl Output for Listing {
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let entries = self.chosen(self.scan.index.entries());
         if !entries.is_empty() {
-            table(&entries).write(out)?;
+            table(&entries, &self.trusted).write(out)?;
         }
         if self.all {
             self.others(out)?;
@@ -197,7 +204,7 @@ impl Listing {
     }
 }
 
-fn table(entries: &[Arc<Entry>]) -> Table {
+fn table(entries: &[Arc<Entry>], trusted: &TrustedFolders) -> Table {
     let mut table =
         Table::new(&[("NAME", BOLD), ("SOURCE", CYAN), ("DESCRIPTION", anstyle::Style::new())]);
     for entry in entries {
@@ -210,6 +217,9 @@ fn table(entries: &[Arc<Entry>]) -> Table {
         }
         if entry.diagnostics.iter().any(|it| it.code == Code::AllowedToolsUnknown) {
             marks.push_str("[unknown tool] ");
+        }
+        if let Some(mark) = trust_status(entry, trusted).mark() {
+            marks.push_str(&format!("[{mark}] "));
         }
         let description = format!("{marks}{}", fold_line(&entry.skill.description));
         table.row(vec![

@@ -85,7 +85,12 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
         project:pdf at [T]/project/.agents/skills/pdf is used instead: a root with higher priority has a skill of that name; their frontmatter is the same, the body or other files differ
         help: Keep one of them, or rename one. `source:name` still selects the shadowed one.
 
-    1 error, 1 warning, 1 note
+    note[skill-untrusted]: The skill came with a project that is not trusted.
+      [T]/project/.agents/skills
+        1 skill of the project not trusted: pdf
+        help: Read it, then trust the project with `metier trust`, which shows its scripts and tools first.
+
+    1 error, 1 warning, 2 notes
 
     ---- stderr
     ");
@@ -95,6 +100,7 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
 fn the_document_has_stable_keys() {
     let home = TestHome::new();
     skill(&home, &format!("{ROOT}/one"), "# One\n\nDo it.\n");
+    assert_eq!(run(&home, &["trust"]).code, 0);
     let document = json(&home, &["doctor", "--json"]);
     assert_eq!(keys(&document), ["findings", "roots", "sandbox", "skills", "totals"]);
     assert_eq!(document["findings"], json!([]));
@@ -169,6 +175,7 @@ fn a_reference_to_a_file_that_is_not_there_names_the_one_that_is_meant() {
     {
         home.write(&format!("{ROOT}/pdf/{file}"), "text");
     }
+    assert_eq!(run(&home, &["trust"]).code, 0);
     let document = json(&home, &["doctor", "--json"]);
     let found: Vec<(&str, u64, &str)> = document["findings"]
         .as_array()
@@ -329,6 +336,7 @@ fn long_lists_are_cut_unless_all_is_asked_for() {
     for at in 0..15 {
         skill(&home, &format!("{ROOT}/s{at:02}"), "See [a](references/a.md).\n");
     }
+    assert_eq!(run(&home, &["trust"]).code, 0);
     let page = run(&home, &["doctor"]).stdout;
     let more = format!("and {} more (metier doctor --all)", 5 + builtin());
     assert_eq!(page.matches(&more).count(), 1, "{page}");

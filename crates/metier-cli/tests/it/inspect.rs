@@ -89,6 +89,7 @@ fn the_document_is_the_entry_with_files_cost_root_and_diagnostics() {
             "source": "user",
             "path": "[T]/home/.claude/skills/office",
             "root": "[T]/home/.claude/skills",
+            "trust": "trusted",
             "controls": {
                 "disable_model_invocation": false,
                 "user_invocable": true,
@@ -156,6 +157,7 @@ fn a_shadowed_skill_is_reached_by_both_spellings_of_its_id() {
 
       path            [T]/project/.agents/skills/pdf
       root            [T]/project/.agents/skills
+      trust           not trusted (loading it asks, its scripts do not run; `metier trust`)
       enabled         yes
       started by      a model or a person
       run mode        inline

@@ -45,7 +45,7 @@ fn an_explicit_root_beats_the_project_which_beats_the_user() {
     ---- stdout
     NAME              SOURCE    DESCRIPTION
     pdf               explicit  The explicit one.
-    sheet             project   The project's.
+    sheet             project   [not trusted] The project's.
     slides            user      The user's.
 
     ---- stderr
@@ -162,7 +162,7 @@ fn all_shows_what_was_shadowed_ignored_and_not_searched_and_why() {
     exit: 1
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    pdf               project  The project's.
+    pdf               project  [not trusted] The project's.
 
     Shadowed
       user:pdf  [T]/home/.agents/skills/pdf
@@ -217,9 +217,9 @@ fn skills_that_are_off_or_for_people_only_are_marked() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    mine              project  [user only] Started by a person.
-    off               project  [off] Switched off by name.
-    off-too           project  [off] Switched off by id.
+    mine              project  [user only] [not trusted] Started by a person.
+    off               project  [off] [not trusted] Switched off by name.
+    off-too           project  [off] [not trusted] Switched off by id.
 
     ---- stderr
     8 skills in 2 roots
@@ -238,8 +238,8 @@ fn the_lenient_profile_lists_what_the_strict_one_leaves_out() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    quiet             project  
-    tags              project  A &lt;b&gt; tag
+    quiet             project  [not trusted] 
+    tags              project  [not trusted] A &lt;b&gt; tag
 
     ---- stderr
     7 skills in 2 roots
@@ -265,7 +265,7 @@ fn one_skill_reached_by_a_link_or_a_copy_is_one_row() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    pdf               project  One skill.
+    pdf               project  [not trusted] One skill.
 
     ---- stderr
     6 skills in 4 roots
@@ -286,7 +286,7 @@ fn of_two_with_one_name_in_one_root_the_later_one_wins() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    pdf               project  In b.
+    pdf               project  [not trusted] In b.
 
     Shadowed
       project:pdf#2  [T]/project/.agents/skills/c/pdf
@@ -332,7 +332,10 @@ fn names_that_are_no_text_are_shown_as_well_as_they_can_be() {
     std::fs::create_dir_all(&dir).expect("directories");
     std::fs::write(dir.join("SKILL.md"), skill_text("cafe", "Bytes.")).expect("writes");
     let human = run(&home, &["list"]);
-    assert!(human.stdout.contains("\ncafe              project  Bytes.\n"), "{human:?}");
+    assert!(
+        human.stdout.contains("\ncafe              project  [not trusted] Bytes.\n"),
+        "{human:?}"
+    );
     let listing = run(&home, &["list", "--json"]).json();
     let path = listing["skills"][0]["path"].as_str().expect("a path");
     assert!(path.ends_with("/caf\u{fffd}"), "{path}");

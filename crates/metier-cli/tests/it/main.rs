@@ -89,4 +89,5 @@ mod seed_config;
 mod skill_links;
 mod support;
 mod terminal;
+mod trust;
 mod watch;

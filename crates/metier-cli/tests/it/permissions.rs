@@ -194,6 +194,8 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
     ---- stdout
     trusted [T]/project: 1 skill
       project:deploy  (new)
+        scripts: scripts/ship.sh
+        tools: Read, Bash(git:*)
 
     ---- stderr
     to undo this: metier untrust
@@ -214,6 +216,9 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
     ---- stdout
     trusted [T]/project: 1 skill
       project:deploy  (changed)
+        scripts: scripts/ship.sh
+        tools: Read, Bash(git:*)
+        changed: scripts/ship.sh
 
     ---- stderr
     to undo this: metier untrust
@@ -239,7 +244,7 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
 fn trust_is_kept_for_a_named_folder_and_listed() {
     let home = project();
     let trusted = document(&home, &run_in(&home, "home", &["trust", "../project", "--json"]), 0);
-    assert_eq!(keys(&trusted), ["digest", "folder", "left_out", "skills"]);
+    assert_eq!(keys(&trusted), ["digest", "folder", "followed", "left_out", "skills"]);
     assert_eq!(trusted["folder"], "[T]/project");
     assert_eq!(trusted["skills"][0]["id"], "project:deploy");
     assert_eq!(trusted["skills"][0]["path"], ".agent/skills/deploy");

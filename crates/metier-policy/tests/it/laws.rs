@@ -86,8 +86,12 @@ fn requests() -> impl Strategy<Value = Request> {
         "their_tool",
     ]);
     let skills = select(vec![None, Some("user:pdf"), Some("project:deploy")]);
-    let standings =
-        select(vec![TrustStatus::Trusted, TrustStatus::Untrusted, TrustStatus::Changed]);
+    let standings = select(vec![
+        TrustStatus::Trusted,
+        TrustStatus::Untrusted,
+        TrustStatus::Followed,
+        TrustStatus::Changed,
+    ]);
     (permissions, vec(subjects(), 1..4), skills, standings).prop_map(
         |(permission, subjects, skill, standing)| {
             let mut request = Request::new(Permission::named(permission).unwrap(), subjects);

@@ -6,9 +6,13 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use metier::policy::{TrustStatus, TrustedFolders};
 use metier::registry::{Conflict, Entry, Ignored, Index, Scan, Shadowed};
 use metier::skill::{Code, Diagnostic, Digest, Profile, Severity};
+use metier::trust_status;
 use serde::Serialize;
+
+use crate::render::count;
 
 /// Something worth knowing, and what to do about it. Keys of the JSON form are a contract.
 #[derive(Serialize)]
@@ -61,6 +65,37 @@ impl Finding {
 
 /// The digests of the frontmatter of skills, by their directories.
 type Digests<'s> = HashMap<&'s Path, Digest>;
+
+/// Skills of the project that have changed since they were trusted, each; and in one finding those that never
+/// were: a clone may bring thousands.
+pub(super) fn of_trust(scan: &Scan, trusted: &TrustedFolders) -> Vec<Finding> {
+    const NAMED: usize = 5;
+    let (mut findings, mut untrusted) = (Vec::new(), Vec::new());
+    for entry in scan.index.entries() {
+        let status = trust_status(entry, trusted);
+        match (status, status.mark()) {
+            (TrustStatus::Untrusted, _) => untrusted.push(entry),
+            (_, Some(mark)) => {
+                let code = Code::SkillTrustChanged;
+                findings.push(Finding::about(entry, code, Severity::Warning, mark));
+            }
+            (_, None) => {}
+        }
+    }
+    if let Some(first) = untrusted.first() {
+        let names: Vec<&str> =
+            untrusted.iter().take(NAMED).map(|entry| entry.name().as_str()).collect();
+        let more = if untrusted.len() > NAMED { ", ..." } else { "" };
+        let message = format!(
+            "{} of the project not trusted: {}{more}",
+            count(untrusted.len(), "skill"),
+            names.join(", ")
+        );
+        let place = first.path.parent().unwrap_or(&first.path);
+        findings.push(Finding::new(Code::SkillUntrusted, Severity::Note, place, message));
+    }
+    findings
+}
 
 /// Everything that the scan itself reports.
 pub(super) fn of_scan(scan: &Scan) -> Vec<Finding> {
