@@ -78,6 +78,7 @@ fn setup(model: &dyn Model) -> Setup {
         subagent: false,
     };
     Setup {
+        agent: None,
         request: "do it".to_owned(),
         files: Vec::new(),
         denied: Vec::new(),
