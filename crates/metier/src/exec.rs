@@ -177,6 +177,9 @@ impl Session {
                 "the skill's `compatibility` mentions {name}, which is not installed"
             ));
         }
+        for refusal in &prepared.not_given {
+            self.warn(refusal.clone());
+        }
         if !prepared.sees_workspace() {
             self.warn(unseen_workspace(&self.metier().workspace()));
         }

@@ -14,24 +14,16 @@ use metier_tools::policy_facts::absolute;
 use super::scripts::ScriptRequest;
 use super::{LocalExecutor, now};
 
-/// The files that a person named for a script.
-#[derive(Debug, Default)]
-pub(super) struct NamedFiles {
-    /// What it gets copies of.
-    pub(super) given: Vec<PathBuf>,
-    /// Why it gets none of the others: otherwise the script would be blamed for not finding them.
-    pub(super) withheld: Vec<String>,
-}
-
 impl LocalExecutor {
-    /// The files among the arguments of a script that it would not see.
-    pub(super) fn named_files(
+    /// The files among the arguments of a script that it gets as copies; and, in sentences, those that it
+    /// does not get because reading them is refused.
+    pub(super) fn given_files(
         &self,
         wanted: &ScriptRequest<'_>,
         passed: &[String],
         host: &ScriptHost,
-    ) -> NamedFiles {
-        let mut named = NamedFiles::default();
+    ) -> (Vec<PathBuf>, Vec<String>) {
+        let (mut given, mut refused) = (Vec::new(), Vec::new());
         for (typed, passed) in wanted.args.iter().zip(passed) {
             let path = Path::new(passed);
             let is_named =
@@ -43,16 +35,15 @@ impl LocalExecutor {
             if is_link(&self.as_typed(typed)) || entry_kind(path) != Some(EntryKind::File) {
                 continue;
             }
-            match self.why_unreadable(path) {
-                Some(why) => {
-                    let text = format!("{} is not given to the script: {why}", path.display());
-                    named.withheld.push(text);
+            match self.refusal(path) {
+                None => given.push(path.to_owned()),
+                Some(reason) => {
+                    refused.push(format!("{} is not given to the script: {reason}", path.display()))
                 }
-                None if named.given.iter().any(|given| given == path) => {}
-                None => named.given.push(path.to_owned()),
             }
         }
-        named
+        given.dedup();
+        (given, refused)
     }
 
     fn as_typed(&self, word: &str) -> PathBuf {
@@ -68,9 +59,9 @@ impl LocalExecutor {
         host.workspace.as_deref().is_some_and(below) || metier_sandbox::is_system(path)
     }
 
-    /// Why a rule or the floor refuses to read the file. That it lies outside the workspace is no
-    /// reason: the person named it.
-    fn why_unreadable(&self, path: &Path) -> Option<String> {
+    /// Why a rule or the floor refuses to read the file. That it lies outside the workspace is no reason:
+    /// the person named it.
+    fn refusal(&self, path: &Path) -> Option<String> {
         let name = match absolute(path) {
             Ok(name) => name,
             Err(error) => return Some(error.to_string()),
@@ -80,7 +71,7 @@ impl LocalExecutor {
         let answers = self.answers().clone();
         let situation = RequestContext { loaded: &[], memory: &answers, now: now() };
         let decision = self.policy.decide(&request, &situation);
-        (decision.effect == Effect::Deny).then_some(decision.reason)
+        (decision.effect == Effect::Deny).then(|| decision.reason)
     }
 }
 

@@ -21,7 +21,6 @@ use metier_tools::{
 };
 use serde_json::{Value, json};
 
-use super::given::NamedFiles;
 use super::{LocalExecutor, failed, now, tools};
 use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, RunSkills, ScriptTerms};
 use crate::op::Outcome;
@@ -60,10 +59,11 @@ pub struct PreparedScript {
     call: ScriptCall,
     asked: Vec<Request>,
     text: String,
+    /// Files that the person named and that it does not get, in sentences with the reason.
+    pub not_given: Vec<String>,
     /// Programs that the skill's `compatibility` mentions and that are not installed: a doubt, not a
     /// refusal.
     pub perhaps_missing: Vec<String>,
-    withheld: Vec<String>,
 }
 
 impl PreparedScript {
@@ -93,7 +93,7 @@ impl PreparedScript {
         for request in &self.asked {
             self.executor.remember(request, context.answer);
         }
-        let ran = self.host.run(&self.call, context.cancel, &|event| {
+        self.host.run(&self.call, context.cancel, &|event| {
             if let RunEvent::Output { stream, text } = event {
                 let stream = match stream {
                     OutputStream::Stdout => "stdout",
@@ -101,10 +101,6 @@ impl PreparedScript {
                 };
                 (context.output)(stream, &text);
             }
-        });
-        ran.map(|mut outcome| {
-            outcome.warnings.extend(self.withheld.iter().cloned());
-            outcome
         })
     }
 
@@ -129,6 +125,7 @@ impl PreparedScript {
             let names = self.perhaps_missing.join(", ");
             notes.push(format!("the skill's `compatibility` mentions {names}: not installed"));
         }
+        notes.extend(self.not_given.iter().cloned());
         // Otherwise a script that finds no file would be blamed for it.
         if !self.sees_workspace() {
             notes.push(UNSEEN_WORKSPACE.to_owned());
@@ -188,7 +185,7 @@ impl LocalExecutor {
         }
         let text = script_text(&entry, &script)?;
         let host = Arc::clone(self.host()?);
-        let NamedFiles { given, withheld } = self.named_files(wanted, &call.args, &host);
+        let (given, not_given) = self.given_files(wanted, &call.args, &host);
         let missing = Requirements::of(&entry.skill).missing_on(
             &host.search,
             |name| host.variables.contains_key(name),
@@ -204,8 +201,8 @@ impl LocalExecutor {
             call: ScriptCall { given, timeout: wanted.timeout, ..call },
             asked: decision.asked().map(|(request, _)| request.clone()).collect(),
             text,
+            not_given,
             perhaps_missing: missing.perhaps,
-            withheld,
         };
         Ok(ScriptJudgement { decision, prepared: Some(prepared) })
     }

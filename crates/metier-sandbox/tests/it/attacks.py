@@ -1,6 +1,6 @@
 """Attacks on the sandbox, one function each. `attacks.py NAME JSON` ends with 0 if the attack got
 through, with 7 if it was stopped; the test compares that with a run outside of the sandbox."""
-import ctypes, json, os, socket, struct, sys, time
+import ctypes, fcntl, json, mmap, os, socket, struct, subprocess, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 X86 = os.uname().machine == "x86_64"

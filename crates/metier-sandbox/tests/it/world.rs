@@ -46,7 +46,10 @@ impl World {
         write("outside/renamable", "x");
         write("workspace/readable", "some text");
         write("skill/SKILL.md", "---\n---\n");
-        write("skill/attacks.py", include_str!("attacks.py"));
+        write(
+            "skill/attacks.py",
+            concat!(include_str!("attacks_more.py"), include_str!("attacks.py")),
+        );
         std::os::unix::fs::symlink(at("outside/secret"), at("work/link")).expect("link");
         std::fs::hard_link(at("outside/secret"), at("workspace/hard")).expect("link");
         for name in ["outside/victim", "workspace/readable"] {
@@ -76,7 +79,7 @@ impl World {
         abstract_socket.set_nonblocking(true).expect("a mode");
         let text = |name: &str| at(name).to_string_lossy().into_owned();
         let config = json!({
-            "secret": text("outside/secret"), "outside": text("outside"),
+            "secret": text("outside/secret"), "outside": text("outside"), "workspace": text("workspace"),
             "victim_file": text("outside/victim"), "removable": text("outside/removable"),
             "renamable": text("outside/renamable"), "mount_point": text("outside/mount"),
             "link": text("work/link"), "hard": text("workspace/hard"), "skill": text("skill"),
