@@ -398,7 +398,7 @@ fn a_workspace_that_would_show_keys_is_not_shown() {
     let args = ["exec", "--yes", "work", "scripts/cat.sh", "--", "id_ed25519"];
     let output = crate::support::run_in(&home, "home/.ssh", &args);
     assert!(output.stdout.ends_with("unreadable\n"), "{output:?}");
-    assert!(output.stderr.contains("does not see"), "{output:?}");
+    assert!(output.stderr.contains("scripts do not see"), "{output:?}");
 }
 
 #[test]
