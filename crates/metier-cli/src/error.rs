@@ -6,6 +6,7 @@
 use std::fmt;
 
 use metier::ErrorKind;
+use metier::skill::Digest;
 use serde::Serialize;
 
 /// How a command ended. The numbers are a contract with scripts.
@@ -42,8 +43,20 @@ pub(crate) struct CommandError {
     /// Every fault of the file that the error is about, the first one too.
     #[serde(rename = "errors", skip_serializing_if = "Vec::is_empty")]
     pub(crate) faults: Vec<Fault>,
+    /// How the request that was left open can be approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) approval: Option<ApprovalAdvice>,
     #[serde(skip)]
     pub(crate) exit: Exit,
+}
+
+/// How a request that needs approval can be approved, once.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ApprovalAdvice {
+    /// The digest of the request.
+    pub(crate) digest: Digest,
+    /// The command, as it would be typed.
+    pub(crate) command: String,
 }
 
 /// One fault in a file, with its place.
@@ -75,7 +88,7 @@ impl CommandError {
     }
 
     fn new(code: &'static str, message: String, exit: Exit) -> Self {
-        Self { code, message, help: None, faults: Vec::new(), exit }
+        Self { code, message, help: None, faults: Vec::new(), approval: None, exit }
     }
 
     /// Something that needs a person's yes, and there was no one to ask.
@@ -86,6 +99,7 @@ impl CommandError {
             help: None,
             exit: Exit::Denied,
             faults: Vec::new(),
+            approval: None,
         }
     }
 
@@ -119,6 +133,7 @@ impl From<metier::Error> for CommandError {
             message: safe(error.message),
             help: error.help.map(safe),
             faults: error.faults.into_iter().map(fault).collect(),
+            approval: None,
             exit,
         }
     }

@@ -56,6 +56,18 @@ pub struct CatalogRequest<'a> {
     pub bases: &'a [PathBuf],
     /// Which turn this is: moves the rotation on.
     pub turn: u64,
+    /// Whose model reads it.
+    pub reader: CatalogReader,
+}
+
+/// Whose model reads a catalog.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CatalogReader {
+    /// Another program's, which has tools of its own: none of ours is mentioned.
+    #[default]
+    OtherProgram,
+    /// Our own loop's, which can search for skills that are not listed.
+    OwnLoop,
 }
 
 /// What some formats show of a skill besides its metadata.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use metier_policy::Invoker;
-use metier_registry::catalog::{Catalog, CatalogFormat, CatalogRequest, Cataloger};
+use metier_registry::catalog::{Catalog, CatalogFormat, CatalogReader, CatalogRequest, Cataloger};
 use metier_registry::roots::repository_top;
 use metier_tools::GatedContents;
 
@@ -39,8 +39,8 @@ pub enum CatalogBudget {
 }
 
 impl Metier {
-    /// The list of skills that a model is shown. A body is in it only where the model could load it
-    /// without a question.
+    /// The list of skills that a model is shown, for a program with a loop of its own: no tool of ours is
+    /// mentioned in it. A body is in it only where the model could load it without a question.
     ///
     /// ```
     /// use metier::{CatalogBudget, CatalogOptions, Metier};
@@ -68,6 +68,7 @@ impl Metier {
             files: &options.files,
             bases: &bases,
             turn: options.turn,
+            reader: CatalogReader::OtherProgram,
         };
         let contents = GatedContents::new(gate, self.settings().body_limits);
         Ok(cataloger.catalog(&wanted, &contents))

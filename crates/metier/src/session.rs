@@ -17,7 +17,7 @@ use metier_cancel::CancelToken;
 use metier_model::Model;
 use metier_policy::Invoker;
 use metier_registry::Entry;
-use metier_registry::catalog::{CatalogRequest, Cataloger};
+use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger};
 use metier_skill::{Digest, SkillId};
 use metier_tools::{GatedContents, LoadGate};
 
@@ -218,6 +218,7 @@ impl Session {
             request: Some(request),
             files: &files,
             bases: &self.metier.path_bases(),
+            reader: CatalogReader::OwnLoop,
             ..CatalogRequest::default()
         };
         let contents = GatedContents::new(gate, self.metier.settings().body_limits);

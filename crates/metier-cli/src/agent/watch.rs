@@ -10,6 +10,8 @@ mod region;
 
 use metier::agent::Observer;
 
+use crate::error::ApprovalAdvice;
+
 pub(crate) use json::JsonLines;
 pub(crate) use lines::Lines;
 
@@ -19,4 +21,6 @@ pub(crate) trait Watcher: Observer + Send {
     fn pause(&self);
     /// Ends the line of a question that will not be answered here.
     fn unanswered(&self);
+    /// The run has ended, and perhaps waits for an approval, which can be given in this way.
+    fn ended(&self, _: Option<&ApprovalAdvice>) {}
 }

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
                 continue;
             }
         };
-        let ended = end(context, &run, &resuming, json);
+        let ended = end(context, &run, &console, &resuming, json);
         exit = ended.exit();
         if !json {
             ended.human(&mut io::stdout().lock()).map_err(|error| not_written(&error))?;

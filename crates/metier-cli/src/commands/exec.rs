@@ -22,7 +22,7 @@ use crate::agent::console::{Answerer, Console};
 use crate::agent::watch::Watcher;
 use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
-use crate::error::{CommandError, Exit, Result};
+use crate::error::{ApprovalAdvice, CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::shell::quoted;
 use crate::render::style::{CYAN, DIM, RED, YELLOW, paint};
@@ -99,7 +99,9 @@ fn advised(error: metier::Error, args: &ExecArgs, context: &Context) -> CommandE
         )));
     }
     let command = again(args, context, &open.request);
-    error.help(format!("To approve this request once: {command}"))
+    let mut error = error.help(format!("To approve this request once: {command}"));
+    error.approval = Some(ApprovalAdvice { digest: open.request, command });
+    error
 }
 
 /// The same command line with the approval in it.

@@ -54,5 +54,5 @@ pub(crate) fn run(args: &ResumeArgs, context: &Context, json: bool) -> Result<Bo
     }
     let run = session.resume(&args.run)?;
     let resuming = Resuming { find: &args.find, rules: &args.rules };
-    Ok(end(context, &run, &resuming, json))
+    Ok(end(context, &run, &console, &resuming, json))
 }

@@ -152,7 +152,7 @@ pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<d
     let session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console);
     let run = session.run(&request)?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
-    Ok(end(context, &run, &resuming, json))
+    Ok(end(context, &run, &console, &resuming, json))
 }
 fn request(words: &[String]) -> Result<String> {
     let text = match words {

@@ -63,7 +63,7 @@ fn every_skill_is_explained() {
     write-skill       by name           no room for its description
     tables            left out          it applies to *.csv, and you are not working on such a file
     deploy            left out          only a person may invoke it (`disable-model-invocation`)
-    88 of 90 tokens: 2 in full, 6 by name, 2 left out
+    77 of 90 tokens: 2 in full, 6 by name, 2 left out
 
     ---- stderr
     ");

@@ -42,6 +42,7 @@ mod model_endpoints;
 mod offline_requests;
 mod one_decision;
 mod other_accounts;
+mod other_programs;
 mod output_cap;
 mod outputs;
 mod permissions;

@@ -168,11 +168,15 @@ fn prefix(
         return (text, Prefix::All, costs);
     }
     let list: Vec<&str> = all.visible.iter().map(|visible| visible.entry.name().as_str()).collect();
-    let whole = [format.opening(), format.names(&list)].concat();
+    let whole = [format.opening(), format.names(&list, wanted.reader)].concat();
     if estimate_tokens(&whole) <= budget - budget / 4 {
         return (whole, Prefix::Names, Vec::new());
     }
-    ([format.opening(), format.number(list.len())].concat(), Prefix::Number, Vec::new())
+    (
+        [format.opening(), format.number(list.len(), wanted.reader)].concat(),
+        Prefix::Number,
+        Vec::new(),
+    )
 }
 
 /// All descriptions, if they fit.

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::SkillContents;
 use super::visible::Visible;
+use super::{CatalogReader, SkillContents};
 use crate::index::Entry;
 
 /// How a catalog is written.
@@ -62,7 +62,7 @@ impl CatalogFormat {
     }
 
     /// The list of names, when not every description fits.
-    pub(super) fn names(self, names: &[&str]) -> String {
+    pub(super) fn names(self, names: &[&str], reader: CatalogReader) -> String {
         if self == Self::Json {
             return format!("\"names\":{},", json!(names));
         }
@@ -76,20 +76,25 @@ impl CatalogFormat {
         if self == Self::Xml {
             return format!("<names>{}</names>\n", escaped(&list));
         }
-        if self == Self::Direct {
+        if self == Self::Direct || reader == CatalogReader::OtherProgram {
             return format!("All skills by name: {list}\n");
         }
         format!("All skills by name (`search_skills` says what each is for): {list}\n")
     }
 
     /// How many there are, when not even the names fit.
-    pub(super) fn number(self, skills: usize) -> String {
+    pub(super) fn number(self, skills: usize, reader: CatalogReader) -> String {
+        let is_ours = reader == CatalogReader::OwnLoop;
         match self {
             Self::Json => format!("\"total\":{skills},"),
-            Self::Xml => format!("<total>{skills}; search_skills finds the rest</total>\n"),
-            _ => {
+            Self::Xml if is_ours => {
+                format!("<total>{skills}; search_skills finds the rest</total>\n")
+            }
+            Self::Xml => format!("<total>{skills}; only some are listed</total>\n"),
+            _ if is_ours => {
                 format!("There are {skills} skills; `search_skills` finds those not listed here.\n")
             }
+            _ => format!("There are {skills} skills; only some are listed here.\n"),
         }
     }
 

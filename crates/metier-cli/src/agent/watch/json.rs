@@ -3,18 +3,22 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use metier::agent::{Note, Observer, Record};
+use metier::agent::{Event, Note, Observer, Record};
 use metier::fs::utc_text;
 use serde_json::{Value, json};
 
 use super::Watcher;
+use crate::error::ApprovalAdvice;
 
 /// Events as JSON lines.
 #[derive(Debug, Default)]
 pub(crate) struct JsonLines {
     last: AtomicU64,
+    /// The end of the run, until it is known how an open question can be answered.
+    end: Mutex<Option<Value>>,
 }
 
 impl JsonLines {
@@ -44,6 +48,10 @@ impl Observer for JsonLines {
             value["depth"] = json!(depth);
         } else {
             self.last.store(record.seq, Ordering::Relaxed);
+            if let Event::RunFinished { .. } = &record.event {
+                *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+                return;
+            }
         }
         Self::print(&value);
     }
@@ -75,4 +83,21 @@ impl Watcher for JsonLines {
     fn pause(&self) {}
 
     fn unanswered(&self) {}
+
+    fn ended(&self, approval: Option<&ApprovalAdvice>) {
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut end) = end {
+            if let Some(approval) = approval {
+                end["approval"] = json!(approval);
+            }
+            Self::print(&end);
+        }
+    }
+}
+
+impl Drop for JsonLines {
+    /// Prints an end that nothing was said about, because the command failed after it.
+    fn drop(&mut self) {
+        self.ended(None);
+    }
 }

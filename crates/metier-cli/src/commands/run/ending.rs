@@ -9,8 +9,9 @@ use metier::skill::text::escape_lines;
 use metier::{OpenApproval, Run};
 
 use super::RuleArgs;
+use crate::agent::console::Console;
 use crate::context::{Context, FindArgs};
-use crate::error::Exit;
+use crate::error::{ApprovalAdvice, Exit};
 use crate::output::{Output, print_note};
 use crate::render::style::{CYAN, DIM, paint};
 use crate::render::table::terminal_width;
@@ -40,6 +41,7 @@ pub(crate) struct Resuming<'a> {
 pub(crate) fn end(
     context: &Context,
     run: &Run,
+    console: &Console,
     resuming: &Resuming<'_>,
     json: bool,
 ) -> Box<dyn Output> {
@@ -50,6 +52,10 @@ pub(crate) fn end(
     words.extend(approval.map(|open| format!("--approve {}", open.request)));
     words.extend(resuming.find.words());
     words.extend(resuming.rules.words());
+    let command = words.join(" ");
+    let advice =
+        approval.map(|open| ApprovalAdvice { digest: open.request, command: command.clone() });
+    console.watcher.ended(advice.as_ref());
     let finished = run.state().finished();
     Box::new(Ended {
         run: run.id().to_string(),
@@ -58,7 +64,7 @@ pub(crate) fn end(
         is_markdown: run.state().setup().model.provider != "router",
         spent: *run.state().spent(),
         open,
-        resume: words.join(" "),
+        resume: command,
         json,
     })
 }
