@@ -219,8 +219,8 @@ impl Agent<'_> {
             self.write(recorder, event, depth)?;
         }
         let begun = records.len() > 1 || !folded.missing.is_empty();
-        match state.finished().map(|end| end.status) {
-            Some(status) if !status.can_resume() => {
+        match state.finished() {
+            Some(end) if !end.can_resume() => {
                 recorder.summarize()?;
                 let known = folded.missing.is_empty();
                 return Ok(if known { Resumed::Ended(state) } else { Resumed::On(state) });

@@ -290,11 +290,18 @@ pub enum Event {
 pub enum Status {
     /// There is an answer.
     Completed,
+    /// Everything was decided about, and nothing done.
+    DryRun,
+    /// Nothing could be used for the request.
+    Abstained,
+    /// What was wanted was refused, by a rule or a person.
+    Denied,
     /// A budget was spent.
     BudgetExhausted,
     /// It went round in circles.
     Stuck,
-    /// The model, or something of ours, failed.
+    /// What was tried did not work. Without an answer: the model, or something of ours, failed, and it
+    /// can be resumed.
     Failed,
     /// It was cancelled. It can be resumed.
     Cancelled,
@@ -307,6 +314,9 @@ impl Status {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
+            Self::DryRun => "dry_run",
+            Self::Abstained => "abstained",
+            Self::Denied => "denied",
             Self::BudgetExhausted => "budget_exhausted",
             Self::Stuck => "stuck",
             Self::Failed => "failed",
@@ -315,8 +325,8 @@ impl Status {
         }
     }
 
-    /// Whether a run that ended so can be resumed.
-    pub const fn can_resume(self) -> bool {
+    /// Whether a run that stopped so without an answer can be resumed.
+    pub(crate) const fn can_resume(self) -> bool {
         matches!(self, Self::Failed | Self::Cancelled | Self::NeedsApproval)
     }
 }

@@ -135,11 +135,18 @@ fn outcome(skill: &SkillId, state: &State, recorded: Option<&Summary>) -> Outcom
         }),
     });
     match (&end.answer, end.status) {
-        (Some(answer), Status::Completed) => Outcome::done(Arc::clone(answer), data),
+        (Some(answer), Status::Completed | Status::DryRun) => {
+            Outcome::done(Arc::clone(answer), data)
+        }
         (answer, _) => {
             let why = end.message.clone().unwrap_or_default();
             let text = match answer {
-                Some(answer) => format!("{answer}\n(The loop of the skill ended early: {why}.)"),
+                Some(answer) => {
+                    format!(
+                        "{answer}\n(The loop of the skill ended as {}: {why}.)",
+                        end.status.as_str()
+                    )
+                }
                 None => format!("The loop of the skill ended without an answer: {why}."),
             };
             Outcome { data, ..Outcome::failed(FailureCode::SubagentFailed, text) }

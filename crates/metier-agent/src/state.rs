@@ -27,6 +27,7 @@ pub struct State {
     /// Skills whose ceilings a person refused to lift: the question is not asked again.
     pub(crate) kept: Vec<SkillId>,
     pub(crate) trail: Vec<TrailItem>,
+    pub(crate) attempts: Attempts,
     pub(crate) spent: Spent,
     /// Time since the run began, as the record of the last input has it.
     pub(crate) elapsed_ms: u64,
@@ -109,6 +110,27 @@ pub struct Finished {
     pub data: Option<Value>,
 }
 
+impl Finished {
+    /// Whether it can be resumed: it only stopped, and has no answer.
+    pub const fn can_resume(&self) -> bool {
+        self.status.can_resume() && self.answer.is_none()
+    }
+}
+
+/// What came of what could do something: scripts, commands, and tools that change something. A read that
+/// found nothing is no failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Attempts {
+    /// Whether any was made.
+    pub(crate) any: bool,
+    /// Whether one succeeded.
+    pub(crate) succeeded: bool,
+    /// Whether the last one was refused.
+    pub(crate) last_denied: bool,
+    /// Whether the skill that was wanted last was refused.
+    pub(crate) load_denied: bool,
+}
+
 /// A loaded skill.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LoadedSkill {
@@ -168,6 +190,7 @@ impl State {
             lifted,
             kept,
             trail: Vec::new(),
+            attempts: Attempts::default(),
             spent: Spent::default(),
             elapsed_ms: 0,
             ending: None,

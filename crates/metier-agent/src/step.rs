@@ -9,6 +9,7 @@
 //! resume stand on. A mistake of the model becomes an observation and costs a turn; it ends nothing.
 
 mod acting;
+mod ending;
 mod lifting;
 mod spend;
 
@@ -108,7 +109,7 @@ impl Step<'_> {
     /// Another process continues. What was begun and could have changed something is not done again:
     /// the model is shown.
     fn resume(&mut self, not_begun: bool) -> StepEffect {
-        if self.state.finished.as_ref().is_some_and(|end| !end.status.can_resume()) {
+        if self.state.finished.as_ref().is_some_and(|end| !end.can_resume()) {
             return StepEffect::Stop;
         }
         self.state.finished = None;
@@ -184,10 +185,10 @@ impl Step<'_> {
     }
 
     fn decided(&mut self, words: Arc<str>, decision: Decision, notes: Vec<String>) -> StepEffect {
-        if let Action::FinalAnswer { text, data } = &decision.action {
+        if let Action::FinalAnswer { text, data, status } = &decision.action {
             let (status, message) = match &self.state.ending {
                 Some(ending) => (ending.status, Some(ending.message.clone())),
-                None => (Status::Completed, None),
+                None => ending::of_answer(self.state, *status),
             };
             return self.finish(Finished {
                 status,
@@ -208,6 +209,9 @@ impl Step<'_> {
                 self.act(Some(words), Some(decision.action), queue, notes)
             }
             Resolved::Impossible(outcome) => {
+                if let Action::RunScript { .. } = decision.action {
+                    ending::add(&mut self.state.attempts, &outcome);
+                }
                 let acting = Acting {
                     decision: Some(words),
                     action: Some(decision.action),

@@ -191,6 +191,11 @@ impl SummaryBuilder {
 }
 
 impl Summary {
+    /// Whether a run that stands so can be resumed: it only stopped, or its process is gone.
+    pub fn can_resume(&self) -> bool {
+        self.status.is_none_or(|status| status.can_resume() && self.answer.is_none())
+    }
+
     fn begin(&mut self, op: &Op, is_again: bool) {
         let (tool, target, skill) = match op {
             Op::Script { skill, path, args } => {

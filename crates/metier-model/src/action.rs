@@ -114,13 +114,39 @@ pub enum Action {
         /// The same for programs, if it was asked for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
+        /// How it went, in the model's own view.
+        #[serde(default, skip_serializing_if = "AnswerStatus::is_done")]
+        status: AnswerStatus,
     },
+}
+
+/// How a run went, as the model that answers sees it. What was tried in the run counts more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerStatus {
+    /// The request is answered.
+    #[default]
+    Done,
+    /// Nothing could be done for it.
+    Abstained,
+    /// It was tried, and did not work.
+    Failed,
+}
+
+impl AnswerStatus {
+    /// The words, as they are written.
+    pub const WORDS: [&'static str; 3] = ["done", "abstained", "failed"];
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    const fn is_done(&self) -> bool {
+        matches!(self, Self::Done)
+    }
 }
 
 impl Action {
     /// The end, with this answer.
     pub fn answer(text: impl Into<String>) -> Self {
-        Self::FinalAnswer { text: text.into(), data: None }
+        Self::FinalAnswer { text: text.into(), data: None, status: AnswerStatus::Done }
     }
 
     /// A call of a tool, for no skill in particular. Arguments that are no object are none.

@@ -305,7 +305,7 @@ impl Seen {
                 args: serde_json::Map::new(),
                 skill: None,
             },
-            "final_answer" => Action::FinalAnswer { text: String::new(), data: None },
+            "final_answer" => Action::answer(String::new()),
             _ => return None,
         })
     }

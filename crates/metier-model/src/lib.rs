@@ -78,7 +78,7 @@ pub mod schema;
 pub mod scripted;
 pub mod turn;
 
-pub use action::{Action, Decision, SkillRef};
+pub use action::{Action, AnswerStatus, Decision, SkillRef};
 #[cfg(feature = "http")]
 pub use anthropic::Anthropic;
 pub use early::{Early, EarlyEvent};

@@ -41,6 +41,8 @@ pub(crate) enum Kind {
     Tool,
     /// The arguments of a tool.
     Arguments,
+    /// How it went: one of [`crate::AnswerStatus::WORDS`].
+    AnswerStatus,
     /// Anything; in the schema the text of its JSON, for no provider enforces "anything".
     Anything,
 }
@@ -140,13 +142,19 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     ActionSpec {
         kind: FINAL_ANSWER,
         about: "Answer the user; the run ends. `data` is the answer as the text of a JSON value, if \
-                the user asked for one, else null.",
-        fields: &[field("text", Kind::Text, Need::Must), field("data", Kind::Anything, Need::May)],
+                the user asked for one, else null. `status` is `abstained` if nothing here could be \
+                used for the request, `failed` if what was tried did not work, else `done`.",
+        fields: &[
+            field("text", Kind::Text, Need::Must),
+            field("data", Kind::Anything, Need::May),
+            field("status", Kind::AnswerStatus, Need::May),
+        ],
         example: |_| {
             Some(json!({
                 "type": "final_answer",
                 "text": "The form is filled: out/form.pdf.",
-                "data": null
+                "data": null,
+                "status": "done"
             }))
         },
     },

@@ -8,7 +8,7 @@ use metier_skill::nearest;
 use metier_skill::text::{quoted, short_line};
 use serde_json::{Map, Value};
 
-use crate::action::{Action, Decision, SkillRef};
+use crate::action::{Action, AnswerStatus, Decision, SkillRef};
 use crate::fault::{FaultCode, ParseFault};
 use crate::json::{self, MAX_DEPTH};
 use crate::plan::{Plan, PlanStep, PlanUpdate, StepStatus};
@@ -122,6 +122,7 @@ fn field_words(kind: Kind) -> &'static str {
         Kind::Skill => r#"a skill: {"name":"...","source":null}"#,
         Kind::Skills => r#"a list of skills: [{"name":"...","source":null}]"#,
         Kind::Arguments => "an object",
+        Kind::AnswerStatus => "`done`, `abstained` or `failed`",
         Kind::Anything => "a JSON value",
     }
 }
@@ -136,6 +137,10 @@ fn field_value(kind: Kind, value: Value, path: &str) -> Read<Value> {
     };
     match kind {
         Kind::Text | Kind::Tool => text(value, path).map(Value::from),
+        Kind::AnswerStatus => match value.as_str() {
+            Some(word) if AnswerStatus::WORDS.contains(&word) => Ok(value),
+            _ => Err(wrong(path, field_words(kind), &value)),
+        },
         Kind::Texts => list(value, Kind::Text),
         Kind::Skills => list(value, Kind::Skill),
         Kind::Skill => {

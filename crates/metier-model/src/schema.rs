@@ -7,6 +7,7 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value, json};
 
+use crate::action::AnswerStatus;
 use crate::protocol::{
     ACTIONS, ActionSpec, DECISION, FINAL_ANSWER, Kind, Need, OPERATION, OPERATIONS, PLAN,
     PLAN_UPDATE, SKILL, STATUS, STEP,
@@ -61,6 +62,9 @@ fn variants(spec: &ActionSpec, tools: &[ToolOffer]) -> Vec<Value> {
                 (Kind::Tool, Some(tool)) => json!({"type": "string", "enum": [tool.name]}),
                 (Kind::Arguments, Some(tool)) => tool.schema.clone(),
                 (Kind::Texts, _) => json!({"type": "array", "items": {"type": "string"}}),
+                (Kind::AnswerStatus, _) => {
+                    json!({"type": "string", "enum": AnswerStatus::WORDS})
+                }
                 (Kind::Skill, _) => skill(),
                 (Kind::Skills, _) => json!({"type": "array", "items": skill()}),
                 (Kind::Text | Kind::Anything | Kind::Tool | Kind::Arguments, _) => {

@@ -7,8 +7,9 @@
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{
-    Action, Decision, LoadedText, Model, ModelError, ModelErrorKind, ModelInfo, OfferedSkill,
-    PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus, StreamEvent, Turn,
+    Action, AnswerStatus, Decision, LoadedText, Model, ModelError, ModelErrorKind, ModelInfo,
+    OfferedSkill, PastAction, Plan, PlanStep, PlanUpdate, Reply, SkillRef, StepStatus, StreamEvent,
+    Turn,
 };
 use metier_registry::search::{Document, Hit, SearchIndex};
 use metier_skill::{FailureCode, text};
@@ -324,7 +325,14 @@ fn with_plan(turn: &Turn, plan: Plan, action: Action) -> Decision {
 
 /// The answer, with the plan brought to its end.
 fn finish(turn: &Turn, voice: Voice, ending: Ending, text: String) -> Decision {
-    let action = Action::FinalAnswer { text: voice.with_note(turn, text), data: None };
+    let status = match ending {
+        // What was not done because nothing should be is no failure.
+        Ending::GaveUp if turn.past().any(|past| script::is_dry(past)) => AnswerStatus::Done,
+        Ending::GaveUp if turn.past().any(|past| !past.ok) => AnswerStatus::Failed,
+        Ending::GaveUp => AnswerStatus::Abstained,
+        Ending::Done | Ending::Read => AnswerStatus::Done,
+    };
+    let action = Action::FinalAnswer { text: voice.with_note(turn, text), data: None, status };
     // Without a plan there was nothing to do, and an answer needs none.
     let Some(mut plan) = turn.view.plan.clone() else {
         return Decision::to(action);

@@ -11,7 +11,7 @@ use metier_agent::anchor::Anchors;
 use metier_agent::audit::{AuditReport, Finding, RecordVerdict, audit};
 use metier_agent::export::RecordedRun;
 use metier_agent::summary::SummaryBuilder;
-use metier_agent::{AgentError, Difference, RunFolder, RunId, Status, Summary, fold, runs_in};
+use metier_agent::{AgentError, Difference, RunFolder, RunId, Summary, fold, runs_in};
 use metier_fs::canonical;
 use serde_json::{Value, json};
 
@@ -157,9 +157,9 @@ impl RunState {
 
     /// Whether it can be resumed: it has not ended, and its record is what was written here.
     pub fn can_resume(&self) -> bool {
-        let ended = self.summary.as_ref().and_then(|summary| summary.status);
         self.record == Some(RecordVerdict::Holds)
-            && (self.status == Self::INTERRUPTED || ended.is_some_and(Status::can_resume))
+            && self.status != Self::RUNNING
+            && self.summary.as_ref().is_some_and(Summary::can_resume)
     }
 }
 

@@ -101,7 +101,7 @@ fn write_run(
     writer.cut_off(last, CUT_OFF, spans);
     let ended = matches!(last.event, Event::RunFinished { .. });
     let error = match &writer.end {
-        Some((Status::Completed, _)) => None,
+        Some((Status::Completed | Status::DryRun, _)) => None,
         Some((status, message)) if ended => Some((status.as_str(), message.as_str())),
         _ => Some(CUT_OFF),
     };

@@ -11,7 +11,7 @@ use metier_skill::{Digest, FailureCode, SkillId};
 use serde::Deserialize;
 
 use super::spend::{add_usage, changes, spent_time};
-use super::{Step, StepEffect};
+use super::{Step, StepEffect, ending};
 use crate::event::{Event, Spent, Status};
 use crate::observe;
 use crate::op::{Op, Outcome};
@@ -189,6 +189,7 @@ impl Step<'_> {
             self.state.spent.script_runs += spent.script_runs;
             add_usage(&mut self.state.spent.usage, &spent.usage);
         }
+        ending::count(&mut self.state.attempts, &self.state.setup, &current.op, outcome);
         acting.done.push((current.op, outcome.clone()));
         self.next_op()
     }

@@ -62,7 +62,7 @@ fn a_tool_that_is_not_there_and_one_that_is_denied_end_nothing() {
         json!([call("make_coffee", json!({})), call("write_file", json!({})), answer("ok")]);
     let ran = run_alone(replies, executor);
     assert_eq!(ran.observations(), ["UnknownTool", "NotAllowed"]);
-    assert_eq!(ran.state.finished().expect("ended").status, Status::Completed);
+    assert_eq!(ran.state.finished().expect("ended").status, Status::Denied);
     assert!(ran.executor.log().is_empty());
     assert!(!ran.kinds().contains(&"action.started".to_owned()), "nothing was begun");
 }
@@ -148,7 +148,7 @@ fn a_dry_run_decides_and_does_nothing() {
     ]));
     let ran = run(&model, executor, &AutoApprove, |setup| setup.mode = Mode::DryRun);
     assert_eq!(ran.executor.log(), ["load user:pdf"]);
-    assert_eq!(ran.state.finished().expect("ended").status, Status::Completed);
+    assert_eq!(ran.state.finished().expect("ended").status, Status::DryRun);
     let decided = ran.kinds().iter().filter(|kind| *kind == "policy.decided").count();
     assert_eq!(decided, 3);
 }
@@ -181,5 +181,5 @@ fn an_error_of_the_model_ends_the_run_as_failed_and_it_can_go_on() {
     let end = ran.state.finished().expect("ended");
     assert_eq!(end.status, Status::Failed);
     assert!(end.message.as_deref().is_some_and(|why| why.contains("unauthorized")));
-    assert!(end.status.can_resume());
+    assert!(end.can_resume());
 }

@@ -73,7 +73,7 @@ fn only_lift_lifts() {
     for approver in [&AutoApprove as &dyn Approver, &NoApprover] {
         let ran = two_writes(limited(), approver);
         assert_eq!(ran.observations(), ["ok", "NotAllowed", "NotAllowed"]);
-        assert_eq!(ran.state.finished().expect("ended").status, Status::Completed);
+        assert_eq!(ran.state.finished().expect("ended").status, Status::Denied);
         let answered =
             |record: &metier_agent::Record| matches!(record.event, Event::AskAnswered { .. });
         assert!(!ran.records.iter().any(answered));

@@ -35,7 +35,7 @@ Examples:
   git log -20 | metier run -                      # the request from standard input
   metier run --json \"...\" | jq -r .type           # events as JSON lines
 
-Exit codes: 0 answered, 1 failed, 3 something needs approval, 4 a budget is spent, 130 interrupted.")]
+Exit codes: 0 answered, 1 failed or nothing fits, 3 denied or something needs approval, 4 a budget is spent, 130 interrupted.")]
 pub(crate) struct RunArgs {
     /// What you want; `-` reads it from standard input. `/name arguments` calls a skill, and so does `use the NAME skill`.
     #[arg(required = true)]

@@ -34,8 +34,11 @@ pub(crate) struct RunsArgs {
     status: Option<String>,
 }
 
-const STATUSES: [&str; 11] = [
+const STATUSES: [&str; 14] = [
     "completed",
+    "dry_run",
+    "abstained",
+    "denied",
     "budget_exhausted",
     "stuck",
     "failed",

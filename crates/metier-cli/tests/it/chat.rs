@@ -180,7 +180,7 @@ fn files_and_flags_hold_for_every_request_of_a_session() {
         session.says(said);
         assert_eq!(session.answer(), said);
     }
-    assert_eq!(session.end().1, 0);
+    assert_eq!(session.end().1, 3);
     assert!(!home.project().join("out.txt").exists());
     for record in records(&home) {
         assert_eq!(of_type(&record, "observation.made")[0]["code"], "NotAllowed");

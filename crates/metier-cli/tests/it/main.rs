@@ -69,6 +69,7 @@ mod run_invalid;
 mod run_key;
 mod run_kill;
 mod run_named;
+mod run_outcome;
 mod run_params;
 mod run_reads;
 mod run_restore;

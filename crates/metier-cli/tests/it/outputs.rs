@@ -65,11 +65,11 @@ fn the_record_of_a_run_has_nothing_of_what_a_link_in_outputs_leads_to() {
                 *) mkdir outputs/a; ln -s \"$2\" outputs/a/b; mkfifo outputs/a/pipe; echo x > outputs/a/file;; esac\n";
     work_skill(&home, "scripts/run.sh", text);
     let letters = home.path().join("home/letters").to_string_lossy().into_owned();
-    for (way, codes) in [("whole", "ScriptFailed"), ("nested", "ok")] {
+    for (way, codes, code) in [("whole", "ScriptFailed", 1), ("nested", "ok", 0)] {
         let replies =
             [select(&["work"]), script("work", "scripts/run.sh", &[way, &letters]), answer("done")];
         let output = run_scripted(&home, &json!(replies), &["--yes"]);
-        assert_eq!(output.code, 0, "{output:?}");
+        assert_eq!(output.code, code, "{output:?}");
         let events = events(&home);
         let finished = of_type(&events, "action.finished").pop().expect("an action").clone();
         assert_eq!(finished["code"].as_str().unwrap_or("ok"), codes, "{finished}");

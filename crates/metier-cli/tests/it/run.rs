@@ -270,7 +270,7 @@ fn what_is_denied_for_the_run_is_refused_and_the_model_observes_it() {
         answer("It was refused."),
     ]);
     let output = run_scripted(&home, &replies, &["--yes", "--deny", "run_script"]);
-    assert_eq!((output.code, output.stdout.as_str()), (0, "It was refused.\n"), "{output:?}");
+    assert_eq!((output.code, output.stdout.as_str()), (3, "It was refused.\n"), "{output:?}");
     let events = events(&home);
     assert_eq!(codes(&events), ["ok", "NotAllowed"]);
     assert_eq!(of_type(&events, "ask.opened").len(), 0, "a denial is no question");
@@ -284,7 +284,7 @@ fn a_file_is_written_only_where_the_user_allowed_it() {
         json!([call("write_file", &json!({"path": "out.txt", "content": "words\n"})), answer("ok")])
     };
     let output = run_scripted(&home, &replies(), &["--yes"]);
-    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.code, 3, "{output:?}");
     assert_eq!(codes(&events(&home)), ["NotAllowed"]);
     assert!(!home.project().join("out.txt").exists());
     let output = run_scripted(&home, &replies(), &["--allow", "write_file:src/*"]);

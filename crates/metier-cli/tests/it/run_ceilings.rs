@@ -62,7 +62,7 @@ fn a_ceiling_does_not_fall_when_the_model_names_another_skill() {
     ]);
     for flags in [&ALLOWED[..], &["--allow", "write_file", "--yes"], &["--allow", "*", "--yes"]] {
         let output = run_scripted(&home, &replies, flags);
-        assert_eq!(output.code, 0, "{output:?}");
+        assert_eq!(output.code, 3, "{output:?}");
         let events = events(&home);
         let refused = ["ok", "NotAllowed", "NotAllowed", "NotAllowed"];
         assert_eq!(codes(&events), refused, "{flags:?}");
@@ -184,7 +184,7 @@ fn a_person_lifts_a_ceiling_for_one_run_and_a_yes_does_not() {
     assert!(run(&home, &["show", "last"]).stdout.contains("user:reader"));
     // The next run starts with all ceilings.
     let next = run(&home, &[&RUN[..], &["--yes"]].concat());
-    assert_eq!(next.code, 0, "{next:?}");
+    assert_eq!(next.code, 3, "{next:?}");
     assert_eq!(codes(&self::events(&home)), ["ok", "NotAllowed", "NotAllowed", "NotAllowed"]);
 }
 
@@ -200,7 +200,7 @@ fn a_no_to_lifting_is_asked_for_once() {
     terminal.until("Reason, for the model", 1);
     terminal.types("not in this run\n");
     let (seen, code) = terminal.end();
-    assert_eq!(code, 0, "{seen}");
+    assert_eq!(code, 3, "{seen}");
     let events = events(&home);
     assert_eq!(codes(&events), ["ok", "Rejected", "NotAllowed"]);
     assert_eq!(of_type(&events, "ask.opened").len(), 1);
@@ -256,7 +256,7 @@ fn no_flag_lifts_a_ceiling() {
     let replies = json!([select(&["reader"]), write("a.txt", None), answer("x")]);
     for flags in [&["--yes"][..], &["--no-input"], &["--allow", "*"], &["--json"]] {
         let output = run_scripted(&home, &replies, flags);
-        assert_eq!(output.code, 0, "the model is shown the refusal: {flags:?} {output:?}");
+        assert_eq!(output.code, 3, "the model is shown the refusal: {flags:?} {output:?}");
         assert_eq!(codes(&events(&home)), ["ok", "NotAllowed"], "{flags:?}");
         let resumed = run(&home, &["resume", "last", "--approve", &digest]);
         assert_ne!(resumed.code, 0, "it has ended");
@@ -295,7 +295,7 @@ fn a_subagent_inherits_the_ceilings_of_the_run() {
     let server = Server::start(|_, asked| delegating(asked));
     DIALECT.configure(&home, &server.url(), &json!({}));
     let output = run(&home, &["run", "do it", "--allow", "write_file", "--yes"]);
-    assert_eq!((output.code, output.stdout.as_str()), (0, "outside\n"), "{output:?}");
+    assert_eq!((output.code, output.stdout.as_str()), (3, "outside\n"), "{output:?}");
     let inner = last_run(&home).join("inner");
     let list = std::fs::read_dir(inner).expect("a loop inside");
     let mut folders = list.map(|entry| entry.expect("an entry").path());
@@ -321,7 +321,7 @@ fn a_shortened_context_keeps_the_ceilings() {
     let server = Server::start(move |at, _| DIALECT.decides(&turns[at.min(5)]));
     DIALECT.configure(&home, &server.url(), &json!({"window": 9000}));
     let output = run(&home, &["run", "do it", "--allow", "write_file", "--yes"]);
-    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.code, 3, "{output:?}");
     let events = events(&home);
     assert!(!of_type(&events, "context.compacted").is_empty(), "{output:?}");
     assert_eq!(codes(&events), ["ok", "ok", "ok", "ok", "NotAllowed"]);

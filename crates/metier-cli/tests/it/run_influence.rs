@@ -95,16 +95,16 @@ fn a_host_that_is_allowed_for_a_run_is_on_its_list() {
     // A dry run: the call is planned and judged, and nothing is sent.
     let fetch = || call("network_request", &json!({"url": "https://host.example/"}));
     for (rule, code) in [
-        ("network_request:host.example", "ok"),
-        ("network:host.example", "ok"),
-        ("network_request:*.example", "ok"),
-        ("network_request:other.example", "HostNotAllowed"),
+        ("network_request:host.example", ("ok", 0)),
+        ("network:host.example", ("ok", 0)),
+        ("network_request:*.example", ("ok", 0)),
+        ("network_request:other.example", ("HostNotAllowed", 3)),
     ] {
         let home = project();
         let flags = ["--dry-run", "--allow", rule];
         let output = run_scripted(&home, &json!([fetch(), answer("done")]), &flags);
-        assert_eq!(output.code, 0, "{rule}: {output:?}");
-        assert_eq!(codes(&events(&home)), [code], "{rule}");
+        assert_eq!(output.code, code.1, "{rule}: {output:?}");
+        assert_eq!(codes(&events(&home)), [code.0], "{rule}");
     }
 }
 
@@ -129,7 +129,7 @@ fn the_name_of_a_file_does_not_write_into_the_prompt() {
     home.write(&format!("project/{name}"), "x");
     let output =
         run(&home, &["run", "sing me a song", "--file", name, "--file", "examples/sales.csv"]);
-    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.code, 1, "{output:?}");
     let setup = setup(&home);
     let opening = setup["opening"].as_str().expect("a text");
     assert_eq!(opening.matches("# Request\n").count(), 1, "{opening}");
@@ -178,7 +178,7 @@ fn the_offline_model_is_not_stuck_on_the_first_skill_of_a_session() {
     // What the user chose holds for every request.
     let home = project();
     let output = chat(&home, &["--dry-run", "--skill", "csv-summary"], "one\ntwo\n");
-    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.code, 1, "{output:?}");
     assert_eq!(loaded(&home), [["builtin:csv-summary"], ["builtin:csv-summary"]]);
 }
 
@@ -191,7 +191,7 @@ fn a_request_that_cannot_begin_does_not_end_the_session() {
     );
     let input = "/csv-summary examples/sales.csv\n\n  \nsing me a song\n";
     let output = chat(&home, &[], input);
-    assert_eq!(output.code, 0, "the last request was answered: {output:?}");
+    assert_eq!(output.code, 1, "nothing fits the last request: {output:?}");
     assert!(output.stderr.contains("error: builtin:csv-summary is switched off"), "{output:?}");
     assert!(output.stderr.contains("metier enable"), "{output:?}");
     assert!(output.stdout.contains("No installed skill fits"), "{output:?}");
@@ -214,7 +214,7 @@ fn an_empty_line_on_a_terminal_ends_the_session() {
     let Some(output) = run_on_terminal(&home, &["chat"], "sing me a song\n\nnever said\n") else {
         return;
     };
-    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(output.code, 1, "{output:?}");
     assert_eq!(loaded(&home).len(), 1, "{output:?}");
 }
 

@@ -111,7 +111,7 @@ fn a_run_that_is_killed_in_a_script_leaves_nothing_and_the_model_learns_of_it_on
     is_sound(&home);
     let resumed = run(&home, &["resume", "last", "--yes"]);
     let said = "It was interrupted, so I stop here.\n";
-    assert_eq!((resumed.code, resumed.stdout.as_str()), (0, said), "{resumed:?}");
+    assert_eq!((resumed.code, resumed.stdout.as_str()), (1, said), "{resumed:?}");
     assert_eq!(codes(&events(&home)), ["ok", "Interrupted"]);
     let asked = server.asked();
     assert_eq!(asked.len(), 3);
@@ -265,7 +265,7 @@ fn an_interrupt_in_a_script_ends_it_and_the_run_goes_on_later() {
         let resumed = run(&home, &["resume", "last", "--yes"]);
         assert_eq!(
             (resumed.code, resumed.stdout.as_str()),
-            (0, "It was stopped.\n"),
+            (1, "It was stopped.\n"),
             "{resumed:?}"
         );
         let after = events(&home);

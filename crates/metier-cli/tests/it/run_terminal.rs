@@ -251,7 +251,7 @@ fn no_takes_words_to_the_model_and_explain_asks_again() {
     terminal.until("Reason, for the model", 1);
     terminal.types("whisper instead\n");
     let (seen, code) = terminal.end();
-    assert_eq!(code, 0, "{seen}");
+    assert_eq!(code, 3, "{seen}");
     for explained in ["because: ", "request: sha256:", "\"path\": \"scripts/talk.sh\""] {
         assert!(seen.contains(explained), "{explained}: {seen}");
     }

@@ -74,7 +74,15 @@ fn action() -> impl Strategy<Value = Action> {
         text().prop_map(|query| Action::SearchSkills { query }),
         (text(), object_of(value()), option::of(skill()))
             .prop_map(|(tool, args, skill)| Action::CallTool { tool, args, skill }),
-        (text(), option::of(data())).prop_map(|(text, data)| Action::FinalAnswer { text, data }),
+        (
+            text(),
+            option::of(data()),
+            proptest::sample::select(vec![
+                metier_model::AnswerStatus::Done,
+                metier_model::AnswerStatus::Failed
+            ])
+        )
+            .prop_map(|(text, data, status)| Action::FinalAnswer { text, data, status }),
     ]
 }
 

@@ -281,7 +281,11 @@ fn other_ways_to_write_the_same_are_the_same() {
         json!({"type": "final_answer", "text": "t", "data": {"a": [1]}}),
     );
     let text = with_action(&json!({"type": "final_answer", "text": "t", "data": "{no JSON"}));
-    let expected = Action::FinalAnswer { text: "t".to_owned(), data: Some(json!("{no JSON")) };
+    let expected = Action::FinalAnswer {
+        text: "t".to_owned(),
+        data: Some(json!("{no JSON")),
+        status: metier_model::AnswerStatus::Done,
+    };
     assert_eq!(parse_text(&text), Ok(Decision::to(expected)));
 }
 

@@ -128,7 +128,7 @@ fn what_a_model_that_was_cut_off_is_held_to_fits_the_whole_schema_and_has_no_pla
     let list = json!({"plan": null, "plan_update": null, "action": {"type": "call_tool",
         "tool": "list_dir", "args": {"path": null}, "skill": null}});
     let answer = json!({"plan": null, "plan_update": null, "action": {"type": "final_answer",
-        "text": "x", "data": null}});
+        "text": "x", "data": null, "status": "done"}});
     for (value, in_brief, in_short) in [(&list, true, false), (&answer, true, true)] {
         assert!(fits(&decision_schema(&any::tools()), value), "{value}");
         assert_eq!((fits(&brief, value), fits(&short, value)), (in_brief, in_short), "{value}");

@@ -85,7 +85,7 @@ pub(crate) fn ran(args: &[&str]) -> Action {
 
 pub(crate) fn answer(decision: Decision) -> String {
     match decision.action {
-        Action::FinalAnswer { text, data: None } => text,
+        Action::FinalAnswer { text, data: None, .. } => text,
         other => panic!("no answer: {other:?}"),
     }
 }

@@ -21,6 +21,7 @@ use crate::render::{markdown, safe};
 pub(crate) struct Ended {
     run: String,
     status: Status,
+    can_resume: bool,
     answer: Option<String>,
     /// Whether the answer is a model's own words; the offline model passes on what a script printed.
     is_markdown: bool,
@@ -60,6 +61,7 @@ pub(crate) fn end(
     Box::new(Ended {
         run: run.id().to_string(),
         status: run.status(),
+        can_resume: finished.is_none_or(|end| end.can_resume()),
         answer: finished.and_then(|end| end.answer.as_deref().map(str::to_owned)),
         is_markdown: run.state().setup().model.provider != "router",
         spent: *run.state().spent(),
@@ -103,8 +105,8 @@ impl Output for Ended {
 
     fn exit(&self) -> Exit {
         match self.status {
-            Status::Completed => Exit::Done,
-            Status::NeedsApproval => Exit::Denied,
+            Status::Completed | Status::DryRun => Exit::Done,
+            Status::NeedsApproval | Status::Denied => Exit::Denied,
             Status::BudgetExhausted => Exit::BudgetSpent,
             Status::Cancelled => Exit::Interrupted,
             _ => Exit::Findings,
@@ -131,7 +133,7 @@ impl Ended {
             ));
         } else if self.open.is_some() {
             print_note(&format!("{help}: To approve this request once: {command}"));
-        } else if self.status.can_resume() {
+        } else if self.can_resume {
             print_note(&format!("{help}: `{command}` continues it"));
         }
         if self.json {

@@ -1,0 +1,138 @@
+//! How a run ended, for people and programs: the exit code, `run.finished`, `runs` and `show` agree, and
+//! what was tried counts more than what the model says.
+
+use metier_testkit::TestHome;
+use serde_json::{Value, json};
+
+use crate::run_support::{
+    answer, call, events, holds_scripts, is_sound, project, resource, run_scripted, script, select,
+};
+use crate::support::{json, run};
+
+/// A project with a skill of the user's whose scripts end well and badly.
+fn with_skill() -> TestHome {
+    let home = project();
+    home.skill("home/.agents/skills/work", "work", "Works.");
+    home.write("home/.agents/skills/work/scripts/good.sh", "echo fine\n");
+    home.write("home/.agents/skills/work/scripts/bad.sh", "echo no >&2\nexit 7\n");
+    home.write("home/.agents/skills/work/references/a.md", "# A\n");
+    home
+}
+
+fn ending(status: &str) -> Value {
+    let mut reply = answer("Everything is fine.");
+    reply["action"]["status"] = json!(status);
+    reply
+}
+
+/// The exit code, and the status that everything agrees on.
+fn ended(home: &TestHome, replies: &Value, flags: &[&str]) -> (i32, String) {
+    let output = run_scripted(home, replies, flags);
+    let last = events(home).pop().expect("an event");
+    assert_eq!(last["type"], "run.finished", "{output:?}");
+    let status = last["status"].as_str().expect("a status").to_owned();
+    let listed = json(home, &["runs", "--json", "--limit", "1"]);
+    assert_eq!(listed["runs"][0]["status"], json!(status), "{output:?}");
+    let listed = json(home, &["runs", "--json", "--status", &status]);
+    assert!(!listed["runs"].as_array().expect("a list").is_empty());
+    assert!(run(home, &["show"]).stdout.contains(&status), "{status}");
+    assert_eq!(output.stdout, "Everything is fine.\n", "the answer is printed all the same");
+    is_sound(home);
+    (output.code, status)
+}
+
+#[test]
+fn what_was_tried_decides_and_not_what_the_model_says() {
+    if !holds_scripts(&project()) {
+        return;
+    }
+    let (good, bad) =
+        (script("work", "scripts/good.sh", &[]), script("work", "scripts/bad.sh", &[]));
+    let missing = script("work", "scripts/none.sh", &[]);
+    let write = call("write_file", &json!({"path": "out.txt", "content": "x"}));
+    let unread = call("read_file", &json!({"path": "missing.txt"}));
+    let allowed = ["--yes"];
+    let denied = ["--yes", "--deny", "run_script"];
+    let writing = ["--yes", "--allow", "write_file"];
+    let cases: Vec<(&str, Vec<Value>, &[&str], i32, &str)> = vec![
+        ("a script that worked", vec![good.clone()], &allowed, 0, "completed"),
+        ("a script that failed", vec![bad.clone()], &allowed, 1, "failed"),
+        ("a script that does not exist", vec![missing.clone()], &allowed, 1, "failed"),
+        ("a denied script", vec![good.clone()], &denied, 3, "denied"),
+        ("a denied write", vec![write.clone()], &allowed, 3, "denied"),
+        ("a failure, then a denial", vec![bad.clone(), write.clone()], &allowed, 3, "denied"),
+        ("a denial, then a failure", vec![write.clone(), bad.clone()], &allowed, 1, "failed"),
+        ("a failure, then a success", vec![bad.clone(), good.clone()], &allowed, 0, "completed"),
+        ("a success, then a failure", vec![good.clone(), bad.clone()], &allowed, 0, "completed"),
+        ("a failure, then a write", vec![bad.clone(), write.clone()], &writing, 0, "completed"),
+        ("a read that found nothing", vec![unread.clone()], &allowed, 0, "completed"),
+        ("a failure, then a read", vec![bad, unread], &allowed, 1, "failed"),
+        (
+            "a file of the skill",
+            vec![resource("work", "references/a.md")],
+            &allowed,
+            0,
+            "completed",
+        ),
+        ("nothing but the skill", vec![], &allowed, 0, "completed"),
+    ];
+    for (what, actions, flags, code, status) in cases {
+        let home = with_skill();
+        let mut replies = vec![select(&["work"])];
+        replies.extend(actions);
+        replies.push(answer("Everything is fine."));
+        assert_eq!(ended(&home, &json!(replies), flags), (code, status.to_owned()), "{what}");
+    }
+}
+
+#[test]
+fn a_model_can_say_that_nothing_came_of_it_but_not_that_something_did() {
+    let home = with_skill();
+    for (said, code, status) in
+        [("done", 0, "completed"), ("abstained", 1, "abstained"), ("failed", 1, "failed")]
+    {
+        let ended = ended(&home, &json!([ending(said)]), &[]);
+        assert_eq!(ended, (code, status.to_owned()), "{said}");
+        assert!(!run(&home, &["runs"]).stderr.contains("metier resume"), "it is over");
+        assert_eq!(run(&home, &["resume", "last"]).code, 1);
+    }
+    // A word that is none costs a turn.
+    let replies = json!([{"raw": ending("great").to_string()}, answer("Everything is fine.")]);
+    assert_eq!(ended(&home, &replies, &[]), (0, "completed".to_owned()));
+    assert_eq!(events(&home).iter().filter(|it| it["type"] == "decision.invalid").count(), 1);
+}
+
+#[test]
+fn a_dry_run_is_not_completed() {
+    if !holds_scripts(&project()) {
+        return;
+    }
+    let home = with_skill();
+    let replies = json!([
+        select(&["work"]),
+        script("work", "scripts/bad.sh", &[]),
+        answer("Everything is fine."),
+    ]);
+    assert_eq!(ended(&home, &replies, &["--dry-run"]), (0, "dry_run".to_owned()));
+    let denied = ended(&home, &replies, &["--dry-run", "--deny", "run_script"]);
+    assert_eq!(denied, (3, "denied".to_owned()), "it says what would happen");
+}
+
+#[test]
+fn the_offline_model_abstains_where_nothing_fits() {
+    let home = project();
+    let output = run(&home, &["run", "zzz qqq xxx"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert_eq!(events(&home).pop().expect("an event")["status"], "abstained");
+    if holds_scripts(&home) {
+        let request = "summarise examples/sales.csv by region";
+        assert_eq!(run(&home, &["run", "--yes", request]).code, 0);
+        let denied = run(&home, &["run", "--yes", "--deny", "run_script", request]);
+        assert_eq!(denied.code, 3, "{denied:?}");
+        let dry = run(&home, &["run", "--dry-run", request]);
+        assert_eq!(dry.code, 0, "{dry:?}");
+        assert_eq!(events(&home).pop().expect("an event")["status"], "dry_run");
+        let unloaded = run(&home, &["run", "--yes", "--deny", "load_skill", request]);
+        assert!(matches!(unloaded.code, 1 | 3), "{unloaded:?}");
+    }
+}
