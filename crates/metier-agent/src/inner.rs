@@ -86,7 +86,8 @@ impl Executor for PreapprovedExecutor<'_> {
 fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup {
     let setup = outer.setup();
     let (limits, spent) = (&setup.limits, outer.spent());
-    let left = |limit: u32, spent: u32| (limit.saturating_sub(spent) / 2).max(1);
+    // Half of what is left, and nothing of nothing.
+    let left = |limit: u32, spent: u32| limit.saturating_sub(spent).div_ceil(2);
     let mut skills = setup.skills.clone();
     for card in &mut skills {
         card.offered &= !card.subagent;
@@ -102,7 +103,7 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
         // Its context starts fresh; what holds outside holds inside.
         outer: outer.ceilings(),
         limits: RunLimits {
-            turns: left(limits.turns, spent.turns),
+            turns: left(limits.turns, spent.turns).max(1),
             tool_calls: left(limits.tool_calls, spent.tool_calls),
             script_runs: left(limits.script_runs, spent.script_runs),
             wall_ms: limits.wall_ms.map(|limit| limit.saturating_sub(outer.elapsed_ms)),

@@ -322,13 +322,8 @@ impl Step<'_> {
         if spent_time(self.state).is_some() {
             return self.out_of_time();
         }
-        if self.state.ending.is_none()
-            && let Some((budget, limit)) = spent_budget(self.state)
-        {
-            let message = format!("the budget `{budget}` of {limit} is spent");
-            self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });
-            self.state.ending =
-                Some(Ending { status: Status::BudgetExhausted, message, begun: false });
+        if let Some((budget, limit)) = spent_budget(self.state) {
+            self.spend(budget, limit);
         }
         if let Some(ending) = &mut self.state.ending {
             if ending.begun {
@@ -346,6 +341,16 @@ impl Step<'_> {
             self.events.push(event);
         }
         self.call_model()
+    }
+
+    /// A budget is spent: one turn is left to answer.
+    fn spend(&mut self, budget: &'static str, limit: u64) {
+        if self.state.ending.is_some() {
+            return;
+        }
+        let message = format!("the budget `{budget}` of {limit} is spent");
+        self.events.push(Event::BudgetSpent { budget: budget.to_owned(), limit });
+        self.state.ending = Some(Ending { status: Status::BudgetExhausted, message, begun: false });
     }
 
     fn call_model(&mut self) -> StepEffect {

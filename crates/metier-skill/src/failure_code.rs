@@ -63,6 +63,8 @@ pub enum FailureCode {
     Interrupted,
     /// The script ran, and failed.
     ScriptFailed,
+    /// A budget of the run is spent: this would exceed it.
+    BudgetSpent,
     /// The loop of a subagent ended without doing what it was started for.
     SubagentFailed,
     /// The system refused.
@@ -101,6 +103,7 @@ impl FailureCode {
             Self::Cancelled => "Cancelled",
             Self::Interrupted => "Interrupted",
             Self::ScriptFailed => "ScriptFailed",
+            Self::BudgetSpent => "BudgetSpent",
             Self::SubagentFailed => "SubagentFailed",
             Self::IoError => "IoError",
             Self::Failed => "Failed",

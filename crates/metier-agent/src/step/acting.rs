@@ -10,7 +10,7 @@ use metier_policy::{Answer, Effect, Invoker};
 use metier_skill::{Digest, FailureCode, SkillId};
 use serde::Deserialize;
 
-use super::spend::{add_usage, changes, spent_time};
+use super::spend::{add_usage, changes, exceeded_by, spent_time};
 use super::{Step, StepEffect, ending};
 use crate::event::{Event, Spent, Status};
 use crate::observe;
@@ -72,11 +72,21 @@ impl Step<'_> {
             let id = self.state.next_op;
             self.state.next_op += 1;
             acting.current = Some(Current { id, op: op.clone(), stage: Stage::Judging });
+            if let Some((budget, limit)) = exceeded_by(self.state, &op) {
+                return self.refuse_for_budget(id, budget, limit);
+            }
             return StepEffect::Judge(id, op);
         }
         let acting = acting.clone();
         let observed = observe::observation(&acting);
         self.observed(&acting, observed)
+    }
+
+    /// The operation is not done, and the model is left one turn to answer.
+    fn refuse_for_budget(&mut self, id: u32, budget: &'static str, limit: u64) -> StepEffect {
+        self.spend(budget, limit);
+        let text = format!("The budget `{budget}` of {limit} is spent, so this was not done.");
+        self.performed(id, &Outcome::failed(FailureCode::BudgetSpent, text))
     }
 
     pub(super) fn current(&mut self, id: u32, stage: &Stage) -> Option<&mut Current> {

@@ -23,7 +23,20 @@ pub(super) fn changes(setup: &Setup, op: &Op) -> bool {
     }
 }
 
-/// The first budget that is spent, and its limit.
+/// The budget that this operation would exceed, and its limit. Calls are spent by the call after the
+/// last one, not by the last one: a run that makes no more than it may has exceeded nothing.
+pub(super) fn exceeded_by(state: &State, op: &Op) -> Option<(&'static str, u64)> {
+    let (limits, spent) = (&state.setup.limits, &state.spent);
+    let is_script = matches!(op, Op::Script { .. });
+    if is_script && spent.script_runs >= limits.script_runs {
+        return Some(("script_runs", limits.script_runs.into()));
+    }
+    let is_call = is_script || matches!(op, Op::Tool { .. });
+    (is_call && spent.tool_calls >= limits.tool_calls)
+        .then(|| ("tool_calls", limits.tool_calls.into()))
+}
+
+/// The first budget that the next turn would exceed, and its limit.
 pub(super) fn spent_budget(state: &State) -> Option<(&'static str, u64)> {
     let (limits, spent) = (&state.setup.limits, &state.spent);
     let tokens = spent.usage.input + spent.usage.output;
@@ -34,12 +47,6 @@ pub(super) fn spent_budget(state: &State) -> Option<(&'static str, u64)> {
     }
     if over(spent.turns.into(), limits.turns.into()) {
         return Some(("turns", limits.turns.into()));
-    }
-    if over(spent.tool_calls.into(), limits.tool_calls.into()) {
-        return Some(("tool_calls", limits.tool_calls.into()));
-    }
-    if over(spent.script_runs.into(), limits.script_runs.into()) {
-        return Some(("script_runs", limits.script_runs.into()));
     }
     limits.tokens.filter(|limit| over(tokens, *limit)).map(|limit| ("tokens", limit))
 }

@@ -119,6 +119,48 @@ fn a_dry_run_is_not_completed() {
 }
 
 #[test]
+fn a_budget_is_exceeded_by_the_use_after_the_last() {
+    let read = |name: &str| call("read_file", &json!({ "path": name }));
+    let sales = || read("examples/sales.csv");
+    let run_it = || script("work", "scripts/good.sh", &[]);
+    let with = |actions: &[Value]| {
+        let mut replies = vec![select(&["work"])];
+        replies.extend(actions.iter().cloned());
+        replies.push(answer("Everything is fine."));
+        json!(replies)
+    };
+    let exhausted = (4, "budget_exhausted".to_owned());
+    let completed = (0, "completed".to_owned());
+    let cases = [
+        (json!({"tool_calls": 1}), with(&[sales()]), &completed),
+        (json!({"tool_calls": 1}), with(&[sales(), read("todo.txt")]), &exhausted),
+        (json!({"tool_calls": 0}), with(&[]), &completed),
+        (json!({"tool_calls": 0}), with(&[sales()]), &exhausted),
+        (json!({"script_runs": 0}), with(&[]), &completed),
+        (json!({"script_runs": 0}), with(&[sales()]), &completed),
+        (json!({"script_runs": 0}), with(&[run_it()]), &exhausted),
+        (json!({"script_runs": 1}), with(&[run_it()]), &completed),
+        (json!({"script_runs": 1}), with(&[run_it(), run_it()]), &exhausted),
+        (json!({"script_runs": 1, "tool_calls": 1}), with(&[run_it()]), &completed),
+        (json!({"turns": 2}), with(&[]), &completed),
+        (json!({"turns": 1}), with(&[]), &exhausted),
+    ];
+    for (budgets, replies, expected) in cases {
+        let home = with_skill();
+        if !holds_scripts(&home) {
+            return;
+        }
+        home.write("home/.agent/config.json", json!({ "budgets": budgets }).to_string());
+        assert_eq!(&ended(&home, &replies, &["--yes"]), expected, "{budgets}: {replies}");
+        let spent = &events(&home).pop().expect("an event")["spent"];
+        for (budget, limit) in budgets.as_object().expect("an object") {
+            let over = u64::from(budget == "turns");
+            assert!(spent[budget].as_u64() <= limit.as_u64().map(|it| it + over), "{budgets}");
+        }
+    }
+}
+
+#[test]
 fn the_offline_model_abstains_where_nothing_fits() {
     let home = project();
     let output = run(&home, &["run", "zzz qqq xxx"]);
