@@ -19,6 +19,7 @@ mod check_targets;
 mod config;
 mod doctor;
 mod exec;
+mod exec_hostile;
 mod export;
 mod files;
 mod given_files;

@@ -190,8 +190,8 @@ fn checked(name: &str, setting: Setting) -> Answers {
         "sched_setaffinity" | "sched_setparam" | "sched_setscheduler" | "sched_setattr" => {
             of_itself(only(0, &[0], EPERM))
         }
-        "setpriority" => of_itself(own_priority(PRIO_PROCESS)),
-        "ioprio_set" => of_itself(own_priority(IOPRIO_WHO_PROCESS)),
+        "setpriority" => priority(setting.processes, PRIO_PROCESS),
+        "ioprio_set" => priority(setting.processes, IOPRIO_WHO_PROCESS),
         _ => always(CallAnswer::Errno(ENOSYS)),
     }
 }
@@ -266,12 +266,22 @@ fn signals(processes: VisibleProcesses) -> Answers {
 
 /// The priority of the calling thread, which is named by 0. By number it could be anyone's, and lowering it
 /// cannot be taken back.
-fn own_priority(which: u32) -> Answers {
-    (vec![(vec![equals(0, which), equals(1, 0)], CallAnswer::Allow)], REFUSED)
+fn priority(processes: VisibleProcesses, process: u32) -> Answers {
+    match processes {
+        VisibleProcesses::All { .. } => {
+            (vec![(vec![equals(0, process), equals(1, 0)], CallAnswer::Allow)], REFUSED)
+        }
+        // All processes of a user: in a namespace of processes these are its own, but not for every kernel.
+        VisibleProcesses::Own => {
+            let user = process + (PRIO_USER - PRIO_PROCESS);
+            (vec![(vec![equals(0, user)], REFUSED)], CallAnswer::Allow)
+        }
+    }
 }
 
 // The one has another type in each C library, the other is in none.
 const PRIO_PROCESS: u32 = 0;
+const PRIO_USER: u32 = 2;
 const IOPRIO_WHO_PROCESS: u32 = 1;
 
 /// What a program asks to learn whether it has a terminal, and about its own descriptors. The others change
@@ -535,7 +545,13 @@ mod tests {
         ] {
             assert_answer(own, name, arguments, CallAnswer::Allow);
         }
-        assert_answer(own, "prlimit64", [43, 1, 0, 0, 0, 0], CallAnswer::Errno(EPERM));
+        for (name, arguments) in [
+            ("prlimit64", [43, 1, 0, 0, 0, 0]),
+            ("setpriority", [2, 0, 19, 0, 0, 0]),
+            ("ioprio_set", [3, 0, 5, 0, 0, 0]),
+        ] {
+            assert_answer(own, name, arguments, CallAnswer::Errno(EPERM));
+        }
         assert_answer(own, "chmod", [0; 6], CallAnswer::Ask);
     }
 
