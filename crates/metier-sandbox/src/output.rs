@@ -59,9 +59,10 @@ impl CapturedStream {
     pub fn rest(&self) -> Option<String> {
         let StoredStream { path, bytes } = self.stored.as_ref().filter(|it| it.bytes > 0)?;
         let path = Path::display(path);
-        Some(match *bytes == self.bytes {
-            true => format!("all of it: {path}"),
-            false => format!("its first {bytes} bytes: {path}"),
+        Some(if *bytes == self.bytes {
+            format!("all of it: {path}")
+        } else {
+            format!("its first {bytes} bytes: {path}")
         })
     }
 }

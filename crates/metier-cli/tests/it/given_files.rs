@@ -82,10 +82,7 @@ fn the_question_names_the_copy() {
     terminal.types("y\n");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");
-    assert!(
-        seen.contains("it gets a copy of ") && seen.contains("/home/Downloads/y.csv"),
-        "{seen}"
-    );
+    assert!(seen.contains("it gets a copy of ") && seen.contains("Downloads/y.csv\n"), "{seen}");
 }
 
 /// A skill that prints what it is given, and one that tries to write it.

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn lines(count: u32) -> String {
-        (0..count).map(|number| format!("line {number:04}\n")).collect()
+        (0..count).map(|number| format!("line {number:04}\n")).collect::<Vec<_>>().concat()
     }
 
     #[test]
