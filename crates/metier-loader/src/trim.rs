@@ -133,7 +133,9 @@ impl Choice<'_> {
         const PARTS: usize = 1024;
         let key = self.of_rank(Rank::Key);
         let mut room = self.room.clone();
-        key.iter().for_each(|at| room.stay(*at));
+        for at in &key {
+            room.stay(*at);
+        }
         let available = room.left();
         let takes = |at: usize, share: Size| {
             let piece = &self.pieces[at];
@@ -299,7 +301,9 @@ impl Trimmed {
             let load = Part::Lines(lines.to_string());
             self.omitted.push(OmittedSection { heading, lines: count, load });
         } else {
-            run.iter().for_each(|piece| self.omit(piece));
+            for piece in run {
+                self.omit(piece);
+            }
         }
     }
 }
@@ -416,7 +420,8 @@ mod tests {
 
     #[test]
     fn a_key_section_that_does_not_fit_is_cut_and_the_others_stay_whole() {
-        let steps: String = (0..520).map(|n| format!("{n}. do it\n")).collect();
+        let steps: Vec<String> = (0..520).map(|n| format!("{n}. do it\n")).collect();
+        let steps = steps.concat();
         for (when, step, check) in
             [("When to use", "Steps", "Self-check"), ("触发条件", "步骤", "自检")]
         {

@@ -96,7 +96,7 @@ impl RequestEntities {
                 &self.numbers,
                 &self.addresses,
             ];
-            let is_known = |list: &&Vec<String>| list.iter().any(|known| *known == word.text);
+            let is_known = |list: &&Vec<String>| list.contains(&word.text);
             if !taken.iter().any(is_known) {
                 push(&mut self.texts, &word.text);
             }

@@ -407,8 +407,8 @@ mod tests {
     use super::ToolRequest::{Help, List, Opening, Project, Read};
     use super::*;
 
-    fn find(text: &str, path: Option<&str>) -> Option<ToolRequest> {
-        Some(ToolRequest::Find { text: text.to_owned(), path: path.map(str::to_owned) })
+    fn find(text: &str, path: Option<&str>) -> ToolRequest {
+        ToolRequest::Find { text: text.to_owned(), path: path.map(str::to_owned) }
     }
 
     #[test]
@@ -440,14 +440,14 @@ mod tests {
             ("summarise README.md", Some(Opening("README.md".to_owned()))),
             ("give me a summary of notes.txt", Some(Opening("notes.txt".to_owned()))),
             ("总结 README.md", Some(Opening("README.md".to_owned()))),
-            ("grep TODO", find("TODO", None)),
-            ("grep TODO src/", find("TODO", Some("src"))),
-            ("search for \"fn main\" in src/", find("fn main", Some("src"))),
-            ("where is parse_line defined?", find("parse_line", None)),
-            ("which files mention retries?", find("retries", None)),
-            ("find all TODO comments", find("TODO", None)),
-            ("搜索 TODO", find("TODO", None)),
-            ("哪些文件包含“超时”", find("超时", None)),
+            ("grep TODO", Some(find("TODO", None))),
+            ("grep TODO src/", Some(find("TODO", Some("src")))),
+            ("search for \"fn main\" in src/", Some(find("fn main", Some("src")))),
+            ("where is parse_line defined?", Some(find("parse_line", None))),
+            ("which files mention retries?", Some(find("retries", None))),
+            ("find all TODO comments", Some(find("TODO", None))),
+            ("搜索 TODO", Some(find("TODO", None))),
+            ("哪些文件包含“超时”", Some(find("超时", None))),
         ] {
             assert_eq!(tool_request(request, &[]), wanted, "{request}");
         }

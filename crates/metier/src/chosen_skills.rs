@@ -55,14 +55,13 @@ pub(crate) fn chosen_skills(
         chosen.push(Chosen { id, arguments });
         Ok(())
     };
-    match called(request, scan)? {
-        Some((entry, arguments)) => add(entry, Some(arguments))?,
-        None => {
-            let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
-            for name in asked_by_name(request, names) {
-                let Some(entry) = scan.index.find(name) else { continue };
-                add(entry, None)?;
-            }
+    if let Some((entry, arguments)) = called(request, scan)? {
+        add(entry, Some(arguments))?;
+    } else {
+        let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+        for entry in asked_by_name(request, names).into_iter().filter_map(|it| scan.index.find(it))
+        {
+            add(entry, None)?;
         }
     }
     let gate = guard.load_gate(&scan.index, Invoker::User);

@@ -8,7 +8,7 @@
 use super::dictionary::{Dictionary, TermId};
 use super::fold::is_unspaced;
 use super::function_words::Salience;
-use super::request::{QueryTerm, Request};
+use super::request::{QueryTerm, Question, Request};
 use super::stem::{kin, stem};
 use super::synonyms::SYNONYMS;
 use super::tuning::Tuning;
@@ -56,13 +56,15 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(request: &Request, dictionary: &Dictionary, tuning: &Tuning) -> Self {
         let mut planner = Planner { dictionary, tuning, used_meanings: Vec::new(), guesses: 0 };
-        let mut plan = Self::default();
-        plan.asked = request.asked.map(|_| Vec::new());
         let in_order = request.order.iter().filter_map(|at| request.wanted.get(*at));
-        plan.sequence = in_order.filter_map(|wanted| dictionary.term(&wanted.stem)).collect();
+        let mut plan = Self {
+            asked: (request.question != Question::None).then(Vec::new),
+            sequence: in_order.filter_map(|wanted| dictionary.term(&wanted.stem)).collect(),
+            ..Self::default()
+        };
         for (at, wanted) in request.wanted.iter().enumerate() {
             let concept = planner.concept(wanted, request, at);
-            if request.asked == Some(Some(at)) {
+            if request.question == Question::About(at) {
                 let single = concept.alternatives.iter().filter(|it| it.terms.len() == 1);
                 plan.asked = Some(single.flat_map(|it| it.terms.clone()).collect());
             }

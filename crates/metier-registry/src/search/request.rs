@@ -39,15 +39,25 @@ pub(super) struct QueryTerm {
     mentions: f32,
 }
 
+/// Whether a request is a question about the world (`what's a good textbook for …`), and for what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Question {
+    /// It is a task, or a question about things of the person's own.
+    #[default]
+    None,
+    /// It asks for the first telling word after the question word: a position in `wanted`.
+    About(usize),
+    /// It asks for something that no word tells: `what's new in`.
+    Open,
+}
+
 /// A request, read.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     pub(super) wanted: Vec<QueryTerm>,
     /// The terms in the order of the text, as positions in `wanted`.
     pub(super) order: Vec<usize>,
-    /// Of a question about the world (`what's a good textbook for …`), what it asks for: the first telling
-    /// word after the question word, as a position in `wanted`; `Some(None)` where it has none.
-    pub(super) asked: Option<Option<usize>>,
+    pub(super) question: Question,
     /// What was called as a command (`/name`, `$name`, `@name`), without the sign.
     pub(super) called: Vec<String>,
 }
@@ -85,7 +95,7 @@ impl Request {
             });
             request.weigh(first, shape, tuning);
         }
-        request.asked = asked(text, &request);
+        request.question = question(text, &request);
         for wanted in &mut request.wanted {
             // Saying it again says it is meant, but not as many times more.
             wanted.weight *= 1.0 + 0.5 * wanted.mentions.max(1.0).ln();
@@ -157,43 +167,35 @@ fn earliness(place: usize, tuning: &Tuning) -> f32 {
     (1.0 / (1.0 + late / tuning.half_weight_after)).max(tuning.late)
 }
 
+/// Words for what a person has before them.
+const OWN: &[&str] =
+    &["my", "our", "this", "these", "that", "those", "i", "im", "ive", "we", "here", "it"];
+
 /// What a question about the world asks for. Who asks about things of their own (`what is wrong with my
 /// proof`, `what does this do`) wants something done with them; that is a task like others.
-fn asked(text: &str, request: &Request) -> Option<Option<usize>> {
+fn question(text: &str, request: &Request) -> Question {
     let end = text.find(['?', '.', '!', '\n', ';']).unwrap_or(text.len());
     let bare = |chunk: &str| -> String {
         chunk.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let words: Vec<String> = text[..end].split_whitespace().map(bare).collect();
     let asks = matches!(
-        words.first()?.as_str(),
+        words.first().map_or("", String::as_str),
         "what" | "whats" | "who" | "whos" | "which" | "why" | "when" | "where"
     );
-    let own = |word: &String| {
-        matches!(
-            word.as_str(),
-            "my" | "our"
-                | "this"
-                | "these"
-                | "that"
-                | "those"
-                | "i"
-                | "im"
-                | "ive"
-                | "we"
-                | "here"
-                | "it"
-        )
-    };
+    let own = |word: &String| OWN.contains(&word.as_str());
     if !asks || words.iter().any(own) || text[..end].contains(['/', '`', '"']) {
-        return None;
+        return Question::None;
     }
     let telling = |at: &usize| {
         request.wanted.get(*at).is_some_and(|wanted| wanted.salience == Salience::Fully)
     };
     let first = request.order.iter().copied().take(words.len()).find(telling);
     // `what's new in` asks for news, whatever follows.
-    Some(first.filter(|_| words.get(1).is_none_or(|word| word != "new")))
+    match first {
+        Some(at) if words.get(1).is_none_or(|word| word != "new") => Question::About(at),
+        _ => Question::Open,
+    }
 }
 
 /// The name in `/name`, `$name` or `@name`, if the chunk is nothing else.

@@ -251,7 +251,10 @@ fn the_overview_tells_what_a_project_is_made_of() {
         let overview =
             |args: &[&str]| run(shell, "project-overview", "scripts/overview.sh", args, dir.path());
         let text = printed(&overview(&[]));
-        assert!(text.contains("Title: The *Shop* (README.md)\nAbout: Sells.\nFiles: 8\n"), "{text}");
+        assert!(
+            text.contains("Title: The *Shop* (README.md)\nAbout: Sells.\nFiles: 8\n"),
+            "{text}"
+        );
         let languages = table(&text, "Languages:");
         let rust = ["Rust", "3", "files", "3", "lines"];
         assert_eq!(languages[0][0], "Markdown", "{text}");
