@@ -48,11 +48,10 @@ impl Answer {
     /// How long to remember it; `None` if not at all.
     pub const fn lifetime(&self) -> Option<Lifetime> {
         match self {
-            Self::Always => Some(Lifetime::Unlimited),
+            Self::Always | Self::AlwaysScript(None) => Some(Lifetime::Unlimited),
             Self::AlwaysFor(seconds) | Self::AlwaysScript(Some(seconds)) => {
                 Some(Lifetime::Seconds(*seconds))
             }
-            Self::AlwaysScript(None) => Some(Lifetime::Unlimited),
             Self::Once | Self::Lift | Self::Reject(_) => None,
         }
     }

@@ -284,7 +284,7 @@ impl<'r> Writer<'r> {
                 self.refused(&format!("The user said no: {words}"), FailureCode::Rejected);
             }
             Answer::Once | Answer::Always | Answer::AlwaysFor(_) | Answer::AlwaysScript(_) => {
-                self.denied()
+                self.denied();
             }
         }
     }

@@ -26,9 +26,9 @@ impl LocalExecutor {
         let (mut given, mut refused) = (Vec::new(), Vec::new());
         for (typed, passed) in wanted.args.iter().zip(passed) {
             let path = Path::new(passed);
-            let is_named =
-                wanted.invoker == Invoker::User || is_named_in(&self.request, typed, &self.home);
-            if !is_named || !path.is_absolute() || self.is_seen(path, host) {
+            let is_named = wanted.invoker == Invoker::User
+                || is_named_in(&self.request, typed, self.home.as_deref());
+            if !is_named || !path.is_absolute() || is_seen(path, host) {
                 continue;
             }
             // Where the argument itself is a link, what it leads to was not named.
@@ -38,7 +38,7 @@ impl LocalExecutor {
             match self.refusal(path) {
                 None => given.push(path.to_owned()),
                 Some(reason) => {
-                    refused.push(format!("{} is not given to the script: {reason}", path.display()))
+                    refused.push(format!("{} is not given to the script: {reason}", path.display()));
                 }
             }
         }
@@ -53,12 +53,6 @@ impl LocalExecutor {
         }
     }
 
-    /// Whether a script sees the file without a copy.
-    fn is_seen(&self, path: &Path, host: &ScriptHost) -> bool {
-        let below = |root: &Path| canonical(root).is_ok_and(|root| path.starts_with(root));
-        host.workspace.as_deref().is_some_and(below) || metier_sandbox::is_system(path)
-    }
-
     /// Why a rule or the floor refuses to read the file. That it lies outside the workspace is no reason:
     /// the person named it.
     fn refusal(&self, path: &Path) -> Option<String> {
@@ -71,17 +65,23 @@ impl LocalExecutor {
         let answers = self.answers().clone();
         let situation = RequestContext { loaded: &[], memory: &answers, now: now() };
         let decision = self.policy.decide(&request, &situation);
-        (decision.effect == Effect::Deny).then(|| decision.reason)
+        (decision.effect == Effect::Deny).then_some(decision.reason)
     }
+}
+
+/// Whether a script sees the file without a copy.
+fn is_seen(path: &Path, host: &ScriptHost) -> bool {
+    let is_below = |root: &Path| canonical(root).is_ok_and(|root| path.starts_with(root));
+    host.workspace.as_deref().is_some_and(is_below) || metier_sandbox::is_system(path)
 }
 
 /// Whether a text names a file by this word: the word stands there as a whole, or the same file is named by
 /// way of the home directory.
-fn is_named_in(text: &str, word: &str, home: &Option<PathBuf>) -> bool {
+fn is_named_in(text: &str, word: &str, home: Option<&Path>) -> bool {
     if word.is_empty() {
         return false;
     }
-    let home = home.as_deref().and_then(Path::to_str);
+    let home = home.and_then(Path::to_str);
     let in_home = home.and_then(|home| word.strip_prefix(home)).map(|below| format!("~{below}"));
     let from_home =
         word.strip_prefix("~/").zip(home).map(|(below, home)| format!("{home}/{below}"));
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn a_file_is_named_by_the_word_itself_and_by_no_part_of_one() {
-        let home = Some(PathBuf::from("/h/u"));
-        let is_named = |text: &str, word: &str| is_named_in(text, word, &home);
+        let home = Some(Path::new("/h/u"));
+        let is_named = |text: &str, word: &str| is_named_in(text, word, home);
         for text in [
             "summarise ~/x.csv by region",
             "summarise \"~/x.csv\".",

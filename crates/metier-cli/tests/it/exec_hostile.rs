@@ -3,6 +3,8 @@
 //! that nothing outlives the command.
 #![cfg(target_os = "linux")]
 
+use std::os::unix::fs::PermissionsExt;
+
 use metier_testkit::TestHome;
 use serde_json::Value;
 
@@ -111,7 +113,6 @@ fn no_act_gets_through_in_any_tier() {
         held(&document.unwrap_or_else(|_| panic!("{output:?}")), "an ordinary user");
     }
     // Nothing was opened on the way.
-    use std::os::unix::fs::PermissionsExt;
     let exec = home.path().join("home/.local/state/metier/exec");
     let mode = std::fs::metadata(exec).expect("a folder").permissions().mode() & 0o777;
     assert_eq!(mode, 0o700);

@@ -121,7 +121,10 @@ fn a_run_shows_a_model_no_more_than_the_cap_of_scripts_and_commands() {
         }
         home.write(
             "project/all.txt",
-            (0..LINES).map(|number| format!("out line number {number}\n")).collect::<String>(),
+            (0..LINES)
+                .map(|number| format!("out line number {number}\n"))
+                .collect::<Vec<_>>()
+                .concat(),
         );
         let command = json!({"command": ["sh", "-c", "cat \"$WORKSPACE_DIR/all.txt\""]});
         let replies = json!([
