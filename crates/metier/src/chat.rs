@@ -4,6 +4,7 @@
 //! answered, and the skills that were loaded.
 
 use metier_cancel::CancelToken;
+use metier_model::ModelInfo;
 use metier_skill::text::clip;
 
 use crate::chosen_skills::FirstSkills;
@@ -44,8 +45,10 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// A model that cannot be used: an unknown provider, a missing key, a script that cannot be read.
+    /// What would fail for every message: a model that cannot be used (an unknown provider, a missing key,
+    /// a script that cannot be read), a rule about an unknown tool, a chosen skill that does not exist.
     pub fn chat(self) -> Result<Chat> {
+        self.check_settings()?;
         self.open_model(None)?;
         Ok(Chat { session: self, exchanges: Vec::new(), loaded: None })
     }
@@ -55,6 +58,17 @@ impl Chat {
     /// Cancels later requests with this token: a token that was cancelled stays so.
     pub fn cancel_with(&mut self, token: CancelToken) {
         self.session.set_cancel(token);
+    }
+
+    /// Decides later requests with this model; where it cannot be used, the one of before stays.
+    pub fn set_model(&mut self, name: &str) -> Result<()> {
+        let before = self.session.replace_model(name);
+        self.session.open_model(None).map(|_| ()).inspect_err(|_| self.session.model = before)
+    }
+
+    /// The model that decides.
+    pub fn model(&self) -> Result<ModelInfo> {
+        self.session.open_model(None).map(|(model, _)| model.info())
     }
 
     /// Works on the next request.

@@ -34,6 +34,7 @@ use crate::own_tools::OwnTools;
 use crate::run::Run;
 use crate::runs::check_resumable;
 use crate::session_model::SessionModel;
+use crate::skills::find;
 
 /// Said when a run is resumed with other skills than it began with.
 const SKILLS_CHANGED: &str =
@@ -363,6 +364,13 @@ impl Session {
     /// The skills that the caller chose.
     pub(crate) fn chosen(&self) -> &[String] {
         &self.skills
+    }
+
+    /// Whether the rules and the chosen skills of this session can be used.
+    pub(crate) fn check_settings(&self) -> Result<()> {
+        let scan = self.metier.skills();
+        self.metier.guard(&scan)?.with_rules(&self.rules)?;
+        self.skills.iter().try_for_each(|name| find(name, &scan).map(|_| ()))
     }
 
     /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.

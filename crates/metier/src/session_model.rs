@@ -51,6 +51,11 @@ impl SessionModel {
 }
 
 impl Session {
+    /// Decides with the model of this name from now on; gives the one of before.
+    pub(crate) fn replace_model(&mut self, name: &str) -> SessionModel {
+        std::mem::replace(&mut self.model, SessionModel::named(name.to_owned()))
+    }
+
     /// The model by its name, where one is given: by this session, or by its agent.
     pub(crate) fn model_name(&self) -> Option<&str> {
         match &self.model.choice {

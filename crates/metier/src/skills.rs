@@ -32,6 +32,15 @@ impl Metier {
         Ok(Arc::new(entry.clone()))
     }
 
+    /// The skills that are switched on and that no rule keeps from being loaded, by name.
+    pub fn usable_skills(&self) -> Result<Vec<Arc<Entry>>> {
+        let scan = self.skills();
+        let guard = self.guard(&scan)?;
+        let gate = guard.load_gate(&scan.index, Invoker::User);
+        let is_usable = |entry: &&Arc<Entry>| entry.enabled && gate.denied(entry).is_none();
+        Ok(scan.index.entries().iter().filter(is_usable).cloned().collect())
+    }
+
     /// Skills for these words, best first. Words may be misspelt, in English or Chinese; a whole
     /// request works too. What a rule keeps from being loaded is not found, as it is in no catalog.
     ///
@@ -44,18 +53,14 @@ impl Metier {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>> {
-        let scan = self.skills();
-        let guard = self.guard(&scan)?;
-        let gate = guard.load_gate(&scan.index, Invoker::User);
-        let may_be_found = |entry: &&Arc<Entry>| entry.enabled && gate.denied(entry).is_none();
-        let entries: Vec<_> = scan.index.entries().iter().filter(may_be_found).collect();
+        let entries = self.usable_skills()?;
         let documents = entries.iter().map(|entry| Document {
             name: entry.name().as_str(),
             description: &entry.skill.description,
         });
         let hits = SearchIndex::build(documents).rank(words, limit);
         let hits = hits.into_iter().map(|hit| SearchHit {
-            entry: Arc::clone(entries[hit.document]),
+            entry: Arc::clone(&entries[hit.document]),
             score: hit.score,
             matched: hit.matched,
         });

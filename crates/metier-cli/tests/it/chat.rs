@@ -266,3 +266,95 @@ fn a_model_that_cannot_be_used_is_an_error_before_the_first_message() {
     }
     assert!(!runs(&home).exists(), "nothing is recorded");
 }
+
+#[test]
+fn commands_of_a_chat_are_not_sent_to_a_model() {
+    let home = project();
+    home.skill("home/.agent/skills/manners", "manners", "Greets people.");
+    home.write(
+        "home/.agent/config.json",
+        r#"{"agents": {"a": {"permissions": {"skill": {"manners": "deny"}}}}}"#,
+    );
+    let chat = |flags: &[&str], input: &str| {
+        let mut command = home.command(METIER);
+        let piped = command.arg("chat").args(flags).stdin(Stdio::piped());
+        let mut child =
+            piped.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("writes");
+        let output = child.wait_with_output().expect("ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr), output.status.code())
+    };
+    let (out, _, code) = chat(&[], "/help\n\n/skills\n/model\n/exit\nnot a request\n");
+    assert_eq!(code, Some(0), "{out}");
+    for words in ["/skills  ", "manners  Greets people.", "router:"] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+    assert!(!runs(&home).exists(), "nothing was worked on: {out}");
+    let (out, _, _) = chat(&["--agent", "a"], "/skills\n");
+    assert!(!out.contains("manners"), "{out}");
+    // A model that cannot be used leaves the one of before.
+    let (out, error, _) = chat(&[], "/model opanai:x\n/model\n/model mock\n");
+    assert!(error.contains("unknown provider `opanai`"), "{error}");
+    assert_eq!(out.matches("router:").count(), 2, "{out}");
+    let (out, _, _) = chat(&["--json"], "/skills\n/model\n");
+    assert_eq!(out, "", "programs read events alone");
+    // What would fail for every message fails at the start.
+    for flags in [["--deny", "nosuch_tool"], ["--skill", "nosuch-skill"]] {
+        let (_, error, code) = chat(&flags, "");
+        assert!(code != Some(0) && error.contains("nosuch"), "{flags:?}: {error}");
+    }
+}
+
+#[test]
+fn a_person_edits_lines_and_finds_those_of_earlier_sessions() {
+    use crate::run_terminal::Terminal;
+    let home = project();
+    let Some(mut first) = Terminal::start(&home, &["chat"]) else { return };
+    first.until("> ", 1);
+    // An empty line does nothing; left arrow and backspace edit.
+    first.types("\r");
+    first.types("/modelx\u{7f}\r");
+    first.until("router:", 1);
+    first.types(" /help\r");
+    first.until("ends the session, like Ctrl-D", 1);
+    first.types("/exit\r");
+    let (seen, code) = first.end();
+    assert_eq!(code, 0, "{seen}");
+    let state = home.home().join(".local/state/metier/chat_history");
+    let kept = std::fs::read_to_string(&state).unwrap_or_else(|error| panic!("{error}: {seen}"));
+    assert_eq!(kept, "/model\n/exit\n", "a line that begins with a blank is not kept");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&state).expect("the file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let Some(mut second) = Terminal::start(&home, &["chat"]) else { return };
+    second.until("> ", 1);
+    // Up twice: the line before the last one.
+    second.types("\u{1b}[A\u{1b}[A\r");
+    second.until("router:", 1);
+    second.types("\u{4}");
+    let (seen, code) = second.end();
+    assert_eq!(code, 0, "Ctrl-D ends the session: {seen}");
+}
+
+#[test]
+fn ctrl_c_at_the_prompt_discards_the_line_and_twice_ends_the_session() {
+    use crate::run_terminal::Terminal;
+    let home = project();
+    let Some(mut terminal) = Terminal::start(&home, &["chat"]) else { return };
+    terminal.until("> ", 1);
+    terminal.types("/exit");
+    terminal.until("/exit", 1);
+    terminal.types("\u{3}");
+    terminal.until("press Ctrl-C again", 1);
+    terminal.types("/model\r");
+    terminal.until("router:", 1);
+    terminal.types("\u{3}");
+    terminal.until("press Ctrl-C again", 2);
+    terminal.types("\u{3}");
+    let (seen, code) = terminal.end();
+    assert_eq!(code, 130, "{seen}");
+}

@@ -1,0 +1,102 @@
+//! The commands of a chat: lines that are for the chat itself, not for the model.
+//! Any other `/name` calls a skill.
+
+use std::io::Write;
+
+use metier::{Chat, Metier};
+
+use crate::error::Result;
+use crate::output::print_note;
+use crate::render::style::{BOLD, paint};
+use crate::render::{fold_line, safe};
+
+/// Characters of a description that a line shows.
+const DESCRIPTION_CHARS: usize = 100;
+
+const HELP: &str = "\
+/help              this list
+/skills            the skills that can be used here
+/model [MODEL]     the model that decides; with a name, another one from now on
+/exit              ends the session, like Ctrl-D
+/NAME ARGUMENTS    calls the skill NAME
+Anything else is a request. Ctrl-C stops the one that is being worked on.
+";
+
+/// A line that is for the chat.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ChatCommand {
+    Help,
+    Skills,
+    /// Without a name: which one decides.
+    Model(Option<String>),
+    Exit,
+}
+
+impl ChatCommand {
+    /// The command that a line is; nothing where it is a request.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let command = match (words.next()?, words.next()) {
+            ("/help" | "/?", None) => Self::Help,
+            ("/skills", None) => Self::Skills,
+            ("/exit" | "/quit", None) => Self::Exit,
+            ("/model", name) => Self::Model(name.map(str::to_owned)),
+            _ => return None,
+        };
+        words.next().is_none().then_some(command)
+    }
+
+    /// Does it. A program that reads JSON lines gets no other text on standard output.
+    pub(super) fn run(&self, chat: &mut Chat, metier: &Metier, json: bool) -> Result<()> {
+        let text = match self {
+            Self::Help => HELP.to_owned(),
+            Self::Skills => skills(metier)?,
+            Self::Model(name) => {
+                if let Some(name) = name {
+                    chat.set_model(name)?;
+                }
+                let model = chat.model()?;
+                format!("{}\n", safe(&format!("{}:{}", model.provider, model.name)))
+            }
+            Self::Exit => String::new(),
+        };
+        if json {
+            print_note(text.trim_end());
+            return Ok(());
+        }
+        let mut out = anstream::stdout();
+        // Whoever closed standard output does not wait for a list.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        Ok(())
+    }
+}
+
+fn skills(metier: &Metier) -> Result<String> {
+    let skills = metier.usable_skills()?;
+    if skills.is_empty() {
+        return Ok("There are no skills here.\n".to_owned());
+    }
+    let line = |entry: &std::sync::Arc<metier::registry::Entry>| {
+        let description = fold_line(&entry.skill.description);
+        let description = metier::skill::text::short_line(&description, DESCRIPTION_CHARS);
+        format!("{}  {description}\n", paint(BOLD, safe(entry.name().as_str())))
+    };
+    Ok(skills.iter().map(line).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_the_whole_line_and_other_names_are_skills() {
+        assert_eq!(ChatCommand::read("/help"), Some(ChatCommand::Help));
+        assert_eq!(ChatCommand::read(" /exit "), Some(ChatCommand::Exit));
+        assert_eq!(ChatCommand::read("/model"), Some(ChatCommand::Model(None)));
+        let named = ChatCommand::Model(Some("router".to_owned()));
+        assert_eq!(ChatCommand::read("/model router"), Some(named));
+        for request in ["/csv-summary a.csv", "help", "/helper", "/exit now", "what is /help?"] {
+            assert_eq!(ChatCommand::read(request), None, "{request}");
+        }
+    }
+}
