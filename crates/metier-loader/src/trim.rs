@@ -44,7 +44,7 @@ struct Piece<'a> {
 
 /// What of a piece is in the result.
 #[derive(Clone, PartialEq, Eq)]
-enum Kept {
+enum Amount {
     Nothing,
     Part(Beginning),
     Whole,
@@ -84,7 +84,7 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
         body,
         pieces: &pieces,
         room: Room::new(limits, &pieces, notes),
-        kept: vec![Kept::Nothing; pieces.len()],
+        kept: vec![Amount::Nothing; pieces.len()],
     };
     choice.share_among_key_sections(limits);
     for rank in [Rank::Key, Rank::Plain, Rank::Background] {
@@ -98,14 +98,14 @@ pub(crate) fn trim(body: &str, max_lines: usize, max_chars: usize, first_line: u
     let mut at = 0;
     while at < pieces.len() {
         let piece = &pieces[at];
-        let run = kept[at..].iter().take_while(|kept| **kept == Kept::Nothing).count();
+        let run = kept[at..].iter().take_while(|kept| **kept == Amount::Nothing).count();
         match &kept[at] {
-            Kept::Whole => out.text.push_str(&body[piece.range.clone()]),
-            Kept::Part(beginning) => out.cut(piece, &body[piece.range.clone()], beginning),
-            Kept::Nothing if notes == Notes::Separate => {
+            Amount::Whole => out.text.push_str(&body[piece.range.clone()]),
+            Amount::Part(beginning) => out.cut(piece, &body[piece.range.clone()], beginning),
+            Amount::Nothing if notes == Notes::Separate => {
                 pieces[at..at + run].iter().for_each(|piece| out.leave_out(piece));
             }
-            Kept::Nothing => out.leave_out_together(&pieces[at..at + run], notes),
+            Amount::Nothing => out.leave_out_together(&pieces[at..at + run], notes),
         }
         at += run.max(1);
     }
@@ -117,7 +117,7 @@ struct Choice<'a> {
     body: &'a str,
     pieces: &'a [Piece<'a>],
     room: Room,
-    kept: Vec<Kept>,
+    kept: Vec<Amount>,
 }
 
 impl Choice<'_> {
@@ -165,24 +165,24 @@ impl Choice<'_> {
         for at in key {
             let piece = &self.pieces[at];
             if piece.size.within(share) {
-                self.keep(at, Kept::Whole);
+                self.keep(at, Amount::Whole);
             } else if let Some(part) = self.beginning(at, share) {
-                self.keep(at, Kept::Part(part));
+                self.keep(at, Amount::Part(part));
             }
         }
     }
 
     /// What a piece takes when so much of it stays.
-    fn size(&self, at: usize, kept: &Kept) -> Size {
+    fn size(&self, at: usize, kept: &Amount) -> Size {
         match kept {
-            Kept::Nothing => Size { chars: 0, lines: 0 },
-            Kept::Part(part) => part.size.plus(rest_note_size(&self.pieces[at])),
-            Kept::Whole => self.pieces[at].size,
+            Amount::Nothing => Size { chars: 0, lines: 0 },
+            Amount::Part(part) => part.size.plus(rest_note_size(&self.pieces[at])),
+            Amount::Whole => self.pieces[at].size,
         }
     }
 
-    fn keep(&mut self, at: usize, kept: Kept) {
-        if self.kept[at] == Kept::Nothing {
+    fn keep(&mut self, at: usize, kept: Amount) {
+        if self.kept[at] == Amount::Nothing {
             self.room.stay(at);
         } else {
             self.room.give_back(self.size(at, &self.kept[at]));
@@ -194,7 +194,7 @@ impl Choice<'_> {
     /// The room for a piece, with what it has already.
     fn room_for(&self, at: usize) -> Size {
         match &self.kept[at] {
-            Kept::Nothing => self.room.left_for(at),
+            Amount::Nothing => self.room.left_for(at),
             kept => self.room.left().plus(self.size(at, kept)),
         }
     }
@@ -206,32 +206,33 @@ impl Choice<'_> {
 
     /// Keeps the whole piece where that fits.
     fn take_whole(&mut self, at: usize) {
-        if self.kept[at] != Kept::Whole && self.pieces[at].size.within(self.room_for(at)) {
-            self.keep(at, Kept::Whole);
+        if self.kept[at] != Amount::Whole && self.pieces[at].size.within(self.room_for(at)) {
+            self.keep(at, Amount::Whole);
         }
     }
 
     /// Spends what is left: on what was cut, then on the first of what would go.
     fn fill(&mut self) {
-        let is_cut = |at: &usize| matches!(self.kept[*at], Kept::Part(_));
+        let is_cut = |at: &usize| matches!(self.kept[*at], Amount::Part(_));
         let mut next: Vec<usize> = (0..self.kept.len()).filter(is_cut).collect();
         for rank in [Rank::Key, Rank::Plain, Rank::Background] {
-            let gone = self.of_rank(rank).into_iter().filter(|at| self.kept[*at] == Kept::Nothing);
+            let gone =
+                self.of_rank(rank).into_iter().filter(|at| self.kept[*at] == Amount::Nothing);
             next.extend(gone);
         }
         for at in next {
             self.take_whole(at);
-            if self.kept[at] == Kept::Whole {
+            if self.kept[at] == Amount::Whole {
                 continue;
             }
             let note = rest_note_size(&self.pieces[at]);
             let Some(room) = self.room_for(at).minus(note) else { continue };
             let more = |part: &Beginning| match &self.kept[at] {
-                Kept::Part(before) => part.bytes > before.bytes,
+                Amount::Part(before) => part.bytes > before.bytes,
                 _ => true,
             };
             if let Some(part) = self.beginning(at, room).filter(more) {
-                self.keep(at, Kept::Part(part));
+                self.keep(at, Amount::Part(part));
             }
         }
     }

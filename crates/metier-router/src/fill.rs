@@ -1,4 +1,5 @@
 //! Putting what a request names into the placeholders of a command.
+//! tidy:allow-cjk
 //!
 //! | placeholder | is filled with |
 //! |---|---|
@@ -13,8 +14,6 @@
 //! A placeholder is a word in Chinese for one of these, a word in capitals, in angle brackets or braces, or the name of a file that the
 //! skill does not have. What stands in square brackets is left out when it cannot be filled. Each thing
 //! is used once. A command with a placeholder left is not run.
-//!
-//! tidy:allow-cjk
 
 use crate::commands::Command;
 use crate::entities::{RequestEntities, extension};

@@ -11,7 +11,7 @@ import re
 import sys
 
 # $300, 1,234.50, 1,5 and 12%: numbers to a person, text to most programs.
-WRITTEN = re.compile(r"[-+]?[$€£¥￥]?\s?(\d{1,3}(,\d{3})+(\.\d+)?|\d+([.,]\d+)?)\s?[%$€£¥]?")
+WRITTEN = re.compile(r"[-+]?[$€£¥\uffe5]?\s?(\d{1,3}(,\d{3})+(\.\d+)?|\d+([.,]\d+)?)\s?[%$€£¥]?")
 
 
 def kind(value):

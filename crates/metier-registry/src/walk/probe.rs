@@ -106,14 +106,17 @@ impl Walk<'_> {
     ) -> Outcome {
         scratch.aim_at(&probe.directory, name);
         let Scratch { path, buffer } = scratch;
-        let mut found = Fence::Open;
+        let (mut found, mut looked_at) = (Fence::Open, 0);
         let enough = |bytes: &[u8]| {
-            found = fence::find(bytes, Complete::No);
+            (found, looked_at) = (fence::find(bytes, Complete::No), bytes.len());
             found != Fence::Open
         };
         let limit = self.options.limits.frontmatter_bytes;
         match root.read_head(path, self.options.links, limit, buffer, enough) {
             Ok(stamp) => {
+                // A file that changed was read again, and may have become empty: no one looked at that.
+                let is_current = looked_at == buffer.bytes().len();
+                let found = if is_current { found } else { Fence::Open };
                 let parsed = self.judge(&probe.directory, buffer.bytes(), found);
                 Outcome::Skill(self.found(probe, parsed, &stamp))
             }
