@@ -74,6 +74,7 @@ fn setup(model: &dyn Model) -> Setup {
         description: "What it is for. ".repeat(20),
         pinned: PinnedSkill { digest: Digest::of(b"x"), mark: None },
         offered: true,
+        shadowed: false,
         coordinator: false,
         subagent: false,
     };

@@ -91,6 +91,7 @@ fn inner_setup(outer: &State, skill: &SkillId, arguments: Option<&str>) -> Setup
     let mut skills = setup.skills.clone();
     for card in &mut skills {
         card.offered &= !card.subagent;
+        card.shadowed &= !card.subagent;
     }
     Setup {
         opening: format!(

@@ -122,7 +122,8 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
         // `user:pdf` as a name says where it comes from, too.
         skill.source.is_none().then(|| state.setup.skill(&skill.name)).flatten()
     });
-    if let Some(card) = found.filter(|card| card.offered) {
+    let is_by_source = skill.text().parse::<SkillId>().is_ok();
+    if let Some(card) = found.filter(|card| card.offered || card.shadowed && is_by_source) {
         return Ok(card);
     }
     let offered = state.setup.skills.iter().filter(|card| card.offered);

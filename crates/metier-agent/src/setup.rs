@@ -101,6 +101,9 @@ pub struct SkillCard {
     pub pinned: PinnedSkill,
     /// Whether the model may select it.
     pub offered: bool,
+    /// Whether another skill of its name counts, so that the model has to name its source.
+    #[serde(default)]
+    pub shadowed: bool,
     /// Whether it coordinates others, and so is loaded before them.
     pub coordinator: bool,
     /// Whether it runs in a loop of its own.

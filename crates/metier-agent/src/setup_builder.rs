@@ -32,6 +32,9 @@ pub struct SetupBuilder<'b> {
     pub shown: Vec<ShownBody>,
     /// The skills that a model may select.
     pub offered: &'b [&'b Entry],
+    /// The skills that a model may select by naming their source: in no list, since others of their
+    /// names count.
+    pub shadowed: &'b [&'b Entry],
     /// The tools.
     pub tools: Vec<ToolCard>,
     /// Skills that the user chose.
@@ -97,6 +100,14 @@ impl SetupBuilder<'_> {
                 skills.push(card(entry, false));
             }
         }
+        for entry in self.shadowed {
+            // The second of one source has no id of its own.
+            let id = entry.id();
+            match skills.iter_mut().find(|card| card.id == id) {
+                Some(card) => card.shadowed |= !card.offered,
+                None => skills.push(SkillCard { shadowed: true, ..card(entry, false) }),
+            }
+        }
         Setup {
             request: self.request.to_owned(),
             files: self.files.to_vec(),
@@ -129,6 +140,7 @@ fn card(entry: &Entry, offered: bool) -> SkillCard {
         description: entry.skill.description.to_string(),
         pinned: PinnedSkill { digest: entry.digest, mark: entry.mark.map(|mark| mark.to_string()) },
         offered,
+        shadowed: false,
         coordinator: matches!(role, Some(Value::Text(role)) if &**role == "coordinator"),
         subagent: entry.skill.controls.run_mode == RunMode::Subagent,
     }

@@ -14,6 +14,7 @@ mod progress;
 mod prompt;
 mod render;
 mod scope;
+mod source_arg;
 
 /// The system's allocator grows the heap of a second thread page by page, which at a hundred
 /// thousand skills costs a tenth of the whole run; this one does not. It is version 2 of it: for a

@@ -199,6 +199,8 @@ pub struct BudgetsConfig {
     pub wall_s: Option<NonZeroU32>,
     /// How many tokens may be sent and received; without it there is no limit.
     pub tokens: Option<NonZeroU32>,
+    /// How many skills may be loaded in one turn.
+    pub skills_a_turn: Option<NonZeroU32>,
 }
 
 /// The list of skills that a model is shown.

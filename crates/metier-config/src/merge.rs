@@ -70,6 +70,10 @@ impl Settings {
         let model = merge_model::model(&mut r);
         let execution = execution(&mut r);
         let (limits, body_limits, walk) = security(&mut r);
+        let permissions = permissions(&mut r);
+        let agents = agents::merge(&mut r);
+        let enable_skills = enable_skills(&mut r);
+        let (skills, off_by_project) = skills(&mut r);
         Self {
             skill_roots,
             profile,
@@ -78,10 +82,11 @@ impl Settings {
             limits,
             body_limits,
             walk,
-            permissions: permissions(&mut r),
-            agents: agents::merge(&mut r),
-            enable_skills: enable_skills(&mut r),
-            skills: skills(&mut r),
+            permissions,
+            agents,
+            enable_skills,
+            skills,
+            off_by_project,
             run_limits: budgets(&mut r),
             catalog: catalog(&mut r),
             trusted_keys: r.user_only("trusted_keys", Vec::new(), |c| {
@@ -249,8 +254,11 @@ fn budgets(r: &mut Resolver<'_>) -> RunLimits {
     let script_runs = r.limit("budgets.script_runs", usual.script_runs, |c| c.budgets.script_runs);
     let wall_s = r.limit_or_none("budgets.wall_s", |c| c.budgets.wall_s);
     let tokens = r.limit_or_none("budgets.tokens", |c| c.budgets.tokens);
+    let skills_a_turn =
+        r.limit("budgets.skills_a_turn", usual.skills_a_turn, |c| c.budgets.skills_a_turn);
     let wall_ms = wall_s.map(|seconds| u64::from(seconds) * 1000);
-    RunLimits { turns, tool_calls, script_runs, wall_ms, tokens: tokens.map(u64::from), ..usual }
+    let tokens = tokens.map(u64::from);
+    RunLimits { turns, tool_calls, script_runs, wall_ms, tokens, skills_a_turn, ..usual }
 }
 
 fn catalog(r: &mut Resolver<'_>) -> CatalogSettings {
@@ -319,11 +327,11 @@ fn skill_key(id: &str) -> String {
 }
 
 /// A skill is off when either file says so.
-fn skills(r: &mut Resolver<'_>) -> BTreeMap<String, bool> {
+fn skills(r: &mut Resolver<'_>) -> (BTreeMap<String, bool>, BTreeSet<String>) {
     let layers = [r.user, r.project];
     let ids: BTreeSet<&String> =
         layers.into_iter().flatten().flat_map(|layer| layer.config.skills.keys()).collect();
-    let mut entries = BTreeMap::new();
+    let (mut entries, mut off_by_project) = (BTreeMap::new(), BTreeSet::new());
     for id in ids {
         let found = layers.map(|layer| SkillSetting::find(id, layer));
         let [user, project] = &found;
@@ -336,9 +344,12 @@ fn skills(r: &mut Resolver<'_>) -> BTreeMap<String, bool> {
             r.overrule(&asked.enabled, asked.layer);
         }
         entries.insert(id.clone(), used.enabled);
+        if project.as_ref().is_some_and(|setting| !setting.enabled) {
+            off_by_project.insert(id.clone());
+        }
     }
     if entries.is_empty() {
         r.record("skills", &serde_json::Map::new(), None);
     }
-    entries
+    (entries, off_by_project)
 }

@@ -3,15 +3,15 @@
 //! [`Settings::merge`] (in `merge.rs`) makes them from the layers. Rules become layers of the policy
 //! in `rules.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use metier_agent::RunLimits;
 use metier_loader::BodyLimits;
 use metier_model::Provider;
 use metier_policy::{Lifetime, Permission, PlacedExample, PlacedRule, Preapproval};
-use metier_registry::ScanOptions;
 use metier_registry::catalog::CatalogFormat;
+use metier_registry::{ScanOptions, SwitchedSkill};
 use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile, SkillId};
 use metier_tools::OutputCap;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub enable_skills: bool,
     /// Skills switched on or off, by id or by name; an id is more precise.
     pub skills: BTreeMap<String, bool>,
+    /// Those of them that the project's file switches off.
+    pub off_by_project: BTreeSet<String>,
     /// What a run may spend.
     pub run_limits: RunLimits,
     /// The list of skills that a model is shown.
@@ -69,7 +71,15 @@ impl Settings {
             follow_links: self.walk.follow_symlinks,
             max_depth: self.walk.max_depth,
             max_entries: self.walk.max_entries,
-            enabled: self.skills.iter().map(|(id, on)| (id.clone(), *on)).collect(),
+            switches: self
+                .skills
+                .iter()
+                .map(|(key, enabled)| SwitchedSkill {
+                    key: key.clone(),
+                    enabled: *enabled,
+                    off_by_project: self.off_by_project.contains(key),
+                })
+                .collect(),
             ..ScanOptions::default()
         }
     }

@@ -4,6 +4,7 @@
 //! is enforced, and neither times nor absolute paths, so that the same skills give the same hash on
 //! another machine.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub struct Entry {
     pub copies: Box<[Duplicate]>,
     /// Whether it is switched on.
     pub enabled: bool,
+    /// Whether the project's configuration switched it off.
+    pub(crate) off_by_project: bool,
     /// The digest of the frontmatter as read.
     pub digest: Digest,
     /// What is wrong with it.
@@ -48,15 +51,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of a skill that was read; `None` when it is none. `enabled` lists names and ids
-    /// that are switched on or off: an id is more precise than a name, a later line than an earlier.
+    /// The entry of a skill that was read; `None` when it is none. Of `switches` an id is more precise
+    /// than a name, and a later one counts more than an earlier.
     pub(crate) fn of(
         parsed: Parsed,
         source: Source,
         path: PathBuf,
         priority: usize,
         modified: i64,
-        enabled: &[(String, bool)],
+        switches: &[SwitchedSkill],
     ) -> Option<Self> {
         let mut entry = Self {
             skill: parsed.skill?,
@@ -64,6 +67,7 @@ impl Entry {
             path,
             copies: Box::default(),
             enabled: true,
+            off_by_project: false,
             digest: parsed.digest,
             diagnostics: parsed.diagnostics.into(),
             modified,
@@ -72,14 +76,14 @@ impl Entry {
             memory: None,
             leaf: parsed.digest,
         };
-        entry.switch(enabled);
+        entry.switch(switches);
         entry.seal();
         Some(entry)
     }
 
-    /// Switches the entry on or off as `enabled` says. To be sealed afterwards.
-    pub(crate) fn switch(&mut self, enabled: &[(String, bool)]) {
-        if enabled.is_empty() {
+    /// Switches the entry on or off. To be sealed afterwards.
+    pub(crate) fn switch(&mut self, switches: &[SwitchedSkill]) {
+        if switches.is_empty() {
             return;
         }
         let id = self.id().to_string();
@@ -87,10 +91,31 @@ impl Entry {
         // A skill called `user:pdf` is not what a line about the user's `pdf` means.
         let name = Some(name).filter(|name| name.parse::<SkillId>().is_err());
         for wanted in name.into_iter().chain([id.as_str()]) {
-            if let Some((_, on)) = enabled.iter().rev().find(|(known, _)| known == wanted) {
-                self.enabled = *on;
+            if let Some(switch) = switches.iter().rev().find(|switch| switch.key == wanted) {
+                self.enabled = switch.enabled;
+                self.off_by_project = switch.off_by_project;
             }
         }
+    }
+
+    /// Whether it gives way to others of its name: it is off, and it was not the project that switched off
+    /// a skill of another source. In that case nothing takes its place, since the project may mean the
+    /// name, and what would take over is what the project cannot have seen.
+    pub(crate) fn gives_way(&self) -> bool {
+        !self.enabled && !(self.off_by_project && self.source != Source::Project)
+    }
+
+    /// Whether its folder has its name: `pdf/` for `pdf`, `org/pdf` and `plugin:pdf`.
+    pub fn has_own_folder(&self) -> bool {
+        let name = self.skill.name.as_str();
+        let last = name.rsplit(['/', ':']).next().unwrap_or(name);
+        let folder = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        // `db:pdf` is a folder of a source in memory.
+        let folder = match &self.memory {
+            Some(_) => folder.split_once(':').map_or(folder, |(_, folder)| folder),
+            None => folder,
+        };
+        folder == last
     }
 
     /// Its id: `source:name`.
@@ -138,6 +163,17 @@ impl Entry {
     }
 }
 
+/// What the configuration says about a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchedSkill {
+    /// Its id, or the name of all that have it.
+    pub key: String,
+    /// Whether it is used.
+    pub enabled: bool,
+    /// Whether the project's own configuration says that it is not.
+    pub off_by_project: bool,
+}
+
 /// Another place of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Duplicate {
@@ -170,7 +206,9 @@ impl Index {
         parallel::sort_by(&mut entries, order);
         // Inside a source in the order of precedence, which is the order of `source:name#2`.
         shadowed.sort_by(|a, b| {
-            let key = |e: &Entry| (e.source, e.priority, std::cmp::Reverse(e.modified));
+            let key = |e: &Entry| {
+                (e.source, e.priority, !e.has_own_folder(), std::cmp::Reverse(e.modified))
+            };
             a.skill
                 .name
                 .cmp(&b.skill.name)

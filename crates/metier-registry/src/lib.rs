@@ -46,6 +46,7 @@ mod walk;
 pub mod watch;
 
 pub use changes::{Change, ChangeKind, changes};
+pub use index::SwitchedSkill;
 pub use index::{Duplicate, Entry, Index};
 pub use memory::{MemorySkill, MemorySkillFiles, SkillSource, SkillSources};
 pub use report::{Conflict, Ignored, RootReport, RootState, ScanReport, ShadowReason, Shadowed};

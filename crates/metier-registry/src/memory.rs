@@ -182,7 +182,7 @@ pub(crate) fn judge(
     if let Some(reason) = parsed.reason() {
         return Err(Ignored::because(path, reason));
     }
-    let entry = Entry::of(parsed, source, path.clone(), priority, 0, &options.enabled);
+    let entry = Entry::of(parsed, source, path.clone(), priority, 0, &options.switches);
     let Some(mut entry) = entry else {
         return refuse(path, Code::YamlSyntax, "the skill could not be read".to_owned());
     };

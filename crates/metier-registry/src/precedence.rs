@@ -1,16 +1,19 @@
 //! Which of several skills of one name counts. Pure: values in, values out.
 //!
-//! The higher root wins; inside a root the later modification, then the path's order. The result
-//! does not depend on the order of the input: property tests say so. What one real directory or a
+//! What is on comes before what is off; then the higher root wins; inside a root the folder that has the
+//! skill's name, then the later modification, then the path's order. The result does not depend on
+//! the order of the input: property tests say so. What one real directory or a
 //! byte-identical copy reaches twice is one entry with several paths. A plugin's skill that clashes
 //! keeps a place of its own under `plugin:name`.
 //!
 //! Why this order. The root decides first because it says who put the skill there: a folder named on
 //! the command line, then the project, then the user, then plugins, then what is compiled in. Inside a
-//! root without a ranking of their own, so the later one is taken for the newer version, and the path's order is
-//! only there so that two runs agree. Anything a skill says about itself (its name, a version, a
-//! priority) must not count, or a cloned repository could take the place of a user's skill in the
-//! user's own root; it can shadow one from the project's root, which is why every conflict is reported
+//! root the name of the folder comes before the time: an author who adds `cute-cats/` with `name: pdf` must
+//! not take over `pdf/`, which people see in their folder of skills. Between two that both match, or
+//! both do not, the later one is taken for the newer version, and the path's order is only there so that
+//! two runs agree. Anything else a skill says about itself (a version, a priority) must not count, or a
+//! cloned repository could take the place of a user's skill in the user's own root; it can shadow one
+//! from the project's root, which is why every conflict is reported
 //! with its reason. Links are merged before names are compared: one folder reached twice is no rival of
 //! itself. Copies are merged only where every byte is the same (`same_tree`), because a skill that
 //! equals another in its frontmatter alone is how one would smuggle other scripts in under a known
@@ -26,7 +29,7 @@ use std::sync::Arc;
 
 use metier_fs::FileId;
 
-use crate::index::{Duplicate, Entry};
+use crate::index::{Duplicate, Entry, SwitchedSkill};
 use crate::parallel;
 use crate::report::{Conflict, ShadowReason, Shadowed};
 
@@ -60,7 +63,11 @@ pub(crate) trait Disk {
 }
 
 /// Decides between `candidates`.
-pub(crate) fn decide(candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Ranking {
+pub(crate) fn decide(
+    candidates: Vec<Candidate>,
+    switches: &[SwitchedSkill],
+    disk: &mut dyn Disk,
+) -> Ranking {
     let candidates = merge_links(candidates, disk);
     let mut decided = Ranking::default();
     let mut qualified = Vec::new();
@@ -70,7 +77,7 @@ pub(crate) fn decide(candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Ranking
         }
         if group.len() > 1 {
             for candidate in group.extract_if(.., |candidate| candidate.plugin.is_some()) {
-                qualified.push(qualify(candidate));
+                qualified.push(qualify(candidate, switches));
             }
         }
         settle(group, &mut decided);
@@ -91,10 +98,14 @@ pub(crate) fn decide(candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Ranking
     decided
 }
 
-/// The order of precedence inside a name: best first.
-fn rank(candidate: &Candidate) -> (usize, Reverse<i64>, &Path) {
-    let entry = &candidate.entry;
-    (entry.priority, Reverse(entry.modified), &entry.path)
+/// The order of precedence inside a name, best first: what is off gives way to whatever is not.
+fn rank(candidate: &Candidate) -> impl Ord + '_ {
+    (candidate.entry.gives_way(), place(&candidate.entry))
+}
+
+/// The order among skills that are on.
+fn place(entry: &Entry) -> (usize, bool, Reverse<i64>, &Path) {
+    (entry.priority, !entry.has_own_folder(), Reverse(entry.modified), &entry.path)
 }
 
 /// One real directory reached by several paths is one candidate with several paths. Only files that
@@ -151,11 +162,12 @@ fn add_copies(entry: &mut Arc<Entry>, more: impl IntoIterator<Item = Duplicate>)
     entry.copies = copies.into();
 }
 
-/// The candidate under its name in its plugin.
-fn qualify(mut candidate: Candidate) -> Candidate {
+/// The candidate under its name in its plugin, by which it may be switched on or off.
+fn qualify(mut candidate: Candidate, switches: &[SwitchedSkill]) -> Candidate {
     if let Some(plugin) = &candidate.plugin {
         let entry = Arc::make_mut(&mut candidate.entry);
         entry.skill.name = entry.skill.name.qualified(plugin);
+        entry.switch(switches);
         entry.seal();
     }
     candidate
@@ -219,8 +231,12 @@ fn settle(group: &mut Vec<Candidate>, decided: &mut Ranking) {
     let losers: Vec<Arc<Entry>> = group.collect();
     if !losers.is_empty() {
         let reason = |loser: &Entry| {
-            if loser.priority != winner.priority {
+            if place(loser) < place(&winner) {
+                ShadowReason::SwitchedOff
+            } else if loser.priority != winner.priority {
                 ShadowReason::HigherRoot
+            } else if loser.has_own_folder() != winner.has_own_folder() {
+                ShadowReason::FolderName
             } else if loser.modified != winner.modified {
                 ShadowReason::ModifiedLater
             } else {
@@ -267,6 +283,7 @@ mod tests {
             path: format!("/{root}/{at}-{tree}-{file}").into(),
             copies: Box::default(),
             enabled: true,
+            off_by_project: false,
             digest: parsed.digest,
             diagnostics: Box::default(),
             modified,
@@ -300,7 +317,7 @@ mod tests {
     }
 
     fn index(candidates: Vec<Candidate>) -> (Vec<Arc<Entry>>, Vec<Arc<Entry>>, Vec<Conflict>) {
-        let decided = decide(candidates, &mut FakeDisk);
+        let decided = decide(candidates, &[], &mut FakeDisk);
         let index = crate::index::Index::new(decided.entries, decided.shadowed);
         (index.entries().to_vec(), index.shadowed().to_vec(), decided.conflicts)
     }

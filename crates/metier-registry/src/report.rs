@@ -146,17 +146,30 @@ pub struct Shadowed {
 pub enum ShadowReason {
     /// The winner's root has a higher priority.
     HigherRoot,
+    /// The winner's folder has the skill's name, in the same root.
+    FolderName,
     /// The winner was modified later, in the same root.
     ModifiedLater,
     /// The winner's path sorts first, in the same root at the same time.
     PathOrder,
+    /// It is switched off, and the winner is not.
+    SwitchedOff,
 }
 
 impl ShadowReason {
+    /// Whether the two are in one root, where no one decides on purpose which of them counts.
+    pub const fn is_clash(self) -> bool {
+        matches!(self, Self::FolderName | Self::ModifiedLater | Self::PathOrder)
+    }
+
     /// The reason as part of a sentence.
     pub const fn as_sentence(self) -> &'static str {
         match self {
             Self::HigherRoot => "a root with higher priority has a skill of that name",
+            Self::FolderName => {
+                "another skill of that name in the same root is in a folder of that name"
+            }
+            Self::SwitchedOff => "it is switched off",
             Self::ModifiedLater => "another skill of that name in the same root was modified later",
             Self::PathOrder => {
                 "another skill of that name in the same root was modified at the same time and sorts first"

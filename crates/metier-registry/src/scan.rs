@@ -13,7 +13,7 @@ use metier_skill::{Code, Limits, Profile, Source};
 use crate::builtin::builtin_skills;
 use crate::changes::{Change, changes};
 use crate::holds_root::refuse_holders;
-use crate::index::{Entry, Index};
+use crate::index::{Index, SwitchedSkill};
 use crate::memory::{MemorySkill, SkillSource, SkillSources, is_place, judge};
 use crate::precedence::{Candidate, Disk, decide};
 use crate::report::{Ignored, RootReport, RootState, ScanReport};
@@ -39,8 +39,8 @@ pub struct ScanOptions {
     pub max_depth: usize,
     /// Directory entries below a root.
     pub max_entries: usize,
-    /// Ids that are switched on or off.
-    pub enabled: Vec<(String, bool)>,
+    /// Skills that are switched on or off.
+    pub switches: Vec<SwitchedSkill>,
     /// Whether the compiled-in skills are listed.
     pub builtin: bool,
     /// Sources of the caller's own, before all roots.
@@ -55,7 +55,7 @@ impl Default for ScanOptions {
             follow_links: true,
             max_depth: 6,
             max_entries: 1_000_000,
-            enabled: Vec::new(),
+            switches: Vec::new(),
             builtin: true,
             sources: SkillSources::default(),
         }
@@ -93,7 +93,7 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
     let first = options.sources.0.len();
     for (at, root) in roots.iter().enumerate() {
         let priority = first + at;
-        let walkable = WalkRoot { root, priority, enabled: &options.enabled };
+        let walkable = WalkRoot { root, priority, switches: &options.switches };
         builder.add(walkable, walk_root(walkable, options));
     }
     if builder.has_links {
@@ -104,15 +104,8 @@ pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {
         builder.add_builtin(first + roots.len(), options);
     }
     let mut disk = RealDisk { budget: MAX_COMPARED_BYTES };
-    let mut decided = decide(std::mem::take(&mut builder.candidates), &mut disk);
-    let switched =
-        |entry: &&mut Arc<Entry>| entry.source == Source::Plugin && !options.enabled.is_empty();
-    for entry in decided.entries.iter_mut().filter(switched) {
-        // Its name may have been qualified, which makes another id of it.
-        let entry = Arc::make_mut(entry);
-        entry.switch(&options.enabled);
-        entry.seal();
-    }
+    let candidates = std::mem::take(&mut builder.candidates);
+    let decided = decide(candidates, &options.switches, &mut disk);
     let index = Index::new(decided.entries, decided.shadowed);
     builder.ignored.sort_by(|a, b| a.path.cmp(&b.path));
     builder.notes.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use metier_fs::{Dir, DirChildren, EntryName, FileId, Links, entry_kind, is_link_loop};
 use metier_skill::{Code, Diagnostic, Limits, Profile, Source};
 
+use crate::index::SwitchedSkill;
 use crate::parallel;
 use crate::precedence::Candidate;
 use crate::report::{Ignored, RootState};
@@ -42,8 +43,8 @@ pub(crate) struct WalkOptions {
 pub(crate) struct WalkRoot<'a> {
     pub(crate) root: &'a Root,
     pub(crate) priority: usize,
-    /// Ids that are switched on or off.
-    pub(crate) enabled: &'a [(String, bool)],
+    /// What is switched on or off.
+    pub(crate) switches: &'a [SwitchedSkill],
 }
 
 /// A `SKILL.md` that was reached: a skill, or the reason why it is none.

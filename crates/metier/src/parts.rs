@@ -16,8 +16,8 @@ pub mod skill {
 pub mod registry {
     pub use metier_registry::{
         Change, ChangeKind, Conflict, Entry, Ignored, Index, MemorySkill, MemorySkillFiles,
-        Registry, Root, RootReport, RootState, Scan, ScanOptions, ScanReport, Shadowed, parallel,
-        scan,
+        Registry, Root, RootReport, RootState, Scan, ScanOptions, ScanReport, ShadowReason,
+        Shadowed, SwitchedSkill, parallel, scan,
     };
 
     /// The list of skills that a model is shown.

@@ -226,6 +226,13 @@ impl Session {
         let catalog = cataloger.catalog(&asked, &contents);
         let shown = contents.shown(&catalog);
         let offered: Vec<&Entry> = cataloger.offered(&asked).map(|entry| &**entry).collect();
+        let may_be_named = |entry: &&Entry| {
+            entry.enabled
+                && !entry.skill.controls.disable_model_invocation
+                && gate.denied(entry).is_none()
+        };
+        let shadowed = scan.index.shadowed().iter().map(|entry| &**entry);
+        let shadowed: Vec<&Entry> = shadowed.filter(may_be_named).collect();
         let offered_ids = offered.iter().map(|entry| entry.id()).collect();
         let named = self.named_by_person(request, earlier);
         let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key, named);
@@ -240,6 +247,7 @@ impl Session {
             catalog: &catalog,
             shown,
             offered: &offered,
+            shadowed: &shadowed,
             tools: executor.offers()?,
             chosen,
             limits: self.limits(info.window),

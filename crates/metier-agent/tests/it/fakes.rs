@@ -122,6 +122,7 @@ fn card(id: &str) -> SkillCard {
         description: format!("About {name}."),
         pinned: PinnedSkill { digest: Digest::of(id.as_bytes()), mark: None },
         offered: true,
+        shadowed: false,
         coordinator: name.starts_with("lead"),
         subagent: name.starts_with("sub"),
     }

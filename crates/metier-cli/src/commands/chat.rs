@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ChatArgs, context: &Context, json: bool) -> Result<Box<
     context.metier.require_user_folders()?;
     let console = args.how.console(context, json);
     let metier = context.acting(&args.find, &args.how.agent)?;
-    let mut chat = args.how.session(&metier, &console).chat()?;
+    let mut chat = args.how.session(&metier, &console)?.chat()?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
     let mut exit = Exit::Done;
     let mut input = Input::open(&metier, json)?;

@@ -27,6 +27,7 @@ use crate::output::{Output, print_note, write_json};
 use crate::render::shell::quoted;
 use crate::render::style::{CYAN, DIM, RED, YELLOW, paint};
 use crate::render::{count, safe};
+use crate::source_arg::SourceArg;
 
 /// Run one script of a skill in the sandbox, if the policy allows it.
 ///
@@ -60,6 +61,8 @@ pub(crate) struct ExecArgs {
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
     #[command(flatten)]
+    source: SourceArg,
+    #[command(flatten)]
     find: FindArgs,
 }
 
@@ -76,7 +79,7 @@ pub(crate) fn run(args: &ExecArgs, context: &Context, json: bool) -> Result<Box<
         session = session.approve_request(request);
     }
     let call = ExecCall {
-        skill: args.name.clone(),
+        skill: args.source.of(&args.name)?,
         script: args.script.clone(),
         args: args.args.clone(),
         timeout: args.timeout.map(Duration::from_secs),
@@ -112,7 +115,8 @@ fn again(args: &ExecArgs, context: &Context, request: &Digest) -> String {
         words.push(format!("--timeout {seconds}"));
     }
     words.extend(args.find.words());
-    words.extend([quoted(&args.name), quoted(&args.script)]);
+    let skill = args.source.of(&args.name).unwrap_or_else(|_| args.name.clone());
+    words.extend([quoted(&skill), quoted(&args.script)]);
     if !args.args.is_empty() {
         words.push("--".to_owned());
         words.extend(args.args.iter().map(|word| quoted(word)));

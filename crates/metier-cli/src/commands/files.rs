@@ -14,6 +14,7 @@ use crate::output::{Output, print_note, write_json};
 use crate::render::style::{CYAN, DIM, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{bytes, count, safe};
+use crate::source_arg::SourceArg;
 
 /// List the files of a skill, with their kinds and sizes.
 #[derive(Debug, Args)]
@@ -24,6 +25,8 @@ Examples:
 pub(crate) struct FilesArgs {
     /// The skill.
     name: String,
+    #[command(flatten)]
+    source: SourceArg,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -37,7 +40,7 @@ struct Files {
 }
 
 pub(crate) fn run(args: &FilesArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let entry = context.finding(&args.find).skill(&args.name)?;
+    let entry = context.finding(&args.find).skill(&args.source.of(&args.name)?)?;
     let list = content::Files::list(&entry)?;
     Ok(Box::new(Files {
         skill: entry.id().to_string(),

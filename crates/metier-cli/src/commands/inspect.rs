@@ -20,6 +20,7 @@ use crate::output::{Output, heading, write_json};
 use crate::render::diagnostic::draw;
 use crate::render::style::{BOLD, CYAN, DIM, YELLOW, paint};
 use crate::render::{bytes, count, fold_line, safe};
+use crate::source_arg::SourceArg;
 
 /// Show everything about one skill: fields, controls, files, cost, location, problems.
 ///
@@ -34,6 +35,8 @@ Examples:
 pub(crate) struct InspectArgs {
     /// The skill.
     name: String,
+    #[command(flatten)]
+    source: SourceArg,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -68,7 +71,7 @@ struct Tokens {
 pub(crate) fn run(args: &InspectArgs, context: &Context) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
     let scan = metier.skills();
-    let entry = find(&args.name, &scan)?;
+    let entry = find(&args.source.of(&args.name)?, &scan)?;
     let content = Content::read(entry)?;
     let options = ParseOptions {
         profile: metier.profile(),

@@ -27,7 +27,8 @@ use crate::render::{count, fold_line, safe};
 /// Searches the folders of every known agent, in the project from the current directory up to the
 /// repository's top, in the home directory, in the plugin cache, and the skills built into metier.
 /// Of several skills with the same name, the one in the root of highest priority is used; `--all`
-/// shows the others, and everything that was ignored, with the reason.
+/// shows the others, and everything that was ignored, with the reason. A skill marked `[clash]` shares
+/// its name with another one in the same root.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +37,8 @@ Examples:
   metier list --source project --json   one source, for a script
   metier list --root ./skills --watch   changes below a folder as they happen")]
 pub(crate) struct ListArgs {
-    /// Show only skills from one source: explicit, project, user, plugin or builtin.
+    /// Show only skills from one source, shadowed ones too: explicit, project, user, plugin or
+    /// builtin.
     #[arg(long, value_name = "SOURCE")]
     source: Option<Source>,
     /// Show shadowed and ignored skills too.
@@ -72,7 +74,7 @@ impl Output for Listing {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"{\"skills\":")?;
         write_entries(&self.chosen(self.scan.index.entries()), out)?;
-        if self.all {
+        if self.all || self.source.is_some() {
             out.write_all(b",\"shadowed\":")?;
             write_entries(&self.chosen(self.scan.index.shadowed()), out)?;
         }
@@ -82,9 +84,9 @@ impl Output for Listing {
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        let entries = self.chosen(self.scan.index.entries());
-        if !entries.is_empty() {
-            table(&entries, &self.trusted).write(out)?;
+        let table = self.table();
+        if !table.is_empty() {
+            table.write(out)?;
         }
         if self.all {
             self.others(out)?;
@@ -113,6 +115,34 @@ impl Listing {
                 entries.iter().filter(|entry| entry.source == source).cloned().collect()
             }
         }
+    }
+
+    /// The skills that count; of one source also those that others shadow, in the order of names.
+    fn table(&self) -> Table {
+        let mut table =
+            Table::new(&[("NAME", BOLD), ("SOURCE", CYAN), ("DESCRIPTION", anstyle::Style::new())]);
+        let counting = self.chosen(self.scan.index.entries());
+        let mut rows: Vec<(&Entry, &str)> = counting
+            .iter()
+            .map(|entry| (&**entry, if self.has_clash(entry) { "[clash] " } else { "" }))
+            .collect();
+        let shadowed = self.chosen(self.scan.index.shadowed());
+        if self.source.is_some() && !self.all {
+            rows.extend(shadowed.iter().map(|entry| (&**entry, "[shadowed] ")));
+            rows.sort_by_key(|(entry, _)| entry.name().as_str());
+        }
+        for (entry, mark) in rows {
+            let name = safe(entry.name().as_str()).into_owned();
+            table.row(vec![name, entry.source.to_string(), marked(entry, mark, &self.trusted)]);
+        }
+        table
+    }
+
+    /// Whether another skill in the same root has its name.
+    fn has_clash(&self, entry: &Entry) -> bool {
+        let conflicts = &self.scan.report.conflicts;
+        let at = conflicts.binary_search_by(|it| (*it.name).cmp(entry.name().as_str()));
+        at.is_ok_and(|at| conflicts[at].shadowed.iter().any(|loser| loser.reason.is_clash()))
     }
 
     fn named_roots_missed(&self) -> impl Iterator<Item = &Ignored> {
@@ -191,6 +221,11 @@ impl Listing {
                 more.push(format!("{number} {word}"));
             }
         }
+        let clashes =
+            self.scan.index.entries().iter().filter(|entry| self.has_clash(entry)).count();
+        if clashes > 0 {
+            more.push(format!("{clashes} with a clash"));
+        }
         if !more.is_empty() {
             text.push_str(&format!("; {}", more.join(", ")));
             if !self.all {
@@ -204,31 +239,22 @@ impl Listing {
     }
 }
 
-fn table(entries: &[Arc<Entry>], trusted: &TrustedFolders) -> Table {
-    let mut table =
-        Table::new(&[("NAME", BOLD), ("SOURCE", CYAN), ("DESCRIPTION", anstyle::Style::new())]);
-    for entry in entries {
-        let mut marks = String::new();
-        if !entry.enabled {
-            marks.push_str("[off] ");
-        }
-        if entry.skill.controls.disable_model_invocation {
-            marks.push_str("[user only] ");
-        }
-        if entry.diagnostics.iter().any(|it| it.code == Code::AllowedToolsUnknown) {
-            marks.push_str("[unknown tool] ");
-        }
-        if let Some(mark) = trust_status(entry, trusted).mark() {
-            marks.push_str(&format!("[{mark}] "));
-        }
-        let description = format!("{marks}{}", fold_line(&entry.skill.description));
-        table.row(vec![
-            safe(entry.name().as_str()).into_owned(),
-            entry.source.to_string(),
-            description,
-        ]);
+/// The description of a skill after its marks.
+fn marked(entry: &Entry, first: &str, trusted: &TrustedFolders) -> String {
+    let mut marks = first.to_owned();
+    if !entry.enabled {
+        marks.push_str("[off] ");
     }
-    table
+    if entry.skill.controls.disable_model_invocation {
+        marks.push_str("[user only] ");
+    }
+    if entry.diagnostics.iter().any(|it| it.code == Code::AllowedToolsUnknown) {
+        marks.push_str("[unknown tool] ");
+    }
+    if let Some(mark) = trust_status(entry, trusted).mark() {
+        marks.push_str(&format!("[{mark}] "));
+    }
+    format!("{marks}{}", fold_line(&entry.skill.description))
 }
 
 pub(crate) fn path_text(path: &Path) -> String {

@@ -13,6 +13,7 @@ use crate::output::{Output, print_note, write_json};
 use crate::prompt;
 use crate::render::style::{DIM, YELLOW, paint};
 use crate::render::{count, safe};
+use crate::source_arg::SourceArg;
 
 /// Print a skill's body, or one part of one of its files, within the limits a model gets.
 ///
@@ -57,6 +58,8 @@ pub(crate) struct ReadArgs {
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
+    source: SourceArg,
+    #[command(flatten)]
     find: FindArgs,
 }
 
@@ -65,6 +68,7 @@ struct Text(Loaded);
 struct Raw(Vec<u8>);
 
 pub(crate) fn run(args: &ReadArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let skill = args.source.of(&args.name)?;
     let mut reader = context.finding(&args.find).reader();
     // Who types this at a terminal has answered: a skill is reviewed before it is trusted.
     if args.yes || prompt::can_ask(json) {
@@ -72,23 +76,23 @@ pub(crate) fn run(args: &ReadArgs, context: &Context, json: bool) -> Result<Box<
     }
     let path = args.path.as_deref().unwrap_or("SKILL.md");
     if args.raw {
-        return Ok(Box::new(Raw(reader.read_raw(&args.name, path)?)));
+        return Ok(Box::new(Raw(reader.read_raw(&skill, path)?)));
     }
     let asks_part = args.section.is_some() || args.lines.is_some() || args.skip_chars > 0;
     let mut loaded = match (&args.arguments, &args.path) {
-        (Some(arguments), _) => reader.invoke(&args.name, arguments)?,
-        (None, None) if !asks_part => reader.load(&args.name)?,
+        (Some(arguments), _) => reader.invoke(&skill, arguments)?,
+        (None, None) if !asks_part => reader.load(&skill)?,
         _ => {
             let query = ResourceQuery {
                 section: args.section.as_deref(),
                 lines: args.lines,
                 skip_chars: args.skip_chars,
             };
-            reader.read(&args.name, path, &query)?
+            reader.read(&skill, path, &query)?
         }
     };
     if args.block {
-        loaded.text = reader.block(&args.name, &loaded)?;
+        loaded.text = reader.block(&skill, &loaded)?;
     }
     Ok(Box::new(Text(loaded)))
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use metier::skill::Source;
 use metier::{Metier, Session};
 
 pub(crate) use self::ending::{Resuming, end};
@@ -18,6 +19,7 @@ use crate::context::{AgentArgs, Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note};
 use crate::render::shell;
+use crate::source_arg::SourceArg;
 
 /// Work on a request: pick skills, load them, run their scripts in the sandbox, answer.
 ///
@@ -52,6 +54,9 @@ pub(crate) struct RunOptionArgs {
     /// Load this skill before the first turn (may be repeated).
     #[arg(long = "skill", value_name = "NAME")]
     pub(crate) skills: Vec<String>,
+    /// Take the skills of `--skill` from this source: explicit, project, user, plugin or builtin.
+    #[arg(long, value_name = "SOURCE", requires = "skills")]
+    source: Option<Source>,
     /// A file that the request is about (may be repeated).
     #[arg(long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -108,7 +113,7 @@ impl RuleArgs {
 
 impl RunOptionArgs {
     /// A session as the flags say, connected to `console`.
-    pub(crate) fn session(&self, metier: &Metier, console: &Console) -> Session {
+    pub(crate) fn session(&self, metier: &Metier, console: &Console) -> Result<Session> {
         let most = metier.settings().run_limits.turns;
         if let Some(asked) = self.max_turns.filter(|asked| *asked > most) {
             print_note(&format!(
@@ -125,8 +130,11 @@ impl RunOptionArgs {
         if self.dry_run {
             session = session.dry_run();
         }
-        session = self.skills.iter().fold(session, Session::skill);
-        self.files.iter().fold(session, Session::file)
+        let source = SourceArg { source: self.source };
+        for name in &self.skills {
+            session = session.skill(source.of(name)?);
+        }
+        Ok(self.files.iter().fold(session, Session::file))
     }
 
     /// The terminal of a command with these flags.
@@ -149,7 +157,7 @@ pub(crate) fn run(args: &RunArgs, context: &Context, json: bool) -> Result<Box<d
     context.metier.require_user_folders()?;
     let request = request(&args.request)?;
     let console = args.how.console(context, json);
-    let session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console);
+    let session = args.how.session(&context.acting(&args.find, &args.how.agent)?, &console)?;
     let run = session.run(&request)?;
     let resuming = Resuming { find: &args.find, rules: &args.how.rules };
     Ok(end(context, &run, &console, &resuming, json))

@@ -37,6 +37,9 @@ struct Switched {
     scope: Scope,
     file: String,
     changed: bool,
+    /// The skill of that name that is used from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    takes_over: Option<String>,
     /// The same skill of another source, which is used here instead.
     #[serde(skip)]
     counts: Option<String>,
@@ -60,9 +63,17 @@ pub(crate) fn run(
     let asked = wanted == SkillSwitch::On;
     let changed = context.metier.switch_skill(scope, &id, asked)?;
     // Another writer may have been at work too: what counts is what the files say now.
-    let enabled = Context::new(global)?.metier.settings().is_skill_enabled(&id);
+    let after = Context::new(global)?;
+    let enabled = after.metier.settings().is_skill_enabled(&id);
+    let takes_over = if enabled || counts.is_some() {
+        None
+    } else {
+        let scan = after.finding(find_args).skills();
+        let used = scan.index.find(asked_for.name.as_str()).filter(|entry| entry.enabled);
+        used.map(|entry| entry.id()).filter(|used| *used != asked_for).map(|id| id.to_string())
+    };
     let file = file.to_string_lossy().into_owned();
-    Ok(Box::new(Switched { id, asked, enabled, scope, file, changed, counts }))
+    Ok(Box::new(Switched { id, asked, enabled, scope, file, changed, takes_over, counts }))
 }
 
 /// The id to write: the one that was asked for, although a byte-identical copy may answer to it; of a
@@ -118,6 +129,9 @@ impl Output for Switched {
             };
             let advice = format!("to switch it on again: metier enable {flag}{}", safe(&self.id));
             print_note(&paint(DIM, advice));
+        }
+        if let Some(id) = &self.takes_over {
+            print_note(&format!("{} is used instead from now on", paint(BOLD, safe(id))));
         }
         if let Some(counts) = &self.counts {
             let (counts, verb) = (safe(counts), if self.asked { "enable" } else { "disable" });

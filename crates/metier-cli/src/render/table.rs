@@ -1,4 +1,4 @@
-//! Tables: columns as wide as their content, the last one cut to the terminal.
+//! Tables: columns as wide as their content; on a terminal the widest are cut so that a row fits.
 //!
 //! Widths are those a terminal shows: a CJK character takes two columns.
 
@@ -31,15 +31,22 @@ impl Table {
         self.rows.push(cells);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_within(terminal_width(), out)
+    }
+
+    fn write_within(&self, columns: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
         let last = self.header.len() - 1;
         let width = |column: usize| {
             let cells = self.rows.iter().map(|row| row[column].width());
-            cells.chain([self.header[column].width()]).max().unwrap_or(0).min(60)
+            cells.chain([self.header[column].width()]).max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..last).map(width).collect();
-        let used: usize = widths.iter().map(|width| width + 2).sum();
-        let room = terminal_width().map(|columns| columns.saturating_sub(used).max(20));
+        let mut widths: Vec<usize> = (0..last).map(|column| width(column).min(60)).collect();
+        let room = columns.map(|columns| shrink(&mut widths, columns, width(last)));
         let header: Vec<String> = self.header.iter().map(|name| (*name).to_owned()).collect();
         write_row(out, &header, &widths, room, |_| BOLD)?;
         for row in &self.rows {
@@ -47,6 +54,21 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// Makes the widest columns narrower until the last one, `last` wide, has a share of the `columns` of the
+/// terminal; gives its room.
+fn shrink(widths: &mut [usize], columns: usize, last: usize) -> usize {
+    const LEAST: usize = 8;
+    const LEAST_LAST: usize = 20;
+    let used = |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>();
+    while used(widths) + last.min(LEAST_LAST) > columns {
+        match widths.iter_mut().max() {
+            Some(widest) if *widest > LEAST => *widest -= 1,
+            _ => break,
+        }
+    }
+    columns.saturating_sub(used(widths)).max(LEAST)
 }
 
 fn write_row(
@@ -58,6 +80,8 @@ fn write_row(
 ) -> io::Result<()> {
     for (column, cell) in cells.iter().enumerate() {
         if let Some(width) = widths.get(column) {
+            // Without a terminal nothing is cut: a program may read it.
+            let cell = if room.is_some() { cut(cell, *width) } else { cell.clone() };
             let fill = " ".repeat((width + 2).saturating_sub(cell.width()).max(1));
             write!(out, "{}{fill}", paint(style(column), cell))?;
         } else {
@@ -95,6 +119,28 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_fits_the_terminal_whatever_stands_in_it() {
+        let mut table = Table::new(&[("NAME", BOLD), ("SOURCE", BOLD), ("DESCRIPTION", BOLD)]);
+        let name = "a-very-long-name-".repeat(4);
+        for (name, text) in [(name.as_str(), "Does a thing. ".repeat(9)), ("短名", "短".repeat(80))]
+        {
+            table.row(vec![name.to_owned(), "builtin".to_owned(), text]);
+        }
+        for columns in [40, 80, 120, 300] {
+            let mut out = Vec::new();
+            table.write_within(Some(columns), &mut out).expect("written");
+            let text = anstream::adapter::strip_bytes(&out).into_vec();
+            let text = String::from_utf8(text).expect("text");
+            for line in text.lines() {
+                assert!(line.width() <= columns, "{} of {columns}: {line}", line.width());
+            }
+        }
+        let mut out = Vec::new();
+        table.write_within(None, &mut out).expect("written");
+        assert!(String::from_utf8(out).expect("text").contains(&name), "a program reads all of it");
+    }
 
     #[test]
     fn wide_characters_count_two_columns() {

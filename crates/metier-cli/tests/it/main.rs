@@ -16,6 +16,7 @@ mod check_fix;
 mod check_formats;
 mod check_repairs;
 mod check_targets;
+mod clashes;
 mod config;
 mod doctor;
 mod exec;

@@ -169,6 +169,7 @@ impl Case {
             description: format!("The {name}."),
             pinned: PinnedSkill { digest: Digest::of(name.as_bytes()), mark: None },
             offered: true,
+            shadowed: false,
             coordinator: false,
             subagent,
         };

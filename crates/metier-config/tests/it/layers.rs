@@ -67,6 +67,7 @@ fn without_files_the_defaults_of_the_design_count() {
     budgets.script_runs = 10 (default)
     budgets.wall_s = null (default)
     budgets.tokens = null (default)
+    budgets.skills_a_turn = 2 (default)
     catalog.format = "lines" (default)
     catalog.budget_tokens = 4000 (default)
     trusted_keys = [] (default)
@@ -374,7 +375,8 @@ fn settings_are_the_domains_own_values() {
     );
     let options = settings.scan_options();
     assert_eq!((options.max_depth, options.limits), (3, Limits::default()));
-    assert_eq!(options.enabled, [("pdf".to_owned(), false)]);
+    let switches: Vec<_> = options.switches.iter().map(|it| (&*it.key, it.enabled)).collect();
+    assert_eq!(switches, [("pdf", false)]);
 }
 
 #[test]

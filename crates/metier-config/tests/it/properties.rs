@@ -19,7 +19,7 @@ const VALID: &str = r#"// A configuration with every key.
   "permissions": [{ "permission": "*", "pattern": "a \"b\" \u00e9", "effect": "deny" }],
   "permission_examples": [{ "request": "grep .", "expect": "allow" }],
   "skills": { "user:pdf": { "enabled": true } },
-  "budgets": { "turns": 1, "tool_calls": 0, "script_runs": 0, "wall_s": 1, "tokens": 1 },
+  "budgets": { "turns": 1, "tool_calls": 0, "script_runs": 0, "wall_s": 1, "tokens": 1, "skills_a_turn": 1 },
   "catalog": { "format": "awareness", "budget_tokens": 9 },
 }
 "#;

@@ -14,6 +14,8 @@ pub(super) struct Chosen {
     pub(super) reason: DisplayReason,
     pub(super) text: String,
     pub(super) tokens: usize,
+    /// Whether the description is shorter than it would be with more room.
+    pub(super) cut: bool,
 }
 
 /// A line for every skill that a model may see: those of the prefix, with what their descriptions
@@ -44,6 +46,9 @@ pub(super) fn report(
         let rank = ranks.get(&one.at).copied();
         let message = match (one.reason, rank) {
             (DisplayReason::PathsMet, _) => "it applies to a file you are working on".to_owned(),
+            (DisplayReason::Ranked, Some(rank)) if one.cut => {
+                format!("number {rank} for this request; its description is cut")
+            }
             (DisplayReason::Ranked, Some(rank)) => format!("number {rank} for this request"),
             (DisplayReason::Rotation, _) => "included by rotation".to_owned(),
             _ => "it fits in the remaining room".to_owned(),

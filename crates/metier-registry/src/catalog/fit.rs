@@ -49,6 +49,8 @@ const ROTATED: usize = 2;
 const MIN_ROOM_TO_ROTATE: usize = 300;
 /// The best of a ranking, which are not left to the rotation.
 const ALWAYS_SHOWN: usize = 20;
+/// What is left of a description near the top of a ranking that has no room for all of it.
+const CUT_CHARS: [usize; 3] = [240, 120, 60];
 /// Skills whose files or bodies were looked at in vain before the list is taken as full.
 const MAX_MISFITS: usize = 4;
 /// Of the room for descriptions this share goes to the best in their order; the rest is spent so
@@ -301,8 +303,35 @@ impl<'a> Room<'a, '_> {
             return false;
         }
         self.left -= tokens;
-        self.chosen.push(Chosen { at, reason, text, tokens });
+        self.chosen.push(Chosen { at, reason, text, tokens, cut: false });
         true
+    }
+
+    /// Shows the best of a ranking that have no place yet, each within its share of the room: a long
+    /// description is cut rather than left out, for a skill at rank 11 without one is not chosen,
+    /// and one at rank 139 with one is not what was asked for.
+    fn near_top(&mut self, hits: &[Ranked]) {
+        let mut open: Vec<usize> = hits.iter().take(ALWAYS_SHOWN).map(|hit| hit.0).collect();
+        open.retain(|at| !self.taken.contains(at));
+        for (done, at) in open.iter().copied().enumerate() {
+            let share = self.left / (open.len() - done);
+            let whole: &'a Visible = self.all.skill(at);
+            let cuts: Vec<Visible> = CUT_CHARS.iter().filter_map(|most| whole.cut(*most)).collect();
+            let last = cuts.len();
+            for (try_number, visible) in std::iter::once(whole).chain(&cuts).enumerate() {
+                let text = self.wanted.format.entry(visible, self.contents, false);
+                let tokens = estimate_tokens(&text);
+                // The shortest form may take from what others would get.
+                let room = if try_number == last { self.left } else { share };
+                if tokens <= room {
+                    self.left -= tokens;
+                    self.taken.insert(at);
+                    let (reason, cut) = (DisplayReason::Ranked, try_number > 0);
+                    self.chosen.push(Chosen { at, reason, text, tokens, cut });
+                    break;
+                }
+            }
+        }
     }
 
     /// The skills whose turn it is, and what they will cost.
@@ -335,26 +364,32 @@ impl<'a> Room<'a, '_> {
         (start..count).chain(0..start)
     }
 
-    /// Descriptions of skills that fit the request: first the best, then the best for their cost.
+    /// Descriptions of skills that fit the request: first the best, then the rest of those near the top,
+    /// then the best for their cost.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^24")]
     fn ranked(&mut self, hits: &[Ranked], whole: usize) {
         let shelved = self.wanted.format.needs_contents();
         let in_order = whole as f32 * (1.0 - IN_ORDER_SHARE);
         let mut rest: Vec<(f32, usize)> = Vec::new();
         let mut misfits = 0;
-        for &(document, score) in hits {
+        for &(document, _) in hits {
+            if self.left as f32 <= in_order || misfits >= MAX_MISFITS {
+                break;
+            }
             if self.taken.contains(&document) {
                 continue;
             }
-            let visible = self.all.skill(document);
-            if self.left as f32 > in_order && misfits < MAX_MISFITS {
-                if self.add(document, DisplayReason::Ranked) {
-                    self.taken.insert(document);
-                    continue;
-                }
+            if self.add(document, DisplayReason::Ranked) {
+                self.taken.insert(document);
+            } else {
                 misfits += usize::from(shelved);
             }
-            let cost = estimate_tokens(visible.description()) + 12;
+        }
+        if !shelved {
+            self.near_top(hits);
+        }
+        for &(document, score) in hits.iter().filter(|hit| !self.taken.contains(&hit.0)) {
+            let cost = estimate_tokens(self.all.skill(document).description()) + 12;
             rest.push((score / (cost as f32).powf(THRIFT), document));
         }
         rest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

@@ -295,6 +295,28 @@ fn names_that_do_not_fit_are_reported() {
     assert!(catalog.shown(DisplayLevel::Full).count() > 8, "{}", catalog.text());
 }
 
+#[test]
+fn near_the_top_a_long_description_is_cut_rather_than_left_out() {
+    let long = "Converts invoices. ".to_owned() + &"Also does something else entirely. ".repeat(28);
+    let mut entries: Vec<Arc<Entry>> = (0..12)
+        .map(|at| user(&format!("invoice-{at}"), &format!("Converts invoices {at}. {long}")))
+        .collect();
+    entries.extend((0..200).map(|at| user(&format!("other-{at}"), &format!("Reads invoices {at}."))));
+    let wanted = CatalogRequest {
+        budget: Some(2000),
+        request: Some("convert invoices"),
+        ..CatalogRequest::default()
+    };
+    let catalog = cataloger(entries).catalog(&wanted, &MetadataOnly);
+    assert!(catalog.tokens <= 2000);
+    let ranks: Vec<usize> = catalog.shown(DisplayLevel::Full).filter_map(|line| line.rank).collect();
+    for rank in 1..=12 {
+        assert!(ranks.contains(&rank), "number {rank} has no description: {ranks:?}");
+    }
+    let cut = catalog.placed.iter().filter(|line| line.message.contains("is cut")).count();
+    assert!(cut > 0, "{}", catalog.text());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

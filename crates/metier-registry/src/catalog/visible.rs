@@ -32,6 +32,16 @@ impl Visible {
         Self { entry: Arc::clone(entry), clipped }
     }
 
+    /// The same skill with at most `chars` characters of its description; `None` where it has no more.
+    pub(super) fn cut(&self, chars: usize) -> Option<Self> {
+        match clip(self.description(), chars) {
+            Cow::Owned(clipped) => {
+                Some(Self { entry: Arc::clone(&self.entry), clipped: Some(clipped) })
+            }
+            Cow::Borrowed(_) => None,
+        }
+    }
+
     /// The description as a model sees it: its first characters.
     pub(super) fn description(&self) -> &str {
         self.clipped.as_deref().unwrap_or(&self.entry.skill.description)

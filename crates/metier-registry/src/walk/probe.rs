@@ -165,9 +165,9 @@ impl Walk<'_> {
         if let Some(reason) = parsed.reason() {
             return Err(Ignored::because(path, reason));
         }
-        let WalkRoot { root, priority, enabled } = self.walkable;
+        let WalkRoot { root, priority, switches } = self.walkable;
         let modified = stamp.modified;
-        let Some(mut entry) = Entry::of(parsed, root.source, path, priority, modified, enabled)
+        let Some(mut entry) = Entry::of(parsed, root.source, path, priority, modified, switches)
         else {
             let message = "the skill could not be read".into();
             return Err(Ignored {

@@ -2,7 +2,7 @@
 //!
 //! Names, copies, links, hashes: what counts as the same.
 
-use metier_registry::{Duplicate, Root, ScanOptions, scan};
+use metier_registry::{SwitchedSkill, Duplicate, Root, ScanOptions, scan};
 use metier_skill::Source;
 use metier_testkit::{TestHome, skill_text};
 
@@ -114,7 +114,9 @@ fn the_hash_covers_what_is_enforced_and_not_what_is_only_described() {
     assert_ne!(hash("allowed-tools: Read\n"), hash("allowed-tools: Read Write\n"));
     let home = TestHome::new();
     home.skill("root/a", "a", "d");
-    let off = ScanOptions { enabled: vec![("explicit:a".to_owned(), false)], ..options() };
+    let switch =
+        SwitchedSkill { key: "explicit:a".to_owned(), enabled: false, off_by_project: false };
+    let off = ScanOptions { switches: vec![switch], ..options() };
     let scan = scan(&[crate::support::root(&home.path().join("root"))], &off);
     assert!(!scan.index.entries()[0].enabled);
     assert_ne!(scan.report.index_hash, plain);

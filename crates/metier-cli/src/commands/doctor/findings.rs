@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use metier::policy::{TrustStatus, TrustedFolders};
-use metier::registry::{Conflict, Entry, Ignored, Index, Scan, Shadowed};
+use metier::registry::{Conflict, Entry, Ignored, Index, Scan, ShadowReason, Shadowed};
 use metier::skill::{Code, Diagnostic, Digest, Profile, Severity};
 use metier::trust_status;
 use serde::Serialize;
@@ -125,14 +125,19 @@ fn not_searched(line: &Ignored) -> Finding {
 }
 
 /// A project's skill in place of the user's is what precedence is for; two of one source are more
-/// often a mistake.
+/// often a mistake, and in one root one of them cannot be meant.
 fn shadowed(
     conflict: &Conflict,
     loser: &Shadowed,
     index: &Index,
     digests: &Digests<'_>,
 ) -> Finding {
-    let severity = if loser.source == conflict.source { Severity::Warning } else { Severity::Note };
+    let severity = match loser.reason {
+        reason if reason.is_clash() => Severity::Error,
+        ShadowReason::SwitchedOff => Severity::Note,
+        _ if loser.source == conflict.source => Severity::Warning,
+        _ => Severity::Note,
+    };
     let digest = |path: &PathBuf| digests.get(path.as_path());
     let differs = if digest(&loser.path) == digest(&conflict.winner) {
         "their frontmatter is the same, the body or other files differ"
@@ -148,6 +153,9 @@ fn shadowed(
     );
     let mut finding = Finding::new(Code::SkillShadowed, severity, &loser.path, message);
     finding.skill = reached_as(conflict, loser, index);
+    if let Some(id) = &finding.skill {
+        finding.help = format!("Keep one of them, or rename one. `{id}` still selects this one.");
+    }
     finding.others = vec![text(&conflict.winner)];
     finding
 }
