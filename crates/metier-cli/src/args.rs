@@ -10,9 +10,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 use crate::error::{CommandError, Exit};
-use crate::output;
+use crate::{help, output};
 
-/// Find, check, load, run, ship and test Agent Skills.
+/// Find, check, load and run Agent Skills.
 ///
 /// A skill is a folder with a SKILL.md: an operating manual that an agent loads only when it needs
 /// it. Metier finds the skills of every agent on this machine and says exactly what is wrong with
@@ -88,17 +88,21 @@ impl Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(alias = "ls")]
     List(commands::list::ListArgs),
     Inspect(commands::inspect::InspectArgs),
     Read(commands::read::ReadArgs),
     Files(commands::files::FilesArgs),
     Search(commands::search::SearchArgs),
     Catalog(commands::catalog::CatalogArgs),
+    #[command(aliases = ["lint", "validate"])]
     Check(commands::check::CheckArgs),
+    #[command(aliases = ["init", "create"])]
     New(commands::new::NewArgs),
     Open(commands::open::OpenArgs),
     Enable(commands::enable::EnableArgs),
     Disable(commands::disable::DisableArgs),
+    #[command(aliases = ["rm", "remove", "uninstall"])]
     Delete(commands::delete::DeleteArgs),
     Restore(commands::restore::RestoreArgs),
     Run(commands::run::RunArgs),
@@ -145,6 +149,9 @@ impl Early {
             }
             Self::Clap { error, wants_json } => (error, wants_json),
         };
+        if let Some(exit) = help::finish(&error, wants_json) {
+            return exit;
+        }
         let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
         if shown || !wants_json {
             let _ = error.print();

@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod context;
 mod error;
+mod help;
 mod output;
 mod progress;
 mod prompt;

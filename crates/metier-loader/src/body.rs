@@ -51,24 +51,14 @@ pub(crate) const SKILL_FILE: &str = "SKILL.md";
 pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, LoadError> {
     let bytes = read_skill_file(files, limits.file_bytes)?;
     let file = FileText::new(SKILL_FILE, &bytes)?;
-    let Some(start) = file.body else {
-        let message = "the frontmatter of SKILL.md is not closed, so its body cannot be found";
-        return Err(LoadError::InvalidFrontmatter(message.to_owned()));
-    };
-    let written = file.text[start..].trim_start_matches('\n');
+    let written = body_of(&file)?;
     // Before it is measured: what has to be escaped takes more room.
     let body = for_model(written);
-    let (lines, chars) = (count_lines(&body), body.chars().count());
-    let mut report = LoadReport::of(SKILL_FILE, &bytes, lines);
-    report.lines = (usize::from(lines > 0), lines);
-    let text = if lines <= limits.lines && chars <= limits.chars {
+    let size = BodySize::of(&body, limits)?;
+    let mut report = LoadReport::of(SKILL_FILE, &bytes, size.lines);
+    report.lines = (usize::from(size.lines > 0), size.lines);
+    let text = if size.is_whole {
         body.into_owned()
-    } else if limits.over == OverLimit::Refuse {
-        return Err(LoadError::FileTooLarge(format!(
-            "the body has {lines} lines and {chars} characters; at most {} and {} are loaded. \
-             Move details into files under references/ and say in the body when to read each",
-            limits.lines, limits.chars
-        )));
     } else {
         let before = &file.text[..file.text.len() - written.len()];
         let first_line = 1 + before.matches('\n').count();
@@ -80,6 +70,46 @@ pub fn load_body(files: &dyn SkillFiles, limits: &BodyLimits) -> Result<Loaded, 
     };
     report.chars_returned = text.chars().count();
     Ok(Loaded { text, report })
+}
+
+/// How much of a body is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodySize {
+    /// Its lines.
+    pub lines: usize,
+    /// Its characters.
+    pub chars: usize,
+    /// Whether it is within the limits, and so loaded as it is.
+    pub is_whole: bool,
+}
+
+impl BodySize {
+    fn of(body: &str, limits: &BodyLimits) -> Result<Self, LoadError> {
+        let (lines, chars) = (count_lines(body), body.chars().count());
+        let is_whole = lines <= limits.lines && chars <= limits.chars;
+        if !is_whole && limits.over == OverLimit::Refuse {
+            return Err(LoadError::FileTooLarge(format!(
+                "the body has {lines} lines and {chars} characters; at most {} and {} are loaded. \
+                 Move details into files under references/ and say in the body when to read each",
+                limits.lines, limits.chars
+            )));
+        }
+        Ok(Self { lines, chars, is_whole })
+    }
+}
+
+/// What loading the body of this `SKILL.md` would come to, without making the text.
+pub fn measure_body(bytes: &[u8], limits: &BodyLimits) -> Result<BodySize, LoadError> {
+    let file = FileText::new(SKILL_FILE, bytes)?;
+    BodySize::of(&for_model(body_of(&file)?), limits)
+}
+
+fn body_of<'f>(file: &'f FileText<'_>) -> Result<&'f str, LoadError> {
+    let Some(start) = file.body else {
+        let message = "the frontmatter of SKILL.md is not closed, so its body cannot be found";
+        return Err(LoadError::InvalidFrontmatter(message.to_owned()));
+    };
+    Ok(file.text[start..].trim_start_matches('\n'))
 }
 
 /// `SKILL.md`, or the lower-case spelling that discovery reads too.

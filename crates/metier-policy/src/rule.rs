@@ -3,6 +3,7 @@
 //! A layer is compiled once and asked often. It has no effect on a request that none of its rules
 //! matches; `policy` decides what that means.
 
+use metier_skill::SkillId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use crate::effect::Effect;
 use crate::error::PolicyError;
 use crate::pattern::{Pattern, PermissionPattern};
 use crate::permission::Permission;
-use crate::subject::SubjectSpellings;
+use crate::subject::{Subject, SubjectSpellings};
 use crate::wildcard::Wildcard;
 use crate::words::MatchMode;
 
@@ -90,6 +91,8 @@ struct CompiledRule {
     placed: PlacedRule,
     permission: PermissionPattern,
     pattern: Pattern,
+    /// The rest of `skill/NAME`, as some write the name of a skill in a rule about loading skills.
+    skill: Option<Pattern>,
     mode: MatchMode,
 }
 
@@ -147,6 +150,23 @@ impl RuleLayer {
         self.rules.iter().filter(foreign).map(|rule| self.at(rule))
     }
 
+    /// The rules about loading skills that match none of these: a typo, or a skill that is gone.
+    pub fn without_skill<'s>(
+        &self,
+        skills: impl Iterator<Item = SkillId> + Clone + 's,
+    ) -> Vec<RuleAt> {
+        let about_skills =
+            |rule: &&CompiledRule| rule.permission == PermissionPattern::One(Permission::LoadSkill);
+        let matches_none = |rule: &&CompiledRule| {
+            !skills.clone().any(|id| {
+                let subject = Subject::Skill(id);
+                rule.matches(&SubjectSpellings::of_skill(&subject))
+            })
+        };
+        let rules = self.rules.iter().filter(about_skills).filter(matches_none);
+        rules.map(|rule| self.at(rule)).collect()
+    }
+
     fn at(&self, rule: &CompiledRule) -> RuleAt {
         let PlacedRule { rule, line } = rule.placed.clone();
         RuleAt { rule, origin: self.origin.clone(), line }
@@ -159,9 +179,8 @@ impl RuleLayer {
         spellings: &SubjectSpellings<'_>,
         losers: OverruledRules,
     ) -> Option<RuleMatch<'_>> {
-        let matching = |rule: &CompiledRule| {
-            rule.permission.matches(permission) && rule.pattern.matches(spellings, rule.mode)
-        };
+        let matching =
+            |rule: &CompiledRule| rule.permission.matches(permission) && rule.matches(spellings);
         let mut found = self
             .rules
             .iter()
@@ -253,7 +272,15 @@ impl CompiledRule {
             return Err(PolicyError::BadHost(pattern.clone()));
         }
         let mode = if *effect == Effect::Allow { MatchMode::Exact } else { MatchMode::Wide };
-        Ok(Self { pattern: Pattern::new(pattern), permission, mode, placed })
+        let about_skills = permission == PermissionPattern::One(Permission::LoadSkill);
+        let skill = pattern.strip_prefix("skill/").filter(|rest| about_skills && !rest.is_empty());
+        let (skill, pattern) = (skill.map(Pattern::new), Pattern::new(pattern));
+        Ok(Self { pattern, skill, permission, mode, placed })
+    }
+
+    fn matches(&self, spellings: &SubjectSpellings<'_>) -> bool {
+        self.pattern.matches(spellings, self.mode)
+            || self.skill.as_ref().is_some_and(|skill| skill.matches(spellings, self.mode))
     }
 }
 

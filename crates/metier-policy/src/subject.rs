@@ -254,6 +254,12 @@ impl<'a> SubjectSpellings<'a> {
         };
         Self { subject, texts }
     }
+
+    /// The same for a skill, which is spelt alike everywhere.
+    pub(crate) fn of_skill(subject: &'a Subject) -> Self {
+        let texts = if let Subject::Skill(id) = subject { skill_spellings(id) } else { Vec::new() };
+        Self { subject, texts }
+    }
 }
 
 /// The id, and the bare name. A name with a colon has no bare form: the skill `user:x` of a plugin

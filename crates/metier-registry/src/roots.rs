@@ -157,7 +157,8 @@ pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     if let Some(user) = &places.user {
         let folders = AGENT_FOLDERS.iter().flat_map(|agent| agent.user);
         let folders = folders.map(|folder| user.home.join(folder));
-        for path in std::iter::once(user.agent.join("skills")).chain(folders) {
+        let own = ["skills", "skill"].map(|folder| user.agent.join(folder));
+        for path in own.into_iter().chain(folders) {
             add(Root::default_root(Source::User, path), AllowedWriters::Own(&user.home));
         }
     }
@@ -238,6 +239,27 @@ fn plugin_roots(cache: &Path) -> Vec<Root> {
         }
     }
     roots
+}
+
+/// Folders of skills that only an older version of a plugin has, each with the plugin's newest version.
+pub fn outdated_plugin_skills(user: &UserFolders) -> Vec<(PathBuf, PathBuf)> {
+    let mut found = Vec::new();
+    for root in plugin_roots(&user.home.join(PLUGIN_CACHE)) {
+        let Some(newest) = root.path.parent() else { continue };
+        let Some(versions) = newest.parent() else { continue };
+        let here = names(&root.path);
+        for version in names(versions).into_iter().map(|version| versions.join(version)) {
+            if version == newest {
+                continue;
+            }
+            let skills = version.join("skills");
+            let only_there = names(&skills).into_iter().filter(|name| !here.contains(name));
+            let folders = only_there.map(|name| skills.join(name));
+            let folders = folders.filter(|folder| exists(&folder.join("SKILL.md")));
+            found.extend(folders.map(|folder| (folder, newest.to_owned())));
+        }
+    }
+    found
 }
 
 fn names(dir: &Path) -> Vec<String> {

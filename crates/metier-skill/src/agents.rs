@@ -18,9 +18,9 @@ pub const OWN_SKILLS_FOLDER: &str = ".agent/skills";
 /// Every agent whose folders are read, in the order of precedence.
 #[rustfmt::skip]
 pub const AGENT_FOLDERS: &[AgentFolders] = &[
-    AgentFolders { project: &[OWN_SKILLS_FOLDER], user: &[] }, // our own; the user's is `UserFolders::agent`
-    AgentFolders { project: &[".agents/skills"], user: &[".agents/skills", ".config/agents/skills"] },
-    AgentFolders { project: &[".claude/skills"], user: &[".claude/skills"] },
+    AgentFolders { project: &[OWN_SKILLS_FOLDER, ".agent/skill"], user: &[] }, // our own; the user's is `UserFolders::agent`
+    AgentFolders { project: &[".agents/skills", ".agents/skill"], user: &[".agents/skills", ".agents/skill", ".config/agents/skills"] },
+    AgentFolders { project: &[".claude/skills", ".claude/skill"], user: &[".claude/skills", ".claude/skill"] },
     AgentFolders { project: &[".codex/skills"], user: &[".codex/skills"] },
     AgentFolders { project: &[".opencode/skill", ".opencode/skills"], user: &[".config/opencode/skill", ".config/opencode/skills"] },
     AgentFolders { project: &[".gemini/skills"], user: &[".gemini/skills"] },

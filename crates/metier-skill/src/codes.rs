@@ -372,6 +372,18 @@ codes! {
         "The skill has changed since its folder was trusted.",
         "Loading it asks and its scripts do not run, or, where changes are followed, its scripts ask.",
         "Look at the change, then trust it again with `metier trust`.";
+    RequirementMissing "requirement-missing" [E E E] []
+        "Something that the skill's `metadata.requires` names is missing here.",
+        "The skill's scripts are refused until it is there.",
+        "Install the program or the skill; set the variable and name it in `execution.env`.";
+    PluginOutdated "plugin-outdated" [W W W] []
+        "The skill is only in an older version of its plugin.",
+        "Only the newest version of a plugin is searched, so the skill is not listed.",
+        "Install the version that has it, or copy the skill to a folder of your own.";
+    RuleUnmatched "rule-unmatched" [W W W] []
+        "A rule of the configuration matches no known skill or tool.",
+        "It has no effect; a typo in a rule that denies leaves open what it should close.",
+        "Correct the name, or remove the rule. `metier list` and `metier tools` show the names.";
     // The walk. These appear in the scan's report.
     RootMissing "root-missing" [E E E] []
         "The root does not exist.",

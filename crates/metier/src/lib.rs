@@ -126,6 +126,7 @@ mod executor;
 mod explain;
 mod given;
 mod guard;
+mod health;
 mod init;
 mod key;
 mod model_choice;

@@ -47,8 +47,8 @@ pub mod registry {
 /// Reading skills: bodies, resources, limits and reports.
 pub mod loader {
     pub use metier_loader::{
-        BodyLimits, LineRange, LoadError, Loaded, MemoryFiles, NextPart, Part, ResourceLimits,
-        ResourceQuery, SkillFiles, load_body, load_raw,
+        BodyLimits, BodySize, LineRange, LoadError, Loaded, MemoryFiles, NextPart, Part,
+        ResourceLimits, ResourceQuery, SkillFiles, load_body, load_raw, measure_body,
     };
 }
 
@@ -57,7 +57,7 @@ pub mod policy {
     pub use metier_policy::{
         AlwaysScope, Answer, AnswerScope, AskEvent, AskListener, Asks, Effect, FollowedFolder,
         LayerDecision, Lifetime, PendingAsk, Permission, PolicyDecision, RememberedAnswer, Request,
-        Risk, TrustStatus, TrustedFolder, TrustedFolders, UnixTime,
+        Risk, RuleAt, TrustStatus, TrustedFolder, TrustedFolders, UnixTime,
     };
 }
 

@@ -227,7 +227,7 @@ pub(crate) fn judge(
     let parsed = check(source, options);
     let mut diagnostics = parsed.diagnostics;
     if let Some(start) = parsed.body {
-        diagnostics.extend(check_references(source, start, options.profile, files));
+        diagnostics.extend(check_references(source, start, options.profile, || files.clone()));
     }
     let most = BodyLimits::default().file_bytes;
     if skill_md.size > most && options.profile != Profile::Spec {

@@ -124,7 +124,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
         16,
         || (),
         |(), entry| {
-            let examined = examine::examine(entry, &metier);
+            let examined = examine::examine(entry, &metier, &scan);
             progress.step();
             examined
         },
@@ -132,6 +132,8 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
     drop(progress);
     let mut findings = findings::of_scan(&scan);
     findings.extend(findings::of_trust(&scan, &metier.trusted_folders().unwrap_or_default()));
+    findings.extend(findings::of_plugins(&metier));
+    findings.extend(findings::of_rules(&metier, &scan));
     let mut skills = Vec::with_capacity(index.entries().len());
     for (at, examined) in examined.into_iter().enumerate() {
         findings.extend(examined.findings);

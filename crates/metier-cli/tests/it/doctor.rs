@@ -60,7 +60,7 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
     SOURCE   STATE  SKILLS  PATH
     project  ok     2       [T]/project/.agents/skills
     user     ok     1       [T]/home/.claude/skills
-    37 more folders would be searched if they existed (metier roots --all)
+    43 more folders would be searched if they existed (metier roots --all)
 
     Skills
       6 skills: 6 listed
@@ -83,7 +83,7 @@ fn a_page_has_roots_counts_cost_findings_and_a_verdict() {
     note[skill-shadowed]: Another skill with the same name is used instead of this one.
       user:pdf  [T]/home/.claude/skills/pdf
         project:pdf at [T]/project/.agents/skills/pdf is used instead: a root with higher priority has a skill of that name; their frontmatter is the same, the body or other files differ
-        help: Keep one of them, or rename one. `source:name` still selects the shadowed one.
+        help: Keep one of them, or rename one. `user:pdf` still selects this one.
 
     note[skill-untrusted]: The skill came with a project that is not trusted.
       [T]/project/.agents/skills

@@ -286,7 +286,7 @@ fn of_two_with_one_name_in_one_root_the_later_one_wins() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    pdf               project  [not trusted] In b.
+    pdf               project  [clash] [not trusted] In b.
 
     Shadowed
       project:pdf#2  [T]/project/.agents/skills/c/pdf
@@ -295,7 +295,7 @@ fn of_two_with_one_name_in_one_root_the_later_one_wins() {
         another skill of that name in the same root was modified later: [T]/project/.agents/skills/b/pdf
 
     ---- stderr
-    6 skills in 2 roots; 2 shadowed
+    6 skills in 2 roots; 2 shadowed, 1 with a clash
     ");
 }
 

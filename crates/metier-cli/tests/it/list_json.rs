@@ -99,9 +99,9 @@ fn the_report_accounts_for_every_file() {
         json!({
             "roots": [
                 { "source": "explicit", "path": "[T]/none", "priority": 0, "state": "missing", "found": 0 },
-                { "source": "project", "path": "[T]/project/.agents/skills", "priority": 2, "state": "ok", "found": 1 },
-                { "source": "user", "path": "[T]/home/.agents/skills", "priority": 21, "state": "ok", "found": 2 },
-                { "source": "builtin", "path": "builtin:", "priority": 40, "state": "ok", "found": builtin() },
+                { "source": "project", "path": "[T]/project/.agents/skills", "priority": 3, "state": "ok", "found": 1 },
+                { "source": "user", "path": "[T]/home/.agents/skills", "priority": 25, "state": "ok", "found": 2 },
+                { "source": "builtin", "path": "builtin:", "priority": 46, "state": "ok", "found": builtin() },
             ],
             "elapsed_ms": null,
             "found": 3 + builtin(),

@@ -12,9 +12,9 @@ use crate::support::{METIER, document, files_below, many_skills, run, shown};
 /// The commands that the help names.
 fn commands(home: &TestHome) -> Vec<String> {
     let help = run(home, &["--help"]).stdout;
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = help.lines().skip_while(|line| *line != "Skills:").skip(1);
     // A name stands at the second column; a description that continues stands further right.
-    let names = lines.take_while(|line| !line.is_empty()).filter_map(|line| {
+    let names = lines.take_while(|line| *line != "Global options:").filter_map(|line| {
         let name = line.strip_prefix("  ")?.split(' ').next()?;
         (!name.is_empty() && name != "help").then(|| name.to_owned())
     });

@@ -28,7 +28,7 @@ fn the_roots_that_exist_highest_priority_first() {
     builtin   ok             5       builtin:
 
     ---- stderr
-    37 more folders would be searched if they existed (metier roots --all)
+    43 more folders would be searched if they existed (metier roots --all)
     ");
 }
 
@@ -41,8 +41,11 @@ fn all_shows_every_folder_that_would_be_searched() {
     ---- stdout
     SOURCE   STATE    SKILLS  PATH
     project  missing  -       [T]/project/.agent/skills
+    project  missing  -       [T]/project/.agent/skill
     project  missing  -       [T]/project/.agents/skills
+    project  missing  -       [T]/project/.agents/skill
     project  ok       1       [T]/project/.claude/skills
+    project  missing  -       [T]/project/.claude/skill
     project  missing  -       [T]/project/.codex/skills
     project  missing  -       [T]/project/.opencode/skill
     project  missing  -       [T]/project/.opencode/skills
@@ -60,9 +63,12 @@ fn all_shows_every_folder_that_would_be_searched() {
     project  missing  -       [T]/project/.pi/skills
     project  missing  -       [T]/project/.vibe/skills
     user     missing  -       [T]/home/.agent/skills
+    user     missing  -       [T]/home/.agent/skill
     user     missing  -       [T]/home/.agents/skills
+    user     missing  -       [T]/home/.agents/skill
     user     missing  -       [T]/home/.config/agents/skills
     user     missing  -       [T]/home/.claude/skills
+    user     missing  -       [T]/home/.claude/skill
     user     missing  -       [T]/home/.codex/skills
     user     missing  -       [T]/home/.config/opencode/skill
     user     missing  -       [T]/home/.config/opencode/skills
@@ -97,12 +103,12 @@ fn the_document_has_each_root_with_its_state() {
             {
                 "source": "plugin",
                 "path": "[T]/home/.claude/plugins/cache/market/office/1.0/skills",
-                "priority": 40,
+                "priority": 46,
                 "state": "ok",
                 "found": 1,
                 "plugin": "office",
             },
-            { "source": "builtin", "path": "builtin:", "priority": 41, "state": "ok", "found": builtin() },
+            { "source": "builtin", "path": "builtin:", "priority": 47, "state": "ok", "found": builtin() },
         ]})
     );
     let all = json(&home, &["roots", "--all", "--json"]);

@@ -301,7 +301,8 @@ fn near_the_top_a_long_description_is_cut_rather_than_left_out() {
     let mut entries: Vec<Arc<Entry>> = (0..12)
         .map(|at| user(&format!("invoice-{at}"), &format!("Converts invoices {at}. {long}")))
         .collect();
-    entries.extend((0..200).map(|at| user(&format!("other-{at}"), &format!("Reads invoices {at}."))));
+    entries
+        .extend((0..200).map(|at| user(&format!("other-{at}"), &format!("Reads invoices {at}."))));
     let wanted = CatalogRequest {
         budget: Some(2000),
         request: Some("convert invoices"),
@@ -309,7 +310,8 @@ fn near_the_top_a_long_description_is_cut_rather_than_left_out() {
     };
     let catalog = cataloger(entries).catalog(&wanted, &MetadataOnly);
     assert!(catalog.tokens <= 2000);
-    let ranks: Vec<usize> = catalog.shown(DisplayLevel::Full).filter_map(|line| line.rank).collect();
+    let ranks: Vec<usize> =
+        catalog.shown(DisplayLevel::Full).filter_map(|line| line.rank).collect();
     for rank in 1..=12 {
         assert!(ranks.contains(&rank), "number {rank} has no description: {ranks:?}");
     }

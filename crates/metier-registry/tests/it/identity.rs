@@ -2,7 +2,7 @@
 //!
 //! Names, copies, links, hashes: what counts as the same.
 
-use metier_registry::{SwitchedSkill, Duplicate, Root, ScanOptions, scan};
+use metier_registry::{Duplicate, Root, ScanOptions, SwitchedSkill, scan};
 use metier_skill::Source;
 use metier_testkit::{TestHome, skill_text};
 

@@ -126,11 +126,17 @@ impl BrokenReference {
     }
 }
 
-/// The references of `body` that lead nowhere among `files`, each path once, in their order.
-pub fn broken_references(body: &str, files: &FileNames) -> Vec<BrokenReference> {
+/// The references of `body` that lead nowhere among `files`, each path once, in their order. Files are
+/// asked for only where there is a reference: most bodies have none, and listing costs more than reading.
+pub fn broken_references(body: &str, files: impl FnOnce() -> FileNames) -> Vec<BrokenReference> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for Reference { path, kind, span } in references(body) {
+    let references = references(body);
+    if references.is_empty() {
+        return found;
+    }
+    let files = files();
+    for Reference { path, kind, span } in references {
         let top = path.split('/').next().unwrap_or_default();
         let counts = kind == ReferenceKind::Link
             || ALWAYS.contains(&top)
@@ -158,7 +164,7 @@ pub fn check_references(
     bytes: &[u8],
     start: usize,
     profile: Profile,
-    files: &FileNames,
+    files: impl FnOnce() -> FileNames,
 ) -> Vec<Diagnostic> {
     let Some(Ok(body)) = bytes.get(start..).map(std::str::from_utf8) else {
         return Vec::new();
@@ -180,7 +186,7 @@ mod tests {
         let line = |it: BrokenReference| {
             format!("{} {} {}", it.code, it.path, it.meant.unwrap_or_default()).trim().to_owned()
         };
-        broken_references(body, &files).into_iter().map(line).collect()
+        broken_references(body, || files).into_iter().map(line).collect()
     }
 
     #[test]
@@ -222,9 +228,9 @@ mod tests {
     fn nothing_is_reported_about_files_that_were_not_listed() {
         let mut files = FileNames::new(["SKILL.md", "references", "assets/A.png"]);
         files.link("references");
-        assert_eq!(broken_references("[a](references/a.md)", &files), []);
+        assert_eq!(broken_references("[a](references/a.md)", || files.clone()), []);
         files.cut();
-        let broken = broken_references("`scripts/a.py` `assets/a.png`", &files);
+        let broken = broken_references("`scripts/a.py` `assets/a.png`", || files);
         assert_eq!(broken.len(), 1, "{broken:?}");
         assert_eq!(broken[0].code, Code::ReferenceCase);
     }
@@ -232,9 +238,9 @@ mod tests {
     #[test]
     fn a_diagnostic_stands_at_the_path_in_the_file() {
         let text = b"---\nname: a\ndescription: b\n---\n\nRead `references/x.md`.\n";
-        let found = check_references(text, 31, Profile::Strict, &FileNames::default());
+        let found = check_references(text, 31, Profile::Strict, FileNames::default);
         assert_eq!((found.len(), found[0].line, found[0].column), (1, 6, 7));
-        assert_eq!(check_references(text, 31, Profile::Spec, &FileNames::default()), []);
-        assert_eq!(check_references(text, 999, Profile::Strict, &FileNames::default()), []);
+        assert_eq!(check_references(text, 31, Profile::Spec, FileNames::default), []);
+        assert_eq!(check_references(text, 999, Profile::Strict, FileNames::default), []);
     }
 }

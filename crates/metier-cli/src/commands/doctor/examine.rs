@@ -3,10 +3,12 @@
 //!
 //! Called for many skills at once, on any thread.
 
-use metier::loader::{MemoryFiles, ResourceLimits, load_body, load_raw};
-use metier::registry::Entry;
+use metier::loader::{ResourceLimits, load_raw, measure_body};
+use metier::registry::{Entry, Scan};
 use metier::skill::fence::{Complete, Fence, find};
-use metier::skill::{Code, Profile, Severity, Source, check_references, estimate_tokens};
+use metier::skill::{
+    Code, FileNames, Profile, Severity, Source, check_references, estimate_tokens,
+};
 use metier::{Metier, files};
 use serde::Serialize;
 
@@ -48,7 +50,7 @@ pub(super) struct Examined {
     pub(super) findings: Vec<Finding>,
 }
 
-pub(super) fn examine(entry: &Entry, metier: &Metier) -> Examined {
+pub(super) fn examine(entry: &Entry, metier: &Metier, scan: &Scan) -> Examined {
     let seen = entry.enabled && !entry.skill.controls.disable_model_invocation;
     let for_files = !entry.skill.details().paths.is_empty();
     let mut row = SkillRow {
@@ -64,8 +66,14 @@ pub(super) fn examine(entry: &Entry, metier: &Metier) -> Examined {
     };
     let mut findings = Vec::new();
     match skill_md(entry) {
-        Ok(bytes) => look(entry, metier, bytes, &mut row, &mut findings),
+        Ok(bytes) => look(entry, metier, &bytes, &mut row, &mut findings),
         Err(message) => findings.push(unloadable(entry, message)),
+    }
+    let missing = metier.missing_requirements(entry, scan);
+    if !missing.is_empty() {
+        let message = format!("the skill needs {}", missing.join(", "));
+        let (code, severity) = (Code::RequirementMissing, Severity::Error);
+        findings.push(Finding::about(entry, code, severity, message));
     }
     Examined { row, findings }
 }
@@ -79,34 +87,39 @@ fn skill_md(entry: &Entry) -> Result<Vec<u8>, String> {
 fn look(
     entry: &Entry,
     metier: &Metier,
-    bytes: Vec<u8>,
+    bytes: &[u8],
     row: &mut SkillRow,
     findings: &mut Vec<Finding>,
 ) {
-    let mut chars = 0;
-    if let Fence::Closed(found) = find(&bytes, Complete::Yes) {
-        let body = String::from_utf8_lossy(&bytes[found.body..]);
+    if let Fence::Closed(found) = find(bytes, Complete::Yes) {
+        let body = &bytes[found.body..];
+        let body =
+            std::str::from_utf8(body).map_or_else(|_| String::from_utf8_lossy(body), Into::into);
         row.tokens.body = estimate_tokens(&body);
         row.body_lines = body.lines().count();
-        chars = body.trim_start_matches(['\n', '\r']).chars().count();
         // Copies below other folders are the same files, so one look is enough.
-        if let Ok(files) = Files::list(entry) {
-            let broken = check_references(&bytes, found.body, Profile::Strict, &files.names());
-            for it in broken {
-                let mut finding = Finding::about(entry, it.code, it.severity, it.message);
-                (finding.line, finding.column) = (Some(it.line), Some(it.column));
-                findings.push(finding);
+        let mut files = Ok(());
+        let names = || match Files::list(entry) {
+            Ok(list) => list.names(),
+            Err(error) => {
+                files = Err(error);
+                FileNames::default()
             }
+        };
+        let broken = check_references(bytes, found.body, Profile::Strict, names);
+        for it in broken.into_iter().filter(|_| files.is_ok()) {
+            let mut finding = Finding::about(entry, it.code, it.severity, it.message);
+            (finding.line, finding.column) = (Some(it.line), Some(it.column));
+            findings.push(finding);
         }
     }
-    let memory = MemoryFiles(vec![("SKILL.md".to_owned(), bytes)]);
     let limits = &metier.settings().body_limits;
-    match load_body(&memory, limits) {
-        Ok(loaded) if loaded.report.truncated => {
+    match measure_body(bytes, limits) {
+        Ok(size) if !size.is_whole => {
             let message = format!(
-                "the body has {} lines and {chars} characters; a loader gives {} and {} and names \
+                "the body has {} lines and {} characters; a loader gives {} and {} and names \
                  the rest",
-                row.body_lines, limits.lines, limits.chars
+                row.body_lines, size.chars, limits.lines, limits.chars
             );
             findings.push(Finding::about(entry, Code::BodyTooLong, Severity::Warning, message));
         }

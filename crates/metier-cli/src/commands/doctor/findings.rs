@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use metier::policy::{TrustStatus, TrustedFolders};
+use metier::Metier;
+use metier::policy::{RuleAt, TrustStatus, TrustedFolders};
 use metier::registry::{Conflict, Entry, Ignored, Index, Scan, ShadowReason, Shadowed};
 use metier::skill::{Code, Diagnostic, Digest, Profile, Severity};
 use metier::trust_status;
@@ -112,6 +113,34 @@ pub(super) fn of_scan(scan: &Scan) -> Vec<Finding> {
     findings
 }
 
+/// Skills that only an older version of a plugin has.
+pub(super) fn of_plugins(metier: &Metier) -> Vec<Finding> {
+    let outdated = metier.outdated_plugin_skills().into_iter();
+    let finding = |(folder, newest): (PathBuf, PathBuf)| {
+        let message = format!("{}, the newest version, does not have this skill", text(&newest));
+        let severity = Severity::Warning;
+        let mut finding = Finding::new(Code::PluginOutdated, severity, &folder, message);
+        finding.others = vec![text(&newest)];
+        finding
+    };
+    outdated.map(finding).collect()
+}
+
+/// Rules that have no effect.
+pub(super) fn of_rules(metier: &Metier, scan: &Scan) -> Vec<Finding> {
+    let finding = |at: RuleAt| {
+        let message = format!(
+            "the rule `{} {} {}` matches no known skill or tool",
+            at.rule.effect, at.rule.permission, at.rule.pattern
+        );
+        let mut finding =
+            Finding::new(Code::RuleUnmatched, Severity::Warning, Path::new(&at.origin), message);
+        finding.line = at.line.and_then(|line| u32::try_from(line).ok());
+        finding
+    };
+    metier.unmatched_rules(scan).unwrap_or_default().into_iter().map(finding).collect()
+}
+
 fn ignored(line: &Ignored) -> Finding {
     let mut finding = Finding::new(line.code, Severity::Error, &line.path, &*line.message);
     (finding.line, finding.column) = (line.line, line.column);
@@ -171,6 +200,9 @@ fn reached_as(conflict: &Conflict, loser: &Shadowed, index: &Index) -> Option<St
 
 /// A link to the skill is not a copy, since the two cannot drift apart.
 fn copied(entry: &Entry) -> Option<Finding> {
+    if entry.copies.is_empty() {
+        return None;
+    }
     let real = |path: &Path| metier::fs::canonical(path).unwrap_or_else(|_| path.to_owned());
     let own: PathBuf = real(&entry.path);
     let others: Vec<String> = entry
