@@ -6,6 +6,7 @@
 
 mod corpus;
 mod discovery;
+mod doctor;
 mod document;
 mod key_search;
 mod loading;
@@ -33,10 +34,11 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
     match words[..] {
         ["discovery"] => run_discovery(workspace, &flags),
+        ["doctor"] => run_doctor(workspace, &flags),
         ["loading"] => run_loading(workspace, &flags),
         ["running"] => run_running(workspace, &flags),
         _ => {
-            let known = "which bench? there are `discovery`, `loading` and `running`";
+            let known = "which bench? there are `discovery`, `doctor`, `loading` and `running`";
             Err(UsageError(known.to_owned()).into())
         }
     }
@@ -52,6 +54,14 @@ fn run_discovery(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let scratch = Scratch::new()?;
     let report = discovery::measure(workspace, &scratch, &sizes, repeats)?;
     publish(workspace, flags, &document::DISCOVERY, &report.to_markdown())
+}
+
+fn run_doctor(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
+    let folders = flags.numbers("--sizes", &[doctor::FOLDERS])?.first().copied();
+    let scratch = Scratch::new()?;
+    let repeats = flags.number("--repeats", 5)?;
+    let table = doctor::measure(workspace, &scratch, folders.unwrap_or(doctor::FOLDERS), repeats)?;
+    publish(workspace, flags, &document::DOCTOR, &table)
 }
 
 fn run_loading(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {

@@ -34,6 +34,7 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --sizes LIST      trees to make (default 100,1000,10000,100000)
       --repeats N       timed rounds for each tree (default 15)
       --write           put the table into docs/performance.md
+  bench doctor        measure `metier doctor` against `metier list` on 60,000 real texts
   bench loading       measure loading a body and a section against reading, hashing and parsing
       --repeats N       timed rounds (default 30)
       --dev             with the dev profile, for a quick look

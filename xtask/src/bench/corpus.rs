@@ -10,17 +10,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
 use crate::workspace::{Outcome, status};
 
 const ARCHIVE: &str = "skills.tar.gz";
+/// One JSON object a line, with the text of a `SKILL.md`.
+const TEXTS: &str = "texts.jsonl.gz";
+
+fn dir() -> PathBuf {
+    let beside =
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join("shared").join("corpus");
+    env::var_os("METIER_CORPUS").map_or_else(beside, PathBuf::from)
+}
 
 /// Unpacks the collection into `into` and gives the folder of skills; `None` where it is absent.
 pub(crate) fn unpack(into: &Path) -> Result<Option<PathBuf>> {
-    let beside =
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join("shared").join("corpus");
-    let dir = env::var_os("METIER_CORPUS").map_or_else(beside, PathBuf::from);
-    let archive = dir.join(ARCHIVE);
+    let archive = dir().join(ARCHIVE);
     if !archive.exists() {
         eprintln!("bench: NOT MEASURED: {} is absent; set METIER_CORPUS", archive.display());
         return Ok(None);
@@ -31,6 +37,33 @@ pub(crate) fn unpack(into: &Path) -> Result<Option<PathBuf>> {
         bail!("{} cannot be unpacked", archive.display());
     }
     Ok(Some(into.join("skills")))
+}
+
+/// Writes `folders` skills below `into`, made from the collection's loose texts; `false` where it is absent.
+pub(crate) fn write_texts(into: &Path, folders: u32) -> Result<bool> {
+    #[derive(Deserialize)]
+    struct Line {
+        text: Option<String>,
+    }
+    let archive = dir().join(TEXTS);
+    if !archive.exists() {
+        eprintln!("bench: NOT MEASURED: {} is absent; set METIER_CORPUS", archive.display());
+        return Ok(false);
+    }
+    let unpacked = Command::new("gzip").arg("-dc").arg(&archive).output()?;
+    let unpacked = String::from_utf8(unpacked.stdout)?;
+    let mut texts = Vec::new();
+    for line in unpacked.lines() {
+        texts.extend(serde_json::from_str::<Line>(line)?.text);
+    }
+    let count = u32::try_from(texts.len())?;
+    for at in 0..folders {
+        let text = texts.get((at % count.max(1)) as usize).context("the collection is empty")?;
+        let dir = into.join(format!("text-{at}"));
+        fs::create_dir(&dir)?;
+        fs::write(dir.join("SKILL.md"), renamed(text.as_bytes(), at / count))?;
+    }
+    Ok(true)
 }
 
 /// Skills of a folder, as directories.
