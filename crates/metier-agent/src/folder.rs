@@ -26,7 +26,12 @@ use crate::summary::Summary;
 pub(crate) const MAX_LOG_BYTES: u64 = 256 << 20;
 const MAX_FILE_BYTES: u64 = 64 << 20;
 /// A text of more bytes gets a file of its own.
-const INLINE_BYTES: usize = 8 * 1024;
+pub(crate) const INLINE_BYTES: usize = 8 * 1024;
+
+/// The name of that file in `observations`.
+pub(crate) fn text_name(sha256: &Digest) -> String {
+    format!("{}.txt", &sha256.to_string()[7..39])
+}
 
 /// The folder of one run.
 #[derive(Debug, Clone)]
@@ -237,7 +242,7 @@ impl RunFolder {
             }
             let bytes = text.as_str().as_bytes();
             let sha256 = Digest::of(bytes);
-            let name = format!("{}.txt", &sha256.to_string()[7..39]);
+            let name = text_name(&sha256);
             let file = format!("observations/{name}");
             let texts = self.observations();
             if texts.kind(&name) != Some(EntryKind::File) {

@@ -16,6 +16,8 @@ use crate::state::{Acting, TrailItem};
 
 /// Characters of foreign words in a bracketed line.
 const LABEL_CHARS: usize = 200;
+/// Characters that stay of an observation in a context that has become too long.
+const SUMMARY_CHARS: usize = 120;
 
 /// After the text of a skill whose file was written to.
 const CHANGED: &str = "[Note: the SKILL.md of this skill was modified after the run began; above is its \
@@ -89,8 +91,10 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
             _ => words.push_str(&fenced("Output", outcome.text.as_str())),
         }
         let kept = outcome.storage_ref.as_ref().map(|at| format!("; the whole is in {at}"));
+        let text = outcome.text.as_str();
+        let summary = label(text, SUMMARY_CHARS);
         line.push(format!(
-            "[Observation: {what} | {state} | shortened{}]",
+            "[Observation: {what} | {state} | shortened: {summary}{}]",
             kept.unwrap_or_default()
         ));
     }

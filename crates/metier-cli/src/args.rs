@@ -109,6 +109,7 @@ pub(crate) enum Command {
     Chat(commands::chat::ChatArgs),
     Resume(commands::resume::ResumeArgs),
     Runs(commands::runs::RunsArgs),
+    Stats(commands::stats::StatsArgs),
     Show(commands::show::ShowArgs),
     Replay(commands::replay::ReplayArgs),
     Audit(commands::audit::AuditArgs),

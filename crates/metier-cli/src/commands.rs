@@ -35,6 +35,7 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod stats;
 pub(crate) mod switch;
 pub(crate) mod tools;
 pub(crate) mod trust;
@@ -67,6 +68,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Chat(args) => chat::run(args, &context()?, cli.global.json),
         Command::Resume(args) => resume::run(args, &context()?, cli.global.json),
         Command::Runs(args) => runs::run(args, &context()?),
+        Command::Stats(args) => stats::run(args, &context()?),
         Command::Show(args) => show::run(args, &context()?),
         Command::Replay(args) => replay::run(args, &context()?),
         Command::Audit(args) => audit::run(args, &context()?),

@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use metier_cancel::CancelToken;
-use metier_fs::{HeldDir, LeftFile, canonical, digest_left_files, move_whole};
+use metier_fs::{
+    Durability, EntryKind, HeldDir, LeftFile, canonical, digest_left_files, move_whole,
+};
+use metier_skill::Digest;
 use metier_tools::{ToolResult, Touch, linked_keys};
 use serde_json::{Value, json};
 
 use super::LocalExecutor;
+use crate::folder::{INLINE_BYTES, text_name};
 
 /// Bytes that are hashed of what one script left and printed: all that is kept of it.
 const MAX_DIGEST_BYTES: u64 = 1 << 30;
@@ -88,6 +92,21 @@ fn free(observations: &HeldDir) -> Option<String> {
 }
 
 impl LocalExecutor {
+    /// Where a long text of the run lies, as a model can name it: what is shown of it later may be a
+    /// line. It is written as the record has it, by its digest and with secrets masked.
+    pub(super) fn stored_text(&self, text: &str) -> Option<String> {
+        if text.len() <= INLINE_BYTES {
+            return None;
+        }
+        let hidden = self.secrets.hide_in(text);
+        let bytes = hidden.as_deref().unwrap_or(text).as_bytes();
+        let name = text_name(&Digest::of(bytes));
+        if self.observations.kind(&name) != Some(EntryKind::File) {
+            self.observations.write(&name, bytes, Durability::Synced).ok()?;
+        }
+        Some(format!("{}/{name}", self.shown_observations()))
+    }
+
     /// The folder of whole outputs, as a model can name it.
     pub(super) fn shown_observations(&self) -> String {
         let whole = self.observations.path();

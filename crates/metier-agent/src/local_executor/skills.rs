@@ -40,6 +40,7 @@ pub(super) fn load(
         };
         let loaded = loaded.map_err(|error| refused(&error))?;
         let mut outcome = body_outcome(entry, id, &loaded);
+        refer_to(&mut outcome, executor_too.stored_text(&loaded.text));
         if let Some(skill) = &mut outcome.skill {
             skill.changed = executor_too.has_changed(entry);
         }
@@ -85,7 +86,8 @@ pub(super) fn resource(
     path: &str,
     section: Option<&str>,
 ) -> Judgement {
-    let (limits, path) = (executor.resource_limits, path.to_owned());
+    let (limits, path, executor_too) =
+        (executor.resource_limits, path.to_owned(), Arc::clone(executor));
     let section = section.map(str::to_owned);
     guarded(executor, id, Invoker::Model, move |entry, _| {
         let lines = section.as_deref().and_then(asked_lines);
@@ -110,8 +112,19 @@ pub(super) fn resource(
             text.push_str(&format!("\n(More follows: `section_hint`: \"lines {lines}\")\n"));
         }
         let data = json!({"path": path, "report": report});
-        Ok(Outcome { truncated: report.truncated, ..Outcome::done(text, data) })
+        let stored = executor_too.stored_text(&text);
+        let mut outcome = Outcome { truncated: report.truncated, ..Outcome::done(text, data) };
+        refer_to(&mut outcome, stored);
+        Ok(outcome)
     })
+}
+
+/// Says in an outcome, and in the report of what was read, where the whole text is.
+fn refer_to(outcome: &mut Outcome, stored: Option<String>) {
+    if let Some(stored) = stored {
+        outcome.data["report"]["storage_ref"] = json!(stored);
+        outcome.storage_ref = Some(stored);
+    }
 }
 
 /// `lines 201-400` as a hint asks for these lines.

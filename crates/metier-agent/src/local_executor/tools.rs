@@ -84,10 +84,13 @@ fn judge(
         let permit = planned.decided(Effect::Allow, "", filter);
         let answer = permit.and_then(|it| calling::call(it, &executor.made.live, context));
         if is_command {
-            program_outcome(&executor, answer, context.cancel)
-        } else {
-            outcome(answer)
+            return program_outcome(&executor, answer, context.cancel);
         }
+        let mut outcome = outcome(answer);
+        if outcome.storage_ref.is_none() {
+            outcome.storage_ref = executor.stored_text(outcome.text.as_str());
+        }
+        outcome
     });
     Ok(Judgement::Decided(DecidedAction {
         effect: decision.effect,

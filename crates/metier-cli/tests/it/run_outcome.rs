@@ -161,6 +161,61 @@ fn a_budget_is_exceeded_by_the_use_after_the_last() {
 }
 
 #[test]
+fn uses_misses_and_cost_of_skills_are_counted_from_the_runs_of_the_project() {
+    let home = with_skill();
+    let none = json(&home, &["stats", "--json"]);
+    assert_eq!((&none["runs"], &none["skills"]), (&json!(0), &json!([])));
+    for _ in 0..2 {
+        let replies = json!([select(&["work"]), select(&["nothing"]), answer("x")]);
+        assert_eq!(run_scripted(&home, &replies, &[]).code, 0);
+    }
+    let denied = ["--deny", "load_skill"];
+    let _ = run_scripted(&home, &json!([select(&["work"]), answer("x")]), &denied);
+    let stats = json(&home, &["stats", "--json"]);
+    assert_eq!((&stats["runs"], &stats["skipped"]), (&json!(3), &json!(0)));
+    let skill = &stats["skills"][0];
+    assert_eq!((&skill["skill"], &skill["uses"]), (&json!("user:work"), &json!(2)), "{stats}");
+    assert_eq!(skill["misses"], 0, "{stats}");
+    assert!(skill["tokens"].as_u64() > Some(10), "{stats}");
+    assert!(skill["last_use"].as_str().is_some_and(|time| time.starts_with("20")), "{stats}");
+    assert_eq!(stats["skills"][1]["skill"], "nothing", "{stats}");
+    assert_eq!(
+        (&stats["skills"][1]["uses"], &stats["skills"][1]["misses"]),
+        (&json!(0), &json!(2))
+    );
+    // What no rule lets load is not on the list, so only its name is known.
+    let refused = &stats["skills"][2];
+    assert_eq!((&refused["skill"], &refused["misses"]), (&json!("work"), &json!(1)), "{stats}");
+    let shown = run(&home, &["stats"]);
+    assert!(shown.stdout.contains("user:work"), "{shown:?}");
+    assert!(shown.stderr.contains("from 3 runs of this project"), "{shown:?}");
+}
+
+#[test]
+fn what_is_long_has_a_reference_in_its_report_and_after_it_was_shortened() {
+    let home = with_skill();
+    let long: String = (0..900).map(|at| format!("line {at} of the body\n")).collect();
+    let text = format!("---\nname: work\ndescription: Works.\n---\n# Work\n\n{long}");
+    home.write("home/.agents/skills/work/SKILL.md", &text);
+    home.write("home/.agents/skills/work/references/long.md", format!("# L\n{long}"));
+    let replies = json!([
+        select(&["work"]),
+        resource("work", "references/long.md"),
+        answer("Everything is fine."),
+    ]);
+    assert_eq!(ended(&home, &replies, &[]), (0, "completed".to_owned()));
+    let events = events(&home);
+    let finished: Vec<&Value> =
+        events.iter().filter(|event| event["type"] == "action.finished").collect();
+    for event in finished {
+        let stored = event["data"]["report"]["storage_ref"].as_str().expect("a reference");
+        assert_eq!(event["storage_ref"], stored);
+        let text = std::fs::read_to_string(home.project().join(stored)).expect("it is there");
+        assert!(text.contains("line 1 of the body"), "{stored}");
+    }
+}
+
+#[test]
 fn the_offline_model_abstains_where_nothing_fits() {
     let home = project();
     let output = run(&home, &["run", "zzz qqq xxx"]);
