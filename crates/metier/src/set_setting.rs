@@ -13,6 +13,9 @@ use crate::open::Metier;
 /// What of the `model` section belongs to one provider: another one must not get it.
 const OF_ONE_PROVIDER: [&str; 4] = ["base_url", "key_env", "key_command", "params"];
 
+/// Keys that were taken out, each with its value.
+type RemovedKeys = Vec<(String, Value)>;
+
 /// What was done to the user's configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -53,7 +56,7 @@ impl Metier {
         Ok(SettingChange { file, changed, removed: Vec::new() })
     }
 
-    fn set_model(&self, model: &str) -> Result<(bool, Vec<(String, Value)>)> {
+    fn set_model(&self, model: &str) -> Result<(bool, RemovedKeys)> {
         let (provider, name) = self.settable_model(model)?;
         let mut removed = Vec::new();
         let changed = self.edit_config(Scope::User, |text, file| {
@@ -77,7 +80,7 @@ fn without_other_provider(
     text: &str,
     file: &str,
     provider: Provider,
-) -> std::result::Result<(String, Vec<(String, Value)>), Vec<ConfigError>> {
+) -> std::result::Result<(String, RemovedKeys), Vec<ConfigError>> {
     let layer = metier_config::parse(text, file, Scope::User)?;
     let model = &layer.config().model;
     let mut text = text.to_owned();

@@ -1,7 +1,7 @@
 //! The line of a chat at a terminal: editing, and a history that outlives the session.
 //!
-//! The editor reads on a thread of its own, because nothing else would end it when the program is told to
-//! stop by a signal; the terminal is then given back as it was. The history is the user's state: private,
+//! The editor reads on a thread of its own, because nothing else would end it when a signal stops the
+//! program; the terminal is then given back as it was. The history is the user's state: private,
 //! bounded, and without lines that begin with a blank.
 
 use std::io;
@@ -115,7 +115,7 @@ impl LineEditor {
         let history = editor.history();
         let entry = |at| history.get(at, SearchDirection::Forward).ok().flatten();
         let lines = (0..history.len()).filter_map(entry);
-        let text: String = lines.map(|line| format!("{}\n", line.entry)).collect();
+        let text = lines.fold(String::new(), |text, line| text + &line.entry + "\n");
         // A history that cannot be written is no reason to end a chat.
         let _ = write_private(&self.file, text.as_bytes());
     }

@@ -121,15 +121,14 @@ impl Input {
     fn next(&mut self, console: &Console) -> Result<Option<String>> {
         let token = console.interrupt.token();
         loop {
-            let line = match &mut self.editor {
-                Some(editor) => editor.line("> ", &token),
-                None => {
-                    if self.prompt == Prompt::Shown {
-                        let mut out = anstream::stderr();
-                        let _ = write!(out, "{} ", paint(BOLD, ">")).and_then(|()| out.flush());
-                    }
-                    console.typed.line(&token)
+            let line = if let Some(editor) = &mut self.editor {
+                editor.line("> ", &token)
+            } else {
+                if self.prompt == Prompt::Shown {
+                    let mut out = anstream::stderr();
+                    let _ = write!(out, "{} ", paint(BOLD, ">")).and_then(|()| out.flush());
                 }
+                console.typed.line(&token)
             };
             let line = line.map_err(|error| {
                 CommandError::failed("request-unreadable", format!("standard input: {error}"))

@@ -225,11 +225,9 @@ fn awareness_and_tool_print_the_lines_of_the_first_design() {
     home.skill(own, "project-skill", "Project-specific skill");
     let path = home.project().join(".claude/skills/project-skill");
     let awareness = run(&home, &["catalog", "--format", "awareness"]).stdout;
-    let expected = format!(
-        "## Available Skills\n\nThe following skills are available. Use Bash to read SKILL.md for \
-         detailed instructions.\n\n"
-    );
-    assert!(awareness.starts_with(&expected), "{awareness}");
+    let expected = "## Available Skills\n\nThe following skills are available. Use Bash to read \
+                    SKILL.md for detailed instructions.\n\n";
+    assert!(awareness.starts_with(expected), "{awareness}");
     let first = "- **my-skill** (user)\n  Description: A helpful skill for doing things\n  \
                  Path: ~/.claude/skills/my-skill/\n  Files: SKILL.md, script.py, templates/\n\n";
     let second = format!(

@@ -82,7 +82,7 @@ fn mock_in_a_project_is_the_offline_model_and_one_line_says_so() {
     assert_eq!(lines.count(), 1, "{output:?}");
     assert!(output.stderr.contains(".agent/config.json:3"), "{output:?}");
     assert_eq!(started(&home)["model"]["provider"], "router", "{output:?}");
-    // A script of the project's is never used: whoever writes the clone would write the decisions.
+    // A script of the project's is never used: the author of the clone would write the decisions.
     home.write("project/model.json", script("from the clone"));
     home.write(
         "project/.agent/config.json",

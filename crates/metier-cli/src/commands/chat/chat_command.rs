@@ -65,7 +65,7 @@ impl ChatCommand {
             return Ok(());
         }
         let mut out = anstream::stdout();
-        // Whoever closed standard output does not wait for a list.
+        // Where standard output is closed, no one waits for a list.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         Ok(())
     }
