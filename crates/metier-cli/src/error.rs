@@ -45,7 +45,7 @@ pub(crate) struct CommandError {
     pub(crate) faults: Vec<Fault>,
     /// How the request that was left open can be approved.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) approval: Option<ApprovalAdvice>,
+    pub(crate) approval: Option<Box<ApprovalAdvice>>,
     #[serde(skip)]
     pub(crate) exit: Exit,
 }

@@ -103,7 +103,7 @@ fn advised(error: metier::Error, args: &ExecArgs, context: &Context) -> CommandE
     }
     let command = again(args, context, &open.request);
     let mut error = error.help(format!("To approve this request once: {command}"));
-    error.approval = Some(ApprovalAdvice { digest: open.request, command });
+    error.approval = Some(Box::new(ApprovalAdvice { digest: open.request, command }));
     error
 }
 

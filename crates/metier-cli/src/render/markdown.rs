@@ -230,9 +230,10 @@ impl Table {
         let mut lines = Vec::new();
         for (at, row) in self.rows.iter().enumerate() {
             let cells = row.iter().zip(&widths);
-            let line: String = cells
+            let padded: Vec<String> = cells
                 .map(|(cell, width)| format!("{cell}{}", " ".repeat(width + 2 - cell.width())))
                 .collect();
+            let line = padded.concat();
             let line = line.trim_end();
             lines.push(if at == 0 { format!("{BOLD}{line}{BOLD:#}") } else { line.to_owned() });
         }

@@ -54,6 +54,7 @@ mod places;
 mod program;
 mod read;
 mod read_refusals;
+mod readme;
 mod reads;
 mod record_anchor;
 mod record_links;
