@@ -1,4 +1,5 @@
 //! The flag `--source`: which of several skills of one name a command means.
+//! Shared by the commands that name one skill, so that the word means the same in all of them.
 
 use clap::Args;
 use metier::skill::{SkillId, Source};

@@ -151,15 +151,12 @@ impl RuleLayer {
     }
 
     /// The rules about loading skills that match none of these: a typo, or a skill that is gone.
-    pub fn without_skill<'s>(
-        &self,
-        skills: impl Iterator<Item = SkillId> + Clone + 's,
-    ) -> Vec<RuleAt> {
+    pub fn without_skill(&self, skills: &[SkillId]) -> Vec<RuleAt> {
         let about_skills =
             |rule: &&CompiledRule| rule.permission == PermissionPattern::One(Permission::LoadSkill);
         let matches_none = |rule: &&CompiledRule| {
-            !skills.clone().any(|id| {
-                let subject = Subject::Skill(id);
+            !skills.iter().any(|id| {
+                let subject = Subject::Skill(id.clone());
                 rule.matches(&SubjectSpellings::of_skill(&subject))
             })
         };
@@ -275,7 +272,7 @@ impl CompiledRule {
         let about_skills = permission == PermissionPattern::One(Permission::LoadSkill);
         let skill = pattern.strip_prefix("skill/").filter(|rest| about_skills && !rest.is_empty());
         let (skill, pattern) = (skill.map(Pattern::new), Pattern::new(pattern));
-        Ok(Self { pattern, skill, permission, mode, placed })
+        Ok(Self { placed, permission, pattern, skill, mode })
     }
 
     fn matches(&self, spellings: &SubjectSpellings<'_>) -> bool {

@@ -102,7 +102,7 @@ impl Entry {
     /// a skill of another source. In that case nothing takes its place, since the project may mean the
     /// name, and what would take over is what the project cannot have seen.
     pub(crate) fn gives_way(&self) -> bool {
-        !self.enabled && !(self.off_by_project && self.source != Source::Project)
+        !self.enabled && (!self.off_by_project || self.source == Source::Project)
     }
 
     /// Whether its folder has its name: `pdf/` for `pdf`, `org/pdf` and `plugin:pdf`.

@@ -327,7 +327,7 @@ fn with_plan(turn: &Turn, plan: Plan, action: Action) -> Decision {
 fn finish(turn: &Turn, voice: Voice, ending: Ending, text: String) -> Decision {
     let status = match ending {
         // What was not done because nothing should be is no failure.
-        Ending::GaveUp if turn.past().any(|past| script::is_dry(past)) => AnswerStatus::Done,
+        Ending::GaveUp if turn.past().any(script::is_dry) => AnswerStatus::Done,
         Ending::GaveUp if turn.past().any(|past| !past.ok) => AnswerStatus::Failed,
         Ending::GaveUp => AnswerStatus::Abstained,
         Ending::Done | Ending::Read => AnswerStatus::Done,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use metier_policy::RuleAt;
 use metier_registry::roots::outdated_plugin_skills;
 use metier_registry::{Entry, Scan};
+use metier_skill::SkillId;
 use metier_tools::requirements::Requirements;
 
 use crate::error::Result;
@@ -33,11 +34,12 @@ impl Metier {
 
     /// Rules of the configuration that match no skill and no tool that is known here.
     pub fn unmatched_rules(&self, scan: &Scan) -> Result<Vec<RuleAt>> {
-        let ids = scan.index.entries().iter().chain(scan.index.shadowed()).map(|entry| entry.id());
+        let known = scan.index.entries().iter().chain(scan.index.shadowed());
+        let ids: Vec<SkillId> = known.map(|entry| entry.id()).collect();
         let mut found = Vec::new();
         for layer in self.settings().policy_layers()? {
             found.extend(layer.foreign());
-            found.extend(layer.without_skill(ids.clone()));
+            found.extend(layer.without_skill(&ids));
         }
         Ok(found)
     }

@@ -38,7 +38,8 @@ impl LocalExecutor {
             match self.refusal(path) {
                 None => given.push(path.to_owned()),
                 Some(reason) => {
-                    refused.push(format!("{} is not given to the script: {reason}", path.display()));
+                    refused
+                        .push(format!("{} is not given to the script: {reason}", path.display()));
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! What a newcomer sees first: the screen without a command, the grouped help, and the words of other tools.
+//! What a newcomer sees first: the screen without a command, the grouped help, and the words of other
+//! tools.
 
 use metier_testkit::TestHome;
 

@@ -54,7 +54,8 @@ fn what_was_tried_decides_and_not_what_the_model_says() {
     let allowed = ["--yes"];
     let denied = ["--yes", "--deny", "run_script"];
     let writing = ["--yes", "--allow", "write_file"];
-    let cases: Vec<(&str, Vec<Value>, &[&str], i32, &str)> = vec![
+    type Case<'c> = (&'c str, Vec<Value>, &'c [&'c str], i32, &'c str);
+    let cases: Vec<Case<'_>> = vec![
         ("a script that worked", vec![good.clone()], &allowed, 0, "completed"),
         ("a script that failed", vec![bad.clone()], &allowed, 1, "failed"),
         ("a script that does not exist", vec![missing.clone()], &allowed, 1, "failed"),
@@ -194,7 +195,7 @@ fn uses_misses_and_cost_of_skills_are_counted_from_the_runs_of_the_project() {
 #[test]
 fn what_is_long_has_a_reference_in_its_report_and_after_it_was_shortened() {
     let home = with_skill();
-    let long: String = (0..900).map(|at| format!("line {at} of the body\n")).collect();
+    let long = "one line of the body\n".repeat(900);
     let text = format!("---\nname: work\ndescription: Works.\n---\n# Work\n\n{long}");
     home.write("home/.agents/skills/work/SKILL.md", &text);
     home.write("home/.agents/skills/work/references/long.md", format!("# L\n{long}"));

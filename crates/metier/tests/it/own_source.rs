@@ -176,7 +176,8 @@ fn sizes_and_names_count_for_a_source_as_for_a_folder() {
         files.chain([("SKILL.md".to_owned(), text), ("scripts/run.sh".into(), "echo".into())]);
     let metier = open(&home, [TestSource(Ok(vec![MemorySkill::new("many", files)]))]);
     let call = ExecCall::new("many", "scripts/run.sh");
-    let refused = metier.session().approve(|ask| ask.once()).exec(&call).err().expect("refused");
+    let refused =
+        metier.session().approve(|ask| ask.once()).exec(&call).map(|_| ()).expect_err("refused");
     assert!(refused.to_string().contains("more than 5000 files"), "{refused}");
 }
 
