@@ -20,7 +20,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Running",
         &[
             "run", "chat", "exec", "runs", "show", "resume", "replay", "audit", "export", "models",
-            "tools",
+            "tools", "stats",
         ],
     ),
     ("Security", &["trust", "untrust", "permissions", "explain"]),

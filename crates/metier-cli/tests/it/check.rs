@@ -348,7 +348,7 @@ fn an_unknown_tool_in_allowed_tools_is_reported_everywhere_with_the_nearest_name
         assert_eq!(output.stdout.matches("unknown tool").count(), 2, "{args:?} {output:?}");
     }
     let list = run(&home, &["list"]);
-    assert!(list.stdout.contains("[unknown tool] Does a."), "{list:?}");
+    assert!(list.stdout.contains("[unknown tool] [not trusted] Does a."), "{list:?}");
     let document = run(&home, &["list", "--json"]).json();
     let messages = document["skills"][0]["diagnostics"].as_array().expect("a list");
     assert_eq!(messages[0]["message"], near);

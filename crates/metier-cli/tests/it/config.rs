@@ -70,6 +70,7 @@ fn the_defaults() {
     budgets.script_runs                           10        default
     budgets.wall_s                                null      default
     budgets.tokens                                null      default
+    budgets.skills_a_turn                         2         default
     catalog.format                                "lines"   default
     catalog.budget_tokens                         4000      default
     trusted_keys                                  []        default

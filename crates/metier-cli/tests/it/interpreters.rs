@@ -14,7 +14,8 @@ use crate::support::{tiers, work_skill};
 /// What no script may print.
 const SECRET: &str = "SECRET-OF-THE-USER";
 
-/// Prints where the interpreter is, then what it can read of the files that are named, by name.
+/// Prints where the interpreter is, then what it can read of the files that are named, by name. A file that
+/// an argument names by its path would be given as a copy: the person means it. `@` before it hides that.
 const READ: &str = r#"import os, sys
 try:
     import installed
@@ -24,7 +25,7 @@ except ImportError:
 print(sys.executable)
 for path in sys.argv[1:]:
     try:
-        print(os.path.basename(path), open(path).read())
+        print(os.path.basename(path), open(path[1:]).read())
     except OSError as error:
         pass
 "#;
@@ -95,7 +96,7 @@ fn make_venv(venv: &Path) {
 fn printed(home: &TestHome, path: &Path, more: &[PathBuf]) -> Vec<String> {
     let real = home.home().canonicalize().expect("a home");
     let files = SECRETS.iter().map(|file| real.join(file)).chain(more.iter().cloned());
-    let files: Vec<String> = files.map(|file| file.to_string_lossy().into_owned()).collect();
+    let files: Vec<String> = files.map(|file| format!("@{}", file.display())).collect();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", path.display());
     let mut args = vec!["scripts/read.py", "--"];
     args.extend(files.iter().map(String::as_str));

@@ -60,7 +60,7 @@ fn skills_below_the_depth_limit_are_reported() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    near              project  Near.
+    near              project  [not trusted] Near.
 
     Not searched
       [T]/project/.agents/skills/a/b/c  walk-too-deep

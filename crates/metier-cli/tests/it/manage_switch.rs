@@ -36,7 +36,7 @@ fn a_skill_that_is_off_is_marked_and_not_found_and_comes_back() {
     }
     "#);
     let listed = run(&home, &["list"]).stdout;
-    assert!(listed.contains("[off] Create an invoice."), "{listed}");
+    assert!(listed.contains("[off] [not trusted] Create an invoice."), "{listed}");
     assert_eq!(run(&home, &["search", "invoice"]).code, 1);
     insta::assert_snapshot!(shown(&home, &run(&home, &["disable", "invoice"])), @"
     exit: 0

@@ -157,8 +157,8 @@ fn a_subdirectory_sees_the_repositorys_roots_and_its_own_first() {
     exit: 0
     ---- stdout
     NAME              SOURCE   DESCRIPTION
-    pdf               project  Nearer.
-    sheet             project  At the top.
+    pdf               project  [not trusted] Nearer.
+    sheet             project  [not trusted] At the top.
 
     ---- stderr
     7 skills in 3 roots; 1 shadowed (metier list --all shows why)

@@ -209,16 +209,6 @@ fn a_request_that_cannot_begin_does_not_end_the_session() {
 }
 
 #[test]
-fn an_empty_line_on_a_terminal_ends_the_session() {
-    let home = project();
-    let Some(output) = run_on_terminal(&home, &["chat"], "sing me a song\n\nnever said\n") else {
-        return;
-    };
-    assert_eq!(output.code, 1, "{output:?}");
-    assert_eq!(loaded(&home).len(), 1, "{output:?}");
-}
-
-#[test]
 fn the_example_in_the_help_of_chat_works_offline() {
     let home = project();
     if !holds_scripts(&home) {
