@@ -120,7 +120,9 @@ fn fit_shown(
         report(all, (met, also), chosen, (kind, &costs), hits)
     };
     let Some(room) = budget.checked_sub(fixed.iter().sum()) else {
-        return FittedCatalog { placed: placed(&[], 0, &[]), ..FittedCatalog::default() };
+        // Where not even the frame fits, nothing is written, names included.
+        let placed = report(all, (met, 0), &[], (Prefix::Number, &costs), &[]);
+        return FittedCatalog { placed, ..FittedCatalog::default() };
     };
     let request = wanted.request.map(str::trim).filter(|request| !request.is_empty());
     let needs_ranking = kind != Prefix::All || !met.is_empty();
