@@ -11,7 +11,7 @@ use crate::run_support::{
     REQUEST, answer, call, codes, events, events_in, holds_scripts, last_run, of_type, project,
     run_scripted, runs,
 };
-use crate::support::{METIER, run, run_on_terminal};
+use crate::support::{METIER, run};
 
 /// A key that no header takes: a model that is made with it fails before anything is sent.
 const UNSENDABLE: &str = "sk-\u{7}";
