@@ -114,6 +114,9 @@ fn lowered(limits: RunLimits, budgets: &BudgetsConfig) -> RunLimits {
             .map_or(limits.script_runs, |it| it.min(limits.script_runs)),
         wall_ms: least(limits.wall_ms, budgets.wall_s.map(|it| u64::from(it.get()) * 1000)),
         tokens: least(limits.tokens, budgets.tokens.map(|it| it.get().into())),
+        skills_a_turn: budgets
+            .skills_a_turn
+            .map_or(limits.skills_a_turn, |asked| asked.get().min(limits.skills_a_turn)),
         ..limits
     }
 }

@@ -4,10 +4,12 @@
 //! project. The person's own words decide, never those of a model: a skill's text could move it to name
 //! any file. What is given is a regular file that no rule and not the floor refuses to read.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use metier_fs::{EntryKind, canonical, entry_kind, is_link};
-use metier_policy::{Effect, Invoker, Permission, Request, RequestContext, Subject};
+use metier_policy::{
+    Effect, Invoker, LayerDecision, LayerKind, Permission, Request, RequestContext, Subject,
+};
 use metier_tools::ScriptHost;
 use metier_tools::policy_facts::absolute;
 
@@ -31,11 +33,12 @@ impl LocalExecutor {
             if !is_named || !path.is_absolute() || is_seen(path, host) {
                 continue;
             }
-            // Where the argument itself is a link, what it leads to was not named.
-            if is_link(&self.as_typed(typed)) || entry_kind(path) != Some(EntryKind::File) {
+            // Where the way to it has a link, what that leads to was not named.
+            if !self.is_direct(typed, path) || entry_kind(path) != Some(EntryKind::File) {
                 continue;
             }
-            match self.refusal(path) {
+            match self.refusal(path, wanted.invoker) {
+                None if given.contains(&path.to_owned()) => {}
                 None => given.push(path.to_owned()),
                 Some(reason) => {
                     refused
@@ -43,20 +46,33 @@ impl LocalExecutor {
                 }
             }
         }
-        given.dedup();
         (given, refused)
     }
 
-    fn as_typed(&self, word: &str) -> PathBuf {
-        match (word.strip_prefix("~/"), &self.home) {
-            (Some(below), Some(home)) => home.join(below),
-            _ => self.working_dir.join(word),
+    /// Whether a word leads to a file without a link on the way, below the folder it starts from. A clone may
+    /// have `data` as a link to a folder of the user's.
+    fn is_direct(&self, word: &str, file: &Path) -> bool {
+        let (base, below) = match (word.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => (home.as_path(), below),
+            // The copy is made without following a link.
+            _ if Path::new(word).is_absolute() => return !is_link(Path::new(word)),
+            _ => (self.working_dir.as_path(), word),
+        };
+        let Ok(mut at) = canonical(base) else { return false };
+        for part in Path::new(below).components() {
+            match part {
+                Component::Normal(name) => at.push(name),
+                Component::ParentDir => drop(at.pop()),
+                _ => {}
+            }
         }
+        at == file
     }
 
     /// Why a rule or the floor refuses to read the file. That it lies outside the workspace is no reason:
-    /// the person named it.
-    fn refusal(&self, path: &Path) -> Option<String> {
+    /// the person named it. A rule that asks is one, unless the person runs the script themselves: there is
+    /// no question about the file alone.
+    fn refusal(&self, path: &Path, invoker: Invoker) -> Option<String> {
         let name = match absolute(path) {
             Ok(name) => name,
             Err(error) => return Some(error.to_string()),
@@ -66,7 +82,12 @@ impl LocalExecutor {
         let answers = self.answers().clone();
         let situation = RequestContext { loaded: &[], memory: &answers, now: now() };
         let decision = self.policy.decide(&request, &situation);
-        (decision.effect == Effect::Deny).then_some(decision.reason)
+        let by_rule = |layer: &LayerDecision| {
+            layer.effect == Effect::Ask && layer.layer != LayerKind::Default
+        };
+        let asks = decision.effect == Effect::Ask && decision.layers.iter().any(by_rule);
+        let is_refused = decision.effect == Effect::Deny || asks && invoker != Invoker::User;
+        is_refused.then_some(decision.reason)
     }
 }
 

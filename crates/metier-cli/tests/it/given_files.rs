@@ -196,3 +196,21 @@ fn the_copy_can_only_be_read_and_shows_nothing_beside_it() {
     let left = crate::support::files_below(&state);
     assert!(!left.iter().any(|file| file.contains("given")), "{left:?}");
 }
+
+#[test]
+fn a_link_on_the_way_and_a_rule_that_asks_keep_a_file_from_being_given() {
+    let home = home_with_tables();
+    if !holds_scripts(&home) {
+        return;
+    }
+    home.write("home/private/z.csv", "region,units\nNorth,10\n");
+    symlink(home.home().join("private"), home.project().join("data")).expect("links");
+    let output = run(&home, &["run", "--yes", "summarise data/z.csv by region"]);
+    assert!(!output.stdout.contains("North"), "{output:?}");
+    let direct = ["run", "--yes", "summarise ~/private/z.csv by region"];
+    assert!(run(&home, &direct).stdout.contains("North"), "named by the person");
+    let rules = json!({"permissions": [{"permission": "read_file", "pattern": "*/private/*", "effect": "ask"}]});
+    home.write("home/.agent/config.json", rules.to_string());
+    let output = run(&home, &direct);
+    assert!(!output.stdout.contains("North"), "{output:?}");
+}

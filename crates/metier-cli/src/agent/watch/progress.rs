@@ -106,7 +106,7 @@ impl Output {
     pub(super) fn first_lines(&self) -> Vec<String> {
         let mut shown: Vec<String> = self.first.iter().map(|line| bar(line)).collect();
         let more = self.lines - self.first.len();
-        if more > 0 {
+        if more > 0 && !shown.is_empty() {
             shown.push(paint(DIM, format!("... {} (metier show)", count(more, "more line"))));
         }
         shown
