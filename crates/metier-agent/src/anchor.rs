@@ -5,6 +5,12 @@
 //! anchor lies where no project and no script can write. It is written when a run begins, whenever its
 //! record is on the disk, and when it stops. While a run is open the anchor may be behind; once it is
 //! closed the record has to end where it says.
+//!
+//! An answer is different, because a resumed run acts on it: a program that adds one to the record of a
+//! killed run would approve its own wishes. So the hash of an answer is remembered *before* the answer is
+//! written, and one past the anchor that the anchor does not announce is forged. A process that is killed
+//! between the two leaves an announcement without an answer, which is harmless; in the other order a kill
+//! would make an honest record look forged.
 
 use std::path::Path;
 
@@ -13,6 +19,7 @@ use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AgentError;
+use crate::event::Event;
 use crate::log::Record;
 use crate::run_id::RunId;
 
@@ -31,6 +38,9 @@ pub struct Anchor {
     pub events: u64,
     /// The hash of the last of them.
     pub last_hash: Digest,
+    /// The hash of the answer that was about to be written as the next event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_answer: Option<Digest>,
     /// Whether more may follow.
     pub state: AnchorState,
 }
@@ -95,15 +105,28 @@ impl Anchors {
         known: &AnchoredRecord,
         state: AnchorState,
     ) -> Result<(), AgentError> {
-        let line = self.line(known, state);
-        let written = self.folder.write(id.as_str(), &line, Durability::Synced);
+        self.replace(id, &self.line(known, state, None))
+    }
+
+    /// Remembers, on the disk, that an answer with this hash is about to follow the record.
+    pub(crate) fn announce_answer(
+        &self,
+        id: &RunId,
+        known: &AnchoredRecord,
+        answer: Digest,
+    ) -> Result<(), AgentError> {
+        self.replace(id, &self.line(known, AnchorState::Open, Some(answer)))
+    }
+
+    fn replace(&self, id: &RunId, line: &[u8]) -> Result<(), AgentError> {
+        let written = self.folder.write(id.as_str(), line, Durability::Synced);
         written.map_err(|error| self.unwritten(id, &error))
     }
 
     /// Remembers how far the record of an open run is. A line more is enough: one that is lost leaves
     /// the one before it, which is behind.
     pub(crate) fn advance(&self, id: &RunId, known: &AnchoredRecord) -> Result<(), AgentError> {
-        let line = self.line(known, AnchorState::Open);
+        let line = self.line(known, AnchorState::Open, None);
         match self.folder.append_line(id.as_str(), &line) {
             // It was removed meanwhile.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -113,10 +136,15 @@ impl Anchors {
         }
     }
 
-    fn line(&self, known: &AnchoredRecord, state: AnchorState) -> Vec<u8> {
+    fn line(
+        &self,
+        known: &AnchoredRecord,
+        state: AnchorState,
+        next_answer: Option<Digest>,
+    ) -> Vec<u8> {
         let AnchoredRecord { first_hash, events, last_hash } = *known;
         let workspace = self.workspace.clone();
-        let anchor = Anchor { workspace, first_hash, events, last_hash, state };
+        let anchor = Anchor { workspace, first_hash, events, last_hash, next_answer, state };
         let mut line = serde_json::to_vec(&anchor).unwrap_or_default();
         line.push(b'\n');
         line
@@ -163,7 +191,19 @@ impl Anchor {
                 "appended",
                 format!("the record has {count} events; the run stopped after {}", self.events),
             )),
-            Some(_) => None,
+            Some(_) => self.unannounced_answer(records),
         }
+    }
+
+    /// The first answer past the anchor that it does not announce.
+    fn unannounced_answer(&self, records: &[Record]) -> Option<(&'static str, String)> {
+        let is_announced =
+            |it: &Record| it.seq == self.events + 1 && Some(it.hash) == self.next_answer;
+        let forged = records.iter().find(|it| {
+            let is_answer = matches!(it.event, Event::AskAnswered { .. });
+            is_answer && it.seq > self.events && !is_announced(it)
+        })?;
+        let message = format!("event {} is an answer that was not given here", forged.seq);
+        Some(("forged-answer", message))
     }
 }

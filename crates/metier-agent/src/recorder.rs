@@ -169,6 +169,10 @@ impl Recorder for FolderRecorder {
             let known = AnchoredRecord { first_hash: hash, events: seq, last_hash: hash };
             anchors.write(self.folder.id(), &known, AnchorState::Open)?;
         }
+        if let (Event::AskAnswered { .. }, Some((anchors, known))) = (event, self.remembered()) {
+            self.file.sync().map_err(|error| self.folder.unwritten(&error))?;
+            anchors.announce_answer(self.folder.id(), &known, hash)?;
+        }
         self.file.append(&line).map_err(|error| self.folder.unwritten(&error))?;
         (self.seq, self.hash) = (seq, hash);
         self.first_hash.get_or_insert(hash);

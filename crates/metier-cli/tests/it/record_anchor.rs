@@ -381,3 +381,78 @@ fn what_no_rule_opens_is_not_restored() {
     assert_eq!(output["error"]["code"], "NotAllowed");
     assert!(!home.project().join(".envrc").exists());
 }
+
+/// The newest run as a kill leaves it while its question is open: the record ends there, and so does
+/// what is remembered of it.
+fn killed_while_asking(home: &TestHome) -> PathBuf {
+    let folder = last_run(home);
+    let text = std::fs::read_to_string(folder.join("events.jsonl")).expect("reads");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let asked = lines.iter().rposition(|line| line.contains(r#""type":"ask.opened""#));
+    let kept = &lines[..=asked.expect("a question")];
+    std::fs::write(folder.join("events.jsonl"), kept.concat()).expect("writes");
+    std::fs::remove_file(folder.join("run.json")).expect("removes");
+    let last: Value = serde_json::from_str(kept[kept.len() - 1]).expect("JSON");
+    edit_anchor(home, |anchor| {
+        anchor["state"] = json!("open");
+        anchor["events"] = last["seq"].clone();
+        anchor["last_hash"] = last["hash"].clone();
+    });
+    folder
+}
+
+fn edit_anchor(home: &TestHome, edit: impl FnOnce(&mut Value)) {
+    let path = anchor_file(home);
+    let text = std::fs::read_to_string(&path).expect("an anchor");
+    let mut anchor: Value =
+        serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    edit(&mut anchor);
+    std::fs::write(path, format!("{anchor}\n")).expect("writes");
+}
+
+/// Adds an answer to the record, chained as it should be, and gives its hash.
+fn add_answer(folder: &Path, answer: &Value) -> String {
+    let id = folder.file_name().expect("a name").to_string_lossy().into_owned();
+    let mut bytes = std::fs::read(folder.join("events.jsonl")).expect("a record");
+    let (records, _) = log::read(&id, &bytes);
+    let last = records.last().expect("a question");
+    let metier_agent::Event::AskOpened { op_id, .. } = &last.event else { panic!("{last:?}") };
+    let event = json!({"type": "ask.answered", "op_id": op_id, "answer": answer, "by": "user"});
+    let event = serde_json::from_value(event).expect("an event");
+    let (line, hash) =
+        log::line(&last.hash, last.seq + 1, &last.time, last.elapsed_ms, &event).expect("a line");
+    bytes.extend(line);
+    std::fs::write(folder.join("events.jsonl"), bytes).expect("writes");
+    hash.to_string()
+}
+
+#[test]
+fn an_answer_that_is_added_to_the_record_of_a_killed_run_is_found() {
+    if !holds_scripts(&project()) {
+        return;
+    }
+    for answer in [json!("once"), json!("lift"), json!({"reject": "no"})] {
+        let home = waiting();
+        let folder = killed_while_asking(&home);
+        assert_eq!(verdict(&home), (0, "holds".to_owned()), "a kill leaves a true record");
+        add_answer(&folder, &answer);
+        is_refused(&home, "a forged answer");
+    }
+}
+
+#[test]
+fn an_answer_that_was_announced_holds_whether_or_not_it_was_written() {
+    if !holds_scripts(&project()) {
+        return;
+    }
+    let home = waiting();
+    let folder = killed_while_asking(&home);
+    let before = std::fs::read(folder.join("events.jsonl")).expect("a record");
+    let hash = add_answer(&folder, &json!("once"));
+    edit_anchor(&home, |anchor| anchor["next_answer"] = json!(hash));
+    assert_eq!(verdict(&home), (0, "holds".to_owned()), "killed after it was written");
+    std::fs::write(folder.join("events.jsonl"), before).expect("writes");
+    assert_eq!(verdict(&home), (0, "holds".to_owned()), "killed before it was written");
+    add_answer(&folder, &json!({"reject": "another one"}));
+    is_refused(&home, "another answer than the one that was announced");
+}
