@@ -213,6 +213,14 @@ pub fn link_text(path: &Path) -> Option<PathBuf> {
     fs::read_link(path).ok()
 }
 
+/// When the directory at `path` was made, in nanoseconds since the epoch. An error where the file system does
+/// not say.
+pub fn directory_birth(path: &Path) -> io::Result<i64> {
+    let born = fs::symlink_metadata(path)?.created()?;
+    let since = born.duration_since(std::time::UNIX_EPOCH).map_err(io::Error::other)?;
+    i64::try_from(since.as_nanos()).map_err(io::Error::other)
+}
+
 /// Which directory stands at `path`; links are followed.
 pub fn directory_id(path: &Path) -> io::Result<FileId> {
     Dir::open(path)?.id()

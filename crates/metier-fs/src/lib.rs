@@ -66,9 +66,9 @@ mod work_root;
 pub use append::{AppendError, AppendFile};
 pub use dir::Dir;
 pub use file::{
-    PiecewiseFile, ReadError, canonical, directory_id, entry_kind, exists, is_dir, is_link,
-    is_link_loop, is_real_dir, last_modified, link_target, link_text, modified, read_bounded,
-    read_dir_names, remove_file, take_file, write_atomic,
+    PiecewiseFile, ReadError, canonical, directory_birth, directory_id, entry_kind, exists, is_dir,
+    is_link, is_link_loop, is_real_dir, last_modified, link_target, link_text, modified,
+    read_bounded, read_dir_names, remove_file, take_file, write_atomic,
 };
 pub use folders::UserFolders;
 pub use foreign_access::{

@@ -95,8 +95,12 @@ pub struct TrustedFolder {
 pub struct FollowedFolder {
     /// The device that it is on.
     pub device: u64,
-    /// Its number there.
+    /// Its number there. A directory that is removed leaves its number to the next one that is made.
     pub inode: u64,
+    /// When it was made, in nanoseconds since the epoch: what a clone in its place does not share. A record
+    /// without it is never equal to a directory, so it has to be followed again.
+    #[serde(default)]
+    pub born: i64,
 }
 
 impl TrustedFolder {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use metier_fs::{
     CopyError, CopyLimits, EntryKind, FileId, RootError, SkillRoot, TreeLimits, UserFolders,
-    canonical, content_of, directory_id, entry_kind, exists, hash_skill, link_target, list_files,
-    writable_by_others, writable_by_others_below,
+    canonical, content_of, directory_birth, directory_id, entry_kind, exists, hash_skill,
+    link_target, list_files, writable_by_others, writable_by_others_below,
 };
 use metier_policy::{
     AbsolutePath, ActingSkill, Ceiling, CeilingReach, FollowedFolder, LoadedSkill, Policy,
@@ -337,10 +337,10 @@ fn is_followed(folder: &Path, skill: &Path, record: &TrustedFolder) -> bool {
         && can_follow(folder, skill).is_ok()
 }
 
-/// The directory at `folder`, so that it is known again.
+/// The directory at `folder`, so that it is known again. Fails where the file system keeps no time of birth.
 pub fn followed_folder(folder: &Path) -> std::io::Result<FollowedFolder> {
     let FileId { device, inode } = directory_id(folder)?;
-    Ok(FollowedFolder { device, inode })
+    Ok(FollowedFolder { device, inode, born: directory_birth(folder)? })
 }
 
 /// Whether changes of the skill in the directory `skill` below `folder` can be followed, or why not. Both

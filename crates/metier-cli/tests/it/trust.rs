@@ -175,6 +175,33 @@ fn what_takes_the_place_of_a_followed_folder_is_not_covered() {
 }
 
 #[test]
+fn a_clone_made_anew_is_not_covered_even_if_it_gets_the_number_of_the_old_one() {
+    use std::os::unix::fs::MetadataExt;
+    let home = project();
+    if follow(&home, "follow\n").is_none() {
+        return;
+    }
+    let (real, kept) = (home.project(), home.path().join("kept"));
+    let number = || std::fs::metadata(&real).expect("a folder").ino();
+    let copied = std::process::Command::new("cp").arg("-r").args([&real, &kept]).status();
+    assert!(copied.expect("cp").success());
+    let before = number();
+    std::fs::remove_dir_all(&real).expect("removes");
+    // The number is given to the next directory that is made, on many file systems; tried a few times.
+    for _ in 0..20 {
+        std::fs::create_dir(&real).expect("makes");
+        if number() == before {
+            break;
+        }
+        std::fs::remove_dir(&real).expect("removes");
+    }
+    let copied = std::process::Command::new("cp").arg("-rT").args([&kept, &real]).status();
+    assert!(copied.expect("cp").success());
+    edit(&home);
+    assert_eq!(decided(&home), ["ask", "deny"]);
+}
+
+#[test]
 fn changes_that_others_could_make_are_not_followed() {
     let home = project();
     let open = |path: &str, mode: u32| {
