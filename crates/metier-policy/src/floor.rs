@@ -180,6 +180,10 @@ mod tests {
             "/home/me/p/.env",
             "/home/me/p/app/.env.production",
             "/mnt/backup/id_rsa",
+            "/mnt/backup/id_ed25519_sk",
+            "/home/me/p/.netrc",
+            "/home/me/p/deploy/Site.P12",
+            "/home/me/p/passwords.kdbx",
             "/proc/1/environ",
         ] {
             assert!(refused(&Permission::ReadFile, at, None), "{at}");
@@ -189,6 +193,7 @@ mod tests {
             "/home/me/p/.env.example",
             "/home/me/p/.env/bin/python",
             "/home/me/p/env",
+            "/home/me/p/cacert.pem",
             "/home/me/.bashrc",
             "/home/me/p/.git/HEAD",
         ] {

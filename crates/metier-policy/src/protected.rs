@@ -112,10 +112,21 @@ pub(crate) const PROTECTED: &[Protected] = &[
     name(".env", Everything, KEY),
     name(".env.*", Everything, KEY),
     name(".git-credentials", Everything, KEY),
+    name(".netrc", Everything, KEY),
+    name(".pgpass", Everything, KEY),
+    name(".pypirc", Everything, KEY),
     name("id_rsa", Everything, KEY),
     name("id_dsa", Everything, KEY),
     name("id_ecdsa", Everything, KEY),
     name("id_ed25519", Everything, KEY),
+    name("id_ecdsa_sk", Everything, KEY),
+    name("id_ed25519_sk", Everything, KEY),
+    // Containers of private keys and passwords. Not `*.pem` and `*.key`: the certificates that every
+    // interpreter brings for TLS have these names too.
+    name("*.p12", Everything, KEY),
+    name("*.pfx", Everything, KEY),
+    name("*.ppk", Everything, KEY),
+    name("*.kdbx", Everything, KEY),
     // What a shell or a desktop runs at start-up.
     home(".profile", Changes, STARTUP),
     home(".bash_profile", Changes, STARTUP),
