@@ -38,7 +38,7 @@ pub mod tool;
 mod trim;
 
 pub use block::{fenced, inject};
-pub use body::{BodyLimits, BodySize, OverLimit, load_body, measure_body};
+pub use body::{BodyLimits, BodySize, OverLimit, is_surely_whole, load_body, measure_body};
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};
 pub use invoke::{Invocation, invoke};

@@ -19,6 +19,7 @@ mod dictionary;
 mod explain;
 mod fold;
 mod function_words;
+mod logarithm;
 mod names;
 mod naming;
 mod plan;

@@ -48,7 +48,8 @@ pub mod registry {
 pub mod loader {
     pub use metier_loader::{
         BodyLimits, BodySize, LineRange, LoadError, Loaded, MemoryFiles, NextPart, Part,
-        ResourceLimits, ResourceQuery, SkillFiles, load_body, load_raw, measure_body,
+        ResourceLimits, ResourceQuery, SkillFiles, is_surely_whole, load_body, load_raw,
+        measure_body,
     };
 }
 

@@ -1,6 +1,6 @@
 //! `metier list`: the skills that count here, as a table or as JSON, once or as they change.
 //!
-//! Finding is `metier-registry`'s; this file renders, in parallel where there are many.
+//! Finding is `metier-registry`'s; this file renders.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use clap::Args;
 use metier::policy::TrustedFolders;
 use metier::registry::watch::{WatchEvent, watch};
-use metier::registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan, parallel};
+use metier::registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan};
 use metier::skill::{Code, Source};
 use metier::trust_status;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
-use crate::output::{Output, heading, print_note, write_json};
+use crate::output::{Output, heading, print_note, write_json, write_rows};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, fold_line, safe};
@@ -265,18 +265,7 @@ pub(crate) fn path_text(path: &Path) -> String {
 fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
     // Most entries of real skills, with what is wrong with them.
     const ENTRY_BYTES: usize = 1280;
-    out.write_all(b"[")?;
-    let mut before = false;
-    let render = |entry: &Arc<Entry>, bytes: &mut Vec<u8>| {
-        bytes.push(b',');
-        entry.append_json(bytes);
-    };
-    parallel::render_in_order(entries, ENTRY_BYTES, render, |bytes| {
-        // No comma before the first entry of all.
-        let start = usize::from(!std::mem::replace(&mut before, true));
-        out.write_all(&bytes[start..])
-    })?;
-    out.write_all(b"]")
+    write_rows(entries, ENTRY_BYTES, |entry, bytes| entry.append_json(bytes), out)
 }
 
 /// Prints changes until it is interrupted or its reader is gone.

@@ -55,9 +55,8 @@ const CUT_CHARS: [usize; 3] = [240, 120, 60];
 const MAX_MISFITS: usize = 4;
 /// Of the room for descriptions this share goes to the best in their order; the rest is spent so
 /// that a short description, which costs less, comes before a long one that is as good. Chosen on
-/// the "when to use" lines of public skills; flat from 0.3 to 0.6, and from 0.5 to 1.
+/// the "when to use" lines of public skills; flat from 0.3 to 0.6.
 const IN_ORDER_SHARE: f32 = 0.4;
-const THRIFT: f32 = 0.6;
 
 /// How much of the skills that are always visible the prefix shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -392,7 +391,7 @@ impl<'a> Room<'a, '_> {
         }
         for &(document, score) in hits.iter().filter(|hit| !self.taken.contains(&hit.0)) {
             let cost = estimate_tokens(self.all.skill(document).description()) + 12;
-            rest.push((score / (cost as f32).powf(THRIFT), document));
+            rest.push((score / thrift(cost as f32), document));
         }
         rest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, document) in rest {
@@ -430,4 +429,10 @@ impl<'a> Room<'a, '_> {
             }
         }
     }
+}
+
+/// By how much a score counts less for what a description costs: the power 5/8, by roots alone. Of powers it
+/// is flat from 0.5 to 1.
+fn thrift(cost: f32) -> f32 {
+    cost.sqrt() * cost.sqrt().sqrt().sqrt()
 }

@@ -6,6 +6,7 @@
 //! order. Knows terms as numbers; words, stems and requests are none of its concern.
 
 use super::dictionary::TermId;
+use super::logarithm::ln;
 use super::tuning::Tuning;
 
 /// One document that has a term, and how strongly.
@@ -206,7 +207,7 @@ fn norm(strength: f32, relative_length: f32) -> f32 {
 
 /// The inverse document frequency of BM25, never negative.
 fn rarity(df: f32, documents: f32) -> f32 {
-    if df == 0.0 { 0.0 } else { (1.0 + (documents - df + 0.5) / (df + 0.5)).ln() }
+    if df == 0.0 { 0.0 } else { ln(1.0 + (documents - df + 0.5) / (df + 0.5)) }
 }
 
 impl Postings {

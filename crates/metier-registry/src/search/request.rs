@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use super::function_words::{Salience, gram_salience, salience};
+use super::logarithm::ln;
 use super::stem::stem;
 use super::tokenize::{Kind, Tokenizer};
 use super::tuning::Tuning;
@@ -98,7 +99,7 @@ impl Request {
         request.question = question(text, &request);
         for wanted in &mut request.wanted {
             // Saying it again says it is meant, but not as many times more.
-            wanted.weight *= 1.0 + 0.5 * wanted.mentions.max(1.0).ln();
+            wanted.weight *= 1.0 + 0.5 * ln(wanted.mentions.max(1.0));
         }
         request
     }
