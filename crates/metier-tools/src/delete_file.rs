@@ -25,7 +25,7 @@ pub struct DeleteFile {
 
 impl DeleteFile {
     /// The tool's name.
-    pub const NAME: &'static str = "delete_file";
+    pub const NAME: &'static str = metier_skill::own_tools::DELETE_FILE;
 
     /// A tool that moves files of `workspace` to `trash`.
     pub const fn new(workspace: Arc<ToolWorkspace>, trash: Arc<Trash>) -> Self {

@@ -26,7 +26,7 @@ pub struct ReadFile(Arc<ToolWorkspace>);
 
 impl ReadFile {
     /// The tool's name.
-    pub const NAME: &'static str = "read_file";
+    pub const NAME: &'static str = metier_skill::own_tools::READ_FILE;
 
     /// A tool that reads files of `workspace`.
     pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {

@@ -31,7 +31,7 @@ pub struct WriteFile(Arc<ToolWorkspace>);
 
 impl WriteFile {
     /// The tool's name.
-    pub const NAME: &'static str = "write_file";
+    pub const NAME: &'static str = metier_skill::own_tools::WRITE_FILE;
 
     /// A tool that writes files of `workspace`.
     pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {

@@ -72,7 +72,7 @@ fn an_entry_has_every_key_of_the_design() {
                 "message": "unknown field `colour`",
                 "help": "Put your own data under `metadata` if the skill should pass strict validators.",
                 "fixable": false,
-                "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],
+                "rejected_by": ["skills-ref", "quick_validate"],
             }],
         })
     );
@@ -187,7 +187,7 @@ fn a_diagnostic_reports_code_place_and_who_else_rejects_it() {
             "message": "read as `description: \"Use when: asked\"`",
             "help": "Put the value in double quotes (`metier check --fix` does it).",
             "fixable": true,
-            "rejected_by": ["skills-ref", "quick_validate", "agent-plugins", "strict-yaml-clients"],
+            "rejected_by": ["skills-ref", "quick_validate", "strict-yaml-clients"],
         }])
     );
 }
