@@ -21,6 +21,7 @@ mod fold;
 mod function_words;
 mod names;
 mod naming;
+mod ordinary_words;
 mod plan;
 mod quotes;
 mod request;
