@@ -126,18 +126,28 @@ fn with_names_at(
     names: Names,
     typed: &Typed,
 ) -> Command {
-    let typed = typed.clone();
+    // Not `mut_arg` and `mut_subcommand`: they move what they change to the end, and positional arguments have an
+    // order.
     match path.split_first() {
-        Some((first, rest)) => command
-            .mut_subcommand(*first, |inner| with_names_at(inner, rest, argument, names, &typed)),
-        None => command.mut_arg(argument, |it| match names {
-            Names::SkillsOrPaths => it.add(ArgValueCompleter::new(move |word: &OsStr| {
-                let mut all = typed.names(names);
-                all.retain(|one| starts_with(one.get_value(), word));
-                all.extend(PathCompleter::any().complete(word));
-                all
-            })),
-            _ => it.add(ArgValueCandidates::new(move || typed.names(names))),
+        Some((first, rest)) => command.mut_subcommands(|inner| {
+            if inner.get_name() == *first {
+                with_names_at(inner, rest, argument, names, typed)
+            } else {
+                inner
+            }
+        }),
+        None => command.mut_args(|it| {
+            let typed = typed.clone();
+            match names {
+                _ if it.get_id() != argument => it,
+                Names::SkillsOrPaths => it.add(ArgValueCompleter::new(move |word: &OsStr| {
+                    let mut all = typed.names(names);
+                    all.retain(|one| starts_with(one.get_value(), word));
+                    all.extend(PathCompleter::any().complete(word));
+                    all
+                })),
+                _ => it.add(ArgValueCandidates::new(move || typed.names(names))),
+            }
         }),
     }
 }
@@ -274,7 +284,13 @@ mod tests {
 
     #[test]
     fn every_argument_of_the_table_exists() {
-        with_names(visible(&args::command()), &Typed::default()).debug_assert();
+        let whole = visible(&args::command());
+        for (path, argument, _) in ARGUMENTS {
+            let inner = path.iter().try_fold(&whole, |at, name| at.find_subcommand(name));
+            let inner = inner.unwrap_or_else(|| panic!("no command {path:?}"));
+            assert!(inner.get_arguments().any(|it| it.get_id() == argument), "{path:?} {argument}");
+        }
+        with_names(whole, &Typed::default()).debug_assert();
     }
 
     #[test]

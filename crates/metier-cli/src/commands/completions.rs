@@ -20,9 +20,9 @@ use crate::output::{Output, write_json};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  echo 'source <(metier completions bash)' >> ~/.bashrc
-  echo 'source <(metier completions zsh)' >> ~/.zshrc
-  echo 'metier completions fish | source' > ~/.config/fish/completions/metier.fish")]
+  metier completions bash       in ~/.bashrc: source <(metier completions bash)
+  metier completions zsh        in ~/.zshrc: source <(metier completions zsh)
+  metier completions fish       in ~/.config/fish/config.fish: metier completions fish | source")]
 pub(crate) struct CompletionsArgs {
     /// bash, elvish, fish, powershell or zsh.
     shell: Shell,

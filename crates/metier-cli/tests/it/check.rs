@@ -352,4 +352,10 @@ fn an_unknown_tool_in_allowed_tools_is_reported_everywhere_with_the_nearest_name
     let document = run(&home, &["list", "--json"]).json();
     let messages = document["skills"][0]["diagnostics"].as_array().expect("a list");
     assert_eq!(messages[0]["message"], near);
+    // In a list it is the line of the name.
+    let skill =
+        "---\nname: a\ndescription: Does a.\nallowed-tools:\n  - Read\n  - Raed\n---\nDo.\n";
+    home.write("project/.agent/skills/a/SKILL.md", skill);
+    let output = run(&home, &["check", ".agent/skills/a"]);
+    assert!(output.stdout.contains("a/SKILL.md:6:5"), "{output:?}");
 }

@@ -45,6 +45,7 @@ fn an_entry_has_every_key_of_the_design() {
             "description": "Says everything.",
             "source": "project",
             "path": "[T]/project/.agents/skills/full",
+            "trust": "untrusted",
             "controls": {
                 "disable_model_invocation": true,
                 "user_invocable": false,
@@ -77,7 +78,7 @@ fn an_entry_has_every_key_of_the_design() {
         })
     );
     for skill in listing["skills"].as_array().expect("a list") {
-        assert_eq!(keys(skill).len(), 10, "{skill}");
+        assert_eq!(keys(skill).len(), 11, "{skill}");
     }
 }
 
