@@ -125,7 +125,7 @@ const OTHER_NAMES: &[(ToolMeaning, &[&str])] = &[
 pub fn tool_meaning(name: &str) -> Option<ToolMeaning> {
     let is = |known: &&str| known.eq_ignore_ascii_case(name);
     let own = OWN_NAMES.iter().find(|(_, known)| is(known)).map(|(meaning, _)| *meaning);
-    let other = || OTHER_NAMES.iter().find(|(_, names)| names.iter().any(|known| is(known)));
+    let other = || OTHER_NAMES.iter().find(|(_, names)| names.iter().any(&is));
     own.or_else(|| other().map(|(meaning, _)| *meaning))
 }
 

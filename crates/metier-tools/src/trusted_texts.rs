@@ -77,7 +77,7 @@ mod tests {
         });
         assert_eq!(texts.text(digests[1]).as_deref(), Some("two\n"));
         // Another text in its place is not shown as the one that was trusted.
-        std::fs::write(texts.file(digests[1]), "evil\n").expect("writes");
+        write_private(&texts.file(digests[1]), b"evil\n").expect("writes");
         assert_eq!(texts.text(digests[1]), None);
         texts.keep_only([digests[0]]);
         assert_eq!(texts.text(digests[0]).as_deref(), Some("one\n"));

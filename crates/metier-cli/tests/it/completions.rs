@@ -29,7 +29,7 @@ fn offered(home: &TestHome, words: &[&str]) -> Option<Vec<String>> {
         eprintln!("no bash here: its completions are not tried");
         return None;
     }
-    let typed: String = words.iter().map(|word| format!(" '{word}'")).collect();
+    let typed = format!("'{}'", words.join("' '"));
     let last = words.len() - 1;
     let script = format!(
         "source <(metier completions bash)\nCOMP_WORDS=({typed})\nCOMP_CWORD={last}\n\

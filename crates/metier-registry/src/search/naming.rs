@@ -127,8 +127,7 @@ impl Prose {
                     if c.is_whitespace() {
                         last.separate = true;
                     } else if last.stop.is_none()
-                        && !matches!(c, '-' | '_' | '*')
-                        && !is_quote(c)
+                        && !is_joint(c)
                         && !(last.separate && opens_a_word(c))
                     {
                         last.stop = Some(c);
@@ -399,6 +398,11 @@ impl Prose {
         let behind = rest.get(joined + 1).map(|word| word.text.as_str());
         joined > 0 && matches!(behind, Some("skill" | "workflow"))
     }
+}
+
+/// Whether a sign neither ends what a word belongs to nor stands between two things.
+fn is_joint(sign: char) -> bool {
+    matches!(sign, '-' | '_' | '*') || is_quote(sign)
 }
 
 fn is_quote(sign: char) -> bool {
