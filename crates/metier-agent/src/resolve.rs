@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use metier_model::{Action, SkillRef};
 use metier_policy::Invoker;
+use metier_skill::text::counted;
 use metier_skill::{FailureCode, SkillId, unknown_skill};
 
 use crate::op::{Op, Outcome};
@@ -101,7 +102,8 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     let most = state.setup.limits.skills_a_turn as usize;
     for card in cards.iter().skip(most) {
         notes.push(format!(
-            "At most {most} skills are loaded in one turn: select `{}` again if it is still needed.",
+            "At most {} can be loaded in one turn: select `{}` again if it is still needed.",
+            counted(most as u64, "skill"),
             card.name
         ));
     }

@@ -86,7 +86,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Refresh(args) => refresh::run(args, &context()?),
         Command::Config(args) if args.is_schema() => Ok(config::schema()),
         Command::Config(args) => config::run(args, &context()?),
-        Command::Completions(args) => Ok(completions::run(args)),
+        Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args, cli.global.directory.as_deref()),
         Command::Generate(args) => Ok(generate::run(args)),
     }

@@ -22,6 +22,7 @@ mod function_words;
 mod logarithm;
 mod names;
 mod naming;
+mod ordinary_words;
 mod plan;
 mod quotes;
 mod request;

@@ -143,7 +143,9 @@ impl Voice {
     }
 
     fn advice(self, why: Why, name: &str, script: &str, args: &[String]) -> String {
-        let by_hand = format!("metier exec {name} {script} -- {}", shell_words(args));
+        let words = shell_words(args);
+        let by_hand = format!("metier exec {name} {script} -- {words}");
+        let by_hand = by_hand.trim_end_matches(" -- ");
         let explain = format!("metier explain run_script {script} --skill {name}");
         match (self, why) {
             (English, Why::Ended(_) | Why::TimedOut | Why::Otherwise) => {

@@ -62,7 +62,7 @@ pub struct Grep {
 
 impl Grep {
     /// The tool's name.
-    pub const NAME: &'static str = "grep";
+    pub const NAME: &'static str = metier_skill::own_tools::GREP;
 
     /// A tool that searches `workspace`.
     pub fn new(workspace: Arc<ToolWorkspace>) -> Self {

@@ -26,7 +26,7 @@ pub struct ListDir(Arc<ToolWorkspace>);
 
 impl ListDir {
     /// The tool's name.
-    pub const NAME: &'static str = "list_dir";
+    pub const NAME: &'static str = metier_skill::own_tools::LIST_DIR;
 
     /// A tool that lists directories of `workspace`.
     pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use metier_policy::Risk;
-use metier_skill::text::for_model;
+use metier_skill::text::{counted, for_model};
 use metier_skill::{Digest, FailureCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub struct ReadFile(Arc<ToolWorkspace>);
 
 impl ReadFile {
     /// The tool's name.
-    pub const NAME: &'static str = "read_file";
+    pub const NAME: &'static str = metier_skill::own_tools::READ_FILE;
 
     /// A tool that reads files of `workspace`.
     pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {
@@ -84,7 +84,10 @@ impl Tool for ReadFile {
             normal.to_string()
         } else if first > total {
             let path = shown(path.as_str());
-            let message = format!("{path} has only {total} lines; line {first} was requested");
+            let message = format!(
+                "{path} has only {}; line {first} was requested",
+                counted(total as u64, "line")
+            );
             return Err(ToolFailure::new(FailureCode::InvalidArguments, message));
         } else {
             let lines = normal.split_inclusive('\n').skip(first - 1).take(last + 1 - first);

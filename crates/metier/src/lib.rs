@@ -172,4 +172,6 @@ pub use session::Session;
 pub use set_setting::SettingChange;
 pub use skills::{SearchHit, enabled, find};
 pub use stats::{SkillStats, SkillUse};
-pub use trust::{TrustBefore, TrustChanges, TrustPlan, Trusted, TrustedSkill, Untrusted};
+pub use trust::{
+    ChangedText, TrustBefore, TrustChanges, TrustPlan, Trusted, TrustedSkill, Untrusted,
+};

@@ -184,7 +184,10 @@ impl Metier {
         };
         let bytes = metier_fs::read_bounded(&path, MAX_SCRIPT_BYTES).map_err(|e| refuse(&e))?;
         let text = String::from_utf8(bytes).map_err(|error| refuse(&error))?;
-        Scripted::parse(&text).map_err(|error| refuse(&error.message))
+        Scripted::parse(&text).map_err(|error| {
+            Error::failed("model-script", format!("the script {file}, {}", error.message))
+                .with_help("`metier models script-schema` prints the format of the file")
+        })
     }
 
     /// The replies of a recorded run.

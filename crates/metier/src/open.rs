@@ -182,6 +182,12 @@ impl Builder {
         let project_dir = config_files::project_dir(&config_files);
         let configured_roots = ConfiguredRoots::new(&settings, &usual, project_dir);
         warnings.extend(configured_roots.warnings.iter().cloned());
+        if !settings.enable_skills {
+            warnings.push(
+                "skills are switched off as a whole: `enable_skills` is false (`metier config` says where)"
+                    .to_owned(),
+            );
+        }
         if let Some(user) = &user {
             warnings.extend(close_state(&user.state)?);
         }

@@ -389,7 +389,11 @@ impl<'a> Room<'a, '_> {
         if !shelved {
             self.near_top(hits);
         }
-        for &(document, score) in hits.iter().filter(|hit| !self.taken.contains(&hit.0)) {
+        // Where not even the beginning of a description near the top fits, one from far below does not either.
+        let is_short =
+            !shelved && hits.iter().take(ALWAYS_SHOWN).any(|hit| !self.taken.contains(&hit.0));
+        let below = if is_short { &[] } else { hits };
+        for &(document, score) in below.iter().filter(|hit| !self.taken.contains(&hit.0)) {
             let cost = estimate_tokens(self.all.skill(document).description()) + 12;
             rest.push((score / thrift(cost as f32), document));
         }
