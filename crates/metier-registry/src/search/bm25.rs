@@ -10,8 +10,11 @@
 use super::dictionary::TermId;
 use super::tuning::Tuning;
 
-/// How many documents the collection has that stands beside every index (see `common_words`).
-const COLLECTION: f32 = 2000.0;
+/// How many documents the collection has that stands beside every index (see `common_words`): a few where
+/// the documents are compared with each other, so that their own words decide; many where it is asked what
+/// a word tells at all.
+const BESIDE_RANKING: f32 = 300.0;
+const BESIDE_TELLING: f32 = 2000.0;
 
 /// One document that has a term, and how strongly.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +32,7 @@ pub(super) struct Postings {
     /// What descriptions say a document is not for.
     pub(super) against: List,
     rarity: Vec<f32>,
+    telling: Vec<f32>,
     documents: f32,
 }
 
@@ -155,11 +159,16 @@ impl Counter {
         for count in &self.counts {
             having[count.term as usize] += 1;
         }
-        let rarity = having.iter().zip(0u32..).map(|(&df, term)| match df {
-            0 => 0.0,
-            df => rarity(df as f32, frequency(term), documents),
-        });
-        Postings { about, against, rarity: rarity.collect(), documents }
+        let each = |beside: f32| -> Vec<f32> {
+            let terms = having.iter().zip(0u32..);
+            let rarity = terms.map(|(&df, term)| match df {
+                0 => 0.0,
+                df => rarity(df as f32, frequency(term), documents, beside),
+            });
+            rarity.collect()
+        };
+        let (rarity, telling) = (each(BESIDE_RANKING), each(BESIDE_TELLING));
+        Postings { about, against, rarity, telling, documents }
     }
 }
 
@@ -219,9 +228,9 @@ fn norm(strength: f32, relative_length: f32) -> f32 {
 }
 
 /// The inverse document frequency of BM25, never negative: of a term that `df` of the documents have, and
-/// this part of the larger collection.
-fn rarity(df: f32, frequency: f32, documents: f32) -> f32 {
-    let (df, documents) = (df + COLLECTION * frequency, documents + COLLECTION);
+/// this part of the collection beside them.
+fn rarity(df: f32, frequency: f32, documents: f32, beside: f32) -> f32 {
+    let (df, documents) = (df + beside * frequency, documents + beside);
     (1.0 + (documents - df + 0.5) / (df + 0.5)).ln()
 }
 
@@ -231,13 +240,22 @@ impl Postings {
         self.rarity.get(term as usize).copied().unwrap_or_default()
     }
 
-    /// How rare a term is that no document has, and this part of the larger collection.
-    pub(super) fn rarity_elsewhere(&self, frequency: f32) -> f32 {
-        rarity(1.0, frequency, self.documents)
-    }
-
     /// How rare a term is that one document has.
     pub(super) fn rarest(&self) -> f32 {
-        rarity(1.0, 0.0, self.documents)
+        rarity(1.0, 0.0, self.documents, BESIDE_RANKING)
+    }
+
+    /// How much a term tells that a document has: 1 is a word that hardly any skill has.
+    pub(super) fn telling(&self, term: TermId) -> f32 {
+        self.telling.get(term as usize).copied().unwrap_or_default() / self.most_telling()
+    }
+
+    /// How much a term tells that no document has, and this part of the collection.
+    pub(super) fn telling_elsewhere(&self, frequency: f32) -> f32 {
+        rarity(1.0, frequency, self.documents, BESIDE_TELLING) / self.most_telling()
+    }
+
+    fn most_telling(&self) -> f32 {
+        rarity(1.0, 0.0, self.documents, BESIDE_TELLING)
     }
 }

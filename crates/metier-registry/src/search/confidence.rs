@@ -58,7 +58,7 @@ impl Evidence {
         name: impl Fn(TermId) -> bool,
     ) -> Self {
         let missing = |&(salience, frequency): &(f32, f32)| {
-            salience * postings.rarity_elsewhere(frequency)
+            salience * postings.telling_elsewhere(frequency)
         };
         let mut all: f32 = plan.unknown.iter().map(missing).sum();
         let (mut covered, mut words, mut telling) = (0.0, 0u16, 0.0);
@@ -72,8 +72,8 @@ impl Evidence {
             if salience == 0.0 {
                 continue;
             }
-            let rarity = postings.rarity(first);
-            all += salience * rarity;
+            let tells = postings.telling(first);
+            all += salience * tells;
             let (mut shared, mut strongest) = (0.0f32, 0.0f32);
             for alternative in &concept.alternatives {
                 let least = alternative.terms.iter().map(impact).fold(1.0, f32::min);
@@ -82,8 +82,8 @@ impl Evidence {
                     strongest = strongest.max(alternative.weight * least);
                 }
             }
-            covered += salience * rarity * strongest;
-            telling += shared * rarity / postings.rarest();
+            covered += salience * tells * strongest;
+            telling += shared * tells;
             words += u16::from(shared > 0.0);
         }
         let has = |term: &TermId| impact(term) > 0.0;
