@@ -47,8 +47,10 @@ const MAX_CONSIDERED: usize = 300;
 /// Descriptions by rotation, and the room below which there are none.
 const ROTATED: usize = 2;
 const MIN_ROOM_TO_ROTATE: usize = 300;
-/// The best of a ranking, which are not left to the rotation.
-const ALWAYS_SHOWN: usize = 20;
+/// The best of a ranking, which are not left to the rotation. Among a thousand skills the right one is
+/// among the first 20 for 83 % of 7,200 lines out of skills' own bodies and descriptions, among the first
+/// 40 for 87 %.
+const ALWAYS_SHOWN: usize = 40;
 /// What is left of a description near the top of a ranking that has no room for all of it.
 const CUT_CHARS: [usize; 3] = [240, 120, 60];
 /// Skills whose files or bodies were looked at in vain before the list is taken as full.

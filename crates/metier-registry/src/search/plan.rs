@@ -5,6 +5,7 @@
 //! an exact match beats an expansion of the same rarity. A document gets the best of a concept's
 //! alternatives, never their sum. Reads the dictionary and the synonyms, scores nothing.
 
+use super::common_words::frequency;
 use super::dictionary::{Dictionary, TermId};
 use super::fold::is_unspaced;
 use super::function_words::Salience;
@@ -43,8 +44,8 @@ pub(super) struct Concept {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) concepts: Vec<Concept>,
-    /// What the words tell together that no document has in any form.
-    pub(super) unknown: f32,
+    /// The words that no document has in any form: what each tells, and how common it is elsewhere.
+    pub(super) unknown: Vec<(f32, f32)>,
     /// Of a question about the world: the terms that what it asks for may have; none where it is unknown.
     pub(super) asked: Option<Vec<TermId>>,
     /// The terms of the request in its order, function words too.
@@ -70,7 +71,7 @@ impl Plan {
             }
             if concept.alternatives.is_empty() {
                 let known = if wanted.is_gram { UNSPACED } else { 1.0 };
-                plan.unknown += concept.salience * known;
+                plan.unknown.push((concept.salience * known, frequency(&wanted.stem)));
             } else {
                 plan.concepts.push(concept);
             }
