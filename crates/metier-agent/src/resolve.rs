@@ -7,11 +7,15 @@ use std::collections::VecDeque;
 
 use metier_model::{Action, SkillRef};
 use metier_policy::Invoker;
+use metier_skill::text::label;
 use metier_skill::{FailureCode, SkillId, unknown_skill};
 
 use crate::op::{Op, Outcome};
 use crate::setup::SkillCard;
 use crate::state::State;
+
+/// Characters of a name that is none.
+const NAME_CHARS: usize = 120;
 
 /// What an action comes to.
 #[derive(Debug)]
@@ -70,7 +74,7 @@ fn impossible(outcome: Outcome) -> Resolved {
 /// The skills to load: those that coordinate first, no more than a turn takes.
 fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     if wanted.is_empty() {
-        let text = "`skills` is empty: name at least one skill of the list.";
+        let text = "`skills` is empty: name at least one skill from the list.";
         return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
     }
     let (mut cards, mut notes): (Vec<&SkillCard>, Vec<String>) = Default::default();
@@ -80,10 +84,7 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
             Err(words) => notes.push(words),
             Ok(card) if state.is_loaded(&card.id) => {
                 known = true;
-                notes.push(format!(
-                    "The skill `{}` is already loaded: its text stands above.",
-                    card.name
-                ));
+                notes.push(already_loaded(state, card));
             }
             Ok(card) if cards.iter().any(|other| other.id == card.id) => {}
             Ok(card) => cards.push(card),
@@ -91,11 +92,8 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     }
     if cards.is_empty() {
         let text = notes.join("\n");
-        return impossible(if known {
-            Outcome::done(text, serde_json::Value::Null)
-        } else {
-            Outcome::failed(FailureCode::SkillNotFound, text)
-        });
+        let code = if known { FailureCode::AlreadyLoaded } else { FailureCode::SkillNotFound };
+        return impossible(Outcome::failed(code, text));
     }
     cards.sort_by_key(|card| !card.coordinator);
     let most = state.setup.limits.skills_a_turn as usize;
@@ -126,12 +124,57 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
     if let Some(card) = found.filter(|card| card.offered || card.shadowed && is_by_source) {
         return Ok(card);
     }
+    if let Some(words) = not_a_skill(state, &skill.name) {
+        return Err(words);
+    }
     let offered = state.setup.skills.iter().filter(|card| card.offered);
     let names: Vec<String> = offered
         .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
         .collect();
-    let advice = "Select one of the list, or use `search_skills`.";
+    let advice = "Select one from the list, or use `search_skills`.";
     Err(unknown_skill(&skill.text(), names.iter().map(String::as_str), advice))
+}
+
+/// What is said of a skill that is selected a second time, and what can be done with it instead.
+fn already_loaded(state: &State, card: &SkillCard) -> String {
+    let loaded = state.loaded.iter().find(|skill| skill.text.id == card.id);
+    let files = loaded.map_or(&[][..], |skill| &skill.text.files);
+    let instead = match files.iter().find(|file| file.starts_with("scripts/")) {
+        Some(script) => format!("run a script of it with `run_script` (such as `{script}`)"),
+        None if files.is_empty() => "do what it says".to_owned(),
+        None => "do what it says, or read a file of it with `load_resource`".to_owned(),
+    };
+    format!(
+        "The skill `{}` is already loaded, and nothing was done: its text stands above. Instead, \
+         {instead}, call a tool, or answer.",
+        card.name
+    )
+}
+
+/// What something is that was named as a skill and is something else: a file, a tool, an action.
+fn not_a_skill(state: &State, name: &str) -> Option<String> {
+    if state.setup.tools.iter().any(|card| card.offer.name == name) {
+        return Some(format!("`{name}` is a tool, not a skill: use it with `call_tool`."));
+    }
+    if Action::KINDS.contains(&name) {
+        return Some(format!("`{name}` is an action, not a skill: decide for it as `type`."));
+    }
+    let shown = label(name, NAME_CHARS);
+    let of_skill = state.loaded.iter().find(|skill| skill.text.files.iter().any(|it| it == name));
+    if let Some(skill) = of_skill {
+        return Some(format!(
+            "`{shown}` is a file of the skill `{}`: run it with `run_script`, or read it with \
+             `load_resource`.",
+            skill.text.id.name
+        ));
+    }
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let looks_like_file = name.contains('/')
+        || extension.is_some_and(|it| {
+            (1..=5).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        });
+    let is_file = state.setup.files.iter().any(|file| file == name) || looks_like_file;
+    is_file.then(|| format!("`{shown}` is a file, not a skill: read it with `read_file`."))
 }
 
 /// The id of a skill that is loaded.

@@ -2,7 +2,7 @@
 //!
 //! It is written to the run's folder, so that a resumed or replayed run starts from the same words.
 
-use metier_model::{ModelInfo, ToolOffer};
+use metier_model::{ModelInfo, PlanMode, ToolOffer};
 use metier_skill::{Digest, SkillId};
 use metier_tools::ShownBody;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,14 @@ pub struct Setup {
     pub files: Vec<String>,
     /// The stable part of every prompt: instructions, actions, tools, catalog.
     pub system: String,
+    /// The same in the words for models whose decisions are calls of a function.
+    pub system_for_call: String,
     /// The first message: the request and what the catalog shows for it.
     pub opening: String,
     /// Who decides.
     pub model: ModelInfo,
+    /// Whether the model is asked for a plan.
+    pub plan: PlanMode,
     /// What the project's file set about the model, with its lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_by_project: Vec<String>,
@@ -101,6 +105,9 @@ pub struct SkillCard {
     pub pinned: PinnedSkill,
     /// Whether the model may select it.
     pub offered: bool,
+    /// Whether the prompt shows its description, so that a search need not.
+    #[serde(default)]
+    pub listed: bool,
     /// Whether another skill of its name counts, so that the model has to name its source.
     #[serde(default)]
     pub shadowed: bool,

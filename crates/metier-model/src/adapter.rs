@@ -33,14 +33,11 @@ pub(crate) const TOOL: &str = "decide";
 /// What it is for.
 pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
 
-/// Added to the system prompt where the provider does not enforce the form of the reply.
-pub(crate) const fn reminder(style: RequestStyle) -> &'static str {
+/// The system prompt in the words of this mode.
+pub(crate) fn system_of(turn: &Turn, style: RequestStyle) -> &str {
     match style.mode {
-        OutputMode::JsonSchema => "",
-        OutputMode::ToolCall => {
-            "\n\nGive the JSON object as the arguments of the tool `decide`. Call it exactly once."
-        }
-        OutputMode::Prompted => "\n\nReply with the JSON object alone, without a code fence.",
+        OutputMode::JsonSchema | OutputMode::Prompted => &turn.system,
+        OutputMode::ToolCall => &turn.system_for_call,
     }
 }
 
@@ -294,7 +291,7 @@ fn reply(
         };
         let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
         Usage {
-            input: count(sent + estimate_tokens(&turn.system) + schema),
+            input: count(sent + estimate_tokens(system_of(turn, style)) + schema),
             output: count(estimate_tokens(&said.text)),
             estimated: true,
             ..Usage::default()

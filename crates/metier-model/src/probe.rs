@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
+use metier_skill::text::quoted;
 use serde::Serialize;
 
+use crate::action::Action;
 use crate::model::{Model, ModelError, ModelInfo, OutputMode, StreamEvent, Usage};
 use crate::parse::parse_reply;
-use crate::schema::{decision_schema, instructions};
+use crate::protocol::PlanMode;
+use crate::schema::{answer_schema, call_instructions, instructions};
 use crate::turn::{Turn, View};
 
 /// What came of trying a model.
@@ -34,21 +37,41 @@ pub struct Probe {
     pub fault: Option<String>,
 }
 
+/// The word that is asked for. It stands in no example of ours, so that a reply that copies one is no
+/// answer.
+const WORD: &str = "lantern";
+
+/// What is wrong with an answer that does not hold the word.
+fn wrong_answer(action: &Action) -> Option<String> {
+    match action {
+        Action::FinalAnswer { text, .. } if text.to_lowercase().contains(WORD) => None,
+        Action::FinalAnswer { text, .. } => Some(format!(
+            "it was asked to answer with the word `{WORD}` and answered {}",
+            quoted(text, 80)
+        )),
+        other => Some(format!(
+            "it was asked to answer with the word `{WORD}` and decided for `{}`",
+            other.kind()
+        )),
+    }
+}
+
 /// Tokens that a model may use for it. Those that think first need some room.
 const ROOM: u32 = 2048;
 
 /// Asks `model` for one small decision, in the same way as a run does.
 pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
-    let request = "This is a test of the connection. Answer with the word: ready";
+    let request = format!("This is a test of the connection. Answer with this word: {WORD}");
     let turn = Turn {
         number: 1,
-        system: Arc::from(instructions(&[])),
-        request: Arc::from(request),
+        system: Arc::from(instructions(&[], PlanMode::Off)),
+        system_for_call: Arc::from(call_instructions(&[], PlanMode::Off)),
+        request: Arc::from(request.as_str()),
         trail: Vec::new(),
-        tail: "This is the last turn: decide for `final_answer`.".to_owned(),
-        schema: Arc::new(decision_schema(&[])),
+        tail: "[Last turn: reply with `final_answer`.]".to_owned(),
+        schema: Arc::new(answer_schema()),
         max_output_tokens: ROOM,
-        view: Arc::new(View { request: request.to_owned(), last_turn: true, ..View::default() }),
+        view: Arc::new(View { request: request.clone(), last_turn: true, ..View::default() }),
     };
     let mut notes = Vec::new();
     let mut sink = |event: StreamEvent| {
@@ -75,7 +98,10 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
                 (Some(reply.usage.first_ms), Some(reply.usage.total_ms));
             probe.usage = Some(reply.usage);
             match parse_reply(&reply) {
-                Ok(_) => probe.ok = true,
+                Ok(decision) => match wrong_answer(&decision.action) {
+                    None => probe.ok = true,
+                    fault => probe.fault = fault,
+                },
                 Err(fault) => probe.fault = Some(fault.to_string()),
             }
         }

@@ -3,6 +3,7 @@
 //! The schema, the words of the prompt and the parser all read it. A new action is a variant of
 //! [`crate::Action`] and a row here; a test compares the two.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::turn::ToolOffer;
@@ -62,17 +63,20 @@ const fn field(name: &'static str, kind: Kind, need: Need) -> Field {
     Field { name, kind, need }
 }
 
+/// Stands for the name of a skill in the examples.
+const SKILL_BLANK: &str = "SKILL";
+
 /// The action that ends a run.
 pub(crate) const FINAL_ANSWER: &str = "final_answer";
 
 /// All actions, in the order in which they are explained.
 ///
-/// The examples name a skill that does not exist: a small model copies what it sees, and a copy must
-/// not be a thing that can be done.
+/// A small model copies what it sees. So the examples have capitals as blanks: a copy of one is nothing
+/// that could be done, and nothing in it sounds like a task.
 pub(crate) const ACTIONS: [ActionSpec; 6] = [
     ActionSpec {
         kind: "select_skills",
-        about: "Load the instructions of skills on the list. Only what is loaded can be used.",
+        about: "Load the text of skills from the list. Only what is loaded can be used.",
         fields: &[
             field("skills", Kind::Skills, Need::Must),
             field("reason", Kind::Text, Need::Empty),
@@ -80,14 +84,14 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "select_skills",
-                "skills": [{"name": "example-skill", "source": null}],
-                "reason": "The request is about a form."
+                "skills": [{"name": SKILL_BLANK, "source": null}],
+                "reason": "WHY"
             }))
         },
     },
     ActionSpec {
         kind: "load_resource",
-        about: "Read a file of a loaded skill, or the section of it with this heading.",
+        about: "Read a file of a loaded skill, or the section of it with this heading (else null).",
         fields: &[
             field("skill", Kind::Skill, Need::Must),
             field("relative_path", Kind::Text, Need::Must),
@@ -96,15 +100,15 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "load_resource",
-                "skill": {"name": "example-skill", "source": null},
-                "relative_path": "references/forms.md",
-                "section_hint": "Filling fields"
+                "skill": {"name": SKILL_BLANK, "source": null},
+                "relative_path": "PATH",
+                "section_hint": null
             }))
         },
     },
     ActionSpec {
         kind: "run_script",
-        about: "Run a script of a loaded skill. Each argument is one string; no shell reads them.",
+        about: "Run a script of a loaded skill. Each argument is one string; there is no shell.",
         fields: &[
             field("skill", Kind::Skill, Need::Must),
             field("relative_path", Kind::Text, Need::Must),
@@ -113,9 +117,9 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "run_script",
-                "skill": {"name": "example-skill", "source": null},
-                "relative_path": "scripts/fill.py",
-                "args": ["--input", "form.pdf"]
+                "skill": {"name": SKILL_BLANK, "source": null},
+                "relative_path": "PATH",
+                "args": ["ARGUMENT"]
             }))
         },
     },
@@ -123,11 +127,11 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         kind: "search_skills",
         about: "Find skills that are not on the list, by a few words.",
         fields: &[field("query", Kind::Text, Need::Must)],
-        example: |_| Some(json!({"type": "search_skills", "query": "convert spreadsheet to csv"})),
+        example: |_| Some(json!({"type": "search_skills", "query": "WORDS"})),
     },
     ActionSpec {
         kind: "call_tool",
-        about: "Call a tool. `skill` is the loaded skill that it is done for, or null.",
+        about: "Call a tool. `skill`: the loaded skill that it is done for, or null.",
         fields: &[
             field("tool", Kind::Tool, Need::Must),
             field("args", Kind::Arguments, Need::Empty),
@@ -135,15 +139,15 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         ],
         example: |tools| {
             let tool = tools.first()?;
-            let args = crate::schema::example_of(&tool.schema);
+            let args = crate::schema::example_of("", &tool.schema);
             Some(json!({"type": "call_tool", "tool": tool.name, "args": args, "skill": null}))
         },
     },
     ActionSpec {
         kind: FINAL_ANSWER,
-        about: "Answer the user; the run ends. `data` is the answer as the text of a JSON value, if \
-                the user asked for one, else null. `status` is `abstained` if nothing here could be \
-                used for the request, `failed` if what was tried did not work, else `done`.",
+        about: "Answer the user; the run ends. `data`: the text of a JSON value if the user wants one, \
+                else null. `status`: done, failed (what was tried did not work) or abstained \
+                (nothing here could be used).",
         fields: &[
             field("text", Kind::Text, Need::Must),
             field("data", Kind::Anything, Need::May),
@@ -152,7 +156,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "final_answer",
-                "text": "The form is filled: out/form.pdf.",
+                "text": "ANSWER",
                 "data": null,
                 "status": "done"
             }))
@@ -163,6 +167,20 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
 /// The row of this kind.
 pub(crate) fn action(kind: &str) -> Option<&'static ActionSpec> {
     ACTIONS.iter().find(|spec| spec.kind == kind)
+}
+
+/// Whether a model is asked for a plan beside its actions.
+///
+/// A plan is written before the action, so it decides the action: of a small model's plans most were
+/// copies of an example, and the actions followed them. Without one it took the right first action.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanMode {
+    /// It may give a plan and change it; it need not.
+    #[default]
+    On,
+    /// Its replies hold the action alone.
+    Off,
 }
 
 /// The fields of a decision.

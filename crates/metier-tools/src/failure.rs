@@ -16,7 +16,7 @@ const fn help(code: FailureCode) -> &'static str {
         FailureCode::InvalidArguments => "call the tool again with arguments that fit its schema",
         FailureCode::UnknownTool => "call one of the tools on the list",
         FailureCode::SkillNotFound => {
-            "load the skill first, or leave `skill` out for the workspace"
+            "load the skill first, or set `skill` to null for the workspace"
         }
         FailureCode::PathTraversalBlocked => {
             "name a path below the workspace, such as src/main.rs, without `..` and links out"

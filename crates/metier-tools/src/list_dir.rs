@@ -37,9 +37,9 @@ impl ListDir {
 /// The arguments of `list_dir`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListDirArgs {
-    /// The directory, relative to the workspace or the skill's folder; null: itself.
+    /// Null: the top.
     path: Option<String>,
-    /// The loaded skill that is meant; null: the workspace.
+    /// A loaded skill, to whose folder `path` is relative; null: the workspace.
     skill: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Tool for ListDir {
     }
 
     fn description(&self) -> &'static str {
-        "List a directory of the workspace, or of a loaded skill: names, kinds and sizes."
+        "List a directory: names, kinds and sizes."
     }
 
     fn risk(&self) -> Risk {

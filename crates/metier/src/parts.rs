@@ -110,8 +110,8 @@ pub mod tools {
 pub mod agent {
     pub use metier_agent::{
         Approval, Approver, AskApprover, AskDetails, AutoApprove, Difference, Event, Mode,
-        NoApprover, Note, Observer, Op, Outcome, Question, Record, RunFolder, RunId, RunLimits,
-        ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
+        NoApprover, Note, Observer, Op, Outcome, PlanAuthor, Question, Record, RunFolder, RunId,
+        RunLimits, ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
     };
 
     /// Whether a record is what was written.

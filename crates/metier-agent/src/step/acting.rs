@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use metier_model::Action;
 use metier_policy::{Answer, Effect, Invoker};
+use metier_skill::text::label;
 use metier_skill::{Digest, FailureCode, SkillId};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::spend::{add_usage, changes, exceeded_by, spent_time};
 use super::{Step, StepEffect, ending};
@@ -17,6 +19,9 @@ use crate::observe;
 use crate::op::{Op, Outcome};
 use crate::setup::Mode;
 use crate::state::{Acting, Current, LoadedSkill, Phase, Stage};
+
+/// Characters of an operation in a sentence.
+const LABEL_CHARS: usize = 200;
 
 /// What the policy said about an operation.
 #[derive(Clone, Copy)]
@@ -35,15 +40,21 @@ fn skill_change(op_id: u32, op: &Op, outcome: &Outcome) -> Option<Event> {
     (loaded || refused).then(|| Event::SkillChanged { op_id, skill: skill.clone(), loaded })
 }
 
-/// A denial, as the model is shown it.
-pub(super) fn denied(reason: &str) -> Outcome {
-    Outcome::failed(FailureCode::NotAllowed, format!("Not allowed: {reason}"))
+/// A denial, as the model is shown it: what is not allowed, that it stays so, and what to do. Which rule
+/// it was is the record's and the person's; a model that reads of rules and files tries to change them.
+pub(super) fn denied(op: &Op, reason: &str) -> Outcome {
+    let text = format!(
+        "Not allowed: {}. It stays so in this run; do not try it again. Take another way, or say in \
+         `final_answer` what could not be done.",
+        label(&op.describe(), LABEL_CHARS)
+    );
+    Outcome { data: json!({"reason": reason}), ..Outcome::failed(FailureCode::NotAllowed, text) }
 }
 
 /// A person's no, as the model is shown it.
 pub(super) fn rejected(words: &str) -> Outcome {
     let text = match words {
-        "" => "The user said no.".to_owned(),
+        "" => "The user said no. Do not try it again.".to_owned(),
         words => format!("The user said no: {words}"),
     };
     Outcome::failed(FailureCode::Rejected, text)
@@ -118,7 +129,7 @@ impl Step<'_> {
                 StepEffect::Ask(id, op_too)
             }
             Effect::Deny if may_lift => self.ask_to_lift(id, reason, liftable),
-            Effect::Deny => self.performed(id, &denied(reason)),
+            Effect::Deny => self.performed(id, &denied(&op, reason)),
         }
     }
 
@@ -142,7 +153,7 @@ impl Step<'_> {
     pub(super) fn unanswered(&mut self, id: u32) -> StepEffect {
         // A loop inside this one can come to a question, too, while it is done.
         if let Some((_, reason)) = self.lifting(id) {
-            return self.performed(id, &denied(&reason));
+            return self.refuse(id, &reason);
         }
         if spent_time(self.state).is_some() {
             return self.out_of_time();
@@ -157,6 +168,14 @@ impl Step<'_> {
             format!("`{what}` needs approval")
         };
         self.pause(Status::NeedsApproval, message)
+    }
+
+    /// The operation stays denied.
+    pub(super) fn refuse(&mut self, id: u32, reason: &str) -> StepEffect {
+        let Phase::Acting(acting) = &self.state.phase else { return StepEffect::Stop };
+        let Some(current) = &acting.current else { return StepEffect::Stop };
+        let outcome = denied(&current.op, reason);
+        self.performed(id, &outcome)
     }
 
     fn perform(&mut self, id: u32, op: Op) -> StepEffect {
