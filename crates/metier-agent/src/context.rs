@@ -59,8 +59,8 @@ impl Fixed {
             system: setup.system.as_str().into(),
             system_for_call: setup.system_for_call.as_str().into(),
             opening: setup.opening.as_str().into(),
-            schema: Arc::new(schema::decision_schema(&tools, setup.plan)),
-            brief_schema: Arc::new(schema::brief_schema(&tools)),
+            schema: Arc::new(schema::decision_schema(&tools, setup.form())),
+            brief_schema: Arc::new(schema::brief_schema(&tools, setup.form())),
             answer_schema: Arc::new(schema::answer_schema()),
             offered: offered.collect(),
             tools: tools.into(),
@@ -115,7 +115,9 @@ impl Fixed {
             return Arc::clone(&self.brief_schema);
         }
         match last.filter(|item| item.is_futile()).and_then(|item| item.past.action.as_ref()) {
-            Some(action) => Arc::new(schema::schema_without(&self.tools, action)),
+            Some(action) => {
+                Arc::new(schema::schema_without(&self.tools, state.setup.form(), action))
+            }
             None => Arc::clone(&self.schema),
         }
     }
@@ -137,14 +139,13 @@ fn tail(state: &State) -> String {
         let request = shown_request(&state.setup.request, &state.setup.chosen);
         text.push_str(&format!("[The request: {}]\n", short_line(&request, REQUEST_CHARS)));
     }
-    let has_decided = state.trail.iter().any(|item| item.decision.is_some());
     match &state.ending {
         Some(ending) => text.push_str(&format!(
             "[Last turn: {}. Reply with `final_answer`: answer the request from the observations \
              above, and say what is missing.]",
             ending.message
         )),
-        None if has_decided => {
+        None if !state.trail.is_empty() => {
             text.push_str(&format!("[{}{}]", advice(state), left(state)));
         }
         None => {}
@@ -156,7 +157,8 @@ fn tail(state: &State) -> String {
 fn advice(state: &State) -> &'static str {
     let Some(last) = state.trail.last() else { return "" };
     match last.past.action {
-        Some(Action::SelectSkills { .. }) if last.past.ok => {
+        // A skill that the model selected, or that the person chose.
+        Some(Action::SelectSkills { .. }) | None if last.past.ok => {
             "A skill is loaded: do now what its text says for the request."
         }
         _ if last.past.ok => {

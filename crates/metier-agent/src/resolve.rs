@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use metier_model::{Action, SkillRef};
+use metier_model::{Action, SkillRef, SkillSearch};
 use metier_policy::Invoker;
 use metier_skill::text::label;
 use metier_skill::{FailureCode, SkillId, unknown_skill};
@@ -34,6 +34,13 @@ pub(crate) enum Resolved {
 /// The operations of an action.
 pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
     let one = |op: Op| Resolved::Operations { queue: VecDeque::from([op]), notes: Vec::new() };
+    if let Some(blank) = copied_blank(action) {
+        let text = format!(
+            "`{blank}` stands for a word of your own in the example: write the real one. Nothing was \
+             done."
+        );
+        return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
+    }
     match action {
         Action::SelectSkills { skills, .. } => select(state, skills),
         Action::LoadResource { skill, relative_path, section_hint } => {
@@ -53,7 +60,10 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
         Action::SearchSkills { query } if query.trim().is_empty() => {
             impossible(Outcome::failed(FailureCode::InvalidArguments, "`query` is empty."))
         }
-        Action::SearchSkills { query } => one(Op::Search { query: query.clone() }),
+        Action::SearchSkills { query } => match not_a_skill(state, query.trim()) {
+            Some(words) => impossible(Outcome::failed(FailureCode::SkillNotFound, words)),
+            None => one(Op::Search { query: query.clone() }),
+        },
         Action::CallTool { tool, args, skill } => {
             let skill = skill.as_ref().map(|skill| loaded_skill(state, skill)).transpose();
             match skill {
@@ -69,6 +79,26 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
 
 fn impossible(outcome: Outcome) -> Resolved {
     Resolved::Impossible(Box::new(outcome))
+}
+
+/// The blank of an example that stands in an action as it stood in the prompt.
+fn copied_blank(action: &Action) -> Option<&'static str> {
+    let is = |text: &str, blank: &'static str| (text == blank).then_some(blank);
+    let skill = |skill: &SkillRef| is(&skill.name, "SKILL");
+    match action {
+        Action::SelectSkills { skills, .. } => skills.iter().find_map(skill),
+        Action::LoadResource { skill: of, relative_path, .. } => {
+            skill(of).or_else(|| is(relative_path, "PATH"))
+        }
+        Action::RunScript { skill: of, relative_path, args } => skill(of)
+            .or_else(|| is(relative_path, "PATH"))
+            .or_else(|| args.iter().find_map(|arg| is(arg, "ARGUMENT"))),
+        Action::SearchSkills { query } => is(query, "WORDS"),
+        Action::CallTool { args, .. } => {
+            args.get("path").and_then(|path| path.as_str()).and_then(|path| is(path, "PATH"))
+        }
+        Action::FinalAnswer { .. } => None,
+    }
 }
 
 /// The skills to load: those that coordinate first, no more than a turn takes.
@@ -131,7 +161,10 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
     let names: Vec<String> = offered
         .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
         .collect();
-    let advice = "Select one from the list, or use `search_skills`.";
+    let advice = match state.setup.form().search {
+        SkillSearch::On => "Select one from the list, or use `search_skills`.",
+        SkillSearch::Off => "Select one from the list, use a tool, or answer.",
+    };
     Err(unknown_skill(&skill.text(), names.iter().map(String::as_str), advice))
 }
 
@@ -169,10 +202,12 @@ fn not_a_skill(state: &State, name: &str) -> Option<String> {
         ));
     }
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    let looks_like_file = name.contains('/')
-        || extension.is_some_and(|it| {
-            (1..=5).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        });
+    let is_word = !name.contains(char::is_whitespace);
+    let looks_like_file = is_word
+        && (name.contains('/')
+            || extension.is_some_and(|it| {
+                (1..=5).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            }));
     let is_file = state.setup.files.iter().any(|file| file == name) || looks_like_file;
     is_file.then(|| format!("`{shown}` is a file, not a skill: read it with `read_file`."))
 }

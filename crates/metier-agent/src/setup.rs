@@ -2,7 +2,7 @@
 //!
 //! It is written to the run's folder, so that a resumed or replayed run starts from the same words.
 
-use metier_model::{ModelInfo, PlanMode, ToolOffer};
+use metier_model::{DecisionForm, ModelInfo, PlanMode, SkillSearch, ToolOffer};
 use metier_skill::{Digest, SkillId};
 use metier_tools::ShownBody;
 use serde::{Deserialize, Serialize};
@@ -117,6 +117,14 @@ pub struct SkillCard {
     pub subagent: bool,
 }
 
+impl SkillCard {
+    /// Whether there is a skill to find that the prompt does not describe.
+    pub(crate) fn search_for(cards: &[Self]) -> SkillSearch {
+        let is_hidden = |card: &Self| card.offered && !card.listed;
+        if cards.iter().any(is_hidden) { SkillSearch::On } else { SkillSearch::Off }
+    }
+}
+
 /// What a skill was when a run began: a run keeps to it, in other processes too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinnedSkill {
@@ -189,6 +197,11 @@ impl Default for RunLimits {
 }
 
 impl Setup {
+    /// What a decision of this run may hold.
+    pub fn form(&self) -> DecisionForm {
+        DecisionForm { plan: self.plan, search: SkillCard::search_for(&self.skills) }
+    }
+
     /// The skill with this id.
     pub fn card(&self, id: &SkillId) -> Option<&SkillCard> {
         self.skills.iter().find(|card| card.id == *id)

@@ -187,7 +187,7 @@ impl State {
     pub fn new(setup: Arc<Setup>) -> Self {
         let offers: Vec<ToolOffer> = setup.tools.iter().map(|card| card.offer.clone()).collect();
         // Providers are sent the schema beside the prompt.
-        let schema = schema::decision_schema(&offers, setup.plan).to_string();
+        let schema = schema::decision_schema(&offers, setup.form()).to_string();
         let fixed = [&setup.system, &setup.opening, &schema];
         let fixed_tokens = fixed.iter().map(|text| estimate_tokens(text) as u64).sum();
         let (lifted, kept) = (setup.outer.lifted.clone(), setup.outer.kept.clone());

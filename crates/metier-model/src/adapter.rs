@@ -137,6 +137,33 @@ impl Adapter {
         done.unwrap_or_else(|| Err(cancelled()))
     }
 
+    /// Keeps to one way of asking.
+    pub(crate) fn ask_only_in(&self, mode: OutputMode) -> bool {
+        let mut style = self.style.lock().unwrap_or_else(PoisonError::into_inner);
+        (style.mode, style.mode_may_change) = (mode, false);
+        true
+    }
+
+    /// The window of the settings, or what the server's list of models says.
+    pub(crate) fn context_size(&self, cancel: &CancelToken) -> Option<u32> {
+        let listed = || {
+            let client = self.client.get().ok()?;
+            let mut url = self.url.clone();
+            let below = if self.dialect == Dialect::OpenAi { 2 } else { 1 };
+            let mut path = url.path_segments_mut().ok()?;
+            (0..below).for_each(|_| drop(path.pop()));
+            path.push("models");
+            drop(path);
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            let list = http::get_json(client, url, &self.headers);
+            let list = runtime.block_on(cancel.run_until_cancelled(list)).flatten();
+            runtime.shutdown_background();
+            window_in(&list?, &self.model)
+        };
+        self.window.or_else(listed)
+    }
+
     async fn attempts(&self, turn: &Turn, sink: Sink<'_>) -> Result<Reply, ModelError> {
         let started = Instant::now();
         let deadline = started + self.timeouts.whole;
@@ -251,6 +278,27 @@ impl Adapter {
         failure.error.attempts = requests;
         failure
     }
+}
+
+/// The names that servers give the size of a context.
+const SIZES: [&str; 7] = [
+    "loaded_context_length",
+    "context_length",
+    "max_model_len",
+    "max_context_length",
+    "context_window",
+    "max_input_tokens",
+    "n_ctx",
+];
+
+/// The context of `model` in a list of models: of the one with this name, or of the only one.
+fn window_in(list: &Value, model: &str) -> Option<u32> {
+    let models = list.get("data").and_then(Value::as_array)?;
+    let named = models.iter().find(|entry| entry["id"] == model);
+    let entry = named.or_else(|| Some(models.first()?).filter(|_| models.len() == 1))?;
+    let size = |of: &Value| SIZES.iter().find_map(|name| of.get(*name)?.as_u64());
+    let size = size(entry).or_else(|| size(entry.get("meta")?))?;
+    u32::try_from(size).ok().filter(|size| *size > 0)
 }
 
 /// The parameters with the effort where the protocol has it.

@@ -93,8 +93,8 @@ pub use openai::OpenAi;
 pub use parse::{FaultCode, ParseFault, parse_reply, parse_text};
 pub use plan::{Plan, PlanStep, PlanUpdate, StepStatus};
 #[cfg(feature = "http")]
-pub use probe::{Probe, probe};
-pub use protocol::PlanMode;
+pub use probe::{EndpointTest, Probe, Support, probe};
+pub use protocol::{DecisionForm, PlanMode, SkillSearch};
 pub use provider::{Provider, UnknownProvider};
 pub use replay::Replay;
 #[cfg(feature = "http")]

@@ -66,6 +66,9 @@ const fn field(name: &'static str, kind: Kind, need: Need) -> Field {
 /// Stands for the name of a skill in the examples.
 const SKILL_BLANK: &str = "SKILL";
 
+/// The action that is offered only where the prompt does not describe all skills.
+const SEARCH_SKILLS: &str = "search_skills";
+
 /// The action that ends a run.
 pub(crate) const FINAL_ANSWER: &str = "final_answer";
 
@@ -124,7 +127,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         },
     },
     ActionSpec {
-        kind: "search_skills",
+        kind: SEARCH_SKILLS,
         about: "Find skills that are not on the list, by a few words.",
         fields: &[field("query", Kind::Text, Need::Must)],
         example: |_| Some(json!({"type": "search_skills", "query": "WORDS"})),
@@ -181,6 +184,41 @@ pub enum PlanMode {
     On,
     /// Its replies hold the action alone.
     Off,
+}
+
+/// Whether there is something to search for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillSearch {
+    /// There are skills that the prompt does not describe.
+    #[default]
+    On,
+    /// All are described: a small model would search them for the words of a file.
+    Off,
+}
+
+/// What a decision may hold, besides the tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DecisionForm {
+    /// Whether it may hold a plan.
+    pub plan: PlanMode,
+    /// Whether it may be a search.
+    pub search: SkillSearch,
+}
+
+impl From<PlanMode> for DecisionForm {
+    fn from(plan: PlanMode) -> Self {
+        Self { plan, search: SkillSearch::On }
+    }
+}
+
+impl DecisionForm {
+    /// The actions that it may be.
+    pub(crate) fn actions(self) -> impl Iterator<Item = &'static ActionSpec> {
+        let is_offered =
+            move |spec: &&ActionSpec| self.search == SkillSearch::On || spec.kind != SEARCH_SKILLS;
+        ACTIONS.iter().filter(is_offered)
+    }
 }
 
 /// The fields of a decision.

@@ -9,27 +9,32 @@ use serde_json::{Map, Value, json};
 
 use crate::action::{Action, AnswerStatus};
 use crate::protocol::{
-    ACTIONS, ActionSpec, DECISION, FINAL_ANSWER, Kind, Need, OPERATION, OPERATIONS, PLAN,
-    PLAN_UPDATE, PlanMode, SKILL, STATUS, STEP,
+    ACTIONS, ActionSpec, DECISION, DecisionForm, FINAL_ANSWER, Kind, Need, OPERATION, OPERATIONS,
+    PLAN, PLAN_UPDATE, PlanMode, SKILL, STATUS, STEP,
 };
 use crate::turn::ToolOffer;
 pub use crate::words::{call_instructions, instructions};
 
 /// The schema of a decision where these tools may be called.
-pub fn decision_schema(tools: &[ToolOffer], plan: PlanMode) -> Value {
-    decision(plan, &actions(tools, None))
+pub fn decision_schema(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Value {
+    let form = form.into();
+    decision(form.plan, &actions(tools, form, None))
 }
 
 /// The schema of an action without a word on the plan, for a model whose last reply was cut off:
 /// lists are where one that repeats itself never comes to an end.
-pub fn brief_schema(tools: &[ToolOffer]) -> Value {
-    decision(PlanMode::Off, &actions(tools, None))
+pub fn brief_schema(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Value {
+    decision(PlanMode::Off, &actions(tools, form.into(), None))
 }
 
 /// The same without this kind of action (of a call: without this tool), for a model that repeated it
 /// and got the same again.
-pub fn schema_without(tools: &[ToolOffer], repeated: &Action) -> Value {
-    decision(PlanMode::Off, &actions(tools, Some(repeated)))
+pub fn schema_without(
+    tools: &[ToolOffer],
+    form: impl Into<DecisionForm>,
+    repeated: &Action,
+) -> Value {
+    decision(PlanMode::Off, &actions(tools, form.into(), Some(repeated)))
 }
 
 /// The schema of an answer and nothing else, for the last turn.
@@ -54,7 +59,7 @@ fn decision(plan: PlanMode, actions: &[Value]) -> Value {
     })
 }
 
-fn actions(tools: &[ToolOffer], without: Option<&Action>) -> Vec<Value> {
+fn actions(tools: &[ToolOffer], form: DecisionForm, without: Option<&Action>) -> Vec<Value> {
     let called = match without {
         Some(Action::CallTool { tool, .. }) => Some(tool),
         _ => None,
@@ -63,7 +68,7 @@ fn actions(tools: &[ToolOffer], without: Option<&Action>) -> Vec<Value> {
         tools.iter().filter(|tool| Some(&tool.name) != called).cloned().collect();
     let is_left_out =
         |spec: &&ActionSpec| called.is_none() && without.is_some_and(|it| it.kind() == spec.kind);
-    let left = ACTIONS.iter().filter(|spec| !is_left_out(spec));
+    let left = form.actions().filter(|spec| !is_left_out(spec));
     left.flat_map(|spec| variants(spec, &tools)).collect()
 }
 

@@ -7,7 +7,7 @@
 use metier_skill::text::fold_line;
 use serde_json::{Map, Value};
 
-use crate::protocol::{ACTIONS, ActionSpec, Kind, PlanMode};
+use crate::protocol::{ActionSpec, DecisionForm, Kind, PlanMode};
 use crate::turn::ToolOffer;
 
 const HEAD: &str = "\
@@ -33,22 +33,23 @@ For a task of several steps give a short `plan` with your first call; else and l
 ";
 
 /// The words for the prompt that explain a decision, each action and each tool, with examples.
-pub fn instructions(tools: &[ToolOffer], plan: PlanMode) -> String {
+pub fn instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> String {
+    let form = form.into();
     let mut text = HEAD.to_owned();
-    for spec in &ACTIONS {
+    for spec in form.actions() {
         let Some(example) = (spec.example)(tools) else { continue };
         text.push_str(&format!("\n{}: {}\n", spec.kind, spec.about));
         if calls_a_tool(spec) {
             text.push_str(&tools_words(tools));
         }
         let example = in_order(spec, &example, tools);
-        text.push_str(&match plan {
+        text.push_str(&match form.plan {
             PlanMode::On => format!(r#"{{"plan":null,"plan_update":null,"action":{example}}}"#),
             PlanMode::Off => format!(r#"{{"action":{example}}}"#),
         });
         text.push('\n');
     }
-    if plan == PlanMode::On {
+    if form.plan == PlanMode::On {
         text.push_str(PLANS);
     }
     text
@@ -56,9 +57,10 @@ pub fn instructions(tools: &[ToolOffer], plan: PlanMode) -> String {
 
 /// The same where a decision is the call of a function: the form, and what each argument of a tool
 /// is, stand in its parameters, and are not paid for twice.
-pub fn call_instructions(tools: &[ToolOffer], plan: PlanMode) -> String {
+pub fn call_instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> String {
+    let form = form.into();
     let mut text = HEAD_OF_CALLS.to_owned();
-    for spec in &ACTIONS {
+    for spec in form.actions() {
         if (spec.example)(tools).is_none() {
             continue;
         }
@@ -68,7 +70,7 @@ pub fn call_instructions(tools: &[ToolOffer], plan: PlanMode) -> String {
             text.extend(tools.iter().map(tool));
         }
     }
-    if plan == PlanMode::On {
+    if form.plan == PlanMode::On {
         text.push_str(PLANS_OF_CALLS);
     }
     text

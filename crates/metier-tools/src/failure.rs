@@ -101,7 +101,11 @@ impl ToolFailure {
             WorkError::Changed => FailureCode::Changed,
             _ => FailureCode::IoError,
         };
-        Self::new(code, format!("{}: {error}", shown(path)))
+        let failure = Self::new(code, format!("{}: {error}", shown(path)));
+        match error {
+            WorkError::NotADirectory => failure.with_help("a file is read with `read_file`"),
+            _ => failure,
+        }
     }
 
     /// About a file of a skill.

@@ -78,10 +78,10 @@ pub mod fs {
 /// Models: the trait, what they decide, and trying one.
 pub mod model {
     pub use metier_model::{
-        Action, Decision, Finish, LoadedText, Message, Model, ModelError, ModelErrorKind,
-        ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep, PlanUpdate, Probe, Reply,
-        Role, Scripted, SkillRef, StepStatus, StreamEvent, ToolOffer, TrailEntry, Turn, Usage,
-        View, model::Sink, probe, script_schema,
+        Action, Decision, EndpointTest, Finish, LoadedText, Message, Model, ModelError,
+        ModelErrorKind, ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep,
+        PlanUpdate, Probe, Reply, Role, Scripted, SkillRef, StepStatus, StreamEvent, Support,
+        ToolOffer, TrailEntry, Turn, Usage, View, model::Sink, probe, script_schema,
     };
 }
 

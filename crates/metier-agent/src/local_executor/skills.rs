@@ -169,12 +169,14 @@ pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str, loaded: &[Skill
 /// What is said where a search gives nothing new.
 fn nothing_found(known: &[&Entry]) -> String {
     if known.is_empty() {
-        return "No skill matches these words. Use the tools, or answer.".to_owned();
+        return "No skill matches these words. The words of a file are found with the tool `grep`; a request \
+                that needs no skill is answered with `final_answer`.".to_owned();
     }
     let names: Vec<String> =
         known.iter().take(FOUND).map(|entry| format!("`{}`", entry.name())).collect();
     format!(
-        "No other skill matches these words. On the list, or loaded, already: {}.",
+        "No other skill matches these words. On the list already: {}. Load one with `select_skills`, \
+         unless it is loaded.",
         names.join(", ")
     )
 }
