@@ -148,9 +148,8 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     },
     ActionSpec {
         kind: FINAL_ANSWER,
-        about: "Answer the user; the run ends. `data`: the text of a JSON value if the user wants one, \
-                else null. `status`: done, failed (what was tried did not work) or abstained \
-                (nothing here could be used).",
+        about: "Answer the user; the run ends. `data`: the text of a JSON value if one is wanted, else \
+                null. `status`: done, failed (it did not work) or abstained (nothing here fits).",
         fields: &[
             field("text", Kind::Text, Need::Must),
             field("data", Kind::Anything, Need::May),

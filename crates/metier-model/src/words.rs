@@ -23,7 +23,7 @@ thing to do next:
 /// After the actions, so that a plan is not the first thing that is imitated; inside a line, so that
 /// no copy of it is a decision.
 const PLANS: &str = r#"
-For a task of several steps, `plan` in your first reply is a short plan, such as {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}],"assumptions":[],"constraints":[]}; else and later it is null. `plan_update` is null, or how the plan changes: {"replace":NEW_PLAN,"patch":null}, or {"replace":null,"patch":[{"op":"replace","path":"/steps/s1/status","from":null,"value":"completed"}]} (RFC 6902; a step is addressed by its id).
+`plan` and `plan_update` stand before the action and may be null. For a task of several steps the first reply has a short plan: {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}],"assumptions":[],"constraints":[]}. Later `plan_update` changes it: {"replace":null,"patch":[{"op":"replace","path":"/steps/s1/status","from":null,"value":"completed"}]}, or `replace` with a new plan.
 "#;
 
 /// The same where the form stands in the function's parameters.
@@ -43,11 +43,7 @@ pub fn instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Strin
             text.push_str(&tools_words(tools));
         }
         let example = in_order(spec, &example, tools);
-        text.push_str(&match form.plan {
-            PlanMode::On => format!(r#"{{"plan":null,"plan_update":null,"action":{example}}}"#),
-            PlanMode::Off => format!(r#"{{"action":{example}}}"#),
-        });
-        text.push('\n');
+        text.push_str(&format!("{{\"action\":{example}}}\n"));
     }
     if form.plan == PlanMode::On {
         text.push_str(PLANS);

@@ -84,7 +84,7 @@ pub struct GrepArgs {
     pattern: String,
     /// Null: everything.
     path: Option<String>,
-    /// A loaded skill, to whose folder `path` is relative; null: the workspace.
+    /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
     /// Only files like *.py.
     glob: Option<String>,

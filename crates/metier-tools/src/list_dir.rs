@@ -39,7 +39,7 @@ impl ListDir {
 pub struct ListDirArgs {
     /// Null: the top.
     path: Option<String>,
-    /// A loaded skill, to whose folder `path` is relative; null: the workspace.
+    /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
 }
 

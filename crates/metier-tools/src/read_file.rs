@@ -39,7 +39,7 @@ impl ReadFile {
 pub struct ReadFileArgs {
     /// Relative, never absolute.
     path: String,
-    /// A loaded skill, to whose folder `path` is relative; null: the workspace.
+    /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
     /// From 1.
     first_line: Option<usize>,

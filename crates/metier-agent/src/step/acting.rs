@@ -17,7 +17,7 @@ use super::{Step, StepEffect, ending};
 use crate::event::{Event, Spent, Status};
 use crate::observe;
 use crate::op::{Op, Outcome};
-use crate::setup::Mode;
+use crate::setup::{Mode, Setup};
 use crate::state::{Acting, Current, LoadedSkill, Phase, Stage};
 
 /// Characters of an operation in a sentence.
@@ -49,6 +49,15 @@ pub(super) fn denied(op: &Op, reason: &str) -> Outcome {
         label(&op.describe(), LABEL_CHARS)
     );
     Outcome { data: json!({"reason": reason}), ..Outcome::failed(FailureCode::NotAllowed, text) }
+}
+
+/// What is said of a path that is not there and is the name of a skill.
+fn skill_taken_for_path(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<String> {
+    let Op::Tool { args, .. } = op else { return None };
+    let path = args.get("path")?.as_str()?.trim_end_matches('/');
+    let is_missing = outcome.code == Some(FailureCode::NotFound);
+    let card = setup.skills.iter().find(|card| is_missing && card.offered && card.name == path)?;
+    Some(format!("`{}` is a skill: load it with `select_skills`.", card.name))
 }
 
 /// A person's no, as the model is shown it.
@@ -219,6 +228,7 @@ impl Step<'_> {
             add_usage(&mut self.state.spent.usage, &spent.usage);
         }
         ending::count(&mut self.state.attempts, &self.state.setup, &current.op, outcome);
+        acting.notes.extend(skill_taken_for_path(&self.state.setup, &current.op, outcome));
         acting.done.push((current.op, outcome.clone()));
         self.next_op()
     }
