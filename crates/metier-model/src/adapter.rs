@@ -151,7 +151,9 @@ impl Adapter {
             let mut url = self.url.clone();
             let below = if self.dialect == Dialect::OpenAi { 2 } else { 1 };
             let mut path = url.path_segments_mut().ok()?;
-            (0..below).for_each(|_| drop(path.pop()));
+            for _ in 0..below {
+                path.pop();
+            }
             path.push("models");
             drop(path);
             let runtime =

@@ -134,7 +134,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     },
     ActionSpec {
         kind: "call_tool",
-        about: "Call a tool. `skill`: the loaded skill that it is done for, or null.",
+        about: "Call a tool. An argument with ? may be null. `skill`: the loaded skill that it is for, or null.",
         fields: &[
             field("tool", Kind::Tool, Need::Must),
             field("args", Kind::Arguments, Need::Empty),
@@ -148,8 +148,8 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     },
     ActionSpec {
         kind: FINAL_ANSWER,
-        about: "Answer the user; the run ends. `data`: the text of a JSON value if one is wanted, else \
-                null. `status`: done, failed (it did not work) or abstained (nothing here fits).",
+        about: "Answer the user; the run ends. `data`: null, or the text of a JSON value if one is \
+                wanted. `status`: done, failed, or abstained (nothing here fits).",
         fields: &[
             field("text", Kind::Text, Need::Must),
             field("data", Kind::Anything, Need::May),

@@ -11,8 +11,7 @@ use crate::protocol::{ActionSpec, DecisionForm, Kind, PlanMode};
 use crate::turn::ToolOffer;
 
 const HEAD: &str = "\
-Reply with one JSON object that holds one action, and nothing else: no prose, no code fence. Words in \
-capitals stand for your own.
+Reply with one JSON object and nothing else: no prose, no code fence. Capitals stand for your own words.
 ";
 
 const HEAD_OF_CALLS: &str = "\
@@ -23,7 +22,7 @@ thing to do next:
 /// After the actions, so that a plan is not the first thing that is imitated; inside a line, so that
 /// no copy of it is a decision.
 const PLANS: &str = r#"
-`plan` and `plan_update` stand before the action and may be null. For a task of several steps the first reply has a short plan: {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}],"assumptions":[],"constraints":[]}. Later `plan_update` changes it: {"replace":null,"patch":[{"op":"replace","path":"/steps/s1/status","from":null,"value":"completed"}]}, or `replace` with a new plan.
+`plan` and `plan_update` stand before the action and may be null. For a task of several steps the first reply has a short plan: {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}]}. Later `plan_update` changes it: {"patch":[{"op":"replace","path":"/steps/s1/status","value":"completed"}]}, or `replace` with a new plan.
 "#;
 
 /// The same where the form stands in the function's parameters.
@@ -105,12 +104,17 @@ fn tools_words(tools: &[ToolOffer]) -> String {
     text
 }
 
-/// `path`, `first_line (integer or null): from 1`. A text that must be there needs no word on its kind.
+/// `path`, `first_line? (integer): from 1`; `?` says that it may be null. A text needs no word on its
+/// kind.
 fn argument_words(name: &str, schema: &Value) -> String {
-    let kind = match kind_words(schema).as_str() {
-        "string" => String::new(),
-        "string or null" => " (or null)".to_owned(),
-        kind => format!(" ({kind})"),
+    let kind = kind_words(schema);
+    let (kind, mark) = match kind.strip_suffix(" or null") {
+        Some(kind) => (kind, "?"),
+        None => (kind.as_str(), ""),
+    };
+    let kind = match kind {
+        "string" => mark.to_owned(),
+        kind => format!("{mark} ({kind})"),
     };
     let about = schema.get("description").and_then(Value::as_str).map(fold_line);
     let about = about.map(|about| format!(": {}", about.trim_end_matches('.'))).unwrap_or_default();

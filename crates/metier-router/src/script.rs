@@ -191,7 +191,7 @@ pub(crate) fn is_dry(past: &PastAction) -> bool {
 /// Whether it was refused because a folder is not trusted; the words are the policy's.
 pub(crate) fn lacks_trust(past: &PastAction) -> bool {
     past.code == Some(FailureCode::NotAllowed)
-        && past.data["reason"].as_str().is_some_and(|reason| reason.contains(" is not trusted"))
+        && past.data["reason"].as_str().unwrap_or(&past.text).contains(" is not trusted")
 }
 
 fn stream(past: &PastAction, name: &str) -> Option<String> {

@@ -80,9 +80,7 @@ impl Grep {
 /// The arguments of `grep`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GrepArgs {
-    /// The regular expression.
     pattern: String,
-    /// Null: everything.
     path: Option<String>,
     /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
@@ -91,7 +89,6 @@ pub struct GrepArgs {
     ignore_case: Option<bool>,
     /// The pattern is plain text.
     literal: Option<bool>,
-    /// Lines around a match.
     context: Option<usize>,
 }
 

@@ -37,7 +37,6 @@ impl ListDir {
 /// The arguments of `list_dir`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListDirArgs {
-    /// Null: the top.
     path: Option<String>,
     /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,

@@ -262,10 +262,10 @@ fn the_instructions_name_every_tool_with_its_arguments_in_order() {
     let end = words.find(r#"{"action":{"type":"call_tool""#).expect("the example");
     assert_eq!(
         &words[start..end],
-        "- read_file: Read a text file.\n  args: path: The file; skill (or null): The skill; \
-         first_line (integer or null)\n- network_request: Send a request.\n  args: url; method (one of \
+        "- read_file: Read a text file.\n  args: path: The file; skill?: The skill; \
+         first_line? (integer)\n- network_request: Send a request.\n  args: url; method (one of \
          \"GET\", \"POST\", null); headers (array or null, of objects with name, value)\n- list_dir: \
-         List a directory.\n  args: path (or null)\n"
+         List a directory.\n  args: path?\n"
     );
 }
 
