@@ -10,7 +10,7 @@ use metier_policy::Invoker;
 use metier_skill::text::label;
 use metier_skill::{FailureCode, SkillId, unknown_skill};
 
-use crate::op::{Op, Outcome};
+use crate::op::{Op, Outcome, Text};
 use crate::setup::SkillCard;
 use crate::state::State;
 
@@ -50,7 +50,13 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
                     path: relative_path.clone(),
                     section: section_hint.clone().filter(|section| !section.trim().is_empty()),
                 }),
-                Err(outcome) => Resolved::Impossible(outcome),
+                Err(outcome) => {
+                    let text = format!(
+                        "{} A file of the user is read with `read_file`, a tool.",
+                        outcome.text.as_str()
+                    );
+                    impossible(Outcome { text: Text::Inline(text.into()), ..*outcome })
+                }
             }
         }
         Action::RunScript { skill, relative_path, args } => match loaded_skill(state, skill) {

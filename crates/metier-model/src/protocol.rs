@@ -94,7 +94,8 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     },
     ActionSpec {
         kind: "load_resource",
-        about: "Read a file of a loaded skill, or the section of it with this heading (else null).",
+        about: "Read a file that the text of a loaded skill names, or one section of it. The user's \
+                files: `read_file`.",
         fields: &[
             field("skill", Kind::Skill, Need::Must),
             field("relative_path", Kind::Text, Need::Must),
@@ -122,7 +123,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
                 "type": "run_script",
                 "skill": {"name": SKILL_BLANK, "source": null},
                 "relative_path": "PATH",
-                "args": ["ARGUMENT"]
+                "args": ["ARGUMENT", "ARGUMENT"]
             }))
         },
     },

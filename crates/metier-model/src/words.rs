@@ -35,7 +35,7 @@ For a task of several steps give a short `plan` with your first call; else and l
 pub fn instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> String {
     let form = form.into();
     let mut text = HEAD.to_owned();
-    for spec in form.actions() {
+    for spec in explained(form) {
         let Some(example) = (spec.example)(tools) else { continue };
         text.push_str(&format!("\n{}: {}\n", spec.kind, spec.about));
         if calls_a_tool(spec) {
@@ -55,7 +55,7 @@ pub fn instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Strin
 pub fn call_instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> String {
     let form = form.into();
     let mut text = HEAD_OF_CALLS.to_owned();
-    for spec in form.actions() {
+    for spec in explained(form) {
         if (spec.example)(tools).is_none() {
             continue;
         }
@@ -69,6 +69,16 @@ pub fn call_instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> 
         text.push_str(PLANS_OF_CALLS);
     }
     text
+}
+
+/// The actions in the order in which they are explained. Reading a file of a skill comes late: explained
+/// before the tools, it was the first action of a small model for any file that a request named.
+fn explained(form: DecisionForm) -> Vec<&'static ActionSpec> {
+    let order = ["select_skills", "run_script", "call_tool", "load_resource"];
+    let place = |spec: &&ActionSpec| order.iter().position(|kind| *kind == spec.kind);
+    let mut actions: Vec<_> = form.actions().collect();
+    actions.sort_by_key(|spec| place(spec).unwrap_or(order.len()));
+    actions
 }
 
 fn calls_a_tool(spec: &ActionSpec) -> bool {

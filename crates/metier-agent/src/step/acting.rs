@@ -60,6 +60,15 @@ fn skill_taken_for_path(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<Str
     Some(format!("`{}` is a skill: load it with `select_skills`.", card.name))
 }
 
+/// What is said of a script that failed and got an option and its value as one argument.
+fn joined_argument(op: &Op, outcome: &Outcome) -> Option<String> {
+    let Op::Script { args, .. } = op else { return None };
+    let has_failed = outcome.code == Some(FailureCode::ScriptFailed);
+    let joined = args.iter().find(|arg| has_failed && arg.starts_with('-') && arg.contains(' '))?;
+    let (option, value) = joined.split_once(' ')?;
+    Some(format!("`{joined}` is one argument: write two, `{option}` and `{value}`."))
+}
+
 /// A person's no, as the model is shown it.
 pub(super) fn rejected(words: &str) -> Outcome {
     let text = match words {
@@ -229,6 +238,7 @@ impl Step<'_> {
         }
         ending::count(&mut self.state.attempts, &self.state.setup, &current.op, outcome);
         acting.notes.extend(skill_taken_for_path(&self.state.setup, &current.op, outcome));
+        acting.notes.extend(joined_argument(&current.op, outcome));
         acting.done.push((current.op, outcome.clone()));
         self.next_op()
     }
