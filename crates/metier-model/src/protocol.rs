@@ -79,7 +79,7 @@ pub(crate) const FINAL_ANSWER: &str = "final_answer";
 pub(crate) const ACTIONS: [ActionSpec; 6] = [
     ActionSpec {
         kind: "select_skills",
-        about: "Load the text of skills from the list. Only what is loaded can be used.",
+        about: "Load the text of skills from the list.",
         fields: &[
             field("skills", Kind::Skills, Need::Must),
             field("reason", Kind::Text, Need::Empty),
@@ -112,7 +112,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     },
     ActionSpec {
         kind: "run_script",
-        about: "Run a script of a loaded skill. Each argument is one string; there is no shell.",
+        about: "Run a script of a loaded skill; each argument is one string.",
         fields: &[
             field("skill", Kind::Skill, Need::Must),
             field("relative_path", Kind::Text, Need::Must),
@@ -135,7 +135,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     },
     ActionSpec {
         kind: "call_tool",
-        about: "Call a tool. An argument with ? may be null. `skill`: the loaded skill that it is for, or null.",
+        about: "Call a tool. What has a ? may be null.",
         fields: &[
             field("tool", Kind::Tool, Need::Must),
             field("args", Kind::Arguments, Need::Empty),

@@ -11,7 +11,7 @@ use crate::protocol::{ActionSpec, DecisionForm, Kind, PlanMode};
 use crate::turn::ToolOffer;
 
 const HEAD: &str = "\
-Reply with one JSON object and nothing else: no prose, no code fence. Capitals stand for your own words.
+Reply with one JSON object, without prose or code fence. Capitals stand for your own words.
 ";
 
 const HEAD_OF_CALLS: &str = "\
@@ -22,7 +22,7 @@ thing to do next:
 /// After the actions, so that a plan is not the first thing that is imitated; inside a line, so that
 /// no copy of it is a decision.
 const PLANS: &str = r#"
-`plan` and `plan_update` stand before the action and may be null. For a task of several steps the first reply has a short plan: {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}]}. Later `plan_update` changes it: {"patch":[{"op":"replace","path":"/steps/s1/status","value":"completed"}]}, or `replace` with a new plan.
+`plan` and `plan_update` stand before the action and may be null. For a task of several steps the first reply has a short plan: {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}]}. Later `plan_update` changes it: {"patch":[{"op":"replace","path":"/steps/s1/status","value":"completed"}]}.
 "#;
 
 /// The same where the form stands in the function's parameters.

@@ -87,7 +87,6 @@ pub struct GrepArgs {
     /// Only files like *.py.
     glob: Option<String>,
     ignore_case: Option<bool>,
-    /// The pattern is plain text.
     literal: Option<bool>,
     context: Option<usize>,
 }
