@@ -162,10 +162,10 @@ fn advice(state: &State) -> &'static str {
             "A skill is loaded: do now what its text says for the request."
         }
         _ if last.past.ok => {
-            "If an observation above holds the answer, reply with `final_answer` now; else take an \
-             action other than the last."
+            "Answer now if an observation above holds the answer, else take an action other than the \
+             last."
         }
-        _ => "That did not work. Take an action other than the last, or answer with what is known.",
+        _ => "The last action failed: take another one, or answer.",
     }
 }
 
@@ -198,6 +198,10 @@ fn left(state: &State) -> String {
         }
     }
     text.push('.');
+    // Small models answer in the language of the instructions.
+    if state.setup.request.chars().any(|c| !c.is_ascii() && c.is_alphabetic()) {
+        text.push_str(" Answer in the language of the request.");
+    }
     text
 }
 

@@ -135,6 +135,9 @@ fn skill_words(skill: &SkillText) -> String {
 
 /// How the files of a skill are used.
 fn uses(files: &[String]) -> String {
+    if files.is_empty() {
+        return " It has no files: its text is all there is.".to_owned();
+    }
     let scripts: Vec<&String> = files.iter().filter(|file| file.starts_with("scripts/")).collect();
     let run = match scripts.as_slice() {
         [] => String::new(),

@@ -101,7 +101,9 @@ fn copied_blank(action: &Action) -> Option<&'static str> {
             .or_else(|| args.iter().find_map(|arg| is(arg, "ARGUMENT"))),
         Action::SearchSkills { query } => is(query, "WORDS"),
         Action::CallTool { args, .. } => {
-            args.get("path").and_then(|path| path.as_str()).and_then(|path| is(path, "PATH"))
+            let path = args.get("path").and_then(|path| path.as_str())?;
+            let invented = path.starts_with("path/to/").then_some("path/to");
+            is(path, "PATH").or(invented)
         }
         Action::FinalAnswer { .. } => None,
     }

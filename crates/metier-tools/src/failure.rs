@@ -23,7 +23,7 @@ const fn help(code: FailureCode) -> &'static str {
         }
         FailureCode::NotAllowed => "do it another way; trying again gives the same answer",
         FailureCode::NeedsApproval => "wait for the answer, or do it another way",
-        FailureCode::NotFound => "list the directory and use a name from it exactly",
+        FailureCode::NotFound => "use a name exactly as `list_dir` gives it (path null: the top)",
         FailureCode::RequirementMissing => {
             "install the program; pass a variable by `execution.env` in the configuration; \
                  `metier search` finds skills"

@@ -44,8 +44,8 @@ fn skill_change(op_id: u32, op: &Op, outcome: &Outcome) -> Option<Event> {
 /// it was is the record's and the person's; a model that reads of rules and files tries to change them.
 pub(super) fn denied(op: &Op, reason: &str) -> Outcome {
     let text = format!(
-        "Not allowed: {}. It stays so in this run; do not try it again. Take another way, or say in \
-         `final_answer` what could not be done.",
+        "Not allowed: {}. This stays so; do not try it again. Take another way, or tell the user that it \
+         is not allowed.",
         label(&op.describe(), LABEL_CHARS)
     );
     Outcome { data: json!({"reason": reason}), ..Outcome::failed(FailureCode::NotAllowed, text) }

@@ -73,8 +73,8 @@ fn from_the_second_turn_on_the_tail_repeats_the_request_and_says_what_to_do() {
             "",
             "[The request: do it]\n[A skill is loaded: do now what its text says for the request. \
              Turn 2 of 12.]",
-            "[The request: do it]\n[If an observation above holds the answer, reply with \
-             `final_answer` now; else take an action other than the last. Turn 3 of 12.]",
+            "[The request: do it]\n[Answer now if an observation above holds the answer, else take an \
+             action other than the last. Turn 3 of 12.]",
         ]
     );
 }
@@ -85,8 +85,7 @@ fn the_tail_speaks_of_budgets_only_when_little_is_left() {
         (setup.limits.tool_calls, setup.limits.script_runs) = (3, 30);
     });
     assert!(seen[1].tail.ends_with(
-        "[That did not work. Take an action other than the last, or answer with what is known. Turn 2 \
-         of 12; tool calls left: 3.]"
+        "[The last action failed: take another one, or answer. Turn 2 of 12; tool calls left: 3.]"
     ));
     assert!(seen[2].tail.ends_with("Turn 3 of 12; tool calls left: 2.]"), "{}", seen[2].tail);
 }
@@ -165,9 +164,8 @@ fn a_denial_says_what_is_not_allowed_that_it_stays_so_and_what_to_do() {
     let seen = model.seen.into_inner().expect("whole");
     assert_eq!(
         observed(&seen[1]),
-        "[Observation: write_file deny.txt | NotAllowed]\nNot allowed: write_file deny.txt. It stays so \
-         in this run; do not try it again. Take another way, or say in `final_answer` what could not be \
-         done.\n"
+        "[Observation: write_file deny.txt | NotAllowed]\nNot allowed: write_file deny.txt. This stays so; \
+         do not try it again. Take another way, or tell the user that it is not allowed.\n"
     );
     let decided = ran.records.iter().find_map(|record| match &record.event {
         Event::PolicyDecided { reason, layers, .. } => Some((reason.clone(), layers.clone())),

@@ -297,10 +297,10 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
             let body = way.good_body().replace("größer", "Lantern");
             Answer::reply(200, &[("content-type", way.content_type())], body)
         };
-        let prose = Answer::reply(200, &[], prose().to_string());
+        let words = Answer::reply(200, &[], prose().to_string());
         let list = json!({"data": [{"id": "test-model", "meta": {"n_ctx": 4096}}]});
         let list = Answer::reply(200, &[], list.to_string());
-        let server = Server::start(vec![refused, answers(), way.good(), prose, list]);
+        let server = Server::start(vec![refused, answers(), way.good(), words, list]);
         let found = probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
         let mode = match way.provider {
             Provider::OpenAi | Provider::Responses => OutputMode::JsonSchema,
@@ -329,8 +329,8 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
             (false, None, Some(Kind::Unauthorized))
         );
 
-        let prose = || Answer::reply(200, &[], prose().to_string());
-        let server = Server::start(vec![prose(), prose(), prose(), prose()]);
+        let words = || Answer::reply(200, &[], prose().to_string());
+        let server = Server::start(vec![words(), words(), words(), words()]);
         let found = probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
         assert!(!found.ok && found.error.is_none() && found.fault.is_some(), "{found:?}");
     }
