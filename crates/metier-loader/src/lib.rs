@@ -37,7 +37,7 @@ pub mod resource;
 pub mod tool;
 mod trim;
 
-pub use block::{fenced, inject};
+pub use block::{fenced, inject, shown_block};
 pub use body::{BodyLimits, BodySize, OverLimit, is_surely_whole, load_body, measure_body};
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};

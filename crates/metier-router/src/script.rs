@@ -192,7 +192,8 @@ pub(crate) fn is_dry(past: &PastAction) -> bool {
 
 /// Whether it was refused because a folder is not trusted; the words are the policy's.
 pub(crate) fn lacks_trust(past: &PastAction) -> bool {
-    past.code == Some(FailureCode::NotAllowed) && past.text.contains(" is not trusted")
+    past.code == Some(FailureCode::NotAllowed)
+        && past.data["reason"].as_str().unwrap_or(&past.text).contains(" is not trusted")
 }
 
 fn stream(past: &PastAction, name: &str) -> Option<String> {

@@ -37,13 +37,12 @@ impl ReadFile {
 /// The arguments of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ReadFileArgs {
-    /// The file, relative to the workspace or the skill's folder.
+    /// Relative, never absolute.
     path: String,
     /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
-    /// The first line to give, from 1; null: the start.
+    /// From 1.
     first_line: Option<usize>,
-    /// The last line to give; null: the end.
     last_line: Option<usize>,
 }
 
@@ -55,7 +54,7 @@ impl Tool for ReadFile {
     }
 
     fn description(&self) -> &'static str {
-        "Read a text file of the workspace, or of a loaded skill; all of it or some lines."
+        "Read a text file, or some lines of it."
     }
 
     fn risk(&self) -> Risk {

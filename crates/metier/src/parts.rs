@@ -79,10 +79,10 @@ pub mod fs {
 /// Models: the trait, what they decide, and trying one.
 pub mod model {
     pub use metier_model::{
-        Action, Decision, Finish, LoadedText, Message, Model, ModelError, ModelErrorKind,
-        ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep, PlanUpdate, Probe, Reply,
-        Role, Scripted, SkillRef, StepStatus, StreamEvent, ToolOffer, TrailEntry, Turn, Usage,
-        View, model::Sink, probe, script_schema,
+        Action, Decision, EndpointTest, Finish, LoadedText, Message, Model, ModelError,
+        ModelErrorKind, ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep,
+        PlanUpdate, Probe, Reply, Role, Scripted, SkillRef, StepStatus, StreamEvent, Support,
+        ToolOffer, TrailEntry, Turn, Usage, View, model::Sink, probe, script_schema,
     };
 }
 
@@ -111,8 +111,8 @@ pub mod tools {
 pub mod agent {
     pub use metier_agent::{
         Approval, Approver, AskApprover, AskDetails, AutoApprove, Difference, Event, Mode,
-        NoApprover, Note, Observer, Op, Outcome, Question, Record, RunFolder, RunId, RunLimits,
-        ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
+        NoApprover, Note, Observer, Op, Outcome, PlanAuthor, Question, Record, RunFolder, RunId,
+        RunLimits, ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
     };
 
     /// Whether a record is what was written.

@@ -24,6 +24,7 @@ fn turn(past: Vec<PastAction>) -> Turn {
     Turn {
         number: u32::try_from(past.len()).expect("small") + 1,
         system: "You decide.".into(),
+        system_for_call: "You decide.".into(),
         request: "fill the form".into(),
         trail: past.into_iter().map(entry).collect(),
         tail: String::new(),
