@@ -1,0 +1,103 @@
+//! Results on disk, one JSON line each, written as they come: an interrupted run continues after the last.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::arm::Arm;
+use super::judge::Verdict;
+use super::measured::Measured;
+use super::requests::TaskRequest;
+
+/// One request with one arm.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Line {
+    /// [`Arm::key`].
+    arm: String,
+    pub(crate) arm_name: String,
+    /// The id and the words of the request: with other words it is another one.
+    request: String,
+    text: String,
+    pub(crate) right: bool,
+    pub(crate) answered: bool,
+    pub(crate) measured: Measured,
+}
+
+impl Line {
+    pub(crate) fn new(
+        arm: &Arm,
+        request: &TaskRequest,
+        verdict: Verdict,
+        measured: Measured,
+    ) -> Self {
+        Self {
+            arm: arm.key(),
+            arm_name: arm.name(),
+            request: request.id.to_owned(),
+            text: request.text.to_owned(),
+            right: verdict == Verdict::Right,
+            answered: verdict != Verdict::None,
+            measured,
+        }
+    }
+
+    /// One line for people.
+    pub(crate) fn to_text(&self) -> String {
+        let Measured { status, turns, repeated, seconds, answer, actions, .. } = &self.measured;
+        let word = if self.right { "RIGHT" } else { "wrong" };
+        let answer: String = answer.as_deref().unwrap_or("-").chars().take(100).collect();
+        let answer = answer.replace('\n', " ");
+        let actions = actions.join(" > ");
+        let Self { arm_name, request, .. } = self;
+        format!(
+            "{word} {request} {arm_name}: {status}, {turns} turns, {repeated} repeated, \
+             {seconds:.0} s: {answer:?} [{actions}]"
+        )
+    }
+}
+
+/// All results so far.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    file: File,
+    lines: BTreeMap<(String, String), Line>,
+}
+
+impl Kept {
+    /// Opens the file, or makes it. A last line that was cut off is dropped.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+        }
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            file.write_all(b"\n")?;
+        }
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        let lines = lines.map(|line| ((line.arm.clone(), line.text.clone()), line)).collect();
+        Ok(Self { file, lines })
+    }
+
+    /// The result of `request` with `arm`.
+    pub(crate) fn get(&self, arm: &Arm, request: &TaskRequest) -> Option<&Line> {
+        self.lines.get(&(arm.key(), request.text.to_owned()))
+    }
+
+    /// Adds a result, on disk first.
+    pub(crate) fn add(&mut self, line: Line) -> Result<()> {
+        let mut text = serde_json::to_string(&line)?;
+        text.push('\n');
+        self.file.write_all(text.as_bytes()).context("cannot write a result")?;
+        self.lines.insert((line.arm.clone(), line.text.clone()), line);
+        Ok(())
+    }
+}
