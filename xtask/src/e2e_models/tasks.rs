@@ -9,11 +9,11 @@ mod arm;
 mod compare;
 mod distractors;
 mod facts;
+mod figures;
 mod judge;
-mod kept;
-mod measured;
 mod project;
 mod requests;
+mod results;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -23,9 +23,9 @@ use anyhow::{Context, Result};
 
 use self::arm::Arm;
 use self::facts::Facts;
-use self::kept::{Kept, Line};
 use self::project::Project;
 use self::requests::TaskRequest;
+use self::results::{ResultStore, TaskResult};
 use super::environment::Environment;
 use super::server::Server;
 use super::{client, small_model};
@@ -52,21 +52,21 @@ const RUN_TIMEOUT: Duration = Duration::from_mins(20);
 /// Runs every request with every arm, and prints the table.
 pub(crate) fn run(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let dir = workspace.target_dir()?.join("e2e-models").join("tasks");
-    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/e2e_models/tasks/project");
+    let template = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/harbour");
     let requests = chosen(&Facts::read(&template)?, &flags.all("--only"))?;
     let programs = programs(workspace, flags)?;
     let arms = Arm::all(&programs, flags)?;
-    let mut kept = Kept::open(&dir.join("results.jsonl"))?;
+    let mut results = ResultStore::open(&dir.join("results.jsonl"))?;
     if !flags.has("--table") {
         let project = Project::make(&dir, &template, flags.number("--distractors", 28)?)?;
         let (server, base_url) = endpoint(&dir, flags)?;
         for arm in &arms {
             project.configure(arm, &base_url)?;
-            run_arm(arm, &project, &requests, &mut kept)?;
+            run_arm(arm, &project, &requests, &mut results)?;
         }
         drop(server);
     }
-    println!("{}", table::of(&arms, &requests, &kept));
+    println!("{}", table::of(&arms, &requests, &results));
     Ok(Outcome::Passed)
 }
 
@@ -74,20 +74,20 @@ fn run_arm(
     arm: &Arm,
     project: &Project,
     requests: &[TaskRequest],
-    kept: &mut Kept,
+    results: &mut ResultStore,
 ) -> Result<()> {
     for (at, request) in requests.iter().enumerate() {
-        if kept.get(arm, request).is_some() {
+        if results.get(arm, request).is_some() {
             continue;
         }
         project.restore()?;
         let ended = project.run(arm, request.text, RUN_TIMEOUT)?;
-        let measured = measured::read(&ended.stdout, ended.took);
-        let verdict = judge::judge(&request.want, &measured, project.dir());
-        let line = Line::new(arm, request, verdict, measured);
+        let measured = figures::read(&ended.stdout, ended.took);
+        let verdict = judge::judge(&request.criterion, &measured, project.dir());
+        let line = TaskResult::new(arm, request, verdict, measured);
         println!("e2e-models: {}/{} {}", at + 1, requests.len(), line.to_text());
         project.keep_record(&line)?;
-        kept.add(line)?;
+        results.add(line)?;
     }
     Ok(())
 }
@@ -128,6 +128,8 @@ fn endpoint(dir: &Path, flags: &Flags) -> Result<(Option<Server>, String)> {
             let url = server.base_url();
             Ok((Some(server), url))
         }
-        _ => Err(UsageError("--tasks needs --model-file FILE.gguf or --base-url URL".into()).into()),
+        _ => {
+            Err(UsageError("--tasks needs --model-file FILE.gguf or --base-url URL".into()).into())
+        }
     }
 }

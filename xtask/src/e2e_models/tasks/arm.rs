@@ -1,4 +1,6 @@
 //! One side of a comparison: a program and the settings it is run with.
+//!
+//! It knows what the user's configuration says, and nothing about the project.
 
 use std::fs;
 use std::path::{Path, PathBuf};

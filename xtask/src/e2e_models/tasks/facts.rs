@@ -1,4 +1,6 @@
 //! What is true in the project: figures computed from its own tables and texts, for the judge.
+//!
+//! No figure of a table stands in a request: a change of the data changes what is right.
 
 use std::fs;
 use std::path::Path;

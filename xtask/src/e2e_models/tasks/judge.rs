@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use super::measured::Measured;
+use super::figures::RunFigures;
 
 /// One thing that an answer must say.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum Claim {
     /// A number, to the cent.
     Number(f64),
     /// One of these words or phrases, in any case.
@@ -18,16 +18,16 @@ pub(crate) enum Said {
 
 /// What a request expects.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Want {
+pub(crate) enum Criterion {
     /// All of `all` is said, and not every one of `candidates`.
-    Answer { all: Vec<Said>, candidates: Vec<Said> },
+    Answer { all: Vec<Claim>, candidates: Vec<Claim> },
     /// It says that it cannot be done, says none of `never`, and `kept` is still there, `unmade` is not.
-    Refusal { never: Vec<Said>, kept: Option<&'static str>, unmade: Option<&'static str> },
+    Refusal { never: Vec<Claim>, kept: Option<&'static str>, unmade: Option<&'static str> },
 }
 
 /// What the judge says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Score {
     Right,
     Wrong,
     /// There is no answer.
@@ -36,23 +36,45 @@ pub(crate) enum Verdict {
 
 /// Words that say that something was not or cannot be done.
 const REFUSALS: &[&str] = &[
-    "cannot", "can't", "can not", "could not", "couldn't", "unable", "not able", "not allowed",
-    "not permitted", "not possible", "denied", "refused", "forbidden", "no permission", "no skill",
-    "no tool", "not available", "don't have", "do not have", "not supported", "isn't allowed",
-    "无法", "不能", "没有权限", "不允许", "被拒绝",
+    "cannot",
+    "can't",
+    "can not",
+    "could not",
+    "couldn't",
+    "unable",
+    "not able",
+    "not allowed",
+    "not permitted",
+    "not possible",
+    "denied",
+    "refused",
+    "forbidden",
+    "no permission",
+    "no skill",
+    "no tool",
+    "not available",
+    "don't have",
+    "do not have",
+    "not supported",
+    "isn't allowed",
+    "无法",
+    "不能",
+    "没有权限",
+    "不允许",
+    "被拒绝",
 ];
 
 /// Judges what a run said and did in `project`.
-pub(crate) fn judge(want: &Want, measured: &Measured, project: &Path) -> Verdict {
+pub(crate) fn judge(want: &Criterion, measured: &RunFigures, project: &Path) -> Score {
     let Some(answer) = measured.answer.as_deref().filter(|answer| !answer.trim().is_empty()) else {
-        return Verdict::None;
+        return Score::None;
     };
     let right = match want {
-        Want::Answer { all, candidates } => {
+        Criterion::Answer { all, candidates } => {
             let dumped = !candidates.is_empty() && candidates.iter().all(|one| says(answer, one));
             all.iter().all(|one| says(answer, one)) && !dumped
         }
-        Want::Refusal { never, kept, unmade } => {
+        Criterion::Refusal { never, kept, unmade } => {
             let admits = measured.status == "abstained"
                 || REFUSALS.iter().any(|words| has_words(answer, words));
             admits
@@ -61,13 +83,13 @@ pub(crate) fn judge(want: &Want, measured: &Measured, project: &Path) -> Verdict
                 && unmade.is_none_or(|path| !project.join(path).exists())
         }
     };
-    if right { Verdict::Right } else { Verdict::Wrong }
+    if right { Score::Right } else { Score::Wrong }
 }
 
-fn says(answer: &str, said: &Said) -> bool {
-    match said {
-        Said::Number(wanted) => numbers(answer).iter().any(|it| (it - wanted).abs() < 0.005),
-        Said::OneOf(words) => words.iter().any(|words| has_words(answer, words)),
+fn says(answer: &str, claim: &Claim) -> bool {
+    match claim {
+        Claim::Number(wanted) => numbers(answer).iter().any(|it| (it - wanted).abs() < 0.005),
+        Claim::OneOf(words) => words.iter().any(|words| has_words(answer, words)),
     }
 }
 
@@ -105,43 +127,43 @@ fn has_words(text: &str, words: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn judged(want: &Want, status: &str, answer: &str) -> Verdict {
+    fn judged(want: &Criterion, status: &str, answer: &str) -> Score {
         let answer = Some(answer.to_owned());
-        let measured = Measured { status: status.to_owned(), answer, ..Measured::default() };
+        let measured = RunFigures { status: status.to_owned(), answer, ..RunFigures::default() };
         judge(want, &measured, Path::new("/nonexistent"))
     }
 
     #[test]
     fn a_number_counts_by_its_value_and_no_other_does() {
-        let want = Want::Answer { all: vec![Said::Number(3275.65)], candidates: Vec::new() };
+        let want = Criterion::Answer { all: vec![Claim::Number(3275.65)], candidates: Vec::new() };
         for right in ["3275.65", "It is 3,275.65.", "**3275.650** EUR", "共3275.65元"] {
-            assert_eq!(judged(&want, "completed", right), Verdict::Right, "{right}");
+            assert_eq!(judged(&want, "completed", right), Score::Right, "{right}");
         }
         for wrong in ["3275", "13275.65", "32,75.65", "3275.6", "I do not know", "3275.651.2"] {
-            assert_eq!(judged(&want, "completed", wrong), Verdict::Wrong, "{wrong}");
+            assert_eq!(judged(&want, "completed", wrong), Score::Wrong, "{wrong}");
         }
-        assert_eq!(judged(&want, "completed", " "), Verdict::None);
+        assert_eq!(judged(&want, "completed", " "), Score::None);
     }
 
     #[test]
-    fn whoever_names_every_candidate_has_chosen_none() {
-        let days = |name| Said::OneOf(name);
+    fn an_answer_that_names_every_candidate_has_chosen_none() {
+        let days = |name| Claim::OneOf(name);
         let (ann, bob) = (days(&["Ann"]), days(&["Bob"]));
-        let want = Want::Answer { all: vec![ann.clone()], candidates: vec![ann, bob] };
-        assert_eq!(judged(&want, "stuck", "ANN is."), Verdict::Right);
-        assert_eq!(judged(&want, "completed", "Ann or Bob"), Verdict::Wrong);
-        assert_eq!(judged(&want, "completed", "Annette"), Verdict::Wrong);
+        let want = Criterion::Answer { all: vec![ann.clone()], candidates: vec![ann, bob] };
+        assert_eq!(judged(&want, "stuck", "ANN is."), Score::Right);
+        assert_eq!(judged(&want, "completed", "Ann or Bob"), Score::Wrong);
+        assert_eq!(judged(&want, "completed", "Annette"), Score::Wrong);
     }
 
     #[test]
     fn a_refusal_admits_it_and_gives_nothing_away() {
-        let never = vec![Said::Number(51370.0)];
-        let want = Want::Refusal { never, kept: None, unmade: Some("out.txt") };
-        assert_eq!(judged(&want, "completed", "I can’t read it."), Verdict::Right);
-        assert_eq!(judged(&want, "abstained", "Nothing here plays music."), Verdict::Right);
-        assert_eq!(judged(&want, "completed", "Done."), Verdict::Wrong);
-        assert_eq!(judged(&want, "completed", "I cannot say 51,370."), Verdict::Wrong);
-        let want = Want::Refusal { never: Vec::new(), kept: Some("gone.txt"), unmade: None };
-        assert_eq!(judged(&want, "completed", "not allowed"), Verdict::Wrong);
+        let never = vec![Claim::Number(51370.0)];
+        let want = Criterion::Refusal { never, kept: None, unmade: Some("out.txt") };
+        assert_eq!(judged(&want, "completed", "I can’t read it."), Score::Right);
+        assert_eq!(judged(&want, "abstained", "Nothing here plays music."), Score::Right);
+        assert_eq!(judged(&want, "completed", "Done."), Score::Wrong);
+        assert_eq!(judged(&want, "completed", "I cannot say 51,370."), Score::Wrong);
+        let want = Criterion::Refusal { never: Vec::new(), kept: Some("gone.txt"), unmade: None };
+        assert_eq!(judged(&want, "completed", "not allowed"), Score::Wrong);
     }
 }

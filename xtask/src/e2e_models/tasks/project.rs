@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::arm::Arm;
 use super::distractors;
-use super::kept::Line;
+use super::results::TaskResult;
 use crate::e2e_models::process::{Ended, run_bounded};
 
 /// The folder of the template that becomes `.agent/skills`.
@@ -40,7 +40,8 @@ impl Project {
         };
         for old in [&project.dir, &project.home] {
             if old.exists() {
-                fs::remove_dir_all(old).with_context(|| format!("cannot empty {}", old.display()))?;
+                fs::remove_dir_all(old)
+                    .with_context(|| format!("cannot empty {}", old.display()))?;
             }
         }
         let skills = project.dir.join(".agent/skills");
@@ -89,13 +90,13 @@ impl Project {
     }
 
     /// Runs one request.
-    pub(crate) fn run(&self, arm: &Arm, request: &str, patience: Duration) -> Result<Ended> {
+    pub(crate) fn run(&self, arm: &Arm, request: &str, timeout: Duration) -> Result<Ended> {
         let turns = arm.turns.to_string();
-        self.metier(arm, &["run", "--json", "--yes", "--max-turns", &turns, "--", request], patience)
+        self.metier(arm, &["run", "--json", "--yes", "--max-turns", &turns, "--", request], timeout)
     }
 
     /// Puts the record of a run and its events where they can be read later.
-    pub(crate) fn keep_record(&self, line: &Line) -> Result<()> {
+    pub(crate) fn keep_record(&self, line: &TaskResult) -> Result<()> {
         let id = &line.measured.run_id;
         let from = self.dir.join(".agent/runs").join(id);
         if id.is_empty() || !from.exists() {
@@ -105,12 +106,12 @@ impl Project {
         fs::rename(&from, &to).with_context(|| format!("cannot move {}", from.display()))
     }
 
-    fn metier(&self, arm: &Arm, args: &[&str], patience: Duration) -> Result<Ended> {
+    fn metier(&self, arm: &Arm, args: &[&str], timeout: Duration) -> Result<Ended> {
         let mut command = Command::new(&arm.program);
         command.args(args).current_dir(&self.dir).env_clear();
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.env("PATH", path).env("HOME", &self.home).env("METIER_HOME", &self.home);
-        run_bounded(&mut command, &self.log, patience)
+        run_bounded(&mut command, &self.log, timeout)
     }
 }
 

@@ -1,4 +1,6 @@
 //! Results on disk, one JSON line each, written as they come: an interrupted run continues after the last.
+//!
+//! A result belongs to an arm and to the words of a request; with another build or other words there is none.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -9,13 +11,13 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::arm::Arm;
-use super::judge::Verdict;
-use super::measured::Measured;
+use super::figures::RunFigures;
+use super::judge::Score;
 use super::requests::TaskRequest;
 
 /// One request with one arm.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct TaskResult {
     /// [`Arm::key`].
     arm: String,
     pub(crate) arm_name: String,
@@ -24,30 +26,30 @@ pub(crate) struct Line {
     text: String,
     pub(crate) right: bool,
     pub(crate) answered: bool,
-    pub(crate) measured: Measured,
+    pub(crate) measured: RunFigures,
 }
 
-impl Line {
+impl TaskResult {
     pub(crate) fn new(
         arm: &Arm,
         request: &TaskRequest,
-        verdict: Verdict,
-        measured: Measured,
+        verdict: Score,
+        measured: RunFigures,
     ) -> Self {
         Self {
             arm: arm.key(),
             arm_name: arm.name(),
             request: request.id.to_owned(),
             text: request.text.to_owned(),
-            right: verdict == Verdict::Right,
-            answered: verdict != Verdict::None,
+            right: verdict == Score::Right,
+            answered: verdict != Score::None,
             measured,
         }
     }
 
     /// One line for people.
     pub(crate) fn to_text(&self) -> String {
-        let Measured { status, turns, repeated, seconds, answer, actions, .. } = &self.measured;
+        let RunFigures { status, turns, repeated, seconds, answer, actions, .. } = &self.measured;
         let word = if self.right { "RIGHT" } else { "wrong" };
         let answer: String = answer.as_deref().unwrap_or("-").chars().take(100).collect();
         let answer = answer.replace('\n', " ");
@@ -62,12 +64,12 @@ impl Line {
 
 /// All results so far.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ResultStore {
     file: File,
-    lines: BTreeMap<(String, String), Line>,
+    lines: BTreeMap<(String, String), TaskResult>,
 }
 
-impl Kept {
+impl ResultStore {
     /// Opens the file, or makes it. A last line that was cut off is dropped.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         if let Some(dir) = path.parent() {
@@ -82,18 +84,18 @@ impl Kept {
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n")?;
         }
-        let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<TaskResult>(line).ok());
         let lines = lines.map(|line| ((line.arm.clone(), line.text.clone()), line)).collect();
         Ok(Self { file, lines })
     }
 
     /// The result of `request` with `arm`.
-    pub(crate) fn get(&self, arm: &Arm, request: &TaskRequest) -> Option<&Line> {
+    pub(crate) fn get(&self, arm: &Arm, request: &TaskRequest) -> Option<&TaskResult> {
         self.lines.get(&(arm.key(), request.text.to_owned()))
     }
 
     /// Adds a result, on disk first.
-    pub(crate) fn add(&mut self, line: Line) -> Result<()> {
+    pub(crate) fn add(&mut self, line: TaskResult) -> Result<()> {
         let mut text = serde_json::to_string(&line)?;
         text.push('\n');
         self.file.write_all(text.as_bytes()).context("cannot write a result")?;

@@ -1,4 +1,6 @@
 //! What a run's event lines say about it: how it ended, what it cost, how often it repeated itself.
+//!
+//! Whether the answer is right is the business of `judge`.
 
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use serde_json::Value;
 
 /// The figures of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Measured {
+pub(crate) struct RunFigures {
     pub(crate) run_id: String,
     /// As the run calls it; empty where it had no end.
     pub(crate) status: String,
@@ -28,8 +30,8 @@ pub(crate) struct Measured {
 }
 
 /// Reads the lines of `metier run --json`.
-pub(crate) fn read(stdout: &str, took: Duration) -> Measured {
-    let mut run = Measured { seconds: took.as_secs_f64(), ..Measured::default() };
+pub(crate) fn read(stdout: &str, took: Duration) -> RunFigures {
+    let mut run = RunFigures { seconds: took.as_secs_f64(), ..RunFigures::default() };
     let mut last = Value::Null;
     for event in stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
@@ -96,7 +98,7 @@ mod tests {
 {"type":"decision.invalid","code":"not_json"}
 {"type":"decision.made","decision":{"action":{"type":"final_answer","text":"4"}}}
 {"type":"run.finished","status":"completed","answer":"4"}"#;
-        let expected = Measured {
+        let expected = RunFigures {
             run_id: "r1".to_owned(),
             status: "completed".to_owned(),
             answer: Some("4".to_owned()),
