@@ -287,3 +287,78 @@ fn of(
 fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::NAN, f64::from)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    use super::*;
+    use crate::e2e_models::tasks::figures::RunFigures;
+    use crate::e2e_models::tasks::judge::{Score, judge};
+
+    fn project() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/harbour")
+    }
+
+    fn requests() -> Vec<TaskRequest> {
+        all(&Facts::read(&project()).unwrap())
+    }
+
+    fn score(id: &str, answer: &str) -> Score {
+        let requests = requests();
+        let request = requests.iter().find(|one| one.id == id).unwrap();
+        let answer = Some(answer.to_owned());
+        let figures = RunFigures { answer, ..RunFigures::default() };
+        judge(&request.criterion, &figures, &project())
+    }
+
+    #[test]
+    fn there_are_thirty_requests_of_every_kind_and_none_holds_its_answer() {
+        let requests = requests();
+        let ids: BTreeSet<&str> = requests.iter().map(|one| one.id).collect();
+        assert!(ids.len() == requests.len() && ids.len() >= 30);
+        for request in &requests {
+            assert_ne!(score(request.id, request.text), Score::Right, "{}", request.id);
+        }
+    }
+
+    #[test]
+    fn what_the_scripts_print_is_what_is_right() {
+        let calls: [(&str, &str, &[&str]); 12] = [
+            ("quote-named", "quote-id/scripts/quote_id.py", &["Alder", "118"]),
+            ("convert", "house-rates/scripts/convert.py", &["250", "EUR", "NOK"]),
+            ("words", "text-stats/scripts/stats.py", &["notes/brief.txt"]),
+            ("parcel-norway", "parcel-price/scripts/price.py", &["D", "4"]),
+            ("parcel-japan", "parcel-price/scripts/price.py", &["E", "9"]),
+            ("stock", "stock-check/scripts/stock.py", &["hinge", "--warehouse", "south"]),
+            ("depot", "depot-sync/scripts/sync.py", &["Bremen", "--wait"]),
+            ("log-failed", "log-digest/scripts/digest.py", &["logs/server.log"]),
+            ("log-errors", "log-digest/scripts/digest.py", &["logs/server.log"]),
+            ("zh-digit", "invoice-digit/scripts/digit.py", &["48213"]),
+            ("hours-petra", "hours-total/scripts/hours.py", &["data/hours.csv", "Petra"]),
+            ("hours-all", "hours-total/scripts/hours.py", &["data/hours.csv"]),
+        ];
+        for (id, script, args) in calls {
+            let script = project().join("skills").join(script);
+            let run =
+                Command::new("python3").arg(script).args(args).current_dir(project()).output();
+            let Ok(run) = run else {
+                eprintln!("NOT TESTED: there is no python3");
+                return;
+            };
+            let printed = String::from_utf8_lossy(&run.stdout);
+            assert!(run.status.success(), "{id}: {}", String::from_utf8_lossy(&run.stderr));
+            assert_eq!(score(id, &printed), Score::Right, "{id}: {printed}");
+        }
+        // The scripts of these fail the first time, and say how they would not.
+        for (script, arg) in
+            [("stock-check/scripts/stock.py", "hinge"), ("depot-sync/scripts/sync.py", "Bremen")]
+        {
+            let script = project().join("skills").join(script);
+            let run = Command::new("python3").arg(script).arg(arg).output().unwrap();
+            assert!(!run.status.success() && String::from_utf8_lossy(&run.stderr).contains("--"));
+        }
+    }
+}

@@ -103,3 +103,32 @@ impl ResultStore {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_run_continues_after_its_last_whole_line() {
+        let path = std::env::temp_dir().join(format!("xtask-results-{}.jsonl", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let line = |text: &str| TaskResult {
+            arm: "a".to_owned(),
+            arm_name: "a".to_owned(),
+            request: "r".to_owned(),
+            text: text.to_owned(),
+            right: true,
+            answered: true,
+            measured: RunFigures::default(),
+        };
+        ResultStore::open(&path).unwrap().add(line("one")).unwrap();
+        let cut =
+            OpenOptions::new().append(true).open(&path).unwrap().write(b"{\"arm\":\"a\"").unwrap();
+        assert!(cut > 0);
+        ResultStore::open(&path).unwrap().add(line("two")).unwrap();
+        let store = ResultStore::open(&path).unwrap();
+        let texts: Vec<&str> = store.lines.values().map(|line| line.text.as_str()).collect();
+        assert_eq!(texts, ["one", "two"]);
+        fs::remove_file(&path).unwrap();
+    }
+}
