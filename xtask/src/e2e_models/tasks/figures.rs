@@ -70,7 +70,7 @@ fn in_few_words(action: &Value) -> String {
     let args = || action["args"].to_string();
     match word("type") {
         "call_tool" => format!("{} {}", word("tool"), args()),
-        "run_script" => format!("run {} {}", word("script"), args()),
+        "run_script" => format!("run {} {}", word("relative_path"), args()),
         "select_skills" => format!("select {}", action["skills"]),
         "final_answer" => "answer".to_owned(),
         kind => {
