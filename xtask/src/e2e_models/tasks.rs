@@ -83,9 +83,9 @@ fn run_arm(
         project.restore()?;
         let ended = project.run(arm, request.text, RUN_TIMEOUT)?;
         let measured = figures::read(&ended.stdout, ended.took);
-        let verdict = judge::judge(&request.criterion, &measured, project.dir());
-        let line = TaskResult::new(arm, request, verdict, measured);
-        println!("e2e-models: {}/{} {}", at + 1, requests.len(), line.to_text());
+        let line = TaskResult::new(arm, request, project.dir(), measured);
+        let text = line.to_text(line.score(request));
+        println!("e2e-models: {}/{} {text}", at + 1, requests.len());
         project.keep_record(&line)?;
         results.add(line)?;
     }

@@ -79,22 +79,34 @@ fn numbers(facts: &Facts) -> Vec<TaskRequest> {
 }
 
 fn facts_in_files() -> Vec<TaskRequest> {
+    // The other facts of the same file: an answer with all of them is the file, not an answer.
+    let office = [OneOf(&["tern-4471"]), OneOf(&["8306"]), OneOf(&["0421"]), OneOf(&["Tuesdays"])];
+    let contract = [OneOf(&["45"]), OneOf(&["21"]), OneOf(&["900"])];
+    let meeting = [OneOf(&["Brandt"]), Number(18_400.0), OneOf(&["Porto"])];
+    let notes = [OneOf(&["travel.md"]), OneOf(&["office.txt"]), OneOf(&["brief.txt"])];
     vec![
-        ask(
+        of(
             "supplier",
             "fact",
             "Who is the new supplier for latches? It is in notes/meeting.md.",
-            [OneOf(&["Brandt", "Brandt & Sons"])],
+            meeting[0].clone(),
+            &meeting,
         ),
-        ask("wifi", "fact", "wifi password? it's in notes/office.txt", [OneOf(&["tern-4471"])]),
-        ask("notice", "fact", "What notice period does docs/contract.txt give?", [OneOf(&["45"])]),
+        of("wifi", "fact", "wifi password? it's in notes/office.txt", office[0].clone(), &office),
+        of(
+            "notice",
+            "fact",
+            "What notice period does docs/contract.txt give?",
+            contract[0].clone(),
+            &contract,
+        ),
         ask(
             "drill",
             "fact",
             "when is the fire drill? should be in docs/handbook.md",
             [OneOf(&["October"]), OneOf(&["Friday"])],
         ),
-        ask("grep", "fact", "which file in notes mentions Zanzibar", [OneOf(&["travel.md"])]),
+        of("grep", "fact", "which file in notes mentions Zanzibar", notes[0].clone(), &notes),
         ask(
             "count-files",
             "fact",
@@ -296,7 +308,7 @@ mod tests {
 
     use super::*;
     use crate::e2e_models::tasks::figures::RunFigures;
-    use crate::e2e_models::tasks::judge::{Score, judge};
+    use crate::e2e_models::tasks::judge::{Score, effects_hold, judge};
 
     fn project() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/harbour")
@@ -311,7 +323,7 @@ mod tests {
         let request = requests.iter().find(|one| one.id == id).unwrap();
         let answer = Some(answer.to_owned());
         let figures = RunFigures { answer, ..RunFigures::default() };
-        judge(&request.criterion, &figures, &project())
+        judge(&request.criterion, &figures, effects_hold(&request.criterion, &project()))
     }
 
     #[test]

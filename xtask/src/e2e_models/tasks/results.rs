@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arm::Arm;
 use super::figures::RunFigures;
-use super::judge::Score;
+use super::judge::{self, Score};
 use super::requests::TaskRequest;
 
 /// One request with one arm.
@@ -24,16 +24,21 @@ pub(crate) struct TaskResult {
     /// The id and the words of the request: with other words it is another one.
     request: String,
     text: String,
-    pub(crate) right: bool,
-    pub(crate) answered: bool,
+    /// Whether the files are as the request wants them.
+    #[serde(default = "held")]
+    effects_hold: bool,
     pub(crate) measured: RunFigures,
+}
+
+const fn held() -> bool {
+    true
 }
 
 impl TaskResult {
     pub(crate) fn new(
         arm: &Arm,
         request: &TaskRequest,
-        verdict: Score,
+        project: &Path,
         measured: RunFigures,
     ) -> Self {
         Self {
@@ -41,16 +46,20 @@ impl TaskResult {
             arm_name: arm.name(),
             request: request.id.to_owned(),
             text: request.text.to_owned(),
-            right: verdict == Score::Right,
-            answered: verdict != Score::None,
+            effects_hold: judge::effects_hold(&request.criterion, project),
             measured,
         }
     }
 
+    /// Judged anew each time: a judge that has become stricter is stricter with older results, too.
+    pub(crate) fn score(&self, request: &TaskRequest) -> Score {
+        judge::judge(&request.criterion, &self.measured, self.effects_hold)
+    }
+
     /// One line for people.
-    pub(crate) fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self, score: Score) -> String {
         let RunFigures { status, turns, repeated, seconds, answer, actions, .. } = &self.measured;
-        let word = if self.right { "RIGHT" } else { "wrong" };
+        let word = if score == Score::Right { "RIGHT" } else { "wrong" };
         let answer: String = answer.as_deref().unwrap_or("-").chars().take(100).collect();
         let answer = answer.replace('\n', " ");
         let actions = actions.join(" > ");
@@ -117,8 +126,7 @@ mod tests {
             arm_name: "a".to_owned(),
             request: "r".to_owned(),
             text: text.to_owned(),
-            right: true,
-            answered: true,
+            effects_hold: true,
             measured: RunFigures::default(),
         };
         ResultStore::open(&path).unwrap().add(line("one")).unwrap();

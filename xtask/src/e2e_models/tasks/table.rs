@@ -6,18 +6,31 @@ use std::fmt::Write as _;
 
 use super::arm::Arm;
 use super::compare::{self, Interval};
+use super::figures::RunFigures;
+use super::judge::Score;
 use super::requests::TaskRequest;
 use super::results::{ResultStore, TaskResult};
 
+/// A result with what the judge says of it now.
+#[derive(Debug, Clone, Copy)]
+struct Scored<'a> {
+    result: &'a TaskResult,
+    score: Score,
+}
+
 /// The table of all results that there are.
 pub(crate) fn of(arms: &[Arm], requests: &[TaskRequest], results: &ResultStore) -> String {
-    let rows: Vec<Vec<Option<&TaskResult>>> = arms
+    let scored = |arm, request| {
+        let result: &TaskResult = results.get(arm, request)?;
+        Some(Scored { result, score: result.score(request) })
+    };
+    let rows: Vec<Vec<Option<Scored<'_>>>> = arms
         .iter()
-        .map(|arm| requests.iter().map(|request| results.get(arm, request)).collect())
+        .map(|arm| requests.iter().map(|request| scored(arm, request)).collect())
         .collect();
     let mut table = String::new();
     for (arm, lines) in arms.iter().zip(&rows) {
-        let present: Vec<&TaskResult> = lines.iter().flatten().copied().collect();
+        let present: Vec<Scored<'_>> = lines.iter().flatten().copied().collect();
         table += &summary(&arm.name(), &present);
     }
     table.push('\n');
@@ -26,51 +39,53 @@ pub(crate) fn of(arms: &[Arm], requests: &[TaskRequest], results: &ResultStore) 
         // Writing to a string cannot fail.
         let _ = writeln!(table, "{:<11} {:<18} {}", request.kind, request.id, words.join(" | "));
     }
+    let right = |one: &Option<Scored<'_>>| Some((*one)?.score == Score::Right);
     for (arm, lines) in arms.iter().zip(&rows).skip(1) {
-        let pairs = rows[0]
-            .iter()
-            .zip(lines)
-            .filter_map(|(first, second)| Some(((*first)?.right, (*second)?.right)));
-        table += &comparison(&arms[0].name(), &arm.name(), &pairs.collect::<Vec<_>>());
+        let both = rows[0].iter().zip(lines);
+        let pairs: Vec<(bool, bool)> =
+            both.filter_map(|(first, second)| Some((right(first)?, right(second)?))).collect();
+        table += &comparison(&arms[0].name(), &arm.name(), &pairs);
     }
     table
 }
 
 /// The figures of one arm, as one line and one more.
-fn summary(name: &str, lines: &[&TaskResult]) -> String {
-    let count = |of: &dyn Fn(&TaskResult) -> bool| {
+fn summary(name: &str, lines: &[Scored<'_>]) -> String {
+    let count = |of: &dyn Fn(&Scored<'_>) -> bool| {
         u32::try_from(lines.iter().filter(|line| of(line)).count()).unwrap_or(u32::MAX)
     };
-    let status = |name: &'static str| count(&|line| line.measured.status == name);
-    let sum = |of: fn(&TaskResult) -> u32| lines.iter().map(|line| of(line)).sum::<u32>();
+    let status = |name: &'static str| count(&|line| line.result.measured.status == name);
+    let sum = |of: fn(&RunFigures) -> u32| {
+        lines.iter().map(|line| of(&line.result.measured)).sum::<u32>()
+    };
     let all = count(&|_| true);
-    let right = count(&|line| line.right);
+    let right = count(&|line| line.score == Score::Right);
     let (completed, stuck) = (status("completed"), status("stuck"));
-    let decisions = sum(|line| line.measured.decisions);
-    let repeated = sum(|line| line.measured.repeated);
-    let input: u64 = lines.iter().map(|line| line.measured.input).sum();
-    let output: u64 = lines.iter().map(|line| line.measured.output).sum();
-    let seconds: f64 = lines.iter().map(|line| line.measured.seconds).sum();
+    let decisions = sum(|run| run.decisions);
+    let repeated = sum(|run| run.repeated);
+    let input: u64 = lines.iter().map(|line| line.result.measured.input).sum();
+    let output: u64 = lines.iter().map(|line| line.result.measured.output).sum();
+    let seconds: f64 = lines.iter().map(|line| line.result.measured.seconds).sum();
     format!(
         "{name}: {right} of {all} right ({}), {completed} completed, {stuck} stuck, {} ended otherwise, \
          {} without an answer\n    {} turns, {decisions} decisions, {repeated} repeated ({}), {} \
          invalid replies, {} tokens in, {} out, {:.0} s\n",
         percent(compare::wilson(right, all)),
         all - completed - stuck,
-        count(&|line| !line.answered),
-        sum(|line| line.measured.turns),
+        count(&|line| line.score == Score::None),
+        sum(|run| run.turns),
         share(repeated, decisions),
-        sum(|line| line.measured.invalid),
+        sum(|run| run.invalid),
         input,
         output,
         seconds,
     )
 }
 
-fn in_a_word(line: Option<&TaskResult>) -> String {
+fn in_a_word(line: Option<Scored<'_>>) -> String {
     let Some(line) = line else { return "not run".to_owned() };
-    let word = if line.right { "right" } else { "wrong" };
-    format!("{word}, {}, {} turns", line.measured.status, line.measured.turns)
+    let word = if line.score == Score::Right { "right" } else { "wrong" };
+    format!("{word}, {}, {} turns", line.result.measured.status, line.result.measured.turns)
 }
 
 fn comparison(first: &str, second: &str, pairs: &[(bool, bool)]) -> String {
@@ -104,10 +119,9 @@ fn share(part: u32, all: u32) -> String {
 mod tests {
     use super::*;
 
-    fn line(right: bool, status: &str, repeated: u32) -> TaskResult {
+    fn line(status: &str, repeated: u32) -> TaskResult {
         let text = serde_json::json!({
-            "arm": "a", "arm_name": "a", "request": "r", "text": "t", "right": right,
-            "answered": status == "completed",
+            "arm": "a", "arm_name": "a", "request": "r", "text": "t",
             "measured": {
                 "run_id": "", "status": status, "answer": null, "turns": 3, "decisions": 3,
                 "repeated": repeated, "invalid": 1, "input": 100, "output": 10, "seconds": 1.5,
@@ -119,11 +133,13 @@ mod tests {
 
     #[test]
     fn an_arm_is_summed_up_with_its_interval() {
-        let (good, bad) = (line(true, "completed", 0), line(false, "stuck", 2));
+        let (good, bad) = (line("completed", 0), line("stuck", 2));
+        let good = Scored { result: &good, score: Score::Right };
+        let bad = Scored { result: &bad, score: Score::None };
         let expected = "m: 1 of 2 right (95 %: 9 to 91 %), 1 completed, 1 stuck, 0 ended otherwise, \
                         1 without an answer\n    6 turns, 6 decisions, 2 repeated (33 %), 2 invalid \
                         replies, 200 tokens in, 20 out, 3 s\n";
-        assert_eq!(summary("m", &[&good, &bad]), expected);
+        assert_eq!(summary("m", &[good, bad]), expected);
     }
 
     #[test]
