@@ -60,7 +60,7 @@ fn page(command: &Command) -> Result<Vec<u8>> {
         for part in after.split("\n\n") {
             let (title, text) = match part.split_once(':') {
                 Some(("Examples", text)) => ("EXAMPLES", text),
-                Some(("Exit codes", text)) => ("EXIT STATUS", text),
+                Some(("Exit codes", text)) => ("EXIT STATUS", text.trim()),
                 _ => ("NOTES", part),
             };
             section(title, text, &mut bytes)?;

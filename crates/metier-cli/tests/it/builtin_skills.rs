@@ -1,4 +1,5 @@
-//! The built-in skills as a person meets them: what "help" says of them works, in both languages.
+//! The built-in skills as a person meets them: what "help" says of them works, in both languages, and a column
+//! is found by its name in the other language.
 
 use metier_testkit::TestHome;
 
