@@ -32,7 +32,7 @@ const CHANCE: f32 = 1.0 / 6.0;
 /// More of anything than this is not surer.
 const MOST: f32 = 4.0;
 /// What all that must come to.
-const NEEDED: f32 = 2.7;
+const NEEDED: f32 = 2.6;
 
 /// What speaks for one document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -57,9 +57,8 @@ impl Evidence {
         postings: &Postings,
         name: impl Fn(TermId) -> bool,
     ) -> Self {
-        let missing = |&(salience, frequency): &(f32, f32)| {
-            salience * postings.telling_elsewhere(frequency)
-        };
+        let missing =
+            |&(salience, frequency): &(f32, f32)| salience * postings.telling_elsewhere(frequency);
         let mut all: f32 = plan.unknown.iter().map(missing).sum();
         let (mut covered, mut words, mut telling) = (0.0, 0u16, 0.0);
         let impact = |term: &TermId| postings.about.impact(*term, document);

@@ -72,9 +72,7 @@ struct Figures {
 impl Figures {
     fn print(&self, what: &str) {
         let Self { first, picked, right, shown } = self;
-        println!(
-            "{what:<24} first {first}  picked {picked}  fires rightly {right}  shown {shown}"
-        );
+        println!("{what:<24} first {first}  picked {picked}  fires rightly {right}  shown {shown}");
     }
 }
 
