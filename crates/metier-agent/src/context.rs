@@ -140,11 +140,10 @@ fn tail(state: &State) -> String {
         text.push_str(&format!("[The request: {}]\n", short_line(&request, REQUEST_CHARS)));
     }
     match &state.ending {
-        Some(ending) => text.push_str(&format!(
-            "[Last turn: {}. Reply with `final_answer`: answer the request from the observations \
-             above, and say what is missing.]",
-            ending.message
-        )),
+        // Why it is the last is the record's: a small model repeats it as its answer.
+        Some(_) => text.push_str(
+            "[Last turn: `final_answer` now, from the observations above; say what is missing.]",
+        ),
         None if !state.trail.is_empty() => {
             text.push_str(&format!("[{}{}]", advice(state), left(state)));
         }

@@ -186,8 +186,8 @@ fn the_last_turn_is_always_held_to_an_answer() {
     assert!(last.view.last_turn);
     assert!(
         last.tail.ends_with(
-            "[Last turn: the budget `turns` of 2 is spent. Reply with `final_answer`: answer the \
-             request from the observations above, and say what is missing.]"
+            "[The request: do it]\n[Last turn: `final_answer` now, from the observations above; say what \
+             is missing.]"
         ),
         "{}",
         last.tail
