@@ -76,8 +76,8 @@ const ONLY_READING: &str =
 /// Skills that a prompt suggests.
 const SUGGESTED: usize = 2;
 
-/// The skills that the ranking finds for the request, for a model that overlooks them in a long list.
-/// Nothing where none is a clear match.
+/// The skills that the ranking finds for the request, for a model that overlooks them in a long list, and
+/// how a file that the request names is read. A suggestion may be weaker than a choice.
 fn suggestion(request: &str, offered: &[&Entry]) -> String {
     let index = SearchIndex::build(offered.iter().map(|entry| Document {
         name: entry.name().as_str(),
@@ -86,14 +86,30 @@ fn suggestion(request: &str, offered: &[&Entry]) -> String {
     let hits = index.rank(request, SUGGESTED);
     let names: Vec<String> = hits
         .iter()
-        .filter(|hit| hit.fires())
+        .filter(|hit| hit.confidence > 0.0)
         .filter_map(|hit| offered.get(hit.document))
         .map(|entry| format!("`{}`", entry.name()))
         .collect();
-    if names.is_empty() {
-        return String::new();
-    }
-    format!("\n[May fit: {}. If so, load it with `select_skills`.]\n", names.join(", "))
+    let file = named_file(request).map(|file| format!("`read_file` reads `{file}`."));
+    let skills = (!names.is_empty())
+        .then(|| format!("May fit: {}; if so, load it with `select_skills`.", names.join(", ")));
+    let words: Vec<String> = file.into_iter().chain(skills).collect();
+    if words.is_empty() { String::new() } else { format!("\n[{}]\n", words.join(" ")) }
+}
+
+/// The first word of a request that is written as a file.
+fn named_file(request: &str) -> Option<&str> {
+    let words = request.split_whitespace();
+    let around = |c: char| "\"'`,;:!?()[]".contains(c) || !c.is_ascii() && !c.is_alphanumeric();
+    let bare = words.map(|word| word.trim_matches(around));
+    bare.map(|word| word.trim_end_matches('.')).find(|word| {
+        let extension = word.rsplit_once('.').map_or("", |(_, extension)| extension);
+        (1..=5).contains(&extension.len())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && !word.contains("://")
+            && word.len() <= NAME_CHARS
+    })
 }
 
 /// The request as a model is shown it. A call by name (`/csv-sum a.csv`) is no sentence: a small model

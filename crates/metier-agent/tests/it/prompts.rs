@@ -247,3 +247,12 @@ fn a_call_by_name_is_repeated_as_a_sentence() {
          text says for the request. Turn 1 of 12.]"
     );
 }
+
+#[test]
+fn a_script_that_got_its_options_as_one_word_is_shown_the_whole_list() {
+    let replies = json!([select(&["pdf"]), script("pdf", &["--fail x", "a.csv"]), answer("x")]);
+    let (seen, _) = turns(replies, |_| {});
+    let text = observed(&seen[2]);
+    assert!(text.contains(r#"each word is an argument of its own: "args":["--fail","x","a.csv"]"#));
+    assert!(seen[2].tail.contains("[The script failed: read its message, and run it again"));
+}
