@@ -10,7 +10,7 @@ use metier_model::{
     Action, LoadedText, OfferedSkill, Plan, StepStatus, ToolOffer, TrailEntry, Turn, View, schema,
 };
 use metier_skill::text::short_line;
-use metier_skill::{Digest, estimate_tokens};
+use metier_skill::{Digest, FailureCode, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::Event;
@@ -140,11 +140,10 @@ fn tail(state: &State) -> String {
         text.push_str(&format!("[The request: {}]\n", short_line(&request, REQUEST_CHARS)));
     }
     match &state.ending {
-        Some(ending) => text.push_str(&format!(
-            "[Last turn: {}. Reply with `final_answer`: answer the request from the observations \
-             above, and say what is missing.]",
-            ending.message
-        )),
+        // Why it is the last is the record's: a small model repeats it as its answer.
+        Some(_) => text.push_str(
+            "[Last turn: `final_answer` now, from the observations above; say what is missing.]",
+        ),
         None if !state.trail.is_empty() => {
             text.push_str(&format!("[{}{}]", advice(state), left(state)));
         }
@@ -164,6 +163,10 @@ fn advice(state: &State) -> &'static str {
         _ if last.past.ok => {
             "Answer now if an observation above holds the answer, else take an action other than the \
              last."
+        }
+        // Small models give up here, though the message says what was wrong.
+        _ if last.past.code == Some(FailureCode::ScriptFailed) => {
+            "The script failed: read its message, and run it again with the arguments that it wants."
         }
         _ => "The last action failed: take another one, or answer.",
     }

@@ -64,9 +64,12 @@ fn skill_taken_for_path(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<Str
 fn joined_argument(op: &Op, outcome: &Outcome) -> Option<String> {
     let Op::Script { args, .. } = op else { return None };
     let has_failed = outcome.code == Some(FailureCode::ScriptFailed);
-    let joined = args.iter().find(|arg| has_failed && arg.starts_with('-') && arg.contains(' '))?;
-    let (option, value) = joined.split_once(' ')?;
-    Some(format!("`{joined}` is one argument: write two, `{option}` and `{value}`."))
+    let is_joined = |arg: &String| arg.starts_with('-') && arg.contains(' ');
+    if !has_failed || !args.iter().any(is_joined) {
+        return None;
+    }
+    let split: Vec<&str> = args.iter().flat_map(|arg| arg.split_whitespace()).collect();
+    Some(format!("each word is an argument of its own: \"args\":{}", json!(split)))
 }
 
 /// A person's no, as the model is shown it.

@@ -105,6 +105,13 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
         }
         Op::Script { path, args, .. } => {
             (doing.output)("stdout", "working\n");
+            if args.iter().any(|arg| arg.starts_with("--fail")) {
+                return Outcome {
+                    ok: false,
+                    code: Some(FailureCode::ScriptFailed),
+                    ..Outcome::done("it wants other arguments", json!({"exit_code": 2}))
+                };
+            }
             let text = format!("ran {path} {}", args.join(" "));
             Outcome::done(text.clone(), json!({"exit_code": 0, "stdout": text}))
         }

@@ -186,8 +186,8 @@ fn the_last_turn_is_always_held_to_an_answer() {
     assert!(last.view.last_turn);
     assert!(
         last.tail.ends_with(
-            "[Last turn: the budget `turns` of 2 is spent. Reply with `final_answer`: answer the \
-             request from the observations above, and say what is missing.]"
+            "[The request: do it]\n[Last turn: `final_answer` now, from the observations above; say what \
+             is missing.]"
         ),
         "{}",
         last.tail
@@ -246,4 +246,13 @@ fn a_call_by_name_is_repeated_as_a_sentence() {
         "[The request: Use the loaded skill `pdf` with: a.pdf]\n[A skill is loaded: do now what its \
          text says for the request. Turn 1 of 12.]"
     );
+}
+
+#[test]
+fn a_script_that_got_its_options_as_one_word_is_shown_the_whole_list() {
+    let replies = json!([select(&["pdf"]), script("pdf", &["--fail x", "a.csv"]), answer("x")]);
+    let (seen, _) = turns(replies, |_| {});
+    let text = observed(&seen[2]);
+    assert!(text.contains(r#"each word is an argument of its own: "args":["--fail","x","a.csv"]"#));
+    assert!(seen[2].tail.contains("[The script failed: read its message, and run it again"));
 }
