@@ -22,6 +22,9 @@
 //! | `accounts` | whose a group is, by the system's tables |
 //! | `skill_copy` | the copy of a skill for a run ([`copy_skill`]) |
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
+//! | `tree_reader` | a tree, listed and read without following a link ([`TreeReader`]) |
+//! | `tree_writer` | a tree that is being made ([`TreeWriter`]) |
+//! | `lock` | one process at a time ([`FileLock`]) |
 //! | `links` | the names on the way of a path: [`links_on_the_way`] |
 //! | `names` | every name below some directories: [`visit_names`] |
 //! | `own_tree` | removing what a script could write into: [`remove_own_tree`] |
@@ -50,6 +53,7 @@ mod head;
 mod held_dir;
 mod left_files;
 mod links;
+mod lock;
 mod names;
 mod own_tree;
 mod private;
@@ -57,6 +61,8 @@ mod skill_copy;
 mod skill_root;
 mod stamp;
 mod tree;
+mod tree_reader;
+mod tree_writer;
 mod update;
 mod utc;
 mod whole_dir;
@@ -81,12 +87,15 @@ pub use left_files::{
     take_left_files,
 };
 pub use links::{LinkStep, links_on_the_way};
+pub use lock::{FileLock, LockError};
 pub use names::{NameBelow, NameLimits, NamesVisited, Unsearched, visit_names};
 pub use own_tree::{open_own_dir, remove_own_tree};
 pub use private::{close_state, create_private_dir, create_private_file, write_private};
 pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, FileMark, Stamp};
+pub use tree_reader::{OpenedFile, TreeListing, TreeNode, TreeReader};
+pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
