@@ -13,6 +13,7 @@
 //! | `append` | a file that only grows, with one writer ([`AppendFile`]) |
 //! | `update` | changing a file that others may change at once: [`update_file`], [`update_private`] |
 //! | `whole_dir` | directories that appear, move and go whole: [`create_dir_whole`], [`move_whole`] |
+//! | `whole_file` | a large file that appears whole ([`WholeFile`]) |
 //! | `held_dir` | a directory held open, beneath which no link is followed ([`HeldDir`]) |
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
 //! | `work_root` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
@@ -66,15 +67,16 @@ mod tree_writer;
 mod update;
 mod utc;
 mod whole_dir;
+mod whole_file;
 mod work_error;
 mod work_root;
 
 pub use append::{AppendError, AppendFile};
 pub use dir::Dir;
 pub use file::{
-    PiecewiseFile, ReadError, canonical, directory_birth, directory_id, entry_kind, exists, is_dir,
+    PiecewiseFile, ReadError, canonical, directory_birth, directory_id, entry_id, entry_kind, exists, is_dir,
     is_link, is_link_loop, is_real_dir, last_modified, link_target, link_text, modified,
-    read_bounded, read_dir_names, remove_file, take_file, write_atomic,
+    read_bounded, read_dir_names, remove_file, replace_shared, take_file, write_atomic,
 };
 pub use folders::UserFolders;
 pub use foreign_access::{
@@ -99,6 +101,10 @@ pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
-pub use whole_dir::{MoveResult, NewFile, create_dir_whole, make_dir_for, move_whole, remove_tree};
+pub use whole_dir::{
+    MoveResult, NewFile, create_dir, create_dir_whole, make_dir_for, move_whole, remove_empty_dir,
+    remove_tree, rename_dir,
+};
+pub use whole_file::WholeFile;
 pub use work_error::WorkError;
 pub use work_root::{WorkEntry, WorkListing, WorkRoot, WriteSummary};

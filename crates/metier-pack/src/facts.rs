@@ -67,3 +67,15 @@ pub(crate) fn read_facts(bytes: &[u8], profile: Profile) -> SkillFacts {
     });
     SkillFacts { skill, problems }
 }
+
+impl SkillProblem {
+    /// For a file that gave no other reason.
+    pub(crate) fn unreadable() -> Self {
+        Self {
+            code: Code::FrontmatterMissing,
+            severity: Severity::Error,
+            line: 1,
+            message: "the file cannot be read as a skill".to_owned(),
+        }
+    }
+}

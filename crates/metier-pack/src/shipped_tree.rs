@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::facts::SkillFacts;
 use crate::left_out::LeftOut;
+use crate::pack::PackManifest;
 
 /// The first line of what is digested: it names the definition.
 const TREE_HEADER: &str = "metier-tree-1\n";
@@ -30,6 +31,9 @@ pub struct ShippedFile {
     /// What it says, for a `SKILL.md`.
     #[serde(skip)]
     pub(crate) facts: Option<Box<SkillFacts>>,
+    /// The list of digests, for the `manifest.json` of a pack.
+    #[serde(skip)]
+    pub(crate) manifest: Option<Box<PackManifest>>,
 }
 
 /// A tree of files.
@@ -50,7 +54,11 @@ impl ShippedTree {
             return self.clone();
         }
         let inner = |path: &str| Some(path.strip_prefix(top)?.strip_prefix('/')?.to_owned());
-        let files = self.files.iter();
+        // They lie together: `0` comes right after `/`, and a source may hold a thousand skills.
+        let (first, after) = (format!("{top}/"), format!("{top}0"));
+        let start = self.files.partition_point(|file| file.path < first);
+        let end = self.files.partition_point(|file| file.path < after);
+        let files = self.files[start..end].iter();
         let files = files.filter_map(|file| Some(ShippedFile { path: inner(&file.path)?, ..file.clone() }));
         let left_out = self.left_out.iter();
         let left_out =
