@@ -25,7 +25,7 @@ mod zip;
 
 pub use fault::{ArchiveError, ArchiveFault};
 pub use read_at::ReadAt;
-pub use unpack::{ArchiveKind, archive_kind};
+pub use unpack::{ArchiveKind, inspect_archive};
 
 pub(crate) use names::{NameSet, check_entry_name, fold};
-pub(crate) use unpack::unpack;
+pub(crate) use unpack::{archive_kind, unpack};

@@ -46,7 +46,7 @@ mod target;
 mod uninstall;
 mod verify;
 
-pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt};
+pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archive};
 pub use error::{Obstacle, ObstacleReason, PackError};
 pub use facts::SkillProblem;
 pub use install::{InstallRequest, LockUse, Overwrite};

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use metier_registry::parallel;
+use metier_skill::Profile;
 
 use super::fault::{ArchiveError, ArchiveFault};
 use super::gzip;
@@ -31,7 +32,7 @@ pub enum ArchiveKind {
 }
 
 /// What kind of archive the bytes are, whatever the file is called.
-pub fn archive_kind(archive: &(impl ReadAt + ?Sized)) -> Result<ArchiveKind, ArchiveError> {
+pub(crate) fn archive_kind(archive: &(impl ReadAt + ?Sized)) -> Result<ArchiveKind, ArchiveError> {
     let mut start = [0; 4];
     let bytes = usize::try_from(archive.size()).unwrap_or(4).min(4);
     archive.read_at(0, &mut start[..bytes])?;
@@ -46,6 +47,19 @@ pub fn archive_kind(archive: &(impl ReadAt + ?Sized)) -> Result<ArchiveKind, Arc
             Err(error) => Err(error),
         },
     }
+}
+
+/// The files of an archive, read whole and judged; nothing is written.
+///
+/// # Errors
+///
+/// [`ArchiveError`], for whatever is not sound about it.
+pub fn inspect_archive(
+    archive: &(impl ReadAt + ?Sized),
+    limits: &PackLimits,
+) -> Result<Vec<ShippedFile>, ArchiveError> {
+    let kind = archive_kind(archive)?;
+    Ok(unpack(archive, kind, limits, Outgoing::nowhere(Profile::Lenient))?.files)
 }
 
 /// Unpacks an archive.
