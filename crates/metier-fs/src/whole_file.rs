@@ -31,6 +31,11 @@ impl WholeFile {
         Ok(())
     }
 
+    /// Where it is while it is written, for whoever looks at it before it counts.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     /// Puts the file in its place, over what stands there.
     pub fn finish(self) -> io::Result<()> {
         self.file.as_file().sync_data()?;

@@ -73,6 +73,15 @@ pub(crate) fn commit(
     finish(target)
 }
 
+/// Whether the journal that counts is the user's own, or there is none.
+pub(crate) fn check(target: &InstallTarget) -> Result<(), PackError> {
+    let path = target.root.join(COMMIT_DIR).join(JOURNAL_FILE);
+    match read_bounded(&path, MAX_JOURNAL_BYTES) {
+        Ok(bytes) => check_seal(target, &bytes),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Carries out the journal that counts, from wherever it was left.
 pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
     let dir = target.root.join(COMMIT_DIR);

@@ -20,7 +20,7 @@
 //! | `verify` | the disk against the lock |
 //! | `error` | why it was not done ([`PackError`]) |
 //!
-//! Files on disk, all through `metier-fs`: staging (`.metier-staging-…`, `.metier-commit`) inside the folder
+//! Files on disk, all through `metier-fs`: staging (`.metier-staging`, `.metier-commit`) inside the folder
 //! of skills, `skills.json` and `skills.lock.json` beside it, backups and the seals of journals in the
 //! user's state. Which folder that is, asking a person and printing are the caller's.
 

@@ -21,7 +21,7 @@ use metier_fs::{PiecewiseFile, TreeReader, WholeFile};
 use metier_skill::{Digest, Profile};
 use serde::Serialize;
 
-use crate::archive::{ArchiveFault, ArchiveKind};
+use crate::archive::{ArchiveFault, ArchiveKind, unpack};
 use crate::directory::read_directory;
 use crate::error::PackError;
 use crate::facts::SkillProblem;
@@ -180,9 +180,20 @@ impl PackPlan {
         self.write_entries(writer.as_mut(), target)?;
         writer.finish().map_err(written)?;
         drop(writer);
+        let (digest, bytes) = self.check(target, file.path())?;
         file.finish().map_err(written)?;
-        let (digest, bytes) = file_digest(target)?;
         Ok(Packed { path: target.to_string_lossy().into_owned(), bytes, digest, plan: self })
+    }
+
+    /// Reads the archive as an installation would, before it counts: what nobody could install is not a
+    /// pack. Gives its digest and its bytes.
+    fn check(&self, target: &Path, written: &Path) -> Result<(Digest, u64), PackError> {
+        let unreadable = |error: io::Error| PackError::not_readable(target, error);
+        let file = PiecewiseFile::open(written).map_err(|e| unreadable(io::Error::other(e.to_string())))?;
+        let outgoing = Outgoing::nowhere(self.options.profile);
+        unpack(&file, self.kind, &self.options.limits, outgoing)
+            .map_err(|error| PackError::archive(target, error))?;
+        Digest::of_reader(file.reader()).map_err(unreadable)
     }
 
     fn write_entries(&self, writer: &mut dyn ArchiveWriter, target: &Path) -> Result<(), PackError> {
@@ -272,14 +283,4 @@ impl Read for Checked<'_> {
 /// `below` in the directory `dir`, which may be empty.
 pub(crate) fn joined(dir: &str, below: &str) -> String {
     if dir.is_empty() { below.to_owned() } else { format!("{dir}/{below}") }
-}
-
-/// The digest of a whole file, and its bytes.
-pub(crate) fn file_digest(path: &Path) -> Result<(Digest, u64), PackError> {
-    let io = |error: metier_fs::ReadError| {
-        PackError::not_readable(path, io::Error::other(error.to_string()))
-    };
-    let file = PiecewiseFile::open(path).map_err(io)?;
-    let digest = Digest::of_reader(file.reader()).map_err(|error| PackError::not_readable(path, error))?;
-    Ok(digest)
 }

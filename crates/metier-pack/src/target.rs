@@ -19,7 +19,7 @@ use crate::records::LOCK_FILE;
 
 /// The names of what an unfinished change leaves in the folder of skills. They are hidden, so that no scan
 /// looks into them.
-const STAGING_PREFIX: &str = ".metier-staging-";
+const STAGING_DIR: &str = ".metier-staging";
 pub(crate) const COMMIT_DIR: &str = ".metier-commit";
 
 /// How long one process waits for another. Each holds the lock while it renames, not while it unpacks.
@@ -78,22 +78,36 @@ impl InstallTarget {
         &self.root
     }
 
-    /// Whether a change was begun and not finished.
-    pub fn is_unfinished(&self) -> bool {
+    /// Whether something stands in the folder of skills `root` that a killed process may have left.
+    pub fn is_unfinished_at(root: &Path) -> bool {
+        is_real_dir(&root.join(COMMIT_DIR)) || is_real_dir(&root.join(STAGING_DIR))
+    }
+
+    /// Finishes what a process that was killed had begun, and removes what it left. Where there is nothing
+    /// of that kind, which takes two questions to the system, nothing is locked or written.
+    pub fn recover(&self) -> Result<(), PackError> {
+        if self.is_unfinished() {
+            journal::check(self)?;
+        } else if self.abandoned().is_empty() {
+            return Ok(());
+        }
+        let lock = self.lock()?;
+        self.recover_locked(&lock)
+    }
+
+    fn is_unfinished(&self) -> bool {
         is_real_dir(&self.root.join(COMMIT_DIR))
     }
 
-    /// Finishes what a process that was killed had begun, and removes what it left.
-    pub fn recover(&self) -> Result<(), PackError> {
-        if !is_real_dir(&self.root) {
-            return Ok(());
+    /// Staging directories whose makers are gone.
+    fn abandoned(&self) -> Vec<PathBuf> {
+        let staging = self.root.join(STAGING_DIR);
+        if !is_real_dir(&staging) {
+            return Vec::new();
         }
-        let names = read_dir_names(&self.root).map_err(|error| PackError::not_readable(&self.root, error))?;
-        if names.iter().any(|name| name == COMMIT_DIR || name.starts_with(STAGING_PREFIX)) {
-            let lock = self.lock()?;
-            self.recover_locked(&lock)?;
-        }
-        Ok(())
+        let names = read_dir_names(&staging).unwrap_or_default();
+        let paths = names.into_iter().map(|name| staging.join(name));
+        paths.filter(|path| is_real_dir(path) && is_abandoned_tree(path)).collect()
     }
 
     /// The lock over the folder. The folders are there.
@@ -111,13 +125,11 @@ impl InstallTarget {
         if self.is_unfinished() {
             journal::finish(self)?;
         }
-        let names = read_dir_names(&self.root).map_err(|error| PackError::not_readable(&self.root, error))?;
-        for name in names.iter().filter(|name| name.starts_with(STAGING_PREFIX)) {
-            let path = self.root.join(name);
-            if is_real_dir(&path) && is_abandoned_tree(&path) {
-                remove_tree(&path).map_err(|error| PackError::not_written(&path, error))?;
-            }
+        for path in self.abandoned() {
+            remove_tree(&path).map_err(|error| PackError::not_written(&path, error))?;
         }
+        // Others may still be in it.
+        let _ = metier_fs::remove_empty_dir(&self.root.join(STAGING_DIR));
         Ok(())
     }
 
@@ -140,13 +152,33 @@ impl InstallTarget {
         let staged = self.lock().and_then(|lock| {
             self.recover_locked(&lock)?;
             // Under the lock: another process could take a tree for abandoned before it is held.
-            TreeWriter::create_in(&self.root, STAGING_PREFIX).map_err(written)
+            self.new_tree().map_err(written)
         });
         match staged {
             Ok(tree) => Ok(Staging { path: tree.path().to_owned(), tree: Some(tree), made }),
             Err(error) => {
                 remove_empty(&made);
                 Err(error)
+            }
+        }
+    }
+}
+
+impl InstallTarget {
+    /// A new tree in the directory of staging. Another process may remove that directory when it takes its
+    /// own tree out of it, so making the two is tried more than once.
+    fn new_tree(&self) -> std::io::Result<TreeWriter> {
+        let staging = self.root.join(STAGING_DIR);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            metier_fs::create_dir(&staging)?;
+            if !is_real_dir(&staging) {
+                return Err(std::io::ErrorKind::NotADirectory.into());
+            }
+            match TreeWriter::create_in(&staging, "") {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && tries < 100 => {}
+                other => return other,
             }
         }
     }
@@ -174,6 +206,14 @@ impl Staging {
     pub(crate) fn keep(mut self) {
         self.tree = None;
         self.made.clear();
+        self.leave();
+    }
+
+    /// Removes the directory of staging, unless another process uses it.
+    fn leave(&self) {
+        if let Some(staging) = self.path.parent() {
+            let _ = metier_fs::remove_empty_dir(staging);
+        }
     }
 }
 
@@ -182,6 +222,7 @@ impl Drop for Staging {
         if self.tree.is_some() {
             // What cannot be removed now is removed by the next command.
             let _ = remove_tree(&self.path);
+            self.leave();
         }
         self.tree = None;
         remove_empty(&self.made);

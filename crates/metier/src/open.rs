@@ -393,10 +393,17 @@ impl Metier {
 
     /// Looks again, and gives what is there now.
     pub fn refresh(&self) -> Arc<Scan> {
-        let found = Arc::new(scan(&self.roots(), &self.scan_options()));
+        let roots = self.roots();
+        self.finish_installs(&roots);
+        let found = Arc::new(scan(&roots, &self.scan_options()));
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         *snapshot = Some(Arc::clone(&found));
         found
+    }
+
+    /// Forgets what was found, so that the next question looks again.
+    pub(crate) fn look_again(&self) {
+        *self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// A registry that can be refreshed and watched.

@@ -7,6 +7,7 @@ use metier_fs::WholeFile;
 
 use super::ArchiveWriter;
 use super::deflate::Deflater;
+use crate::limits::PackLimits;
 
 /// Files up to this size are packed in memory first, and stored as they are where packing gains nothing.
 const IN_MEMORY_BYTES: u64 = 1 << 20;
@@ -108,7 +109,10 @@ impl ArchiveWriter for ZipWriter<'_> {
         };
         deflater.write(&bytes, &mut keep)?;
         deflater.finish(&mut keep)?;
-        let is_smaller = packed.len() < bytes.len();
+        // What packs too well would be refused as a bomb.
+        let is_suspect = size > PackLimits::RATIO_FREE_BYTES
+            && size / PackLimits::default().ratio > packed.len() as u64;
+        let is_smaller = packed.len() < bytes.len() && !is_suspect;
         let (method, data) = if is_smaller { (DEFLATED, &packed) } else { (STORED, &bytes) };
         let packed = data.len() as u64;
         let entry = Entry { path, method, crc: crc32fast::hash(&bytes), packed, size, mode };

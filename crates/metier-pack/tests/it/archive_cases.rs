@@ -108,7 +108,7 @@ fn structure() -> Vec<(u32, &'static str, Zip)> {
         (52, "zip-count", whole(|zip| zip.count = Some(2))),
         (52, "zip-count", whole(|zip| zip.count_here = Some(2))),
         (53, "zip-directory-size", whole(|zip| zip.directory_size = Some(u32::MAX - 1))),
-        (53, "zip-directory-offset", whole(|zip| zip.directory_size = Some(400))),
+        (53, "zip-directory-size", whole(|zip| zip.directory_size = Some(400))),
         (53, "zip-directory-size", whole(|zip| { zip.directory_size = Some(50); zip.directory_offset = None; })),
         (54, "zip-directory-offset", whole(|zip| zip.directory_offset = Some(0))),
         (54, "zip-directory-offset", whole(|zip| zip.directory_offset = Some(1))),

@@ -21,7 +21,7 @@ fn sample(home: &Home, at: &str) {
     home.write(&format!("{at}/SKILL.md"), SKILL);
     home.write(&format!("{at}/crlf.txt"), "a\r\nb\r\n");
     home.write(&format!("{at}/技能/日本語 ファイル.md"), "text");
-    home.write(&format!("{at}/large.bin"), (0..3_000_000u32).map(|n| (n * n >> 7) as u8).collect::<Vec<u8>>());
+    home.write(&format!("{at}/large.bin"), (0..3_000_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect::<Vec<u8>>());
     home.write(&format!("{at}/metadata.json"), "{}");
     let script = home.write(&format!("{at}/scripts/run.sh"), "#!/bin/sh\n");
     executable(&script);
