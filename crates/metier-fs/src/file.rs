@@ -79,19 +79,19 @@ pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
 pub struct PiecewiseFile {
     file: File,
     size: u64,
-    state: Option<FileState>,
+    state: Option<FileSnapshot>,
 }
 
 /// What tells whether an open file was written to. The change time cannot be set by a program.
 #[derive(Debug, PartialEq, Eq)]
-struct FileState {
+struct FileSnapshot {
     size: u64,
     modified: SystemTime,
     #[cfg(unix)]
     changed: (i64, i64),
 }
 
-impl FileState {
+impl FileSnapshot {
     fn of(file: &File) -> io::Result<Self> {
         let data = file.metadata()?;
         Ok(Self {
@@ -110,7 +110,7 @@ impl PiecewiseFile {
     /// Opens the regular file at `path`. What it holds stays readable when the path is replaced.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let (file, size) = open_regular(path)?;
-        let state = FileState::of(&file).ok();
+        let state = FileSnapshot::of(&file).ok();
         Ok(Self { file, size, state })
     }
 
@@ -121,7 +121,7 @@ impl PiecewiseFile {
 
     /// Whether nothing was written to it since it was opened, as far as the system tells.
     pub fn is_unchanged(&self) -> bool {
-        FileState::of(&self.file).ok() == self.state
+        FileSnapshot::of(&self.file).ok() == self.state
     }
 
     /// All of its bytes, from the first one on.
@@ -223,7 +223,8 @@ pub fn entry_id(path: &Path) -> io::Result<FileId> {
     #[cfg(not(unix))]
     {
         // No number: the time of birth tells one directory from the next in the same place.
-        let born = data.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let born =
+            data.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
         let nanos = born.map_or(0, |since| since.as_nanos());
         Ok(FileId { device: 0, inode: u64::try_from(nanos & u128::from(u64::MAX)).unwrap_or(0) })
     }

@@ -74,9 +74,9 @@ mod work_root;
 pub use append::{AppendError, AppendFile};
 pub use dir::Dir;
 pub use file::{
-    PiecewiseFile, ReadError, canonical, directory_birth, directory_id, entry_id, entry_kind, exists, is_dir,
-    is_link, is_link_loop, is_real_dir, last_modified, link_target, link_text, modified,
-    read_bounded, read_dir_names, remove_file, replace_shared, take_file, write_atomic,
+    PiecewiseFile, ReadError, canonical, directory_birth, directory_id, entry_id, entry_kind,
+    exists, is_dir, is_link, is_link_loop, is_real_dir, last_modified, link_target, link_text,
+    modified, read_bounded, read_dir_names, remove_file, replace_shared, take_file, write_atomic,
 };
 pub use folders::UserFolders;
 pub use foreign_access::{
@@ -96,9 +96,9 @@ pub use private::{close_state, create_private_dir, create_private_file, write_pr
 pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, FileMark, Stamp};
+pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
 pub use tree_reader::{OpenedFile, TreeListing, TreeNode, TreeReader};
 pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
-pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
 pub use whole_dir::{

@@ -59,7 +59,11 @@ impl TreeReader {
 
     /// Everything in the tree, at most `limit` entries. A directory is entered when `enters` says so of its
     /// path; it is listed in any case.
-    pub fn list(&self, limit: usize, mut enters: impl FnMut(&str) -> bool) -> io::Result<TreeListing> {
+    pub fn list(
+        &self,
+        limit: usize,
+        mut enters: impl FnMut(&str) -> bool,
+    ) -> io::Result<TreeListing> {
         let mut listing = TreeListing::default();
         let mut open = vec![String::new()];
         while let Some(above) = open.pop() {
@@ -129,7 +133,11 @@ mod system {
             if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
                 return Err(RootError::NotRegular);
             }
-            #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "the types differ between Unix systems")]
+            #[allow(
+                clippy::unnecessary_cast,
+                clippy::cast_lossless,
+                reason = "the types differ between Unix systems"
+            )]
             Ok(OpenedFile {
                 file: File::from(fd),
                 size: u64::try_from(stat.st_size).unwrap_or(0),
@@ -205,7 +213,9 @@ mod system {
             }
             let (file, size) = open_regular(&at).map_err(|error| match error {
                 ReadError::NotRegular => RootError::NotRegular,
-                ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound => RootError::Missing,
+                ReadError::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+                    RootError::Missing
+                }
                 ReadError::Io(error) => RootError::Io(error),
                 ReadError::TooLarge(limit) => RootError::TooLarge(limit),
             })?;
@@ -229,7 +239,8 @@ mod tests {
         fs::create_dir_all(top.join("closed")).expect("dirs");
         fs::write(top.join("a/b/run.sh"), "#!").expect("writes");
         fs::write(top.join("closed/x"), "x").expect("writes");
-        fs::set_permissions(top.join("a/b/run.sh"), PermissionsExt::from_mode(0o755)).expect("chmod");
+        fs::set_permissions(top.join("a/b/run.sh"), PermissionsExt::from_mode(0o755))
+            .expect("chmod");
         symlink("/etc/hostname", top.join("link")).expect("link");
         symlink("a", top.join("dir")).expect("link");
         let tree = TreeReader::open(&top).expect("opens");

@@ -59,11 +59,8 @@ impl TreeWriter {
         #[cfg(unix)]
         {
             use rustix::fs::{Mode, OFlags, openat};
-            let flags = OFlags::WRONLY
-                | OFlags::CREATE
-                | OFlags::EXCL
-                | OFlags::CLOEXEC
-                | OFlags::NOFOLLOW;
+            let flags =
+                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
             let bits = match mode {
                 NewFileMode::Plain => 0o666,
                 NewFileMode::Executable => 0o777,
@@ -158,7 +155,8 @@ mod tests {
         symlink("/tmp", tree.path().join("link")).expect("link");
         assert!(tree.make_file("link", NewFileMode::Plain).is_err());
         tree.sync().expect("syncs");
-        let mode = |path: &str| fs::metadata(tree.path().join(path)).expect("there").permissions().mode();
+        let mode =
+            |path: &str| fs::metadata(tree.path().join(path)).expect("there").permissions().mode();
         assert_eq!((mode("") & 0o777, mode("a/run.sh") & 0o100), (0o700, 0o100));
         assert!(!is_abandoned_tree(tree.path()));
         let path = tree.path().to_owned();

@@ -14,7 +14,8 @@ pub struct WholeFile {
 impl WholeFile {
     /// Begins a file for `target`, whose directory is there.
     pub fn create(target: &Path) -> io::Result<Self> {
-        let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent =
+            target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         builder.prefix(".metier-");
         #[cfg(unix)]

@@ -29,16 +29,22 @@ pub(crate) struct DirectoryNames {
 }
 
 /// Lists the directory at `path` and judges every name in it.
-pub(crate) fn list_directory(path: &Path, limits: &PackLimits) -> Result<DirectoryNames, PackError> {
+pub(crate) fn list_directory(
+    path: &Path,
+    limits: &PackLimits,
+) -> Result<DirectoryNames, PackError> {
     let io = |error| PackError::not_readable(path, error);
     let tree = TreeReader::open(path).map_err(io)?;
     let listing = tree
-        .list(limits.entries, |dir| left_out(dir).is_none() && dir.matches('/').count() < limits.depth)
+        .list(limits.entries, |dir| {
+            left_out(dir).is_none() && dir.matches('/').count() < limits.depth
+        })
         .map_err(io)?;
     if listing.truncated {
         return Err(PackError::in_directory(path, ArchiveFault::TooManyEntries, None));
     }
-    let mut names = DirectoryNames { tree, files: Vec::new(), dirs: Vec::new(), left_out: Vec::new() };
+    let mut names =
+        DirectoryNames { tree, files: Vec::new(), dirs: Vec::new(), left_out: Vec::new() };
     let mut set = NameSet::default();
     for node in listing.nodes {
         let fault = |fault| PackError::in_directory(path, fault, Some(node.path.clone()));
@@ -77,9 +83,12 @@ pub(crate) fn read_directory(
         .map_err(|error| PackError::not_written(PathBuf::new(), error))?;
     shipped.empty_dirs = empty_dirs(paths(), dirs.iter().map(String::as_str));
     drop(needed);
-    let read = parallel::map(files, FILES_PER_CORE, || vec![0; CHUNK_BYTES], |buffer, file: String| {
-        read_file(path, &tree, file, limits, outgoing, buffer)
-    });
+    let read = parallel::map(
+        files,
+        FILES_PER_CORE,
+        || vec![0; CHUNK_BYTES],
+        |buffer, file: String| read_file(path, &tree, file, limits, outgoing, buffer),
+    );
     let mut total = 0u64;
     for file in read {
         match file? {
@@ -110,7 +119,9 @@ fn read_file(
         Ok(opened) => opened,
         Err(error) => match error {
             RootError::Escapes => return Ok(Err(LeftOut { path, reason: LeftOutReason::Link })),
-            RootError::NotRegular => return Ok(Err(LeftOut { path, reason: LeftOutReason::Special })),
+            RootError::NotRegular => {
+                return Ok(Err(LeftOut { path, reason: LeftOutReason::Special }));
+            }
             RootError::Io(error) => return Err(PackError::not_readable(top.join(path), error)),
             other => {
                 let error = std::io::Error::new(std::io::ErrorKind::NotFound, other.to_string());

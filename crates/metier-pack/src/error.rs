@@ -253,8 +253,12 @@ impl fmt::Display for PackError {
             Self::Directory { path, fault, entry: Some(entry) } => {
                 write!(f, "{}: `{entry}`: {fault}", path.display())
             }
-            Self::Directory { path, fault, entry: None } => write!(f, "{}: {fault}", path.display()),
-            Self::NotReadable { path, error } => write!(f, "{} cannot be read: {error}", path.display()),
+            Self::Directory { path, fault, entry: None } => {
+                write!(f, "{}: {fault}", path.display())
+            }
+            Self::NotReadable { path, error } => {
+                write!(f, "{} cannot be read: {error}", path.display())
+            }
             Self::NotWritten { path, error } => {
                 write!(f, "{} cannot be written: {error}", path.display())
             }
@@ -268,7 +272,11 @@ impl fmt::Display for PackError {
                 "{source} has a SKILL.md at its top and in folders below: it could be one skill or several"
             ),
             Self::BadSkill { path, problem } => {
-                let file = if path.is_empty() { "SKILL.md".to_owned() } else { format!("{path}/SKILL.md") };
+                let file = if path.is_empty() {
+                    "SKILL.md".to_owned()
+                } else {
+                    format!("{path}/SKILL.md")
+                };
                 write!(f, "{file}:{}: {}", problem.line, problem.message)
             }
             Self::BadName(name) => write!(f, "`{name}` cannot be the name of a skill's folder"),
@@ -278,11 +286,15 @@ impl fmt::Display for PackError {
                 write!(f, "{}: its manifest.json does not fit its files: {what}", path.display())
             }
             Self::InTheWay(obstacles) => {
-                let each: Vec<String> =
-                    obstacles.iter().map(|it| format!("`{}` {}", it.name, it.reason.text())).collect();
+                let each: Vec<String> = obstacles
+                    .iter()
+                    .map(|it| format!("`{}` {}", it.name, it.reason.text()))
+                    .collect();
                 write!(f, "{}", each.join("; "))
             }
-            Self::TargetChanged(path) => write!(f, "{} changed since the plan was made", path.display()),
+            Self::TargetChanged(path) => {
+                write!(f, "{} changed since the plan was made", path.display())
+            }
             Self::BadTarget { path, reason } => write!(f, "{} {reason}", path.display()),
             Self::Busy(path) => {
                 write!(f, "another process has been changing {} for too long", path.display())

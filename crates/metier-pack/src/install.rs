@@ -100,7 +100,8 @@ impl InstallTarget {
             let mut standing = standing(self, name, locked, limits);
             if other_spelling(&spelled, name).is_some() {
                 standing.obstacle = Some(ObstacleReason::Unmanaged);
-                plan.obstacles.push(Obstacle { name: name.to_owned(), reason: ObstacleReason::Unmanaged });
+                plan.obstacles
+                    .push(Obstacle { name: name.to_owned(), reason: ObstacleReason::Unmanaged });
                 continue;
             }
             let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded);

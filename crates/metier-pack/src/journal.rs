@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier_fs::{
-    FileLock, entry_kind, move_whole, read_bounded, remove_file, remove_tree, rename_dir, replace_shared,
-    write_private,
+    FileLock, entry_kind, move_whole, read_bounded, remove_file, remove_tree, rename_dir,
+    replace_shared, write_private,
 };
 use metier_registry::manage::Deletion;
 use metier_skill::{Digest, SkillId, SkillName};
@@ -67,7 +67,8 @@ pub(crate) fn commit(
     }
     let seal = seal_path(target);
     let digest = Digest::of(&bytes).to_string();
-    write_private(&seal, digest.as_bytes()).map_err(|error| PackError::not_written(&seal, error))?;
+    write_private(&seal, digest.as_bytes())
+        .map_err(|error| PackError::not_written(&seal, error))?;
     rename_dir(staging.path(), &target.root.join(COMMIT_DIR)).map_err(written)?;
     staging.keep();
     finish(target)
@@ -87,13 +88,13 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
     let dir = target.root.join(COMMIT_DIR);
     let path = dir.join(JOURNAL_FILE);
     if entry_kind(&path).is_some() {
-        let bytes = read_bounded(&path, MAX_JOURNAL_BYTES).map_err(|error| PackError::BadRecord {
-            path: path.clone(),
-            reason: error.to_string(),
+        let bytes = read_bounded(&path, MAX_JOURNAL_BYTES).map_err(|error| {
+            PackError::BadRecord { path: path.clone(), reason: error.to_string() }
         })?;
         check_seal(target, &bytes)?;
-        let journal: Journal = serde_json::from_slice(&bytes)
-            .map_err(|error| PackError::BadRecord { path: path.clone(), reason: error.to_string() })?;
+        let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| {
+            PackError::BadRecord { path: path.clone(), reason: error.to_string() }
+        })?;
         for (number, planned) in journal.moves.iter().enumerate() {
             put_in_place(target, &dir, number, planned)?;
         }
@@ -167,7 +168,8 @@ fn keep_old(
     planned: &JournalMove,
 ) -> Result<(), PackError> {
     let place = target.root.join(&planned.name);
-    let name = SkillName::new(&planned.name).map_err(|_| PackError::BadName(planned.name.clone()))?;
+    let name =
+        SkillName::new(&planned.name).map_err(|_| PackError::BadName(planned.name.clone()))?;
     for aside in asides(dir, number).filter(|aside| entry_kind(aside).is_some()) {
         let id = SkillId { source: target.source, name: name.clone() };
         let deletion = Deletion::moved(id, &place, &aside).map_err(PackError::Backup)?;

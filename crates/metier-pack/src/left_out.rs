@@ -50,15 +50,38 @@ pub struct LeftOut {
 
 const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj", ".bzr"];
 const CACHES: &[&str] = &[
-    "__pycache__", "node_modules", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox",
+    "__pycache__",
+    "node_modules",
+    ".venv",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
 ];
 const DEBRIS: &[&str] = &[
-    "__macosx", ".ds_store", "thumbs.db", "desktop.ini", ".openskills.json", ".skillkit.json",
-    ".clawhub", ".skillcask-installed",
+    "__macosx",
+    ".ds_store",
+    "thumbs.db",
+    "desktop.ini",
+    ".openskills.json",
+    ".skillkit.json",
+    ".clawhub",
+    ".skillcask-installed",
 ];
 const SECRETS: &[&str] = &[
-    ".npmrc", ".pypirc", ".netrc", "_netrc", ".git-credentials", ".htpasswd", "id_rsa", "id_dsa",
-    "id_ecdsa", "id_ed25519", ".aws", ".ssh", ".gnupg",
+    ".npmrc",
+    ".pypirc",
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".htpasswd",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".aws",
+    ".ssh",
+    ".gnupg",
 ];
 const SECRET_SUFFIXES: &[&str] = &[".pem", ".p12", ".pfx", ".key", ".keystore", ".jks"];
 /// Templates of secret files, which hold none.
@@ -74,8 +97,8 @@ fn of_name(name: &str) -> Option<LeftOutReason> {
     if is(VERSION_CONTROL) {
         return Some(LeftOutReason::VersionControl);
     }
-    let is_env = name == ".env"
-        || name.strip_prefix(".env.").is_some_and(|kind| !EXAMPLES.contains(&kind));
+    let is_env =
+        name == ".env" || name.strip_prefix(".env.").is_some_and(|kind| !EXAMPLES.contains(&kind));
     if is_env || is(SECRETS) || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
         return Some(LeftOutReason::Secret);
     }
@@ -103,7 +126,9 @@ mod tests {
         ] {
             assert_eq!(left_out(path), Some(reason), "{path}");
         }
-        for path in ["SKILL.md", ".gitignore", ".env.example", "a/git/x", "metadata.json", "keys.md"] {
+        for path in
+            ["SKILL.md", ".gitignore", ".env.example", "a/git/x", "metadata.json", "keys.md"]
+        {
             assert_eq!(left_out(path), None, "{path}");
         }
     }

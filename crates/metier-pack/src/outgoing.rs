@@ -26,7 +26,11 @@ pub(crate) struct Outgoing<'a> {
 
 impl<'a> Outgoing<'a> {
     /// Into the directory `dir` of `staging`, judged under `profile`.
-    pub(crate) const fn into_staging(staging: &'a TreeWriter, dir: &'a str, profile: Profile) -> Self {
+    pub(crate) const fn into_staging(
+        staging: &'a TreeWriter,
+        dir: &'a str,
+        profile: Profile,
+    ) -> Self {
         Self { staging: Some((staging, dir)), profile }
     }
 
@@ -112,7 +116,8 @@ impl OutgoingFile {
     }
 
     pub(crate) fn finish(self) -> ShippedFile {
-        let manifest = if self.is_manual { None } else { PackManifest::parse(&self.kept).map(Box::new) };
+        let manifest =
+            if self.is_manual { None } else { PackManifest::parse(&self.kept).map(Box::new) };
         ShippedFile {
             facts: self.is_manual.then(|| Box::new(read_facts(&self.kept, self.profile))),
             manifest,

@@ -143,7 +143,8 @@ pub fn plan_pack(source: &Path, options: PackOptions) -> Result<PackPlan, PackEr
         warnings: skill.warnings.clone(),
     });
     let left_out = found.iter().flat_map(|skill| {
-        let inside = |it: &LeftOut| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason };
+        let inside =
+            |it: &LeftOut| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason };
         skill.tree.left_out.iter().map(inside)
     });
     Ok(PackPlan {
@@ -161,7 +162,10 @@ impl PackPlan {
     pub fn file_name(&self) -> String {
         let name = match &self.skills[..] {
             [skill] => skill.name.clone(),
-            _ => self.source.file_name().map_or("skills".into(), |name| name.to_string_lossy().into_owned()),
+            _ => self
+                .source
+                .file_name()
+                .map_or("skills".into(), |name| name.to_string_lossy().into_owned()),
         };
         match self.kind {
             ArchiveKind::Zip => format!("{name}.zip"),
@@ -189,16 +193,22 @@ impl PackPlan {
     /// pack. Gives its digest and its bytes.
     fn check(&self, target: &Path, written: &Path) -> Result<(Digest, u64), PackError> {
         let unreadable = |error: io::Error| PackError::not_readable(target, error);
-        let file = PiecewiseFile::open(written).map_err(|e| unreadable(io::Error::other(e.to_string())))?;
+        let file = PiecewiseFile::open(written)
+            .map_err(|e| unreadable(io::Error::other(e.to_string())))?;
         let outgoing = Outgoing::nowhere(self.options.profile);
         unpack(&file, self.kind, &self.options.limits, outgoing)
             .map_err(|error| PackError::archive(target, error))?;
         Digest::of_reader(file.reader()).map_err(unreadable)
     }
 
-    fn write_entries(&self, writer: &mut dyn ArchiveWriter, target: &Path) -> Result<(), PackError> {
+    fn write_entries(
+        &self,
+        writer: &mut dyn ArchiveWriter,
+        target: &Path,
+    ) -> Result<(), PackError> {
         let written = |error| PackError::not_written(target, error);
-        let tree = TreeReader::open(&self.source).map_err(|e| PackError::not_readable(&self.source, e))?;
+        let tree =
+            TreeReader::open(&self.source).map_err(|e| PackError::not_readable(&self.source, e))?;
         let is_flat = self.options.layout == PackLayout::Flat;
         let mut entries: Vec<(String, PackEntry<'_>)> = Vec::new();
         for skill in &self.found {
@@ -225,7 +235,11 @@ impl PackPlan {
                 }
                 PackEntry::File { from, file } => {
                     let changed = || {
-                        PackError::in_directory(&self.source, ArchiveFault::Changed, Some(from.clone()))
+                        PackError::in_directory(
+                            &self.source,
+                            ArchiveFault::Changed,
+                            Some(from.clone()),
+                        )
                     };
                     let mut opened = tree.open_file(&from).map_err(|_| changed())?;
                     let mut reader = Checked::new(&mut opened.file);
@@ -249,7 +263,13 @@ enum PackEntry<'f> {
 /// An archive that is being written, entry by entry, in the order of the entries' names.
 trait ArchiveWriter {
     /// A file of `size` bytes, which `content` gives. Fewer or more are an error.
-    fn file(&mut self, path: &str, executable: bool, size: u64, content: &mut dyn Read) -> io::Result<()>;
+    fn file(
+        &mut self,
+        path: &str,
+        executable: bool,
+        size: u64,
+        content: &mut dyn Read,
+    ) -> io::Result<()>;
     /// An empty directory, whose path ends in `/`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
     /// The end.

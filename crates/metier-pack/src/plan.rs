@@ -192,9 +192,10 @@ impl InstallPlan {
 /// The files of a tree that are meant to be run: those with the bit, and those that an interpreter takes.
 pub(crate) fn scripts<'f>(files: impl Iterator<Item = (&'f str, bool)>) -> Vec<String> {
     const SUFFIXES: &[&str] = &[
-        ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1", ".bat",
-        ".cmd", ".lua", ".exe",
+        ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php", ".ps1",
+        ".bat", ".cmd", ".lua", ".exe",
     ];
-    let is_script = |path: &str| SUFFIXES.iter().any(|suffix| path.to_ascii_lowercase().ends_with(suffix));
+    let is_script =
+        |path: &str| SUFFIXES.iter().any(|suffix| path.to_ascii_lowercase().ends_with(suffix));
     files.filter(|(path, runs)| *runs || is_script(path)).map(|(path, _)| path.to_owned()).collect()
 }

@@ -110,7 +110,8 @@ impl Prepared {
     /// What is in its skills and is not installed.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = LeftOut> + '_ {
         self.skills.iter().flat_map(|skill| {
-            let inside = |it: &LeftOut| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason };
+            let inside =
+                |it: &LeftOut| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason };
             skill.tree.left_out.iter().map(inside)
         })
     }

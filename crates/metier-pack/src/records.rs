@@ -100,7 +100,12 @@ impl WantedSkill {
 
 impl LockedSkill {
     /// The record of a tree that came from `source`.
-    pub(crate) fn new(source: &str, kind: SourceKind, resolved: Option<String>, tree: &ShippedTree) -> Self {
+    pub(crate) fn new(
+        source: &str,
+        kind: SourceKind,
+        resolved: Option<String>,
+        tree: &ShippedTree,
+    ) -> Self {
         let files = tree.files.iter();
         Self {
             source: source.to_owned(),
@@ -111,7 +116,10 @@ impl LockedSkill {
             signer: None,
             tree: tree.digest(),
             files: files.clone().map(|file| (file.path.clone(), file.digest)).collect(),
-            executable: files.filter(|file| file.executable).map(|file| file.path.clone()).collect(),
+            executable: files
+                .filter(|file| file.executable)
+                .map(|file| file.path.clone())
+                .collect(),
             other: BTreeMap::new(),
         }
     }
@@ -161,7 +169,8 @@ pub(crate) struct Records {
 impl Records {
     /// The records in `folder`; empty ones where there are none.
     pub(crate) fn read(folder: &Path) -> Result<Self, PackError> {
-        let records = Self { wanted: read(&folder.join(WANTED_FILE))?, lock: read(&folder.join(LOCK_FILE))? };
+        let records =
+            Self { wanted: read(&folder.join(WANTED_FILE))?, lock: read(&folder.join(LOCK_FILE))? };
         check_names(folder, WANTED_FILE, records.wanted.skills.keys())?;
         check_names(folder, LOCK_FILE, records.lock.skills.keys())?;
         Ok(records)
@@ -192,7 +201,9 @@ fn read<R: Versioned>(path: &Path) -> Result<R, PackError> {
     let bad = |reason: String| PackError::BadRecord { path: path.to_owned(), reason };
     let bytes = match read_bounded(path, MAX_RECORD_BYTES) {
         Ok(bytes) => bytes,
-        Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => return Ok(R::empty()),
+        Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(R::empty());
+        }
         Err(error) => return Err(bad(error.to_string())),
     };
     if bytes.windows(7).any(|it| it == b"<<<<<<<") {
@@ -201,7 +212,9 @@ fn read<R: Versioned>(path: &Path) -> Result<R, PackError> {
     let record: R = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
     match record.version() {
         VERSION => Ok(record),
-        other => Err(bad(format!("it has version {other}, and this program knows version {VERSION}"))),
+        other => {
+            Err(bad(format!("it has version {other}, and this program knows version {VERSION}")))
+        }
     }
 }
 

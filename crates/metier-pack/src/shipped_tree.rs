@@ -59,7 +59,8 @@ impl ShippedTree {
         let start = self.files.partition_point(|file| file.path < first);
         let end = self.files.partition_point(|file| file.path < after);
         let files = self.files[start..end].iter();
-        let files = files.filter_map(|file| Some(ShippedFile { path: inner(&file.path)?, ..file.clone() }));
+        let files =
+            files.filter_map(|file| Some(ShippedFile { path: inner(&file.path)?, ..file.clone() }));
         let left_out = self.left_out.iter();
         let left_out =
             left_out.filter_map(|it| Some(LeftOut { path: inner(&it.path)?, reason: it.reason }));
@@ -72,7 +73,9 @@ impl ShippedTree {
 
     /// The digest of the tree.
     pub(crate) fn digest(&self) -> Digest {
-        tree_digest(self.files.iter().map(|file| (file.path.as_str(), file.executable, file.digest)))
+        tree_digest(
+            self.files.iter().map(|file| (file.path.as_str(), file.executable, file.digest)),
+        )
     }
 
     /// Bytes of all files.

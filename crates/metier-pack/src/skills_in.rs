@@ -53,7 +53,8 @@ pub(crate) fn skills_in(
     for name in chosen {
         if !names().any(|it| it == *name) {
             // One that cannot be used is known by its folder only.
-            let of_folder = |(dir, _): &&(String, SkillProblem)| dir.rsplit('/').next() == Some(name);
+            let of_folder =
+                |(dir, _): &&(String, SkillProblem)| dir.rsplit('/').next() == Some(name);
             if let Some((dir, problem)) = bad.iter().find(of_folder) {
                 return Err(PackError::BadSkill { path: dir.clone(), problem: problem.clone() });
             }
@@ -79,7 +80,8 @@ fn skill_at(tree: &ShippedTree, dir: String) -> Result<FoundSkill, (String, Skil
     let path = if dir.is_empty() { SKILL_FILE.to_owned() } else { format!("{dir}/{SKILL_FILE}") };
     let at = tree.files.binary_search_by(|file| file.path.as_str().cmp(&path));
     let facts = at.ok().and_then(|at| tree.files[at].facts.as_deref());
-    let (summary, problems) = facts.map_or((None, &[][..]), |facts| (facts.skill.clone(), &facts.problems));
+    let (summary, problems) =
+        facts.map_or((None, &[][..]), |facts| (facts.skill.clone(), &facts.problems));
     let is_error = |problem: &&SkillProblem| problem.severity == Severity::Error;
     match summary {
         Some(summary) => Ok(FoundSkill {
@@ -89,7 +91,8 @@ fn skill_at(tree: &ShippedTree, dir: String) -> Result<FoundSkill, (String, Skil
             dir,
         }),
         None => {
-            let problem = problems.iter().find(is_error).cloned().unwrap_or_else(SkillProblem::unreadable);
+            let problem =
+                problems.iter().find(is_error).cloned().unwrap_or_else(SkillProblem::unreadable);
             Err((dir, problem))
         }
     }
@@ -98,7 +101,8 @@ fn skill_at(tree: &ShippedTree, dir: String) -> Result<FoundSkill, (String, Skil
 /// A name that can be a folder's on every system. The public rules are a warning elsewhere; here the name
 /// becomes a path.
 pub(crate) fn check_folder_name(name: &str) -> Result<(), PackError> {
-    let is_folder = !name.contains('/') && RelPath::new(name).is_ok_and(|path| path.as_str() == name);
+    let is_folder =
+        !name.contains('/') && RelPath::new(name).is_ok_and(|path| path.as_str() == name);
     let is_portable = !name.contains(['<', '>', '"', '|', '?', '*']);
     if is_folder && is_portable { Ok(()) } else { Err(PackError::BadName(name.to_owned())) }
 }

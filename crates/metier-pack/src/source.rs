@@ -29,7 +29,8 @@ pub(crate) fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<LocalS
     let path = dir.join(bare);
     if !bare.is_empty() && entry_kind(&path).is_some() {
         let kind = if is_dir(&path) { SourceKind::Directory } else { SourceKind::Archive };
-        let path = metier_fs::canonical(&path).map_err(|error| PackError::not_readable(&path, error))?;
+        let path =
+            metier_fs::canonical(&path).map_err(|error| PackError::not_readable(&path, error))?;
         let recorded = recorded(&path, base);
         return Ok(LocalSource { kind, path, recorded });
     }
@@ -43,8 +44,10 @@ fn recorded(path: &Path, base: &Path) -> String {
     let base = metier_fs::canonical(base).unwrap_or_else(|_| base.to_owned());
     match path.strip_prefix(&base) {
         Ok(inner) => {
-            let names: Vec<String> =
-                inner.components().map(|name| name.as_os_str().to_string_lossy().into_owned()).collect();
+            let names: Vec<String> = inner
+                .components()
+                .map(|name| name.as_os_str().to_string_lossy().into_owned())
+                .collect();
             format!("./{}", names.join("/"))
         }
         Err(_) => path.to_string_lossy().into_owned(),
@@ -66,13 +69,16 @@ fn foreign_kind(text: &str) -> Option<&'static str> {
         return Some("a git repository");
     }
     let is_word = |part: &str| {
-        !part.is_empty() && part.chars().all(|ch| ch.is_ascii_alphanumeric() || "-_.@#".contains(ch))
+        !part.is_empty()
+            && part.chars().all(|ch| ch.is_ascii_alphanumeric() || "-_.@#".contains(ch))
     };
     let parts: Vec<&str> = text.split('/').collect();
     let is_shorthand = parts.len() >= 2
         && !text.starts_with(['.', '/', '~'])
         && parts.iter().all(|part| is_word(part))
-        && !parts.last().is_some_and(|last| last.ends_with(".zip") || last.ends_with(".gz") || last.ends_with(".skill"));
+        && !parts.last().is_some_and(|last| {
+            last.ends_with(".zip") || last.ends_with(".gz") || last.ends_with(".skill")
+        });
     is_shorthand.then_some("a repository of a host (owner/repo)")
 }
 

@@ -62,7 +62,8 @@ pub(crate) fn folded_names(target: &InstallTarget) -> Result<Vec<(String, String
     if !is_real_dir(&target.root) {
         return Ok(Vec::new());
     }
-    let names = read_dir_names(&target.root).map_err(|error| PackError::not_readable(&target.root, error))?;
+    let names = read_dir_names(&target.root)
+        .map_err(|error| PackError::not_readable(&target.root, error))?;
     Ok(names.into_iter().map(|name| (fold(&name), name)).collect())
 }
 

@@ -3,19 +3,20 @@
 //! Everything that changes it happens under one lock, and begins by finishing what a process that was
 //! killed had begun. A reader needs no lock: each skill appears by one rename.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use metier_fs::{
-    EntryKind, FileLock, LockError, TreeWriter, entry_kind, is_abandoned_tree, is_real_dir, read_dir_names,
-    remove_tree,
+    EntryKind, FileLock, LockError, TreeWriter, entry_kind, is_abandoned_tree, is_real_dir,
+    read_dir_names, remove_tree,
 };
 use metier_registry::manage::Backups;
 use metier_skill::Source;
 
 use crate::error::PackError;
 use crate::journal;
-use crate::records::LOCK_FILE;
+use crate::records::{LOCK_FILE, LockedSkill, Records};
 
 /// The names of what an unfinished change leaves in the folder of skills. They are hidden, so that no scan
 /// looks into them.
@@ -59,7 +60,10 @@ impl InstallTarget {
                 return Err(PackError::BadTarget { path: root.to_owned(), reason: "is a link" });
             }
             Some(_) => {
-                return Err(PackError::BadTarget { path: root.to_owned(), reason: "is not a folder" });
+                return Err(PackError::BadTarget {
+                    path: root.to_owned(),
+                    reason: "is not a folder",
+                });
             }
         };
         let records = root.parent().unwrap_or(Path::new(".")).to_owned();
@@ -76,6 +80,16 @@ impl InstallTarget {
     /// The folder of skills.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Whether these are the user's own skills.
+    pub fn is_users(&self) -> bool {
+        self.source == Source::User
+    }
+
+    /// The installed skills, by name, as the lock has them.
+    pub fn locked_skills(&self) -> Result<BTreeMap<String, LockedSkill>, PackError> {
+        Ok(Records::read(&self.records)?.lock.skills)
     }
 
     /// Whether something stands in the folder of skills `root` that a killed process may have left.

@@ -18,7 +18,11 @@ impl InstallTarget {
     }
 
     /// What uninstalling the skills of these names would come to. Nothing is written.
-    pub fn preview_uninstall(&self, names: &[String], overwrite: Overwrite) -> Result<PlanView, PackError> {
+    pub fn preview_uninstall(
+        &self,
+        names: &[String],
+        overwrite: Overwrite,
+    ) -> Result<PlanView, PackError> {
         Ok(self.plan_uninstall(names, overwrite)?.view)
     }
 
@@ -28,7 +32,11 @@ impl InstallTarget {
     ///
     /// [`PackError::NotInstalled`] for what was not installed here, and [`PackError::InTheWay`] for what
     /// was changed since.
-    pub fn plan_uninstall(&self, names: &[String], overwrite: Overwrite) -> Result<InstallPlan, PackError> {
+    pub fn plan_uninstall(
+        &self,
+        names: &[String],
+        overwrite: Overwrite,
+    ) -> Result<InstallPlan, PackError> {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let mut plan = InstallPlan::new(self, None);

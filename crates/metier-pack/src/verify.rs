@@ -107,16 +107,24 @@ impl InstallTarget {
         let records = Records::read(&self.records)?;
         let chosen = if names.is_empty() { self.all_names(&records)? } else { names.to_vec() };
         for name in names {
-            let is_there = || crate::skills_in::check_folder_name(name).is_ok() && entry_kind(&self.root.join(name)).is_some();
+            let is_there = || {
+                crate::skills_in::check_folder_name(name).is_ok()
+                    && entry_kind(&self.root.join(name)).is_some()
+            };
             if !records.lock.skills.contains_key(name) && !is_there() {
                 return Err(PackError::NotInstalled(name.clone()));
             }
         }
         let lock = &records.lock.skills;
-        Ok(parallel::map(chosen, 4, || (), |(), name: String| {
-            let locked = lock.get(&name);
-            self.verify_one(name, locked)
-        }))
+        Ok(parallel::map(
+            chosen,
+            4,
+            || (),
+            |(), name: String| {
+                let locked = lock.get(&name);
+                self.verify_one(name, locked)
+            },
+        ))
     }
 
     fn all_names(&self, records: &Records) -> Result<Vec<String>, PackError> {
@@ -151,7 +159,11 @@ impl InstallTarget {
         if entry_kind(&place).is_none() {
             return verified;
         }
-        let tree = match read_directory(&place, &PackLimits::default(), Outgoing::nowhere(Profile::Lenient)) {
+        let tree = match read_directory(
+            &place,
+            &PackLimits::default(),
+            Outgoing::nowhere(Profile::Lenient),
+        ) {
             Ok(tree) => tree,
             Err(error) => {
                 verified.state = VerifyState::Unreadable;
@@ -179,7 +191,8 @@ impl InstallTarget {
 fn differences(tree: &ShippedTree, locked: &LockedSkill) -> Vec<FileDifference> {
     let mut found = Vec::new();
     let mut note = |path: &str, state| found.push(FileDifference { path: path.to_owned(), state });
-    let here: BTreeMap<&str, _> = tree.files.iter().map(|file| (file.path.as_str(), file)).collect();
+    let here: BTreeMap<&str, _> =
+        tree.files.iter().map(|file| (file.path.as_str(), file)).collect();
     for (path, digest) in &locked.files {
         match here.get(path.as_str()) {
             None => note(path, FileState::Missing),

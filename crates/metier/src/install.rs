@@ -3,18 +3,23 @@
 //! Shipping is `metier-pack`'s; which folder is meant, and that the index is fresh afterwards, is decided
 //! here. Nothing is asked: a front end shows the plan to a person first.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use metier_config::Scope;
+use metier_fs::content_of;
 use metier_pack::{
-    InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PackOptions, PackPlan, PlanView,
-    VerifiedSkill, plan_pack,
+    InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PackOptions, PackPlan,
+    PlanView, PlannedAction, VerifiedSkill, plan_pack,
 };
+use metier_policy::TrustedFolder;
 use metier_registry::Root;
 use metier_registry::manage::Backup;
-use metier_skill::{OWN_SKILLS_FOLDER, Source};
+use metier_skill::{Digest, OWN_SKILLS_FOLDER, RelPath, Source};
+use metier_tools::policy_facts::{SkillContent, absolute, path_below, real_path};
 
 use crate::error::Result;
+use crate::guard::now;
 use crate::open::Metier;
 
 impl Metier {
@@ -57,12 +62,20 @@ impl Metier {
     }
 
     /// What installing would come to; nothing is written.
-    pub fn preview_install(&self, target: &InstallTarget, request: &InstallRequest) -> Result<PlanView> {
+    pub fn preview_install(
+        &self,
+        target: &InstallTarget,
+        request: &InstallRequest,
+    ) -> Result<PlanView> {
         Ok(target.preview_install(request)?)
     }
 
     /// A plan to install from a source. Carry it out with [`Metier::carry_out`].
-    pub fn plan_install(&self, target: &InstallTarget, request: &InstallRequest) -> Result<InstallPlan> {
+    pub fn plan_install(
+        &self,
+        target: &InstallTarget,
+        request: &InstallRequest,
+    ) -> Result<InstallPlan> {
         Ok(target.plan_install(request)?)
     }
 
@@ -118,8 +131,58 @@ impl Metier {
         Ok(done)
     }
 
+    /// Trusts the skills of a project that a plan has just installed, with the digests that were shown and no
+    /// others: one that is changed afterwards is not trusted. Gives their names. Only a person may decide this, so
+    /// it is for a front end that has asked one. The user's own skills need no trust.
+    pub fn trust_installed(&self, target: &InstallTarget, done: &PlanView) -> Result<Vec<String>> {
+        if target.is_users() {
+            return Ok(Vec::new());
+        }
+        let folder = real_path(&self.project_top()?);
+        let key = absolute(&folder)?;
+        let locked = target.locked_skills()?;
+        let mut trusted = Vec::new();
+        let is_new = |action| matches!(action, PlannedAction::Add | PlannedAction::Replace);
+        for skill in done.skills.iter().filter(|skill| is_new(skill.action)) {
+            let Some(path) = path_below(&folder, Path::new(&skill.path)) else { continue };
+            let Some(locked) = locked.get(&skill.name).filter(|it| it.tree == skill.tree) else {
+                continue;
+            };
+            // What trust is about: the files that a loader or a script can see.
+            let visible = locked.files.iter().filter(|(file, _)| RelPath::new(file).is_ok());
+            let files: BTreeMap<String, Digest> =
+                visible.map(|(file, digest)| (file.clone(), *digest)).collect();
+            let digest = content_of(files.iter().map(|(file, digest)| (file.as_str(), *digest)));
+            trusted.push((skill.name.clone(), path, SkillContent { digest, files }));
+        }
+        if trusted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = trusted.iter().map(|(name, ..)| name.clone()).collect();
+        self.policy_store()?.change_trusted(|all| {
+            let before = all.get(&key).cloned();
+            let mut record = before.unwrap_or_else(|| TrustedFolder {
+                folder: key.clone(),
+                skills: BTreeMap::new(),
+                files: BTreeMap::new(),
+                followed: None,
+                granted_at: now(),
+            });
+            for (_, path, content) in trusted {
+                record.skills.insert(path.clone(), content.digest);
+                record.files.insert(path, content.files);
+            }
+            all.trust(record);
+        })?;
+        Ok(names)
+    }
+
     /// Compares the skills of these names, or everything in the folder, with the lock.
-    pub fn verify_installed(&self, target: &InstallTarget, names: &[String]) -> Result<Vec<VerifiedSkill>> {
+    pub fn verify_installed(
+        &self,
+        target: &InstallTarget,
+        names: &[String],
+    ) -> Result<Vec<VerifiedSkill>> {
         Ok(target.verify(names)?)
     }
 

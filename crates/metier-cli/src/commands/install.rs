@@ -84,6 +84,8 @@ pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<B
         approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
     }
     let plan = context.metier.carry_out(plan)?;
+    // What a person has seen and confirmed is trusted, as it is.
+    context.metier.trust_installed(&target, &plan)?;
     Ok(Box::new(Installed { dry_run: false, plan, listed: false }))
 }
 
@@ -167,7 +169,10 @@ impl Output for Installed {
         }
         out.flush()?;
         let changed = self.plan.skills.len();
-        print_note(&paint(DIM, format!("{} in the plan; nothing was changed", count(changed, "skill"))));
+        print_note(&paint(
+            DIM,
+            format!("{} in the plan; nothing was changed", count(changed, "skill")),
+        ));
         Ok(())
     }
 }

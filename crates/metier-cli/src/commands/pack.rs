@@ -111,7 +111,8 @@ fn kind_of(path: &Path) -> Result<ArchiveKind> {
 
 fn write_skills(plan: &PackPlan, out: &mut dyn Write) -> io::Result<()> {
     for skill in &plan.skills {
-        let version = skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+        let version =
+            skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
         let size = format!("{}, {}", count(skill.files, "file"), bytes(skill.bytes));
         let name = paint(BOLD, safe(&skill.name));
         writeln!(out, "  {name}{version}  {size}  {}", paint(DIM, skill.tree))?;

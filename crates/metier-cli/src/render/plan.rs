@@ -106,7 +106,8 @@ fn named(names: &[String]) -> String {
 /// One line a skill, after the plan was carried out.
 pub(crate) fn write_done(view: &PlanView, out: &mut dyn Write) -> io::Result<()> {
     for skill in view.skills.iter().filter(|skill| skill.action != PlannedAction::Keep) {
-        let version = skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+        let version =
+            skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
         let name = paint(BOLD, safe(&skill.name));
         let path = paint(DIM, safe(&skill.path));
         writeln!(out, "{} {name}{version}  {path}", word(skill.action, true))?;

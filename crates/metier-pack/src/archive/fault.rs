@@ -209,7 +209,9 @@ mod tests {
     fn every_fault_has_a_code_of_its_own() {
         let codes: BTreeSet<&str> = ArchiveFault::ALL.iter().map(|fault| fault.code()).collect();
         assert_eq!(codes.len(), ArchiveFault::ALL.len());
-        let is_code = |code: &&str| code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        let is_code = |code: &&str| {
+            code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        };
         assert!(codes.iter().all(|code| is_code(code)), "{codes:?}");
     }
 }

@@ -119,7 +119,10 @@ mod tests {
 
     #[test]
     fn names_in_any_script_and_dotfiles_pass() {
-        assert_eq!(all(&["a/", "a/SKILL.md", "a/.gitignore", "a/技能/日本語.md", "a/é.md"]), Ok(()));
+        assert_eq!(
+            all(&["a/", "a/SKILL.md", "a/.gitignore", "a/技能/日本語.md", "a/é.md"]),
+            Ok(())
+        );
         assert_eq!(all(&["a/b/c", "a/b/d", "a/e", "a/b/", "a/"]), Ok(()));
     }
 

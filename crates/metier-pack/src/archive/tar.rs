@@ -145,7 +145,11 @@ fn skip_padding<A: ReadAt + ?Sized>(
     let mut padding = [0; BLOCK];
     let padding = &mut padding[..usize::try_from((block - size % block) % block).unwrap_or(0)];
     stream.fill(padding)?;
-    if padding.iter().all(|byte| *byte == 0) { Ok(()) } else { Err(ArchiveFault::TrailingData.into()) }
+    if padding.iter().all(|byte| *byte == 0) {
+        Ok(())
+    } else {
+        Err(ArchiveFault::TrailingData.into())
+    }
 }
 
 /// After the first empty block there is a second one, and then nothing but more of them.

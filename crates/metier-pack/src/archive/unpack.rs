@@ -104,15 +104,16 @@ fn unpack_zip(
     outgoing.make_dirs(needed.iter().copied()).map_err(|error| written("", error))?;
     tree.empty_dirs = empty_dirs(paths(), needed.iter().copied());
     drop(needed);
-    let unpacked = parallel::map(files, FILES_PER_CORE, Inflater::new, |inflater, entry: ZipEntry| {
-        let written = |error| written(&entry.path, error);
-        let mut file = outgoing.begin(&entry.path, entry.executable).map_err(written)?;
-        let unpacked = unpack_entry(archive, &entry, inflater, &mut |chunk| {
-            file.write(chunk).map_err(written)
+    let unpacked =
+        parallel::map(files, FILES_PER_CORE, Inflater::new, |inflater, entry: ZipEntry| {
+            let written = |error| written(&entry.path, error);
+            let mut file = outgoing.begin(&entry.path, entry.executable).map_err(written)?;
+            let unpacked = unpack_entry(archive, &entry, inflater, &mut |chunk| {
+                file.write(chunk).map_err(written)
+            });
+            unpacked.map_err(|error| error.about(&entry.path))?;
+            Ok(file.finish())
         });
-        unpacked.map_err(|error| error.about(&entry.path))?;
-        Ok(file.finish())
-    });
     tree.files = unpacked.into_iter().collect::<Result<Vec<ShippedFile>, ArchiveError>>()?;
     Ok(tree)
 }
@@ -122,7 +123,8 @@ fn unpack_tar(
     limits: &PackLimits,
     outgoing: Outgoing<'_>,
 ) -> Result<ShippedTree, ArchiveError> {
-    let mut sink = Sink { outgoing, tree: ShippedTree::default(), dirs: BTreeSet::new(), file: None };
+    let mut sink =
+        Sink { outgoing, tree: ShippedTree::default(), dirs: BTreeSet::new(), file: None };
     outgoing
         .make_dirs(std::iter::empty())
         .map_err(|error| ArchiveError::Write { path: String::new(), error })?;

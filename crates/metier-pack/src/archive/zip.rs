@@ -65,8 +65,11 @@ pub(super) fn entries(
         }
         let (central, after) = Central::parse(rest)?;
         rest = after;
-        let entry = check_entry(&central, limits).map_err(|error| error.about(&shown(central.name)))?;
-        names.add(&entry.path, entry.is_dir).map_err(|fault| ArchiveError::of(fault, &entry.path))?;
+        let entry =
+            check_entry(&central, limits).map_err(|error| error.about(&shown(central.name)))?;
+        names
+            .add(&entry.path, entry.is_dir)
+            .map_err(|fault| ArchiveError::of(fault, &entry.path))?;
         total = total.saturating_add(entry.size);
         if total > limits.total_bytes {
             return Err(ArchiveFault::TooLarge.into());

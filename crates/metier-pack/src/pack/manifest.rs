@@ -39,7 +39,10 @@ impl PackManifest {
                 version: skill.summary.version.clone(),
                 tree: skill.tree.digest(),
                 files: files.clone().map(|file| (file.path.clone(), file.digest)).collect(),
-                executable: files.filter(|file| file.executable).map(|file| file.path.clone()).collect(),
+                executable: files
+                    .filter(|file| file.executable)
+                    .map(|file| file.path.clone())
+                    .collect(),
             };
             (skill.summary.name.to_string(), listed)
         };

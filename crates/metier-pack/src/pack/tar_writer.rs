@@ -57,7 +57,13 @@ impl<'f> TarWriter<'f> {
 }
 
 impl ArchiveWriter for TarWriter<'_> {
-    fn file(&mut self, path: &str, executable: bool, size: u64, content: &mut dyn Read) -> io::Result<()> {
+    fn file(
+        &mut self,
+        path: &str,
+        executable: bool,
+        size: u64,
+        content: &mut dyn Read,
+    ) -> io::Result<()> {
         self.header(path, b'0', if executable { 0o755 } else { 0o644 }, size)?;
         let mut buffer = vec![0; CHUNK_BYTES];
         let mut total = 0;
@@ -106,7 +112,8 @@ fn block(name: &str, kind: u8, mode: u32, size: u64) -> io::Result<[u8; BLOCK]> 
     }
     let mut block = [0; BLOCK];
     block[..name.len()].copy_from_slice(name.as_bytes());
-    let mut put = |at: usize, text: String| block[at..at + text.len()].copy_from_slice(text.as_bytes());
+    let mut put =
+        |at: usize, text: String| block[at..at + text.len()].copy_from_slice(text.as_bytes());
     put(100, format!("{mode:07o}"));
     put(108, format!("{:07o}", 0));
     put(116, format!("{:07o}", 0));

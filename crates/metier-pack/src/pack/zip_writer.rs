@@ -65,7 +65,13 @@ impl<'f> ZipWriter<'f> {
     }
 
     /// Packs a large file as it is read; the header is written over when the sizes are known.
-    fn streamed(&mut self, path: &str, mode: u32, size: u64, content: &mut dyn Read) -> io::Result<()> {
+    fn streamed(
+        &mut self,
+        path: &str,
+        mode: u32,
+        size: u64,
+        content: &mut dyn Read,
+    ) -> io::Result<()> {
         let offset = self.at;
         let mut entry = Entry { path, method: DEFLATED, crc: 0, packed: 0, size, mode };
         self.put(&entry.local()?)?;
@@ -93,7 +99,13 @@ impl<'f> ZipWriter<'f> {
 }
 
 impl ArchiveWriter for ZipWriter<'_> {
-    fn file(&mut self, path: &str, executable: bool, size: u64, content: &mut dyn Read) -> io::Result<()> {
+    fn file(
+        &mut self,
+        path: &str,
+        executable: bool,
+        size: u64,
+        content: &mut dyn Read,
+    ) -> io::Result<()> {
         let mode = if executable { 0o100_755 } else { 0o100_644 };
         if size > IN_MEMORY_BYTES {
             return self.streamed(path, mode, size, content);
@@ -141,7 +153,8 @@ impl ArchiveWriter for ZipWriter<'_> {
 impl Entry<'_> {
     /// What both records share, from the version to the length of the name.
     fn shared(&self) -> io::Result<Vec<u8>> {
-        let version: u16 = if self.method == DEFLATED || self.path.ends_with('/') { 20 } else { 10 };
+        let version: u16 =
+            if self.method == DEFLATED || self.path.ends_with('/') { 20 } else { 10 };
         let flags = if self.path.is_ascii() { 0 } else { UTF8 };
         let mut bytes = Vec::with_capacity(64);
         for field in [version, flags, self.method, 0, DATE] {
@@ -178,7 +191,11 @@ impl Entry<'_> {
 
 /// A file that grew or shrank since it was measured would leave a header that lies.
 pub(super) fn check_size(declared: u64, read: u64) -> io::Result<()> {
-    if declared == read { Ok(()) } else { Err(io::Error::other("a file changed while it was packed")) }
+    if declared == read {
+        Ok(())
+    } else {
+        Err(io::Error::other("a file changed while it was packed"))
+    }
 }
 
 fn small(value: u64) -> io::Result<u16> {

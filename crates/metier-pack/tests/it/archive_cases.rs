@@ -60,10 +60,22 @@ fn names_and_modes() -> Vec<(u32, &'static str, Zip)> {
         (22, "archive-name-hidden", file("pdf/a\x1b[31mb")),
         (23, "archive-name-hidden", file("pdf/a\u{202e}cod.exe")),
         (24, "archive-name-encoding", Zip::skill([Entry::stored(b"pdf/\xff\xfe", "x")])),
-        (25, "archive-name-encoding", Zip::skill([Entry::stored(b"pdf/\x81", "x").with(|it| it.flags = 0)])),
-        (25, "archive-name-encoding", Zip::skill([Entry::stored("pdf/é", "x").with(|it| it.flags = 0)])),
+        (
+            25,
+            "archive-name-encoding",
+            Zip::skill([Entry::stored(b"pdf/\x81", "x").with(|it| it.flags = 0)]),
+        ),
+        (
+            25,
+            "archive-name-encoding",
+            Zip::skill([Entry::stored("pdf/é", "x").with(|it| it.flags = 0)]),
+        ),
         (26, "zip-extra-field", in_skill(|it| it.extra = extra(0x7075, b"\x01\0\0\0\0evil"))),
-        (27, "zip-extra-field", in_skill(|it| it.extra = extra(0x7075, b"\x01\0\0\0\0a").repeat(2))),
+        (
+            27,
+            "zip-extra-field",
+            in_skill(|it| it.extra = extra(0x7075, b"\x01\0\0\0\0a").repeat(2)),
+        ),
         (28, "archive-name-duplicate", two("pdf/x", "pdf/x")),
         (29, "archive-name-collision", two("pdf/x", "pdf/skill.MD")),
         (30, "archive-name-collision", two("pdf/e\u{301}", "pdf/\u{e9}")),
@@ -72,13 +84,49 @@ fn names_and_modes() -> Vec<(u32, &'static str, Zip)> {
         (32, "archive-directory-data", file("pdf/d/")),
         (33, "archive-directory-kind", mode(0o040_755)),
         (33, "archive-directory-kind", in_skill(|it| it.dos = 0x10)),
-        (33, "archive-directory-kind", Zip::skill([Entry::stored("pdf/d/", "").with(|it| it.mode = 0o100_644)])),
+        (
+            33,
+            "archive-directory-kind",
+            Zip::skill([Entry::stored("pdf/d/", "").with(|it| it.mode = 0o100_644)]),
+        ),
         (34, "archive-link", mode(0o120_777)),
-        (35, "archive-link", Zip::skill([Entry::stored("pdf/l", "../../outside").with(|it| it.mode = 0o120_777)])),
-        (36, "archive-link", Zip::skill([Entry::stored("pdf/l", "../../outside").with(|it| it.mode = 0o120_777), Entry::stored("pdf/l/x", "1")])),
-        (37, "archive-link", Zip::skill([Entry::stored("pdf/l", "/etc").with(|it| it.mode = 0o120_777), Entry::stored("pdf/l", "1")])),
-        (38, "archive-link", Zip::skill([Entry::stored("pdf/a", ".").with(|it| it.mode = 0o120_777), Entry::stored("pdf/a/b", "..").with(|it| it.mode = 0o120_777)])),
-        (38, "archive-link", Zip::skill([Entry::stored("pdf/a", "b/..").with(|it| { it.mode = 0o120_777; it.made_by = 20; })])),
+        (
+            35,
+            "archive-link",
+            Zip::skill([Entry::stored("pdf/l", "../../outside").with(|it| it.mode = 0o120_777)]),
+        ),
+        (
+            36,
+            "archive-link",
+            Zip::skill([
+                Entry::stored("pdf/l", "../../outside").with(|it| it.mode = 0o120_777),
+                Entry::stored("pdf/l/x", "1"),
+            ]),
+        ),
+        (
+            37,
+            "archive-link",
+            Zip::skill([
+                Entry::stored("pdf/l", "/etc").with(|it| it.mode = 0o120_777),
+                Entry::stored("pdf/l", "1"),
+            ]),
+        ),
+        (
+            38,
+            "archive-link",
+            Zip::skill([
+                Entry::stored("pdf/a", ".").with(|it| it.mode = 0o120_777),
+                Entry::stored("pdf/a/b", "..").with(|it| it.mode = 0o120_777),
+            ]),
+        ),
+        (
+            38,
+            "archive-link",
+            Zip::skill([Entry::stored("pdf/a", "b/..").with(|it| {
+                it.mode = 0o120_777;
+                it.made_by = 20;
+            })]),
+        ),
         (40, "archive-special", mode(0o010_644)),
         (40, "archive-special", mode(0o020_644)),
         (40, "archive-special", mode(0o060_644)),
@@ -96,9 +144,30 @@ fn structure() -> Vec<(u32, &'static str, Zip)> {
     let first = Zip::skill([]).bytes();
     let zip64 = |bytes: &[u8]| bytes.to_vec();
     vec![
-        (44, "archive-name-duplicate", Zip::skill([Entry::stored("pdf/SKILL.md", "x").with(|it| { it.there = false; it.offset = Some(0); })])),
-        (45, "zip-overlap", Zip::skill([Entry::deflated("pdf/y", SKILL).with(|it| { it.there = false; it.offset = Some(0); })])),
-        (45, "zip-overlap", Zip::skill([Entry::stored("pdf/y", "x").with(|it| { it.there = false; it.offset = Some(10); })])),
+        (
+            44,
+            "archive-name-duplicate",
+            Zip::skill([Entry::stored("pdf/SKILL.md", "x").with(|it| {
+                it.there = false;
+                it.offset = Some(0);
+            })]),
+        ),
+        (
+            45,
+            "zip-overlap",
+            Zip::skill([Entry::deflated("pdf/y", SKILL).with(|it| {
+                it.there = false;
+                it.offset = Some(0);
+            })]),
+        ),
+        (
+            45,
+            "zip-overlap",
+            Zip::skill([Entry::stored("pdf/y", "x").with(|it| {
+                it.there = false;
+                it.offset = Some(10);
+            })]),
+        ),
         (46, "zip-extra-field", in_skill(|it| it.extra = extra(0x9999, b"PK\x03\x04"))),
         (49, "archive-ratio", Zip::skill([Entry::deflated("pdf/zeros", &zeros)])),
         (50, "archive-entries", empty(70_000)),
@@ -109,22 +178,58 @@ fn structure() -> Vec<(u32, &'static str, Zip)> {
         (52, "zip-count", whole(|zip| zip.count_here = Some(2))),
         (53, "zip-directory-size", whole(|zip| zip.directory_size = Some(u32::MAX - 1))),
         (53, "zip-directory-size", whole(|zip| zip.directory_size = Some(400))),
-        (53, "zip-directory-size", whole(|zip| { zip.directory_size = Some(50); zip.directory_offset = None; })),
+        (
+            53,
+            "zip-directory-size",
+            whole(|zip| {
+                zip.directory_size = Some(50);
+                zip.directory_offset = None;
+            }),
+        ),
         (54, "zip-directory-offset", whole(|zip| zip.directory_offset = Some(0))),
         (54, "zip-directory-offset", whole(|zip| zip.directory_offset = Some(1))),
         (55, "zip-gap", in_skill(|it| it.gap = vec![7; 9])),
         (55, "zip-gap", whole(|zip| zip.before_directory = vec![7; 9])),
         (55, "zip-gap", whole(|zip| zip.before_end = vec![7; 9])),
-        (56, "zip-prefix", whole(|zip| { zip.prefix = b"#!/bin/sh\n".to_vec(); zip.shifted = true; })),
+        (
+            56,
+            "zip-prefix",
+            whole(|zip| {
+                zip.prefix = b"#!/bin/sh\n".to_vec();
+                zip.shifted = true;
+            }),
+        ),
         (57, "zip-suffix", whole(|zip| zip.suffix = vec![7; 30])),
         (58, "zip-prefix", whole(|zip| zip.prefix.clone_from(&first))),
-        (59, "zip-end-twice", whole(|zip| zip.comment = [b"PK\x05\x06".as_slice(), &[0; 18]].concat())),
+        (
+            59,
+            "zip-end-twice",
+            whole(|zip| zip.comment = [b"PK\x05\x06".as_slice(), &[0; 18]].concat()),
+        ),
         (60, "zip-comment", whole(|zip| zip.comment_length = Some(9))),
-        (60, "zip-suffix", whole(|zip| { zip.comment = b"hello".to_vec(); zip.comment_length = Some(2); })),
+        (
+            60,
+            "zip-suffix",
+            whole(|zip| {
+                zip.comment = b"hello".to_vec();
+                zip.comment_length = Some(2);
+            }),
+        ),
         (61, "zip-multi-disk", whole(|zip| zip.disk = 1)),
         (61, "zip-multi-disk", in_skill(|it| it.disk = 3)),
-        (62, "zip-64", whole(|zip| zip.before_end = zip64(&[b"PK\x06\x06".as_slice(), &[0; 52], b"PK\x06\x07", &[0; 16]].concat()))),
-        (62, "zip-64", whole(|zip| zip.before_end = zip64(&[b"PK\x06\x06".as_slice(), &[0; 52]].concat()))),
+        (
+            62,
+            "zip-64",
+            whole(|zip| {
+                zip.before_end =
+                    zip64(&[b"PK\x06\x06".as_slice(), &[0; 52], b"PK\x06\x07", &[0; 16]].concat())
+            }),
+        ),
+        (
+            62,
+            "zip-64",
+            whole(|zip| zip.before_end = zip64(&[b"PK\x06\x06".as_slice(), &[0; 52]].concat())),
+        ),
         (62, "zip-64", whole(|zip| zip.directory_offset = Some(u32::MAX))),
         (63, "zip-64", in_skill(|it| it.extra = extra(1, &[0; 28]))),
         (63, "zip-64", in_skill(|it| it.extra = extra(1, &[0; 3]))),
@@ -135,9 +240,23 @@ fn structure() -> Vec<(u32, &'static str, Zip)> {
         (66, "zip-checksum-mismatch", local(|it| it.crc ^= 1)),
         (67, "zip-size-mismatch", local(|it| it.size += 1)),
         (67, "zip-size-mismatch", local(|it| it.packed -= 1)),
-        (68, "zip-descriptor", in_skill(|it| { it.flags = 8; it.descriptor = Descriptor::Wrong; })),
+        (
+            68,
+            "zip-descriptor",
+            in_skill(|it| {
+                it.flags = 8;
+                it.descriptor = Descriptor::Wrong;
+            }),
+        ),
         (68, "zip-descriptor", in_skill(|it| it.flags = 8)),
-        (68, "zip-descriptor", Zip::skill([Entry::stored("pdf/x", "x").with(|it| { it.flags = 8; it.descriptor = Descriptor::Signed; })])),
+        (
+            68,
+            "zip-descriptor",
+            Zip::skill([Entry::stored("pdf/x", "x").with(|it| {
+                it.flags = 8;
+                it.descriptor = Descriptor::Signed;
+            })]),
+        ),
         (69, "zip-hidden-entry", in_skill(|it| it.listed = false)),
         (70, "zip-entry-missing", in_skill(|it| it.there = false)),
     ]
@@ -149,10 +268,28 @@ fn data() -> Vec<(u32, &'static str, Zip)> {
         (71, "archive-checksum", in_skill(|it| it.crc ^= 1)),
         (72, "archive-size-mismatch", in_skill(|it| it.size -= 1)),
         (72, "archive-size-mismatch", in_skill(|it| it.size += 1)),
-        (73, "archive-trailing-data", in_skill(|it| { it.data.extend(b"more"); it.packed += 4; })),
-        (74, "archive-data", in_skill(|it| { it.data.truncate(9); it.packed = 9; })),
+        (
+            73,
+            "archive-trailing-data",
+            in_skill(|it| {
+                it.data.extend(b"more");
+                it.packed += 4;
+            }),
+        ),
+        (
+            74,
+            "archive-data",
+            in_skill(|it| {
+                it.data.truncate(9);
+                it.packed = 9;
+            }),
+        ),
         (74, "archive-data", in_skill(|it| it.data[0] = 0xff)),
-        (75, "archive-size-mismatch", Zip::skill([Entry::stored("pdf/x", "xyz").with(|it| it.size = 2)])),
+        (
+            75,
+            "archive-size-mismatch",
+            Zip::skill([Entry::stored("pdf/x", "xyz").with(|it| it.size = 2)]),
+        ),
         (76, "zip-encrypted", in_skill(|it| it.flags = 1)),
         (76, "zip-encrypted", in_skill(|it| it.flags = 1 | 1 << 6)),
         (76, "zip-encrypted", local(|it| it.flags = 1)),
@@ -180,7 +317,11 @@ pub(crate) fn refused(number: u32, code: &str, bytes: &[u8], name: &str) {
     assert_eq!(error.code(), code, "case {number}, by an installation: {error}");
     assert_eq!(home.snapshot(), before, "case {number}: something was touched");
     let target = home.target().expect("a target");
-    assert_eq!(target.preview_install(&home.request(name)).expect_err("refused").code(), code, "case {number}");
+    assert_eq!(
+        target.preview_install(&home.request(name)).expect_err("refused").code(),
+        code,
+        "case {number}"
+    );
 }
 
 #[test]
@@ -229,7 +370,10 @@ fn a_skill_has_to_be_there_once() {
     }
     // A skill inside a skill is a file of it.
     let home = Home::new();
-    home.write("case.zip", Zip::of([skill_at("pdf/SKILL.md"), skill_at("pdf/assets/x/SKILL.md")]).bytes());
+    home.write(
+        "case.zip",
+        Zip::of([skill_at("pdf/SKILL.md"), skill_at("pdf/assets/x/SKILL.md")]).bytes(),
+    );
     assert_eq!(home.install("case.zip").expect("installs").skills.len(), 1);
 }
 
@@ -247,20 +391,36 @@ fn odd_and_honest_archives_are_read() {
         ("42: everybody may write", mode(0o100_777)),
         ("43: no one may read", mode(0o100_000)),
         ("47: an archive in it is a file", Zip::skill([Entry::stored("pdf/nested.zip", &nested)])),
-        ("48: itself in it, stored at the end", Zip::skill([Entry::stored("pdf/self.zip", Zip::skill([]).bytes())])),
+        (
+            "48: itself in it, stored at the end",
+            Zip::skill([Entry::stored("pdf/self.zip", Zip::skill([]).bytes())]),
+        ),
         ("68: a record behind deflated data", with_descriptor(Descriptor::Signed)),
         ("68: the same without signature", with_descriptor(Descriptor::Bare)),
         ("times", in_skill(timed)),
-        ("from DOS", in_skill(|it| { it.made_by = 20; it.mode = 0; })),
+        (
+            "from DOS",
+            in_skill(|it| {
+                it.made_by = 20;
+                it.mode = 0;
+            }),
+        ),
         ("a comment", whole(|zip| zip.comment = "packed by hand, 手".as_bytes().to_vec())),
         ("a directory", Zip::skill([Entry::stored("pdf/d/", "")])),
         ("hints of the packer", in_skill(|it| it.flags = 2)),
-        ("any script", Zip::skill([Entry::stored("pdf/技能.md", "x"), Entry::stored("pdf/عربى.md", "x")])),
-        ("90: macros and 91: programs are for the scan", Zip::skill([Entry::stored("pdf/x.pyc", "x"), Entry::stored("pdf/x.so", b"\x7fELF")])),
+        (
+            "any script",
+            Zip::skill([Entry::stored("pdf/技能.md", "x"), Entry::stored("pdf/عربى.md", "x")]),
+        ),
+        (
+            "90: macros and 91: programs are for the scan",
+            Zip::skill([Entry::stored("pdf/x.pyc", "x"), Entry::stored("pdf/x.so", b"\x7fELF")]),
+        ),
     ] {
         let home = Home::new();
         home.write("case.zip", zip.bytes());
-        home.install("case.zip").unwrap_or_else(|error| panic!("{what}: {error} [{}]", error.code()));
+        home.install("case.zip")
+            .unwrap_or_else(|error| panic!("{what}: {error} [{}]", error.code()));
         assert_eq!(home.read("project/.agent/skills/pdf/SKILL.md"), SKILL, "{what}");
     }
 }

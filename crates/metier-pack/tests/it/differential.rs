@@ -28,7 +28,12 @@ with zipfile.ZipFile(sys.argv[1]) as z:
 ";
 
 fn python(zip: &Path) -> Option<Files> {
-    let out = Command::new("python3").env("PYTHONUTF8", "1").args(["-c", PYTHON]).arg(zip).output().expect("python3 runs");
+    let out = Command::new("python3")
+        .env("PYTHONUTF8", "1")
+        .args(["-c", PYTHON])
+        .arg(zip)
+        .output()
+        .expect("python3 runs");
     let text = out.status.success().then(|| String::from_utf8(out.stdout).expect("text"))?;
     let line = |line: &str| {
         let (digest, path) = line.split_once(' ').expect("two words");
@@ -39,7 +44,13 @@ fn python(zip: &Path) -> Option<Files> {
 
 fn unzip(zip: &Path) -> Option<Files> {
     let dir = tempfile::tempdir().expect("dir");
-    let status = Command::new("unzip").env("LC_ALL", "C.UTF-8").args(["-q", "-o"]).arg(zip).arg("-d").arg(dir.path()).output();
+    let status = Command::new("unzip")
+        .env("LC_ALL", "C.UTF-8")
+        .args(["-q", "-o"])
+        .arg(zip)
+        .arg("-d")
+        .arg(dir.path())
+        .output();
     if !status.expect("unzip runs").status.success() {
         return None;
     }
@@ -51,7 +62,8 @@ fn unzip(zip: &Path) -> Option<Files> {
             if path.is_dir() {
                 open.push(path);
             } else {
-                let name = path.strip_prefix(dir.path()).expect("below").to_string_lossy().into_owned();
+                let name =
+                    path.strip_prefix(dir.path()).expect("below").to_string_lossy().into_owned();
                 files.insert(name, Digest::of(&fs::read(&path).expect("reads")));
             }
         }
@@ -73,17 +85,36 @@ fn other_programs_read_what_we_accept_as_the_same_files() {
     let home = Home::new();
     let packed = |it: Entry| Zip::skill([it]).bytes();
     let text = "text, text, text, text, text";
-    let descriptor = |kind| Entry::deflated("pdf/x", text).with(|it| { it.flags = 8; it.descriptor = kind; });
+    let descriptor = |kind| {
+        Entry::deflated("pdf/x", text).with(|it| {
+            it.flags = 8;
+            it.descriptor = kind;
+        })
+    };
     for (what, bytes) in [
         ("plain", packed(Entry::deflated("pdf/x", text))),
         ("any script", packed(Entry::stored("pdf/技能 é.md", text))),
         ("a record behind", packed(descriptor(Descriptor::Signed))),
         ("a bare record behind", packed(descriptor(Descriptor::Bare))),
-        ("times", packed(Entry::stored("pdf/x", text).with(|it| it.extra = extra(0x5455, &[1, 0, 0, 0, 0])))),
-        ("DOS", packed(Entry::stored("pdf/x", text).with(|it| { it.made_by = 20; it.mode = 0; }))),
+        (
+            "times",
+            packed(
+                Entry::stored("pdf/x", text).with(|it| it.extra = extra(0x5455, &[1, 0, 0, 0, 0])),
+            ),
+        ),
+        (
+            "DOS",
+            packed(Entry::stored("pdf/x", text).with(|it| {
+                it.made_by = 20;
+                it.mode = 0;
+            })),
+        ),
         ("an archive inside", packed(Entry::stored("pdf/x.docx", Zip::skill([]).bytes()))),
         ("a comment", Zip::skill([]).with(|zip| zip.comment = b"hello".to_vec()).bytes()),
-        ("in another order", Zip::of([Entry::stored("z/SKILL.md", SKILL), Entry::stored("a/b", text)]).bytes()),
+        (
+            "in another order",
+            Zip::of([Entry::stored("z/SKILL.md", SKILL), Entry::stored("a/b", text)]).bytes(),
+        ),
     ] {
         assert!(agree(&home, what, &bytes), "{what} is refused");
     }
@@ -96,22 +127,46 @@ fn our_packs_are_read_by_others_and_the_other_way_round() {
     home.write("pdf/技能/é.md", "x".repeat(100_000));
     home.write("pdf/large.bin", (0..2_000_000u32).map(|n| (n % 251) as u8).collect::<Vec<u8>>());
     fs::create_dir_all(home.path("pdf/empty")).expect("dirs");
-    plan_pack(&home.path("pdf"), PackOptions::default()).expect("plans").write(&home.path("ours.zip")).expect("packs");
+    plan_pack(&home.path("pdf"), PackOptions::default())
+        .expect("plans")
+        .write(&home.path("ours.zip"))
+        .expect("packs");
     assert!(agree(&home, "ours", &fs::read(home.path("ours.zip")).expect("reads")));
     let zip = |flag: &str, out: &str| {
-        let run = Command::new("zip").env("LC_ALL", "C.UTF-8").args(["-q", "-r", flag]).arg(home.path(out)).arg("pdf").current_dir(home.path("")).status();
+        let run = Command::new("zip")
+            .env("LC_ALL", "C.UTF-8")
+            .args(["-q", "-r", flag])
+            .arg(home.path(out))
+            .arg("pdf")
+            .current_dir(home.path(""))
+            .status();
         assert!(run.expect("zip runs").success());
         fs::read(home.path(out)).expect("reads")
     };
     assert!(agree(&home, "Info-ZIP", &zip("-9", "info.zip")));
     let python = "import shutil, sys; shutil.make_archive(sys.argv[1], 'zip', sys.argv[2], 'pdf')";
-    let made = Command::new("python3").args(["-c", python]).arg(home.path("py")).arg(home.path("")).status();
+    let made = Command::new("python3")
+        .args(["-c", python])
+        .arg(home.path("py"))
+        .arg(home.path(""))
+        .status();
     assert!(made.expect("python3 runs").success());
     assert!(agree(&home, "Python", &fs::read(home.path("py.zip")).expect("reads")));
-    for (flags, out) in [(["--format=gnu"], "gnu.tgz"), (["--format=pax"], "pax.tgz"), (["--format=ustar"], "ustar.tgz")] {
-        let run = Command::new("tar").args(flags).arg("-czf").arg(home.path(out)).arg("pdf").current_dir(home.path("")).status();
+    for (flags, out) in [
+        (["--format=gnu"], "gnu.tgz"),
+        (["--format=pax"], "pax.tgz"),
+        (["--format=ustar"], "ustar.tgz"),
+    ] {
+        let run = Command::new("tar")
+            .args(flags)
+            .arg("-czf")
+            .arg(home.path(out))
+            .arg("pdf")
+            .current_dir(home.path(""))
+            .status();
         assert!(run.expect("tar runs").success());
-        let files = ours(&fs::read(home.path(out)).expect("reads")).unwrap_or_else(|| panic!("{out} is refused"));
+        let files = ours(&fs::read(home.path(out)).expect("reads"))
+            .unwrap_or_else(|| panic!("{out} is refused"));
         assert_eq!(files.len(), 3, "{out}");
     }
 }

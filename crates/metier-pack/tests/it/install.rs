@@ -52,18 +52,27 @@ fn the_preview_is_the_plan_that_is_carried_out_and_writes_nothing() {
     assert_eq!(done, preview);
     assert_eq!(names_of(&home, "project/.agent/skills"), ["a", "b", "mine"]);
     let lock = home.read(LOCK);
-    assert!(lock.contains("\"source\": \"./packs/two.zip\"") && lock.contains("\"path\": \"a\""), "{lock}");
+    assert!(
+        lock.contains("\"source\": \"./packs/two.zip\"") && lock.contains("\"path\": \"a\""),
+        "{lock}"
+    );
     assert!(!lock.contains(&*home.path("").to_string_lossy()), "{lock}");
     assert!(home.read(WANTED).contains("\"a\": {\n      \"source\": \"./packs/two.zip\"\n    }"));
     // Again: nothing to do, and the same bytes.
     let again = target.plan_install(&request).expect("plans");
-    assert!(again.is_empty() && again.view().skills.iter().all(|it| it.action == PlannedAction::Keep));
+    assert!(
+        again.is_empty() && again.view().skills.iter().all(|it| it.action == PlannedAction::Keep)
+    );
     again.carry_out().expect("does nothing");
     assert_eq!(home.read(LOCK), lock);
     assert_eq!(
         states(&home),
-        [("a", VerifyState::Unchanged), ("b", VerifyState::Unchanged), ("mine", VerifyState::Unmanaged)]
-            .map(|(name, state)| (name.to_owned(), state))
+        [
+            ("a", VerifyState::Unchanged),
+            ("b", VerifyState::Unchanged),
+            ("mine", VerifyState::Unmanaged)
+        ]
+        .map(|(name, state)| (name.to_owned(), state))
     );
 }
 
@@ -83,11 +92,20 @@ fn what_is_there_is_replaced_only_when_asked_and_goes_to_a_backup() {
     assert_eq!((backups.len(), backups[0].path.ends_with("/mine")), (1, true));
     // A local edit is in the way of the next version, and of uninstalling.
     home.write("project/.agent/skills/mine/SKILL.md", skill("mine") + "edited\n");
-    home.write("mine.zip", Zip::of([Entry::deflated("mine/SKILL.md", skill("mine") + "v2\n")]).bytes());
+    home.write(
+        "mine.zip",
+        Zip::of([Entry::deflated("mine/SKILL.md", skill("mine") + "v2\n")]).bytes(),
+    );
     let (code, text) = refused(home.install("mine.zip").expect_err("edited"));
-    assert_eq!((code, text.as_str()), ("already-exists", "`mine` was changed since it was installed"));
+    assert_eq!(
+        (code, text.as_str()),
+        ("already-exists", "`mine` was changed since it was installed")
+    );
     let names = ["mine".to_owned()];
-    assert_eq!(target.plan_uninstall(&names, Overwrite::Refuse).expect_err("edited").code(), "already-exists");
+    assert_eq!(
+        target.plan_uninstall(&names, Overwrite::Refuse).expect_err("edited").code(),
+        "already-exists"
+    );
     assert!(home.read("project/.agent/skills/mine/SKILL.md").contains("edited"));
     target.plan_install(&request).expect("plans").carry_out().expect("installs");
     let backups = Backups::in_state(&home.path("state")).list().expect("lists").backups;
@@ -125,14 +143,19 @@ fn uninstalling_keeps_a_backup_that_comes_back_with_its_records() {
     assert!(!home.read(LOCK).contains("\"a\"") && home.read(LOCK).contains("\"b\""));
     let error = target.plan_uninstall(&["a".to_owned()], Overwrite::Refuse).expect_err("is gone");
     assert_eq!(error.code(), "not-installed");
-    let error = target.plan_uninstall(&["mine".to_owned()], Overwrite::Replace).expect_err("not ours");
+    let error =
+        target.plan_uninstall(&["mine".to_owned()], Overwrite::Replace).expect_err("not ours");
     assert_eq!(error.code(), "not-installed");
     let backup = Backups::in_state(&home.path("state")).find("a").expect("a backup");
     let plan = target.plan_restore(&backup).expect("plans").expect("was installed");
     assert_eq!(plan.view().skills[0].action, PlannedAction::Restore);
     plan.carry_out().expect("restores");
     assert_eq!((home.read(LOCK), home.read(WANTED)), before);
-    assert_eq!(home.read("project/.agent/skills/a/.env"), "KEY=1", "what was put beside it comes back too");
+    assert_eq!(
+        home.read("project/.agent/skills/a/.env"),
+        "KEY=1",
+        "what was put beside it comes back too"
+    );
     assert!(Backups::in_state(&home.path("state")).list().expect("lists").backups.is_empty());
 }
 
@@ -157,12 +180,19 @@ fn without_a_source_the_disk_is_made_to_agree_with_the_records() {
     assert_ne!(only_a, wanted);
     home.write(WANTED, &only_a);
     let error = reconcile(LockUse::Exact).expect_err("they disagree");
-    assert_eq!((error.code(), error.to_string().contains("about b")), ("lock-outdated", true), "{error}");
+    assert_eq!(
+        (error.code(), error.to_string().contains("about b")),
+        ("lock-outdated", true),
+        "{error}"
+    );
     reconcile(LockUse::Update).expect("plans").carry_out().expect("removes");
     assert_eq!(names_of(&home, "project/.agent/skills"), ["a", "mine"]);
     // A source that is not what it was is not taken for it.
     fs::remove_dir_all(home.path("project/.agent/skills/a")).expect("removes");
-    home.write("project/two.zip", Zip::of([Entry::deflated("a/SKILL.md", skill("a") + "evil\n")]).bytes());
+    home.write(
+        "project/two.zip",
+        Zip::of([Entry::deflated("a/SKILL.md", skill("a") + "evil\n")]).bytes(),
+    );
     for used in [LockUse::Update, LockUse::Exact] {
         assert_eq!(reconcile(used).expect_err("changed").code(), "lock-mismatch", "{used:?}");
     }
@@ -200,7 +230,10 @@ fn verify_names_every_kind_of_difference() {
     );
     assert_eq!(verified[0].state, VerifyState::Modified);
     fs::remove_dir_all(&at).expect("removes");
-    assert_eq!(home.target().expect("a target").verify(&["pdf".to_owned()]).expect("verifies")[0].state, VerifyState::Missing);
+    assert_eq!(
+        home.target().expect("a target").verify(&["pdf".to_owned()]).expect("verifies")[0].state,
+        VerifyState::Missing
+    );
     // A lock that was edited to say another tree.
     home.install("pdf.zip").expect("installs");
     let tree = verified[0].locked.expect("locked").to_string();
@@ -247,7 +280,12 @@ fn a_target_that_is_a_link_or_a_file_is_refused() {
     assert_eq!(home.install("a.zip").expect_err("a link").code(), "already-exists");
     let mut request = home.request("a.zip");
     request.overwrite = Overwrite::Replace;
-    home.target().expect("a target").plan_install(&request).expect("plans").carry_out().expect("installs");
+    home.target()
+        .expect("a target")
+        .plan_install(&request)
+        .expect("plans")
+        .carry_out()
+        .expect("installs");
     assert_eq!(names_of(&home, "outside"), ["secret"]);
 }
 
@@ -270,7 +308,11 @@ fn records_that_a_clone_brings_cannot_lead_anywhere() {
     let target = home.target().expect("a target");
     let reconcile = target.plan_reconcile(LockUse::Update, Overwrite::Replace, Profile::Strict);
     assert_eq!(reconcile.expect_err("refused").code(), "bad-record");
-    for (text, code) in [("{\"version\": 9, \"skills\": {}}", "bad-record"), ("{", "bad-record"), ("<<<<<<< HEAD\n", "bad-record")] {
+    for (text, code) in [
+        ("{\"version\": 9, \"skills\": {}}", "bad-record"),
+        ("{", "bad-record"),
+        ("<<<<<<< HEAD\n", "bad-record"),
+    ] {
         home.write(LOCK, text);
         assert_eq!(target.verify(&[]).expect_err("refused").code(), code, "{text}");
         assert_eq!(home.read(LOCK), text);
@@ -307,7 +349,9 @@ fn a_directory_is_a_source_and_what_is_not_one_is_named() {
         assert_eq!(error.code(), code);
         assert!(error.help().contains("a directory"), "{}", error.help());
     }
-    assert!(!fs::read_dir(home.path("project/.agent/skills")).expect("lists").any(|entry| {
-        entry.expect("an entry").file_name().to_string_lossy().starts_with('.')
-    }));
+    assert!(
+        !fs::read_dir(home.path("project/.agent/skills")).expect("lists").any(|entry| {
+            entry.expect("an entry").file_name().to_string_lossy().starts_with('.')
+        })
+    );
 }

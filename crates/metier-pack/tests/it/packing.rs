@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use metier_pack::{ArchiveKind, LeftOutReason, PackLayout, PackLimits, PackOptions, inspect_archive, plan_pack};
+use metier_pack::{
+    ArchiveKind, LeftOutReason, PackLayout, PackLimits, PackOptions, inspect_archive, plan_pack,
+};
 use proptest::prelude::*;
 
 use crate::sandbox_home::Home;
@@ -21,7 +23,10 @@ fn sample(home: &Home, at: &str) {
     home.write(&format!("{at}/SKILL.md"), SKILL);
     home.write(&format!("{at}/crlf.txt"), "a\r\nb\r\n");
     home.write(&format!("{at}/技能/日本語 ファイル.md"), "text");
-    home.write(&format!("{at}/large.bin"), (0..3_000_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect::<Vec<u8>>());
+    home.write(
+        &format!("{at}/large.bin"),
+        (0..3_000_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect::<Vec<u8>>(),
+    );
     home.write(&format!("{at}/metadata.json"), "{}");
     let script = home.write(&format!("{at}/scripts/run.sh"), "#!/bin/sh\n");
     executable(&script);
@@ -52,14 +57,24 @@ fn two_packs_of_one_tree_are_equal_whatever_the_disk_says_about_times_modes_and_
     std::thread::sleep(std::time::Duration::from_millis(1100));
     sample(&home, "two/renamed");
     #[cfg(unix)]
-    fs::set_permissions(home.path("two/renamed/crlf.txt"), std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("chmod");
+    fs::set_permissions(
+        home.path("two/renamed/crlf.txt"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o600),
+    )
+    .expect("chmod");
     for (kind, layout) in ALL {
         let pack = |from: &str, to: &str| {
-            plan_pack(&home.path(from), options(kind, layout)).expect("plans").write(&home.path(to)).expect("packs")
+            plan_pack(&home.path(from), options(kind, layout))
+                .expect("plans")
+                .write(&home.path(to))
+                .expect("packs")
         };
         let (one, two) = (pack("one/pdf", "one.pack"), pack("two/renamed", "two.pack"));
         assert_eq!(one.digest, two.digest, "{kind:?} {layout:?}");
-        assert_eq!(fs::read(home.path("one.pack")).expect("reads"), fs::read(home.path("two.pack")).expect("reads"));
+        assert_eq!(
+            fs::read(home.path("one.pack")).expect("reads"),
+            fs::read(home.path("two.pack")).expect("reads")
+        );
     }
 }
 
@@ -76,7 +91,10 @@ fn what_was_packed_is_installed_bit_for_bit() {
         let below = |top: &str| -> BTreeMap<String, String> {
             let below = all.iter().filter_map(|(path, what)| Some((path.strip_prefix(top)?, what)));
             // Modes of directories and for others are the umask's.
-            below.map(|(path, what)| (path.to_owned(), what.split(' ').next_back().unwrap_or_default().to_owned()))
+            below
+                .map(|(path, what)| {
+                    (path.to_owned(), what.split(' ').next_back().unwrap_or_default().to_owned())
+                })
                 .filter(|(path, _)| !path.ends_with('/') && path.contains('.'))
                 .collect()
         };
@@ -85,7 +103,12 @@ fn what_was_packed_is_installed_bit_for_bit() {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = |path: &str| fs::metadata(home.path("project/.agent/skills/pdf").join(path)).expect("there").permissions().mode();
+            let mode = |path: &str| {
+                fs::metadata(home.path("project/.agent/skills/pdf").join(path))
+                    .expect("there")
+                    .permissions()
+                    .mode()
+            };
             assert_eq!((mode("scripts/run.sh") & 0o100, mode("crlf.txt") & 0o111), (0o100, 0));
         }
     }
@@ -130,7 +153,10 @@ fn an_archive_that_does_not_fit_its_own_list_is_refused() {
     let home = Home::new();
     home.write("pdf/SKILL.md", SKILL);
     home.write("pdf/a.md", "as it was packed");
-    plan_pack(&home.path("pdf"), PackOptions::default()).expect("plans").write(&home.path("out.zip")).expect("packs");
+    plan_pack(&home.path("pdf"), PackOptions::default())
+        .expect("plans")
+        .write(&home.path("out.zip"))
+        .expect("packs");
     // The list of one archive with the files of another.
     let manifest = manifest_of(&home, "out.zip");
     home.write(
@@ -143,13 +169,21 @@ fn an_archive_that_does_not_fit_its_own_list_is_refused() {
         .bytes(),
     );
     let error = home.install("mixed.zip").expect_err("refused");
-    assert_eq!((error.code(), error.to_string().contains("pdf`: a.md")), ("manifest-mismatch", true), "{error}");
+    assert_eq!(
+        (error.code(), error.to_string().contains("pdf`: a.md")),
+        ("manifest-mismatch", true),
+        "{error}"
+    );
     home.install("out.zip").expect("installs");
 }
 
 /// The `manifest.json` of a pack, by way of the program that everybody has.
 fn manifest_of(home: &Home, zip: &str) -> Vec<u8> {
-    let out = std::process::Command::new("unzip").arg("-p").arg(home.path(zip)).arg("manifest.json").output();
+    let out = std::process::Command::new("unzip")
+        .arg("-p")
+        .arg(home.path(zip))
+        .arg("manifest.json")
+        .output();
     out.expect("unzip runs").stdout
 }
 

@@ -19,7 +19,10 @@ impl Home {
         }
         let home = Self { dir };
         home.write("outside/secret", "secret");
-        home.write("project/.agent/skills/mine/SKILL.md", "---\nname: mine\ndescription: Mine.\n---\n");
+        home.write(
+            "project/.agent/skills/mine/SKILL.md",
+            "---\nname: mine\ndescription: Mine.\n---\n",
+        );
         home
     }
 
@@ -63,7 +66,9 @@ impl Home {
 fn snapshot(top: &Path, below: &str, all: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(top.join(below)).expect("lists") {
         let entry = entry.expect("an entry");
-        let path = format!("{below}/{}", entry.file_name().to_string_lossy()).trim_start_matches('/').to_owned();
+        let path = format!("{below}/{}", entry.file_name().to_string_lossy())
+            .trim_start_matches('/')
+            .to_owned();
         let data = entry.metadata().expect("there");
         #[cfg(unix)]
         let mode = std::os::unix::fs::PermissionsExt::mode(&data.permissions());
@@ -73,7 +78,10 @@ fn snapshot(top: &Path, below: &str, all: &mut BTreeMap<String, String>) {
             all.insert(path.clone(), format!("{mode:o}"));
             snapshot(top, &path, all);
         } else if data.is_symlink() {
-            all.insert(path, format!("-> {}", fs::read_link(entry.path()).expect("a link").display()));
+            all.insert(
+                path,
+                format!("-> {}", fs::read_link(entry.path()).expect("a link").display()),
+            );
         } else {
             let bytes = fs::read(entry.path()).unwrap_or_default();
             all.insert(path, format!("{mode:o} {}", metier_skill::Digest::of(&bytes)));

@@ -61,7 +61,9 @@ fn pax(records: &str) -> Vec<u8> {
 
 #[test]
 fn hostile_tars_are_refused_with_their_codes() {
-    let link = |kind: u8| entry("pdf/l", kind, b"", |block| block[157..168].copy_from_slice(b"/etc/passwd"));
+    let link = |kind: u8| {
+        entry("pdf/l", kind, b"", |block| block[157..168].copy_from_slice(b"/etc/passwd"))
+    };
     let kind = |kind: u8| entry("pdf/l", kind, b"", |_| ());
     let with = |change: fn(&mut [u8; BLOCK])| entry("pdf/x", b'0', b"x", change);
     let mut bad_sum = file("pdf/x", b"x");
@@ -96,7 +98,10 @@ fn hostile_tars_are_refused_with_their_codes() {
         ("tar-checksum", archive(&bad_sum)),
         ("tar-header", archive(&with(|block| block[124..136].copy_from_slice(b"-0000000001\0")))),
         ("tar-header", archive(&with(|block| block[124] = 0x80))),
-        ("tar-header", archive(&with(|block| block[257..265].copy_from_slice(b"\0\0\0\0\0\0\0\0")))),
+        (
+            "tar-header",
+            archive(&with(|block| block[257..265].copy_from_slice(b"\0\0\0\0\0\0\0\0"))),
+        ),
         ("tar-header", archive(&with(|block| block[50] = b'x'))),
         ("archive-trailing-data", archive(&padded)),
         ("tar-extension", archive(&[pax("11 size=99\n"), file("pdf/x", b"x")].concat())),
@@ -104,7 +109,10 @@ fn hostile_tars_are_refused_with_their_codes() {
         ("tar-extension", archive(&[pax("22 GNU.sparse.major=1\n"), file("pdf/x", b"x")].concat())),
         ("tar-extension", archive(&[pax("99 path=x\n"), file("pdf/x", b"x")].concat())),
         ("archive-name-parent", archive(&[pax("13 path=../x\n"), file("pdf/x", b"x")].concat())),
-        ("tar-extension", archive(&[pax("12 path=a/x\n"), pax("12 path=b/x\n"), file("pdf/x", b"x")].concat())),
+        (
+            "tar-extension",
+            archive(&[pax("12 path=a/x\n"), pax("12 path=b/x\n"), file("pdf/x", b"x")].concat()),
+        ),
         ("tar-extension", archive(&pax("12 path=a/x\n"))),
         ("tar-end", gzip(&[&skill(), &[0; 2 * BLOCK][..], &file("pdf/hidden", b"x")].concat())),
         ("tar-end", gzip(&[&skill(), &[0; BLOCK][..]].concat())),
@@ -141,15 +149,41 @@ fn tars_of_usual_programs_are_read() {
     let pax_path = pax(&format!("{} path={long}\n", long.len() + 10));
     for (what, bytes) in [
         ("with a directory", archive(&entry("pdf/d/", b'5', b"", |_| ()))),
-        ("packed as .", gzip(&[entry("./", b'5', b"", |_| ()), file("./SKILL.md", SKILL.as_bytes()), vec![0; 10_240]].concat())),
+        (
+            "packed as .",
+            gzip(
+                &[
+                    entry("./", b'5', b"", |_| ()),
+                    file("./SKILL.md", SKILL.as_bytes()),
+                    vec![0; 10_240],
+                ]
+                .concat(),
+            ),
+        ),
         ("GNU's long names", archive(&[gnu_long, file("cut", b"x")].concat())),
         ("POSIX's long names", archive(&[pax_path, file("cut", b"x")].concat())),
-        ("git's comment", gzip(&[entry("pax_global_header", b'g', b"52 comment=0123456789012345678901234567890123456789\n", |_| ()), skill(), vec![0; 1024]].concat())),
+        (
+            "git's comment",
+            gzip(
+                &[
+                    entry(
+                        "pax_global_header",
+                        b'g',
+                        b"52 comment=0123456789012345678901234567890123456789\n",
+                        |_| (),
+                    ),
+                    skill(),
+                    vec![0; 1024],
+                ]
+                .concat(),
+            ),
+        ),
         ("times", archive(&[pax("30 mtime=1700000000.123456789\n"), file("pdf/x", b"x")].concat())),
     ] {
         let home = Home::new();
         home.write("case.tgz", bytes);
-        home.install("case.tgz").unwrap_or_else(|error| panic!("{what}: {error} [{}]", error.code()));
+        home.install("case.tgz")
+            .unwrap_or_else(|error| panic!("{what}: {error} [{}]", error.code()));
         assert_eq!(home.read("project/.agent/skills/pdf/SKILL.md"), SKILL, "{what}");
     }
     assert!(inspect_archive(&archive(&[])[..], &PackLimits::default()).is_ok());

@@ -190,7 +190,10 @@ impl Zip {
         }
         let directory_size = at(&out) - directory_at;
         out.extend(&self.before_end);
-        #[expect(clippy::cast_possible_truncation, reason = "a count that wraps is one of the cases")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a count that wraps is one of the cases"
+        )]
         let wrapped = count as u16;
         let entries = self.count.unwrap_or(wrapped);
         out.extend(b"PK\x05\x06");

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier_fs::{
-    EntryKind, MoveResult, TreeLimits, canonical, entry_kind, exists, is_link, link_text, list_files, make_dir_for,
-    move_whole, read_bounded, read_dir_names, remove_tree, write_private,
+    EntryKind, MoveResult, TreeLimits, canonical, entry_kind, exists, is_link, link_text,
+    list_files, make_dir_for, move_whole, read_bounded, read_dir_names, remove_tree, write_private,
 };
 use metier_skill::SkillId;
 use serde::{Deserialize, Serialize};

@@ -30,8 +30,18 @@ pub(super) struct Header {
 }
 
 /// Keys of an extended header that nothing is decided by: times, owners and other systems' notes.
-const HARMLESS_KEYS: &[&str] =
-    &["mtime", "atime", "ctime", "uid", "gid", "uname", "gname", "comment", "charset", "hdrcharset"];
+const HARMLESS_KEYS: &[&str] = &[
+    "mtime",
+    "atime",
+    "ctime",
+    "uid",
+    "gid",
+    "uname",
+    "gname",
+    "comment",
+    "charset",
+    "hdrcharset",
+];
 const HARMLESS_PREFIXES: &[&str] = &["LIBARCHIVE.", "SCHILY.", "APPLE."];
 
 impl Header {
@@ -44,7 +54,11 @@ impl Header {
         let sum: u64 = block
             .iter()
             .enumerate()
-            .map(|(at, byte)| if (148..156).contains(&at) { u64::from(b' ') } else { u64::from(*byte) })
+            .map(
+                |(at, byte)| {
+                    if (148..156).contains(&at) { u64::from(b' ') } else { u64::from(*byte) }
+                },
+            )
             .sum();
         if sum != declared {
             return Err(ArchiveFault::TarChecksum);
@@ -74,7 +88,12 @@ impl Header {
                 name = [prefix, b"/", &name].concat();
             }
         }
-        Ok(Some(Self { kind, mode: number(&block[100..108])?, size: number(&block[124..136])?, name }))
+        Ok(Some(Self {
+            kind,
+            mode: number(&block[100..108])?,
+            size: number(&block[124..136])?,
+            name,
+        }))
     }
 
     /// The name in the header itself.
@@ -91,9 +110,9 @@ fn number(field: &[u8]) -> Result<u64, ArchiveFault> {
     if digits.is_empty() || !rest.iter().all(|byte| matches!(byte, 0 | b' ')) {
         return Err(ArchiveFault::TarHeader);
     }
-    let value = digits.iter().try_fold(0u64, |value, digit| {
-        value.checked_mul(8)?.checked_add(u64::from(digit - b'0'))
-    });
+    let value = digits
+        .iter()
+        .try_fold(0u64, |value, digit| value.checked_mul(8)?.checked_add(u64::from(digit - b'0')));
     value.ok_or(ArchiveFault::TarHeader)
 }
 

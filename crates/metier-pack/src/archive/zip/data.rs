@@ -38,7 +38,8 @@ pub(in crate::archive) fn unpack_entry(
     };
     match entry.method {
         Method::Stored => {
-            let mut buffer = vec![0; CHUNK_BYTES.min(usize::try_from(entry.packed).unwrap_or(CHUNK_BYTES))];
+            let mut buffer =
+                vec![0; CHUNK_BYTES.min(usize::try_from(entry.packed).unwrap_or(CHUNK_BYTES))];
             loop {
                 match fill(&mut buffer)? {
                     0 => break,

@@ -38,7 +38,9 @@ pub(super) fn find_end(archive: &(impl ReadAt + ?Sized)) -> Result<End, ArchiveE
     let whole: Vec<usize> = ends.iter().copied().filter(|at| reaches_end(*at)).collect();
     let at = match whole[..] {
         [at] => at,
-        [] if last + BYTES + comment(last) < tail.len() => return Err(ArchiveFault::ZipSuffix.into()),
+        [] if last + BYTES + comment(last) < tail.len() => {
+            return Err(ArchiveFault::ZipSuffix.into());
+        }
         [] => return Err(ArchiveFault::ZipComment.into()),
         // Both would do: which one counts depends on the direction in which a program searches.
         _ => return Err(ArchiveFault::ZipEndTwice.into()),
@@ -52,7 +54,9 @@ pub(super) fn find_end(archive: &(impl ReadAt + ?Sized)) -> Result<End, ArchiveE
         return Err(ArchiveFault::ZipEndTwice.into());
     }
     let comment = std::str::from_utf8(&tail[at + BYTES..]);
-    let is_plain = |text: &str| !text.contains("PK") && !text.chars().any(|ch| ch.is_control() && !ch.is_whitespace());
+    let is_plain = |text: &str| {
+        !text.contains("PK") && !text.chars().any(|ch| ch.is_control() && !ch.is_whitespace())
+    };
     if !comment.is_ok_and(is_plain) {
         return Err(ArchiveFault::ZipComment.into());
     }
@@ -94,7 +98,8 @@ fn check_place(
     }
     let declared_end = end.directory_at + end.directory_size;
     if declared_end == record_at {
-        let is_directory = end.directory_size == 0 || starts_with(end.directory_at, CENTRAL_SIGNATURE);
+        let is_directory =
+            end.directory_size == 0 || starts_with(end.directory_at, CENTRAL_SIGNATURE);
         return if is_directory { Ok(()) } else { Err(ArchiveFault::ZipDirectoryOffset.into()) };
     }
     if declared_end > record_at {
@@ -102,10 +107,16 @@ fn check_place(
     }
     let fault = if starts_with(declared_end, ZIP64_END) {
         ArchiveFault::Zip64
-    } else if end.directory_size > 0 && starts_with(record_at - end.directory_size, CENTRAL_SIGNATURE) {
+    } else if end.directory_size > 0
+        && starts_with(record_at - end.directory_size, CENTRAL_SIGNATURE)
+    {
         // The directory is where a program finds it that trusts its size, and everything is moved by
         // what stands before the first entry.
-        if starts_with(0, LOCAL_SIGNATURE) { ArchiveFault::ZipDirectoryOffset } else { ArchiveFault::ZipPrefix }
+        if starts_with(0, LOCAL_SIGNATURE) {
+            ArchiveFault::ZipDirectoryOffset
+        } else {
+            ArchiveFault::ZipPrefix
+        }
     } else if starts_with(declared_end, CENTRAL_SIGNATURE) || end.directory_size == 0 {
         ArchiveFault::ZipDirectorySize
     } else {

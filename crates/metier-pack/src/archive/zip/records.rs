@@ -67,7 +67,8 @@ impl<'a> Central<'a> {
             return Err(ArchiveFault::ZipDirectorySize);
         }
         let split = |rest: &'a [u8], field: usize| {
-            rest.split_at_checked(usize::from(u16_at(head, field))).ok_or(ArchiveFault::ZipDirectorySize)
+            rest.split_at_checked(usize::from(u16_at(head, field)))
+                .ok_or(ArchiveFault::ZipDirectorySize)
         };
         let (name, rest) = split(rest, 28)?;
         let (extra, rest) = split(rest, 30)?;
@@ -209,7 +210,8 @@ impl<'b> Local<'b> {
         if head[..4] != LOCAL_SIGNATURE {
             return Err(ArchiveFault::ZipEntryMissing.into());
         }
-        let (name_bytes, extra_bytes) = (usize::from(u16_at(&head, 26)), usize::from(u16_at(&head, 28)));
+        let (name_bytes, extra_bytes) =
+            (usize::from(u16_at(&head, 26)), usize::from(u16_at(&head, 28)));
         let bytes = LOCAL_BYTES + (name_bytes + extra_bytes) as u64;
         if at + bytes > end {
             return Err(ArchiveFault::ZipOverlap.into());
