@@ -103,7 +103,7 @@ pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
 pub use whole_dir::{
     MoveResult, NewFile, create_dir, create_dir_whole, make_dir_for, move_whole, remove_empty_dir,
-    remove_tree, rename_dir,
+    remove_tree, rename_dir, rename_over,
 };
 pub use whole_file::WholeFile;
 pub use work_error::WorkError;

@@ -87,6 +87,11 @@ pub fn rename_dir(from: &Path, to: &Path) -> io::Result<()> {
     rename_new(from, to)
 }
 
+/// Renames the file at `from` over what stands at `to`, a link as itself.
+pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
 /// Makes a directory of its own in `folder`, whose name starts with `prefix`. Both are for their
 /// owner alone. The caller owns the new one.
 pub fn make_dir_for(folder: &Path, prefix: &str) -> io::Result<PathBuf> {

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use metier_fs::{
     FileLock, entry_kind, move_whole, read_bounded, remove_file, remove_tree, rename_dir,
-    replace_shared, write_private,
+    rename_over, replace_shared, write_private,
 };
 use metier_registry::manage::Deletion;
 use metier_skill::{Digest, SkillId, SkillName};
@@ -101,8 +101,11 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
         if let Some((wanted, lock)) = &journal.records {
             for (name, text) in [(WANTED_FILE, wanted), (LOCK_FILE, lock)] {
                 let path = target.records.join(name);
-                replace_shared(&path, text.as_bytes())
-                    .map_err(|error| PackError::not_written(&path, error))?;
+                let written = |error| PackError::not_written(&path, error);
+                // Beside the journal first: what a killed process leaves there goes with it.
+                let aside = dir.join(name);
+                replace_shared(&aside, text.as_bytes()).map_err(written)?;
+                rename_over(&aside, &path).map_err(written)?;
             }
         }
         for (number, planned) in journal.moves.iter().enumerate() {

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<B
     if plan.view().changes_skills() && !args.yes {
         let mut words = context.command_words();
         words.push("install --yes".to_owned());
-        words.extend(args.source.as_deref().map(|source| shell::quoted(source).into_owned()));
+        words.extend(args.source.as_deref().map(shell::quoted));
         approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
     }
     let plan = context.metier.carry_out(plan)?;
