@@ -31,9 +31,9 @@ impl TreeWriter {
         builder.prefix(prefix).rand_bytes(8);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let path = builder.tempdir_in(folder)?.keep();
-        let held = hold(&path)?;
-        Ok(Self { path, held })
+        let made = builder.tempdir_in(folder)?;
+        let held = hold(made.path())?;
+        Ok(Self { path: made.keep(), held })
     }
 
     /// Where it is.
@@ -119,9 +119,9 @@ pub fn is_abandoned_tree(path: &Path) -> bool {
 fn hold(path: &Path) -> io::Result<File> {
     let dir = File::open(path)?;
     match dir.try_lock() {
-        // A file system without locks: then the tree cannot be told from an abandoned one, and the lock
-        // over the whole folder is what protects it.
-        Ok(()) | Err(std::fs::TryLockError::Error(_)) => Ok(dir),
+        Ok(()) => Ok(dir),
+        // Without a lock it would be taken for an abandoned one, and removed under its maker's hands.
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
         Err(std::fs::TryLockError::WouldBlock) => Err(io::ErrorKind::ResourceBusy.into()),
     }
 }
@@ -132,7 +132,7 @@ const LOCK_FILE: &str = ".lock";
 #[cfg(not(unix))]
 fn hold(path: &Path) -> io::Result<File> {
     let file = File::options().write(true).create_new(true).open(path.join(LOCK_FILE))?;
-    let _ = file.try_lock();
+    file.try_lock().map_err(io::Error::from)?;
     Ok(file)
 }
 

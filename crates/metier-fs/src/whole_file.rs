@@ -32,6 +32,14 @@ impl WholeFile {
         Ok(())
     }
 
+    /// Forgets what was written from `offset` on.
+    pub fn cut(&mut self, offset: u64) -> io::Result<()> {
+        let file = self.file.as_file_mut();
+        file.set_len(offset)?;
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(())
+    }
+
     /// Where it is while it is written, for whoever looks at it before it counts.
     pub fn path(&self) -> &Path {
         self.file.path()
@@ -74,7 +82,8 @@ mod tests {
         file.write_all(b"1234").expect("writes");
         assert!(!target.exists());
         file.write_over(1, b"xx").expect("writes over");
-        file.write_all(b"5").expect("writes");
+        file.write_all(b"5 and more").expect("writes");
+        file.cut(5).expect("cuts");
         file.finish_new().expect("finishes");
         assert_eq!(std::fs::read(&target).expect("reads"), b"1xx45");
         let second = WholeFile::create(&target).expect("begins");

@@ -202,6 +202,10 @@ impl PackError {
     /// What to do.
     pub fn help(&self) -> String {
         match self {
+            Self::Archive {
+                error: ArchiveError::Fault { fault: ArchiveFault::NameEncoding, .. },
+                ..
+            } => "programs read such names differently; pack it anew with `metier pack`".to_owned(),
             Self::Archive { error: ArchiveError::Fault { .. }, .. } => {
                 "nothing was installed; get the archive again, or pack it anew with `metier pack`".to_owned()
             }

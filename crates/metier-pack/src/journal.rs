@@ -56,6 +56,12 @@ pub(crate) fn commit(
     staging: Staging,
     journal: &Journal,
 ) -> Result<(), PackError> {
+    for new in journal.moves.iter().filter_map(|planned| planned.new.as_ref()) {
+        let staged = staging.path().join(new);
+        if entry_kind(&staged).is_none() {
+            return Err(PackError::TargetChanged(staged));
+        }
+    }
     let path = staging.path().join(JOURNAL_FILE);
     let written = |error| PackError::not_written(&target.root, error);
     let bytes = serde_json::to_vec(journal).map_err(|error| written(error.into()))?;

@@ -230,21 +230,27 @@ impl PackPlan {
             match entry {
                 PackEntry::Directory => writer.directory(&path).map_err(written)?,
                 PackEntry::Bytes(bytes) => {
-                    let size = bytes.len() as u64;
-                    writer.file(&path, false, size, &mut bytes.as_slice()).map_err(written)?;
+                    let entry =
+                        NewEntry { path: &path, executable: false, size: bytes.len() as u64 };
+                    let opened = &mut || -> io::Result<Box<dyn Read>> {
+                        Ok(Box::new(io::Cursor::new(bytes.clone())))
+                    };
+                    pack_file(writer, entry, opened).map_err(written)?;
                 }
                 PackEntry::File { from, file } => {
                     let changed = || {
-                        PackError::in_directory(
-                            &self.source,
-                            ArchiveFault::Changed,
-                            Some(from.clone()),
-                        )
+                        let fault = ArchiveFault::Changed;
+                        PackError::in_directory(&self.source, fault, Some(from.clone()))
                     };
-                    let mut opened = tree.open_file(&from).map_err(|_| changed())?;
-                    let mut reader = Checked::new(&mut opened.file);
-                    writer.file(&path, file.executable, file.size, &mut reader).map_err(written)?;
-                    if reader.digest() != file.digest {
+                    let entry =
+                        NewEntry { path: &path, executable: file.executable, size: file.size };
+                    let opened = &mut || -> io::Result<Box<dyn Read>> {
+                        let opened = tree
+                            .open_file(&from)
+                            .map_err(|error| io::Error::other(error.to_string()))?;
+                        Ok(Box::new(opened.file))
+                    };
+                    if pack_file(writer, entry, opened).map_err(written)? != file.digest {
                         return Err(changed());
                     }
                 }
@@ -260,16 +266,49 @@ enum PackEntry<'f> {
     File { from: String, file: &'f crate::shipped_tree::ShippedFile },
 }
 
+/// A file that is to be packed.
+#[derive(Clone, Copy)]
+struct NewEntry<'p> {
+    path: &'p str,
+    executable: bool,
+    /// Bytes. If there are fewer or more, that is an error.
+    size: u64,
+}
+
+/// How a file is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Deflated,
+    /// As it is, because it would pack so tightly that a reader takes it for a bomb.
+    Stored,
+}
+
+/// Packs a file, which may be opened twice; gives the digest of what was packed.
+fn pack_file(
+    writer: &mut dyn ArchiveWriter,
+    entry: NewEntry<'_>,
+    open: &mut dyn FnMut() -> io::Result<Box<dyn Read>>,
+) -> io::Result<Digest> {
+    let mut content = open()?;
+    let mut reader = Checked::new(&mut content);
+    if writer.file(entry, Packing::Deflated, &mut reader)? {
+        return Ok(reader.digest());
+    }
+    let mut content = open()?;
+    let mut reader = Checked::new(&mut content);
+    writer.file(entry, Packing::Stored, &mut reader)?;
+    Ok(reader.digest())
+}
+
 /// An archive that is being written, entry by entry, in the order of the entries' names.
 trait ArchiveWriter {
-    /// A file of `size` bytes, which `content` gives. Fewer or more are an error.
+    /// A file with this content. False when nothing was written, because it has to be stored.
     fn file(
         &mut self,
-        path: &str,
-        executable: bool,
-        size: u64,
+        entry: NewEntry<'_>,
+        packing: Packing,
         content: &mut dyn Read,
-    ) -> io::Result<()>;
+    ) -> io::Result<bool>;
     /// An empty directory, whose path ends in `/`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
     /// The end.

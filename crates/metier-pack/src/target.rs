@@ -102,7 +102,7 @@ impl InstallTarget {
     pub fn recover(&self) -> Result<(), PackError> {
         if self.is_unfinished() {
             journal::check(self)?;
-        } else if self.abandoned().is_empty() {
+        } else if self.abandoned().is_empty() && !self.has_empty_staging() {
             return Ok(());
         }
         let lock = self.lock()?;
@@ -111,6 +111,12 @@ impl InstallTarget {
 
     fn is_unfinished(&self) -> bool {
         is_real_dir(&self.root.join(COMMIT_DIR))
+    }
+
+    /// Whether a process was killed before it staged anything.
+    fn has_empty_staging(&self) -> bool {
+        let staging = self.root.join(STAGING_DIR);
+        is_real_dir(&staging) && read_dir_names(&staging).is_ok_and(|names| names.is_empty())
     }
 
     /// Staging directories whose makers are gone.

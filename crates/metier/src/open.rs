@@ -381,9 +381,7 @@ impl Metier {
     /// ```
     pub fn skills(&self) -> Arc<Scan> {
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        let scan =
-            snapshot.get_or_insert_with(|| Arc::new(scan(&self.roots(), &self.scan_options())));
-        Arc::clone(scan)
+        Arc::clone(snapshot.get_or_insert_with(|| Arc::new(self.look())))
     }
 
     /// What the last scan found, if there was one.
@@ -391,11 +389,15 @@ impl Metier {
         self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks again, and gives what is there now.
-    pub fn refresh(&self) -> Arc<Scan> {
+    fn look(&self) -> Scan {
         let roots = self.roots();
         self.finish_installs(&roots);
-        let found = Arc::new(scan(&roots, &self.scan_options()));
+        scan(&roots, &self.scan_options())
+    }
+
+    /// Looks again, and gives what is there now.
+    pub fn refresh(&self) -> Arc<Scan> {
+        let found = Arc::new(self.look());
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         *snapshot = Some(Arc::clone(&found));
         found

@@ -64,8 +64,8 @@ fn a_skill_travels_from_a_directory_through_an_archive_to_the_project_and_back()
     ---- stdout
 
     ---- stderr
-    error: installing pdf needs your confirmation [NeedsApproval]
-      help: see it with --dry-run; then: metier install --yes pdf.zip
+    error: installing pdf needs your confirmation
+    help: see it with --dry-run; then: metier install --yes pdf.zip
     ");
     assert!(!home.project().join(".agent").exists());
     assert_shipped!(&home, &run(&home, &["install", "pdf.zip", "--yes"]), @"

@@ -4,9 +4,9 @@ use std::io::{self, Read, Write};
 
 use metier_fs::WholeFile;
 
-use super::ArchiveWriter;
 use super::deflate::Deflater;
 use super::zip_writer::check_size;
+use super::{ArchiveWriter, NewEntry, Packing};
 
 const BLOCK: usize = 512;
 const CHUNK_BYTES: usize = 64 << 10;
@@ -57,14 +57,9 @@ impl<'f> TarWriter<'f> {
 }
 
 impl ArchiveWriter for TarWriter<'_> {
-    fn file(
-        &mut self,
-        path: &str,
-        executable: bool,
-        size: u64,
-        content: &mut dyn Read,
-    ) -> io::Result<()> {
-        self.header(path, b'0', if executable { 0o755 } else { 0o644 }, size)?;
+    /// Nothing can be stored in one stream; a tree that packs too tightly is seen when it is checked.
+    fn file(&mut self, new: NewEntry<'_>, _: Packing, content: &mut dyn Read) -> io::Result<bool> {
+        self.header(new.path, b'0', if new.executable { 0o755 } else { 0o644 }, new.size)?;
         let mut buffer = vec![0; CHUNK_BYTES];
         let mut total = 0;
         loop {
@@ -75,8 +70,9 @@ impl ArchiveWriter for TarWriter<'_> {
             total += read as u64;
             self.put(&buffer[..read])?;
         }
-        check_size(size, total)?;
-        self.pad(size)
+        check_size(new.size, total)?;
+        self.pad(new.size)?;
+        Ok(true)
     }
 
     fn directory(&mut self, path: &str) -> io::Result<()> {

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 
 use metier_fs::WholeFile;
 
-use super::ArchiveWriter;
 use super::deflate::Deflater;
+use super::{ArchiveWriter, NewEntry, Packing};
 use crate::limits::PackLimits;
 
 /// Files up to this size are packed in memory first, and stored as they are where packing gains nothing.
@@ -67,13 +67,14 @@ impl<'f> ZipWriter<'f> {
     /// Packs a large file as it is read; the header is written over when the sizes are known.
     fn streamed(
         &mut self,
-        path: &str,
-        mode: u32,
-        size: u64,
+        new: NewEntry<'_>,
+        packing: Packing,
         content: &mut dyn Read,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let offset = self.at;
-        let mut entry = Entry { path, method: DEFLATED, crc: 0, packed: 0, size, mode };
+        let method = if packing == Packing::Deflated { DEFLATED } else { STORED };
+        let mut entry =
+            Entry { path: new.path, method, crc: 0, packed: 0, size: new.size, mode: mode(new) };
         self.put(&entry.local()?)?;
         let start = self.at;
         let mut deflater = Deflater::new();
@@ -87,32 +88,52 @@ impl<'f> ZipWriter<'f> {
             }
             read_bytes += read as u64;
             crc.update(&buffer[..read]);
-            deflater.write(&buffer[..read], &mut |bytes| self.put(bytes))?;
+            match packing {
+                Packing::Deflated => {
+                    deflater.write(&buffer[..read], &mut |bytes| self.put(bytes))?
+                }
+                Packing::Stored => self.put(&buffer[..read])?,
+            }
         }
-        deflater.finish(&mut |bytes| self.put(bytes))?;
-        check_size(size, read_bytes)?;
+        if packing == Packing::Deflated {
+            deflater.finish(&mut |bytes| self.put(bytes))?;
+        }
+        check_size(new.size, read_bytes)?;
         entry.crc = crc.finalize();
         entry.packed = self.at - start;
+        if packing == Packing::Deflated && is_suspect(new.size, entry.packed) {
+            self.file.cut(offset)?;
+            self.at = offset;
+            return Ok(false);
+        }
         self.file.write_over(offset, &entry.local()?)?;
-        self.note(&entry, offset)
+        self.note(&entry, offset)?;
+        Ok(true)
     }
+}
+
+/// Whether a reader would take a file that packs this tightly for a bomb.
+fn is_suspect(size: u64, packed: u64) -> bool {
+    size > PackLimits::RATIO_FREE_BYTES && size / PackLimits::default().ratio > packed
+}
+
+const fn mode(entry: NewEntry<'_>) -> u32 {
+    if entry.executable { 0o100_755 } else { 0o100_644 }
 }
 
 impl ArchiveWriter for ZipWriter<'_> {
     fn file(
         &mut self,
-        path: &str,
-        executable: bool,
-        size: u64,
+        new: NewEntry<'_>,
+        packing: Packing,
         content: &mut dyn Read,
-    ) -> io::Result<()> {
-        let mode = if executable { 0o100_755 } else { 0o100_644 };
-        if size > IN_MEMORY_BYTES {
-            return self.streamed(path, mode, size, content);
+    ) -> io::Result<bool> {
+        if new.size > IN_MEMORY_BYTES || packing == Packing::Stored {
+            return self.streamed(new, packing, content);
         }
         let mut bytes = Vec::new();
         content.take(IN_MEMORY_BYTES + 1).read_to_end(&mut bytes)?;
-        check_size(size, bytes.len() as u64)?;
+        check_size(new.size, bytes.len() as u64)?;
         let mut packed = Vec::new();
         let mut deflater = Deflater::new();
         let mut keep = |chunk: &[u8]| {
@@ -121,14 +142,14 @@ impl ArchiveWriter for ZipWriter<'_> {
         };
         deflater.write(&bytes, &mut keep)?;
         deflater.finish(&mut keep)?;
-        // What packs too well would be refused as a bomb.
-        let is_suspect = size > PackLimits::RATIO_FREE_BYTES
-            && size / PackLimits::default().ratio > packed.len() as u64;
-        let is_smaller = packed.len() < bytes.len() && !is_suspect;
+        let is_tight = is_suspect(new.size, packed.len() as u64);
+        let is_smaller = packed.len() < bytes.len() && !is_tight;
         let (method, data) = if is_smaller { (DEFLATED, &packed) } else { (STORED, &bytes) };
+        let crc = crc32fast::hash(&bytes);
         let packed = data.len() as u64;
-        let entry = Entry { path, method, crc: crc32fast::hash(&bytes), packed, size, mode };
-        self.whole(&entry, data)
+        let entry = Entry { path: new.path, method, crc, packed, size: new.size, mode: mode(new) };
+        self.whole(&entry, data)?;
+        Ok(true)
     }
 
     fn directory(&mut self, path: &str) -> io::Result<()> {

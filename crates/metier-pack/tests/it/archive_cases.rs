@@ -180,7 +180,7 @@ fn structure() -> Vec<(u32, &'static str, Zip)> {
         (53, "zip-directory-size", whole(|zip| zip.directory_size = Some(400))),
         (
             53,
-            "zip-directory-size",
+            "zip-gap",
             whole(|zip| {
                 zip.directory_size = Some(50);
                 zip.directory_offset = None;
@@ -200,7 +200,15 @@ fn structure() -> Vec<(u32, &'static str, Zip)> {
             }),
         ),
         (57, "zip-suffix", whole(|zip| zip.suffix = vec![7; 30])),
-        (58, "zip-prefix", whole(|zip| zip.prefix.clone_from(&first))),
+        (58, "zip-directory-offset", whole(|zip| zip.prefix.clone_from(&first))),
+        (
+            58,
+            "zip-hidden-entry",
+            whole(|zip| {
+                zip.prefix.clone_from(&first);
+                zip.shifted = true;
+            }),
+        ),
         (
             59,
             "zip-end-twice",
