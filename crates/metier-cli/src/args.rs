@@ -42,6 +42,8 @@ Examples:
   metier exec profile-csv scripts/profile_csv.py -- data.csv
                                     run a skill's script in the sandbox
   metier new my-skill               a skill to start from
+  metier install ./pdf.zip          install skills from an archive or a directory
+  metier verify                     whether installed skills are what was installed
   metier disable pdf                stop a skill from being used
 
 Exit codes: 0 done, 1 failed or findings, 2 usage, 3 not allowed or needs approval,
@@ -116,8 +118,13 @@ commands! {
     Open(commands::open::OpenArgs),
     Enable(commands::enable::EnableArgs),
     Disable(commands::disable::DisableArgs),
-    #[command(aliases = ["rm", "remove", "uninstall"])]
+    #[command(aliases = ["rm", "remove"])]
     Delete(commands::delete::DeleteArgs),
+    #[command(aliases = ["add", "i"])]
+    Install(commands::install::InstallArgs),
+    Uninstall(commands::uninstall::UninstallArgs),
+    Verify(commands::verify::VerifyArgs),
+    Pack(commands::pack::PackArgs),
     Restore(commands::restore::RestoreArgs),
     Run(commands::run::RunArgs),
     Chat(commands::chat::ChatArgs),

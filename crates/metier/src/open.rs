@@ -387,9 +387,7 @@ impl Metier {
     /// ```
     pub fn skills(&self) -> Arc<Scan> {
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        let scan =
-            snapshot.get_or_insert_with(|| Arc::new(scan(&self.roots(), &self.scan_options())));
-        Arc::clone(scan)
+        Arc::clone(snapshot.get_or_insert_with(|| Arc::new(self.look())))
     }
 
     /// What the last scan found, if there was one.
@@ -397,12 +395,23 @@ impl Metier {
         self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn look(&self) -> Scan {
+        let roots = self.roots();
+        self.finish_installs(&roots);
+        scan(&roots, &self.scan_options())
+    }
+
     /// Looks again, and gives what is there now.
     pub fn refresh(&self) -> Arc<Scan> {
-        let found = Arc::new(scan(&self.roots(), &self.scan_options()));
+        let found = Arc::new(self.look());
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         *snapshot = Some(Arc::clone(&found));
         found
+    }
+
+    /// Forgets what was found, so that the next question looks again.
+    pub(crate) fn look_again(&self) {
+        *self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// A registry that can be refreshed and watched.

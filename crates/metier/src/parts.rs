@@ -53,6 +53,17 @@ pub mod loader {
     };
 }
 
+/// Shipping skills: archives, plans, the lock, and what verifying found.
+pub mod pack {
+    pub use metier_pack::{
+        ArchiveError, ArchiveFault, ArchiveKind, FileDifference, FileState, InstallPlan,
+        InstallRequest, InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle,
+        ObstacleReason, Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan,
+        Packed, PackedSkill, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile,
+        SkillProblem, SourceKind, VerifiedSkill, VerifyState, inspect_archive,
+    };
+}
+
 /// Who may do what: decisions, answers, questions.
 pub mod policy {
     pub use metier_policy::{

@@ -95,6 +95,8 @@ mod script_question;
 mod script_view;
 mod search;
 mod seed_config;
+mod shipping;
+mod shipping_kill;
 mod skill_links;
 mod support;
 mod terminal;
