@@ -1,4 +1,5 @@
 //! Installing from a source, and making the disk agree with the records.
+//! What stands in the way is found here; carrying a plan out is `plan`'s.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -225,7 +226,7 @@ impl InstallPlan {
         let was = standing.tree.as_ref().map(|tree| tree.digest());
         let is_same = was == Some(locked.tree)
             && standing.tree.as_ref().is_some_and(crate::standing::is_whole);
-        // The same files may be taken over, whoever put them there.
+        // The same files may be taken over, even those that another program put there.
         let obstacle = standing.obstacle.filter(|_| !is_same);
         if let Some(reason) = obstacle
             && overwrite == Overwrite::Refuse

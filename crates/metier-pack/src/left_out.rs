@@ -1,7 +1,7 @@
 //! What is never shipped: version control, secrets, caches, and what other programs left behind.
 //!
 //! One rule for every way in which a skill travels, so that a pack, an archive, a directory and what
-//! `verify` looks at agree about which files a skill has. Whoever leaves something out says so.
+//! `verify` looks at agree about which files a skill has. What is left out is always said.
 
 /// Why a file is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]

@@ -1,4 +1,5 @@
 //! What our reader accepts, Python's `zipfile` and `unzip` read as the same files with the same bytes.
+//! A difference between readers is what an attack on an installer lives on.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
 //! The tests of this crate, as one binary.
+//! What needs the binary, a terminal or `strace` is tested in `metier-cli`.
 
 mod archive_cases;
 mod differential;

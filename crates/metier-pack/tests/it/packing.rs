@@ -1,4 +1,5 @@
 //! Packing: the same bytes everywhere, nothing that should stay, and what comes out is what went in.
+//! Whatever is packed has to be accepted by our own reader.
 
 use std::collections::BTreeMap;
 use std::fs;

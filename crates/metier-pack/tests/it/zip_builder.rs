@@ -1,4 +1,5 @@
 //! Zips made by hand, field by field: the honest ones and every way to lie.
+//! It writes what it is given, and knows nothing of the reader under test.
 
 use miniz_oxide::deflate::compress_to_vec;
 
