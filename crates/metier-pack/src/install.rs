@@ -136,10 +136,8 @@ impl InstallTarget {
     ) -> Result<InstallPlan, PackError> {
         self.recover()?;
         let records = Records::read(&self.records)?;
-        let staging = match records.wanted.skills.is_empty() && records.lock.skills.is_empty() {
-            true => None,
-            false => Some(self.stage()?),
-        };
+        let is_empty = records.wanted.skills.is_empty() && records.lock.skills.is_empty();
+        let staging = if is_empty { None } else { Some(self.stage()?) };
         self.reconcile(&records, lock, overwrite, profile, staging)?.checked()
     }
 

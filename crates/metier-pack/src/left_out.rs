@@ -58,6 +58,7 @@ const CACHES: &[&str] = &[
     ".ruff_cache",
     ".tox",
 ];
+const CACHE_SUFFIXES: &[&str] = &[".pyc", ".pyo"];
 const DEBRIS: &[&str] = &[
     "__macosx",
     ".ds_store",
@@ -102,7 +103,7 @@ fn of_name(name: &str) -> Option<LeftOutReason> {
     if is_env || is(SECRETS) || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
         return Some(LeftOutReason::Secret);
     }
-    if is(CACHES) || name.ends_with(".pyc") {
+    if is(CACHES) || CACHE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
         return Some(LeftOutReason::Cache);
     }
     (is(DEBRIS) || name.starts_with("._")).then_some(LeftOutReason::Debris)

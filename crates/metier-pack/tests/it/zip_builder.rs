@@ -59,7 +59,7 @@ impl Entry {
             data,
             method: 0,
             version: 20,
-            made_by: 3 << 8 | 20,
+            made_by: 0x0314,
             crc,
             packed: bytes,
             size: bytes,

@@ -13,6 +13,7 @@ pub(super) const CENTRAL_SIGNATURE: [u8; 4] = *b"PK\x01\x02";
 const DESCRIPTOR_SIGNATURE: [u8; 4] = *b"PK\x07\x08";
 /// Bytes of a header without name and extra fields.
 pub(super) const LOCAL_BYTES: u64 = 30;
+const LOCAL_LENGTH: usize = 30;
 const CENTRAL_BYTES: usize = 46;
 
 const ENCRYPTED: u16 = 1 << 0 | 1 << 6 | 1 << 13;
@@ -205,7 +206,7 @@ impl<'b> Local<'b> {
         end: u64,
         buffer: &'b mut Vec<u8>,
     ) -> Result<Self, ArchiveError> {
-        let mut head = [0; LOCAL_BYTES as usize];
+        let mut head = [0; LOCAL_LENGTH];
         archive.read_at(at, &mut head)?;
         if head[..4] != LOCAL_SIGNATURE {
             return Err(ArchiveFault::ZipEntryMissing.into());
