@@ -1,4 +1,5 @@
 //! Any bytes as an archive: no panic, bounded memory, names that stay below, and the same answer twice.
+//! What it accepts within the limits is compared with a second reading.
 
 #![no_main]
 #![expect(clippy::disallowed_methods, reason = "the macro of libfuzzer-sys opens files")]

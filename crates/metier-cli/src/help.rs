@@ -16,6 +16,7 @@ use crate::output;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Skills", &["list", "search", "inspect", "read", "files", "catalog", "enable", "disable"]),
     ("Authoring", &["new", "check", "open", "delete", "restore"]),
+    ("Shipping", &["install", "uninstall", "verify", "pack"]),
     (
         "Running",
         &[
@@ -65,11 +66,7 @@ pub(crate) fn finish(error: &clap::Error, wants_json: bool) -> Option<Exit> {
 /// What does here what a command of other tools does there.
 fn advice(typed: &str) -> Option<&'static str> {
     match typed {
-        "add" | "install" => Some(
-            "copy the skill's folder to `.agents/skills` of the project or of your home directory; \
-             `metier list` shows it",
-        ),
-        "update" | "upgrade" => Some("replace the skill's folder; `metier list` shows what counts"),
+        "update" | "upgrade" => Some("`metier install SOURCE` installs what the source has now"),
         "get" | "cat" | "view" => {
             Some("`metier read NAME` prints a skill, `metier inspect NAME` its fields")
         }

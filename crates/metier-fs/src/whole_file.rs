@@ -1,4 +1,5 @@
 //! A large file that appears whole: written piece by piece beside its place, then renamed into it.
+//! For files that are too large to be held in memory; `write_atomic` is for the others.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -40,7 +41,7 @@ impl WholeFile {
         Ok(())
     }
 
-    /// Where it is while it is written, for whoever looks at it before it counts.
+    /// Where it is while it is written, for a look at it before it counts.
     pub fn path(&self) -> &Path {
         self.file.path()
     }

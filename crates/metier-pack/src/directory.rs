@@ -1,6 +1,6 @@
 //! A directory becomes a tree: copied into staging, or only read for its digests.
 //!
-//! No link is followed: what a link leads to is somebody else's file, and copying it would publish it.
+//! No link is followed: what a link leads to is a file of another place, and copying it would publish it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! Installing from a source, and making the disk agree with the records.
+//! What stands in the way is found here; carrying a plan out is `plan`'s.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -135,10 +136,8 @@ impl InstallTarget {
     ) -> Result<InstallPlan, PackError> {
         self.recover()?;
         let records = Records::read(&self.records)?;
-        let staging = match records.wanted.skills.is_empty() && records.lock.skills.is_empty() {
-            true => None,
-            false => Some(self.stage()?),
-        };
+        let is_empty = records.wanted.skills.is_empty() && records.lock.skills.is_empty();
+        let staging = if is_empty { None } else { Some(self.stage()?) };
         self.reconcile(&records, lock, overwrite, profile, staging)?.checked()
     }
 
@@ -225,7 +224,7 @@ impl InstallPlan {
         let was = standing.tree.as_ref().map(|tree| tree.digest());
         let is_same = was == Some(locked.tree)
             && standing.tree.as_ref().is_some_and(crate::standing::is_whole);
-        // The same files may be taken over, whoever put them there.
+        // The same files may be taken over, even those that another program put there.
         let obstacle = standing.obstacle.filter(|_| !is_same);
         if let Some(reason) = obstacle
             && overwrite == Overwrite::Refuse

@@ -1,7 +1,7 @@
 //! A change of the folder of skills, all of it or none: written down first, then carried out.
 //!
 //! The staging directory holds the new trees and the journal. Renaming it to `.metier-commit` is the
-//! moment of the change: before it, a killed process has changed nothing; after it, whoever comes next
+//! moment of the change: before it, a killed process has changed nothing; after it, the next command
 //! carries out what the journal says. Every step can be repeated, and is skipped when it was done.
 //!
 //! A folder of skills may come with a clone, and a journal moves folders. So the digest of a journal is in

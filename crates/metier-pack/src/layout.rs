@@ -34,10 +34,8 @@ pub(crate) fn skill_dirs(files: &[ShippedFile]) -> Result<Vec<String>, LayoutFau
     dirs.sort_unstable();
     if dirs.first() == Some(&"") {
         let is_beside = |dir: &&str| !dir.is_empty() && !dir.contains('/');
-        return match dirs.iter().any(is_beside) {
-            true => Err(LayoutFault::TwoLayouts),
-            false => Ok(vec![String::new()]),
-        };
+        let is_unclear = dirs.iter().any(is_beside);
+        return if is_unclear { Err(LayoutFault::TwoLayouts) } else { Ok(vec![String::new()]) };
     }
     let mut found: Vec<String> = Vec::new();
     for dir in &dirs {

@@ -1,7 +1,7 @@
 //! What is never shipped: version control, secrets, caches, and what other programs left behind.
 //!
 //! One rule for every way in which a skill travels, so that a pack, an archive, a directory and what
-//! `verify` looks at agree about which files a skill has. Whoever leaves something out says so.
+//! `verify` looks at agree about which files a skill has. What is left out is always said.
 
 /// Why a file is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -58,6 +58,7 @@ const CACHES: &[&str] = &[
     ".ruff_cache",
     ".tox",
 ];
+const CACHE_SUFFIXES: &[&str] = &[".pyc", ".pyo"];
 const DEBRIS: &[&str] = &[
     "__macosx",
     ".ds_store",
@@ -102,7 +103,7 @@ fn of_name(name: &str) -> Option<LeftOutReason> {
     if is_env || is(SECRETS) || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
         return Some(LeftOutReason::Secret);
     }
-    if is(CACHES) || name.ends_with(".pyc") {
+    if is(CACHES) || CACHE_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
         return Some(LeftOutReason::Cache);
     }
     (is(DEBRIS) || name.starts_with("._")).then_some(LeftOutReason::Debris)

@@ -1,4 +1,5 @@
 //! How large an archive or a tree of skills may be. Every reader and the writer hold to one value of this.
+//! They are far above real skills: nothing honest should meet them.
 
 /// The most that one archive or directory may bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -158,7 +158,7 @@ pub fn plan_pack(source: &Path, options: PackOptions) -> Result<PackPlan, PackEr
 }
 
 impl PackPlan {
-    /// The name of the archive, when nobody chose another.
+    /// The name of the archive, unless another one is chosen.
     pub fn file_name(&self) -> String {
         let name = match &self.skills[..] {
             [skill] => skill.name.clone(),
@@ -189,8 +189,7 @@ impl PackPlan {
         Ok(Packed { path: target.to_string_lossy().into_owned(), bytes, digest, plan: self })
     }
 
-    /// Reads the archive as an installation would, before it counts: what nobody could install is not a
-    /// pack. Gives its digest and its bytes.
+    /// Reads the archive as an installation would, before it counts: what could not be installed is not a pack. Gives its digest and its bytes.
     fn check(&self, target: &Path, written: &Path) -> Result<(Digest, u64), PackError> {
         let unreadable = |error: io::Error| PackError::not_readable(target, error);
         let file = PiecewiseFile::open(written)

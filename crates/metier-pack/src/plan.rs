@@ -168,20 +168,17 @@ impl InstallPlan {
         let before = Records::read(&target.records)?;
         let mut after = before.clone();
         for change in records {
-            match change.now {
-                Some((wanted, locked)) => {
-                    // What a person wrote beside the source of the same skill stays.
-                    let same = after.wanted.skills.get(&change.name);
-                    if same.is_none_or(|same| same.source != wanted.source) {
-                        after.wanted.skills.insert(change.name.clone(), wanted);
-                    }
-                    after.lock.skills.insert(change.name, locked);
-                }
-                None => {
-                    after.wanted.skills.remove(&change.name);
-                    after.lock.skills.remove(&change.name);
-                }
+            let Some((wanted, locked)) = change.now else {
+                after.wanted.skills.remove(&change.name);
+                after.lock.skills.remove(&change.name);
+                continue;
+            };
+            // What a person wrote beside the source of the same skill stays.
+            let same = after.wanted.skills.get(&change.name);
+            if same.is_none_or(|same| same.source != wanted.source) {
+                after.wanted.skills.insert(change.name.clone(), wanted);
             }
+            after.lock.skills.insert(change.name, locked);
         }
         let records = changed_records(&before, &after);
         commit(&target, &lock, staging, &Journal { moves, records, forgotten_backup })?;

@@ -83,19 +83,12 @@ fn skill_at(tree: &ShippedTree, dir: String) -> Result<FoundSkill, (String, Skil
     let (summary, problems) =
         facts.map_or((None, &[][..]), |facts| (facts.skill.clone(), &facts.problems));
     let is_error = |problem: &&SkillProblem| problem.severity == Severity::Error;
-    match summary {
-        Some(summary) => Ok(FoundSkill {
-            tree: tree.below(&dir),
-            warnings: problems.iter().filter(|problem| !is_error(problem)).cloned().collect(),
-            summary,
-            dir,
-        }),
-        None => {
-            let problem =
-                problems.iter().find(is_error).cloned().unwrap_or_else(SkillProblem::unreadable);
-            Err((dir, problem))
-        }
-    }
+    let Some(summary) = summary else {
+        let first = problems.iter().find(is_error).cloned();
+        return Err((dir, first.unwrap_or_else(SkillProblem::unreadable)));
+    };
+    let warnings = problems.iter().filter(|problem| !is_error(problem)).cloned().collect();
+    Ok(FoundSkill { tree: tree.below(&dir), warnings, summary, dir })
 }
 
 /// A name that can be a folder's on every system. The public rules are a warning elsewhere; here the name

@@ -57,10 +57,11 @@ fn recorded(path: &Path, base: &Path) -> String {
 /// What a text looks like that is no path here.
 fn foreign_kind(text: &str) -> Option<&'static str> {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| text.ends_with(suffix));
     match scheme.as_deref() {
         Some("oci") => return Some("an OCI reference"),
         Some("git" | "ssh" | "git+ssh" | "git+https") => return Some("a git repository"),
-        Some("http" | "https") if text.ends_with(".git") => return Some("a git repository"),
+        Some("http" | "https") if ends(&[".git"]) => return Some("a git repository"),
         Some("http" | "https") => return Some("a URL"),
         Some(_) => return Some("a URL of an unknown kind"),
         None => {}
@@ -76,9 +77,7 @@ fn foreign_kind(text: &str) -> Option<&'static str> {
     let is_shorthand = parts.len() >= 2
         && !text.starts_with(['.', '/', '~'])
         && parts.iter().all(|part| is_word(part))
-        && !parts.last().is_some_and(|last| {
-            last.ends_with(".zip") || last.ends_with(".gz") || last.ends_with(".skill")
-        });
+        && !ends(&[".zip", ".gz", ".tgz", ".skill"]);
     is_shorthand.then_some("a repository of a host (owner/repo)")
 }
 

@@ -1,4 +1,5 @@
 //! What stands in a skill's place, compared with what the lock says of it.
+//! Nothing is decided here: a plan says what happens to it.
 
 use std::path::PathBuf;
 

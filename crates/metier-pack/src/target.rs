@@ -24,7 +24,7 @@ const STAGING_DIR: &str = ".metier-staging";
 pub(crate) const COMMIT_DIR: &str = ".metier-commit";
 
 /// How long one process waits for another. Each holds the lock while it renames, not while it unpacks.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
+const LOCK_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// A folder of skills to install into.
 #[derive(Debug, Clone)]

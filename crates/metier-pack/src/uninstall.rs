@@ -1,4 +1,5 @@
 //! Uninstalling, and bringing back what was uninstalled or replaced.
+//! Both are plans like an installation, and are carried out in the same way.
 
 use metier_registry::manage::Backup;
 

@@ -1,4 +1,5 @@
 //! `metier pack`: a directory of skills becomes one archive, the same bytes on every machine.
+//! Packing is `metier-pack`'s; this file names the archive and says what was left out.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

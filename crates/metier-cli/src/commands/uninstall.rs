@@ -1,4 +1,5 @@
 //! `metier uninstall`: installed skills go to a backup, and out of the two records.
+//! Moving them is `metier-pack`'s; this file finds where they are installed, asks, and reports.
 
 use std::io::{self, Write};
 
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result
     Ok(Box::new(Uninstalled { dry_run: false, plan: context.metier.carry_out(plan)? }))
 }
 
-/// Where the first of the skills is installed, when nobody says: the project before the user.
+/// Where the first of the skills is installed, without `--user` or `--project`: the project before the user.
 fn target(args: &UninstallArgs, context: &Context) -> Result<InstallTarget> {
     use metier::config::Scope;
     if let Some(scope) = args.scope.chosen() {

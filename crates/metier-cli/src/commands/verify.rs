@@ -1,4 +1,5 @@
 //! `metier verify`: what is on the disk against `skills.lock.json`, with the digests.
+//! Comparing is `metier-pack`'s; a difference is a finding, and gives the exit code 1.
 
 use std::io::{self, Write};
 

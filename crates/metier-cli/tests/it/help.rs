@@ -11,7 +11,7 @@ fn without_a_command_the_groups_fit_a_screen() {
     let output = run(&home, &[]);
     assert_eq!(output.code, 2);
     assert!(output.stderr.lines().count() <= 23, "{}", output.stderr);
-    for group in ["Skills:", "Authoring:", "Running:", "Security:", "Setup:"] {
+    for group in ["Skills:", "Authoring:", "Shipping:", "Running:", "Security:", "Setup:"] {
         assert!(output.stderr.contains(group), "{}", output.stderr);
     }
 }
@@ -21,9 +21,10 @@ fn help_is_in_groups_and_promises_nothing_that_is_not_there() {
     let home = TestHome::new();
     for args in [&["--help"][..], &["-h"], &["help"]] {
         let text = run(&home, args).stdout;
-        let places: Vec<usize> = ["Skills:", "Authoring:", "Running:", "Security:", "Setup:"]
-            .map(|group| text.find(group).unwrap_or_else(|| panic!("{group} in {text}")))
-            .to_vec();
+        let places: Vec<usize> =
+            ["Skills:", "Authoring:", "Shipping:", "Running:", "Security:", "Setup:"]
+                .map(|group| text.find(group).unwrap_or_else(|| panic!("{group} in {text}")))
+                .to_vec();
         assert!(places.is_sorted(), "{text}");
         assert!(!text.contains("ship") && text.contains("Exit codes"), "{text}");
     }
@@ -50,7 +51,7 @@ fn words_of_other_tools_do_what_they_do_there_or_say_what_does() {
     for word in ["install", "add"] {
         let output = run(&home, &[word, "owner/repo"]);
         assert_eq!(output.code, 2);
-        assert!(output.stderr.contains(".agents/skills"), "{}", output.stderr);
+        assert!(output.stderr.contains("a directory, or a .zip"), "{}", output.stderr);
     }
     let typo = run(&home, &["lits"]);
     assert!(typo.code == 2 && typo.stderr.contains("list"), "{}", typo.stderr);

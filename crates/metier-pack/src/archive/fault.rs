@@ -212,6 +212,6 @@ mod tests {
         let is_code = |code: &&str| {
             code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         };
-        assert!(codes.iter().all(|code| is_code(code)), "{codes:?}");
+        assert!(codes.iter().all(is_code), "{codes:?}");
     }
 }

@@ -13,7 +13,7 @@ pub(super) const MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The longest name or comment in a header.
 const MAX_HEADER_BYTES: usize = 4 << 10;
 /// Bytes of checksum and length at the end.
-const TRAILER_BYTES: u64 = 8;
+const TRAILER_BYTES: usize = 8;
 
 const HAS_CHECKSUM: u8 = 1 << 1;
 const HAS_EXTRA: u8 = 1 << 2;
@@ -36,7 +36,8 @@ pub(super) struct Gunzip<'a, A: ReadAt + ?Sized> {
 
 impl<'a, A: ReadAt + ?Sized> Gunzip<'a, A> {
     pub(super) fn open(archive: &'a A, limits: &PackLimits) -> Result<Self, ArchiveError> {
-        let end = archive.size().checked_sub(TRAILER_BYTES).ok_or(ArchiveFault::GzipHeader)?;
+        let end =
+            archive.size().checked_sub(TRAILER_BYTES as u64).ok_or(ArchiveFault::GzipHeader)?;
         let at = header_bytes(archive, end)?;
         Ok(Self {
             archive,
@@ -91,7 +92,7 @@ impl<'a, A: ReadAt + ?Sized> Gunzip<'a, A> {
         if !self.inflater.unused().is_empty() || self.at != self.end {
             return Err(ArchiveFault::TrailingData.into());
         }
-        let mut trailer = [0; TRAILER_BYTES as usize];
+        let mut trailer = [0; TRAILER_BYTES];
         self.archive.read_at(self.end, &mut trailer)?;
         let [c0, c1, c2, c3, l0, l1, l2, l3] = trailer;
         let length = u64::from(u32::from_le_bytes([l0, l1, l2, l3]));

@@ -1,4 +1,4 @@
-//! Inflating, bounded: whoever calls gets a chunk at a time, and stops when it is too much.
+//! Inflating, bounded: the caller gets a chunk at a time, and stops when it is too much.
 //!
 //! The inflater is `miniz_oxide`: it has no `unsafe`, so a hostile stream can be wrong and nothing
 //! worse. Memory is one window, whatever the stream says.

@@ -43,7 +43,7 @@ enum Node {
     File,
     /// A directory with an entry of its own.
     Directory,
-    /// A directory that only the names below it speak of.
+    /// A directory that only the names below it mention.
     Implied,
 }
 

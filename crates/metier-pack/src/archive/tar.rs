@@ -136,7 +136,7 @@ fn read_extension<A: ReadAt + ?Sized>(
     Ok(path_of_extension(header.kind, &bytes)?)
 }
 
-/// What fills an entry's last block has to be empty, or somebody could keep something there.
+/// What fills an entry's last block has to be empty, or something could be kept there.
 fn skip_padding<A: ReadAt + ?Sized>(
     stream: &mut Gunzip<'_, A>,
     size: u64,

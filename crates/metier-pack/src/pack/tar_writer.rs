@@ -1,4 +1,5 @@
 //! A gzipped tar, written so that it is the same everywhere: POSIX headers, no times, no owners.
+//! Names that do not fit a header, or are not ASCII, get an extended one.
 
 use std::io::{self, Read, Write};
 

@@ -18,7 +18,7 @@ const UTF8: u16 = 1 << 11;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 /// Made by a Unix system, with version 2.0 of the format.
-const MADE_BY: u16 = 3 << 8 | 20;
+const MADE_BY: u16 = 0x0314;
 
 /// A zip that is being written.
 pub(super) struct ZipWriter<'f> {
@@ -90,7 +90,7 @@ impl<'f> ZipWriter<'f> {
             crc.update(&buffer[..read]);
             match packing {
                 Packing::Deflated => {
-                    deflater.write(&buffer[..read], &mut |bytes| self.put(bytes))?
+                    deflater.write(&buffer[..read], &mut |bytes| self.put(bytes))?;
                 }
                 Packing::Stored => self.put(&buffer[..read])?,
             }

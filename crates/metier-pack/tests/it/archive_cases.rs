@@ -230,7 +230,7 @@ fn structure() -> Vec<(u32, &'static str, Zip)> {
             "zip-64",
             whole(|zip| {
                 zip.before_end =
-                    zip64(&[b"PK\x06\x06".as_slice(), &[0; 52], b"PK\x06\x07", &[0; 16]].concat())
+                    zip64(&[b"PK\x06\x06".as_slice(), &[0; 52], b"PK\x06\x07", &[0; 16]].concat());
             }),
         ),
         (

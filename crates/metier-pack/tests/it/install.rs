@@ -1,4 +1,5 @@
 //! Installing, uninstalling, restoring and verifying, and what is in their way.
+//! Through the library, in a home of its own; the binary's tests are in `metier-cli`.
 
 use std::fs;
 

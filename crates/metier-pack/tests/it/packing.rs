@@ -1,4 +1,5 @@
 //! Packing: the same bytes everywhere, nothing that should stay, and what comes out is what went in.
+//! Whatever is packed has to be accepted by our own reader.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +26,7 @@ fn sample(home: &Home, at: &str) {
     home.write(&format!("{at}/技能/日本語 ファイル.md"), "text");
     home.write(
         &format!("{at}/large.bin"),
-        (0..3_000_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect::<Vec<u8>>(),
+        (0..3_000_000u32).map(|n| n.wrapping_mul(n).to_le_bytes()[1]).collect::<Vec<u8>>(),
     );
     home.write(&format!("{at}/metadata.json"), "{}");
     let script = home.write(&format!("{at}/scripts/run.sh"), "#!/bin/sh\n");

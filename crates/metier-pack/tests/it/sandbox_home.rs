@@ -1,4 +1,5 @@
 //! A home of its own for each test: a project, a user's state, and a snapshot of everything in it.
+//! Nothing here touches the real home directory.
 
 use std::collections::BTreeMap;
 use std::fs;

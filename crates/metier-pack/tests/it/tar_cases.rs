@@ -1,4 +1,5 @@
 //! Gzipped tars: honest ones of several programs, and hostile ones, each refused with its stable code.
+//! The headers are made by hand, so that each field can lie.
 
 use metier_pack::{PackLimits, inspect_archive};
 use miniz_oxide::deflate::compress_to_vec;

@@ -1,4 +1,5 @@
 //! Zips made by hand, field by field: the honest ones and every way to lie.
+//! It writes what it is given, and knows nothing of the reader under test.
 
 use miniz_oxide::deflate::compress_to_vec;
 
@@ -58,7 +59,7 @@ impl Entry {
             data,
             method: 0,
             version: 20,
-            made_by: 3 << 8 | 20,
+            made_by: 0x0314,
             crc,
             packed: bytes,
             size: bytes,

@@ -1,4 +1,5 @@
 //! One entry's data: unpacked, counted, and held to the checksum and the size that were declared.
+//! What is wrong is known when the last chunk was written, so it is written into staging only.
 
 use std::io;
 

@@ -13,6 +13,7 @@ pub(super) const CENTRAL_SIGNATURE: [u8; 4] = *b"PK\x01\x02";
 const DESCRIPTOR_SIGNATURE: [u8; 4] = *b"PK\x07\x08";
 /// Bytes of a header without name and extra fields.
 pub(super) const LOCAL_BYTES: u64 = 30;
+const LOCAL_LENGTH: usize = 30;
 const CENTRAL_BYTES: usize = 46;
 
 const ENCRYPTED: u16 = 1 << 0 | 1 << 6 | 1 << 13;
@@ -23,7 +24,7 @@ const UTF8: u16 = 1 << 11;
 /// The version that stored and deflated entries and directories need.
 const MAX_VERSION: u16 = 20;
 
-/// Extra fields that hold times and owners, which nobody needs and nothing is decided by.
+/// Extra fields that hold times and owners, by which nothing is decided.
 const HARMLESS_EXTRA: &[u16] = &[0x5455, 0x7875, 0x5855, 0x7855, 0x000a];
 const ZIP64_EXTRA: u16 = 0x0001;
 
@@ -124,7 +125,7 @@ impl<'a> Central<'a> {
     }
 
     /// Judges the attributes; gives whether the file may be executed. A type is believed whatever system
-    /// the entry says it comes from: a link is one where somebody unpacks it as one.
+    /// the entry says it comes from: a link is one where a program unpacks it as one.
     pub(super) fn check_attributes(&self, is_dir: bool) -> Result<bool, ArchiveFault> {
         let mode = self.attributes >> 16;
         let says_dir = match mode & 0o170_000 {
@@ -205,7 +206,7 @@ impl<'b> Local<'b> {
         end: u64,
         buffer: &'b mut Vec<u8>,
     ) -> Result<Self, ArchiveError> {
-        let mut head = [0; LOCAL_BYTES as usize];
+        let mut head = [0; LOCAL_LENGTH];
         archive.read_at(at, &mut head)?;
         if head[..4] != LOCAL_SIGNATURE {
             return Err(ArchiveFault::ZipEntryMissing.into());
