@@ -122,7 +122,7 @@ fn offered(scan: &Scan) -> Vec<OfferedSkill> {
 
 /// The skill that the offline model picks, with the tools that could answer instead.
 fn picked(scene: &mut Scene, request: &str) -> Option<String> {
-    scene.view.request = request.to_owned();
+    request.clone_into(&mut scene.view.request);
     match decide(scene).action {
         Action::SelectSkills { skills, .. } => skills.into_iter().next().map(|skill| skill.name),
         _ => None,
