@@ -10,6 +10,7 @@ use metier_loader::{
     invoke::fill, load_body, load_resource,
 };
 use metier_model::{Action, Decision, Early, EarlyEvent, parse_text, plan};
+use metier_pack::{PackLimits, inspect_archive};
 use metier_policy::{
     AbsolutePath, AnswerMemory, Effect, Permission, PlacedRule, Policy, PolicyPlaces, Request,
     RequestContext, Rule, RuleLayer, RuleSource, Subject, UnixTime, parse_command_line,
@@ -46,6 +47,24 @@ fn assert_holds(parsed: &Parsed, bytes: &[u8]) {
         assert!(!diagnostic.message.is_empty(), "a diagnostic without a message: {diagnostic:?}");
     }
     assert!(parsed.body.is_none_or(|start| start <= bytes.len()), "a body outside the file");
+}
+
+/// Reads `bytes` as an archive. What it accepts is within the limits, and its names stay below.
+pub fn read_archive(bytes: &[u8]) {
+    // Small, so that a bomb shows as an error here and not as a process that is killed.
+    let limits =
+        PackLimits { entries: 200, file_bytes: 1 << 20, total_bytes: 4 << 20, ..PackLimits::default() };
+    let read = || inspect_archive(bytes, &limits).map_err(|error| error.code());
+    let Ok(files) = read() else { return };
+    assert_eq!(read(), Ok(files.clone()), "the same bytes gave two answers");
+    assert!(files.iter().map(|file| file.size).sum::<u64>() <= limits.total_bytes);
+    let mut names: Vec<String> = files.iter().map(|file| file.path.to_lowercase()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), files.len(), "two names that are one somewhere");
+    for file in &files {
+        assert_below(&file.path);
+    }
 }
 
 /// Scans `root` in two profiles and gives every path that the answers mention.

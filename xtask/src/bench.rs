@@ -4,7 +4,7 @@
 //! says much. A missed target is printed, not failed: only a measurement that could not be made is
 //! an error.
 
-mod corpus;
+pub(crate) mod corpus;
 mod discovery;
 mod doctor;
 mod document;

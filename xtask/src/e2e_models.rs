@@ -14,6 +14,7 @@ mod proxy;
 mod report;
 mod server;
 mod small_model;
+mod tasks;
 
 use std::fs;
 use std::time::Instant;
@@ -31,7 +32,11 @@ const PARTS: &[&str] = &["dialects", "litellm", "runs"];
 
 /// Installs what is missing, starts the servers, tries everything and prints a table.
 pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
-    let flags = Flags::parse(args, &["--fresh", "--release"], &["--runs", "--turns", "--skip"])?;
+    let values = [&["--runs", "--turns", "--skip"], tasks::VALUES].concat();
+    let flags = Flags::parse(args, &["--fresh", "--release", "--tasks", "--table"], &values)?;
+    if flags.has("--tasks") {
+        return tasks::run(workspace, &flags);
+    }
     let skipped = flags.all("--skip");
     if let Some(unknown) = skipped.iter().find(|name| !PARTS.contains(name)) {
         return Err(

@@ -48,6 +48,19 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --skip PART       leave a part out (repeatable): dialects, litellm, runs
       --release         with the release profile
       --fresh           install everything again
+  e2e-models --tasks  give a model of your own whole tasks with checkable answers, and judge them;
+                      results are kept in target/e2e-models/tasks, a second call continues
+      --model-file F    weights (.gguf); a llama.cpp server is started for them
+      --base-url URL    or an endpoint that speaks chat completions; --model-name names the model
+      --metier FILE     the program to try (default: this workspace's, built; --release)
+      --against FILE    another one, to compare it with (repeatable)
+      --output MODE     json_schema (default), tool_call or prompted (repeatable: each is compared)
+      --plan WHEN       set model.plan: auto, on or off (repeatable; default: not set)
+      --turns N         turns of each run (default 8)
+      --max-tokens N    tokens of a reply (default 600)
+      --distractors N   skills of others beside the project's own (default 28)
+      --only NAME       only this request, or this kind of requests (repeatable)
+      --table           run nothing; print the results that there are
   ci                  everything CI runs besides the tests, in order
       --skip STEP       leave a step out (repeatable): fmt, clippy, doc, fuzz, tidy, gen,
                         examples, deny
@@ -61,6 +74,7 @@ Examples:
   cargo xtask bench loading
   cargo xtask fuzz frontmatter --seconds 300
   cargo xtask e2e-models --runs 3
+  cargo xtask e2e-models --tasks --model-file m.gguf --metier old/metier --against new/metier
   cargo xtask ci --skip deny
 ";
 

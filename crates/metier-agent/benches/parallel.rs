@@ -20,7 +20,7 @@ use metier_agent::{
     RunLimits, RunSkills, Setup, SilentObserver, SkillCard, Status,
 };
 use metier_cancel::CancelToken;
-use metier_model::{Model, Scripted};
+use metier_model::{Model, PlanMode, Scripted};
 use metier_skill::Digest;
 use serde_json::{Value, json};
 
@@ -39,6 +39,7 @@ impl Executor for Plain {
                     id: skill,
                     sha256: Digest::of(body.as_bytes()),
                     block: Text::Inline(Arc::clone(&body)),
+                    path: None,
                     body: Text::Inline(body),
                     files: Vec::new(),
                     changed: false,
@@ -74,16 +75,19 @@ fn setup(model: &dyn Model) -> Setup {
         description: "What it is for. ".repeat(20),
         pinned: PinnedSkill { digest: Digest::of(b"x"), mark: None },
         offered: true,
+        listed: false,
         shadowed: false,
         coordinator: false,
         subagent: false,
     };
     Setup {
+        plan: PlanMode::On,
         agent: None,
         request: "do it".to_owned(),
         files: Vec::new(),
         denied: Vec::new(),
         system: "The rules. ".repeat(500),
+        system_for_call: "The rules. ".repeat(500),
         opening: "do it".to_owned(),
         model: model.info(),
         model_by_project: Vec::new(),

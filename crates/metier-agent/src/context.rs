@@ -1,19 +1,21 @@
 //! What the model sees: the prompt of a turn, made from the state alone, and kept within its size.
 //!
 //! The prompt has a stable part (instructions, catalog, request) and a trail that grows at its end;
-//! the plan and what is left of the budgets stand last, where a change costs no prompt cache. When
+//! the plan, the request again and what to do now stand last, where a change costs no prompt cache. When
 //! it grows too long, the oldest observations shrink to a line; skills, plan and request stay.
 
 use std::sync::Arc;
 
 use metier_model::{
-    LoadedText, OfferedSkill, StepStatus, ToolOffer, TrailEntry, Turn, View, schema,
+    Action, LoadedText, OfferedSkill, Plan, StepStatus, ToolOffer, TrailEntry, Turn, View, schema,
 };
-use metier_skill::{Digest, estimate_tokens};
+use metier_skill::text::short_line;
+use metier_skill::{Digest, FailureCode, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::Event;
 use crate::setup::Setup;
+use crate::setup_builder::shown_request;
 use crate::state::{State, TrailItem};
 
 /// Characters of a reply that was no decision, as the model sees it again.
@@ -35,6 +37,7 @@ pub(crate) fn head(text: &Arc<str>, chars: usize) -> Arc<str> {
 #[derive(Debug, Clone)]
 pub struct Fixed {
     system: Arc<str>,
+    system_for_call: Arc<str>,
     opening: Arc<str>,
     schema: Arc<Value>,
     brief_schema: Arc<Value>,
@@ -54,9 +57,10 @@ impl Fixed {
         });
         Self {
             system: setup.system.as_str().into(),
+            system_for_call: setup.system_for_call.as_str().into(),
             opening: setup.opening.as_str().into(),
-            schema: Arc::new(schema::decision_schema(&tools)),
-            brief_schema: Arc::new(schema::brief_schema(&tools)),
+            schema: Arc::new(schema::decision_schema(&tools, setup.form())),
+            brief_schema: Arc::new(schema::brief_schema(&tools, setup.form())),
             answer_schema: Arc::new(schema::answer_schema()),
             offered: offered.collect(),
             tools: tools.into(),
@@ -89,55 +93,117 @@ impl Fixed {
         Turn {
             number: state.spent.turns,
             system: Arc::clone(&self.system),
+            system_for_call: Arc::clone(&self.system_for_call),
             request: Arc::clone(&self.opening),
             trail: trail.collect(),
             tail: tail(state),
-            schema: Arc::clone(self.schema_for(state)),
+            schema: self.schema_for(state),
             max_output_tokens: state.setup.limits.reply_tokens,
             view: Arc::new(view),
         }
     }
 
-    /// A model that was cut off is held to less. Otherwise the schema stays as it is, on the last
-    /// turn too: it is a part of what providers cache.
-    fn schema_for(&self, state: &State) -> &Arc<Value> {
-        let was_cut_off = state.trail.last().is_some_and(TrailItem::was_cut_off);
-        match (was_cut_off, &state.ending) {
-            (false, _) => &self.schema,
-            (true, None) => &self.brief_schema,
-            (true, Some(_)) => &self.answer_schema,
+    /// The last turn is held to an answer: of a small model's last turns three in eight had none. One
+    /// that was cut off is held to less, and one that got the same result twice to another action.
+    /// Otherwise the schema stays as it is: it is a part of what providers cache.
+    fn schema_for(&self, state: &State) -> Arc<Value> {
+        let last = state.trail.last();
+        if state.ending.is_some() {
+            return Arc::clone(&self.answer_schema);
+        }
+        if last.is_some_and(TrailItem::was_cut_off) {
+            return Arc::clone(&self.brief_schema);
+        }
+        match last.filter(|item| item.is_futile()).and_then(|item| item.past.action.as_ref()) {
+            Some(action) => {
+                Arc::new(schema::schema_without(&self.tools, state.setup.form(), action))
+            }
+            None => Arc::clone(&self.schema),
         }
     }
 }
 
-/// The part that changes with every turn: plan, budgets, a word on the last turn.
+/// Characters of the request that the tail repeats; all of it stands at the beginning.
+const REQUEST_CHARS: usize = 600;
+/// What is left of a budget is worth a word from here on.
+const FEW: u32 = 5;
+
+/// The part that changes with every turn, and the last that a model reads: its plan, the request again,
+/// what to do now, and what is left. On the first turn the request itself stands last.
 fn tail(state: &State) -> String {
     let mut text = String::new();
-    if let Some(plan) = &state.plan {
-        text.push_str(&format!("[Plan: {}]\n", plan.goal));
-        for step in &plan.steps {
-            let mark = match step.status {
-                StepStatus::Pending => " ",
-                StepStatus::InProgress => ">",
-                StepStatus::Completed => "x",
-                StepStatus::Skipped => "-",
-            };
-            text.push_str(&format!("[{mark}] {}: {}\n", step.id, step.title));
+    if let Some(plan) = state.plan.as_ref().filter(|_| state.plan_is_own) {
+        text.push_str(&plan_words(plan));
+    }
+    if !state.trail.is_empty() {
+        let request = shown_request(&state.setup.request, &state.setup.chosen);
+        text.push_str(&format!("[The request: {}]\n", short_line(&request, REQUEST_CHARS)));
+    }
+    match &state.ending {
+        // Why it is the last is the record's: a small model repeats it as its answer.
+        Some(_) => text.push_str(
+            "[Last turn: `final_answer` now, from the observations above; say what is missing.]",
+        ),
+        None if !state.trail.is_empty() => {
+            text.push_str(&format!("[{}{}]", advice(state), left(state)));
+        }
+        None => {}
+    }
+    text
+}
+
+/// What to do now, in a sentence that follows from the last thing that happened.
+fn advice(state: &State) -> &'static str {
+    let Some(last) = state.trail.last() else { return "" };
+    match last.past.action {
+        // A skill that the model selected, or that the person chose.
+        Some(Action::SelectSkills { .. }) | None if last.past.ok => {
+            "A skill is loaded: do now what its text says for the request."
+        }
+        _ if last.past.ok => {
+            "Answer now if an observation above holds the answer, else take an action other than the \
+             last."
+        }
+        // Small models give up here, though the message says what was wrong.
+        _ if last.past.code == Some(FailureCode::ScriptFailed) => {
+            "The script failed: read its message, and run it again with the arguments that it wants."
+        }
+        _ => "The last action failed: take another one, or answer.",
+    }
+}
+
+/// A model's own plan, a step a line.
+fn plan_words(plan: &Plan) -> String {
+    let mut text = format!("[Plan: {}]\n", plan.goal);
+    for step in &plan.steps {
+        let mark = match step.status {
+            StepStatus::Pending => " ",
+            StepStatus::InProgress => ">",
+            StepStatus::Completed => "x",
+            StepStatus::Skipped => "-",
+        };
+        text.push_str(&format!("[{mark}] {}: {}\n", step.id, step.title));
+    }
+    text
+}
+
+/// The turn, and the budgets that come to an end.
+fn left(state: &State) -> String {
+    let (limits, spent) = (&state.setup.limits, &state.spent);
+    let mut text = format!(" Turn {} of {}", spent.turns, limits.turns);
+    for (what, limit, spent) in [
+        ("tool calls", limits.tool_calls, spent.tool_calls),
+        ("script runs", limits.script_runs, spent.script_runs),
+    ] {
+        let left = limit.saturating_sub(spent);
+        if left <= FEW {
+            text.push_str(&format!("; {what} left: {left}"));
         }
     }
-    let (limits, spent) = (&state.setup.limits, &state.spent);
-    match &state.ending {
-        Some(ending) => text.push_str(&format!(
-            "[Last turn: {}. Reply with `final_answer`: what was found, and what is missing.]",
-            ending.message
-        )),
-        None => text.push_str(&format!(
-            "[Turn {} of {}; tool calls left: {}; script runs left: {}.]",
-            spent.turns,
-            limits.turns,
-            limits.tool_calls.saturating_sub(spent.tool_calls),
-            limits.script_runs.saturating_sub(spent.script_runs),
-        )),
+    text.push('.');
+    // Small models answer in the language of the instructions.
+    if state.setup.request.chars().any(|c| !c.is_ascii() && c.is_alphabetic()) {
+        text.push_str(" Answer in the language of the request.");
     }
     text
 }
@@ -178,7 +244,8 @@ pub(crate) fn compact(state: &mut State, most: u64) -> Option<Event> {
 
 /// The event that a model is asked now.
 pub(crate) fn requested(state: &State) -> Event {
-    let prefix = Digest::of_parts([state.setup.system.as_bytes(), state.setup.opening.as_bytes()]);
+    let Setup { system, system_for_call, opening, .. } = &*state.setup;
+    let prefix = Digest::of_parts([system, system_for_call, opening].map(String::as_bytes));
     let tail = tail(state);
     let mut parts: Vec<&[u8]> = vec![prefix.as_bytes().as_slice()];
     let mut bytes = state.setup.system.len() + state.setup.opening.len() + tail.len();

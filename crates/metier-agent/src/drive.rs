@@ -169,8 +169,9 @@ impl Agent<'_> {
             let op = Op::Load { skill: shown.skill.clone(), by: Invoker::Model, arguments: None };
             let (reason, request) = (shown.reason.clone(), Some(shown.request));
             let effect = Effect::Allow;
-            let liftable = Vec::new();
-            let event = Event::PolicyDecided { op_id: 0, op, effect, reason, request, liftable };
+            let (layers, liftable) = (Vec::new(), Vec::new());
+            let event =
+                Event::PolicyDecided { op_id: 0, op, effect, reason, layers, request, liftable };
             self.write(recorder, &event, depth)?;
         }
         Ok(())
@@ -284,6 +285,7 @@ impl Agent<'_> {
                                 op,
                                 effect: action.effect,
                                 reason: action.reason.clone(),
+                                layers: action.layers.clone(),
                                 request: action.request,
                                 liftable: action.liftable.clone(),
                             };

@@ -122,6 +122,8 @@ pub enum Event {
     PlanChanged {
         /// The plan.
         plan: Plan,
+        /// Whose it is.
+        by: PlanAuthor,
     },
     /// Input: what the policy says about an operation. Information, where it is about a body that the
     /// prompt shows from the start: there is no operation then.
@@ -134,8 +136,11 @@ pub enum Event {
         op: Op,
         /// What it says.
         effect: Effect,
-        /// Why.
+        /// Why, in a sentence.
         reason: String,
+        /// What each layer of the policy says.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        layers: Vec<String>,
         /// The digest of the request, for `--approve`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<Digest>,
@@ -282,6 +287,16 @@ pub enum Event {
         /// What was spent.
         spent: Spent,
     },
+}
+
+/// Whose a plan is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanAuthor {
+    /// The model gave it.
+    Model,
+    /// The model gave none: the runtime has one for every run, and moves its steps by what happened.
+    Runtime,
 }
 
 /// How a run ended.

@@ -50,8 +50,10 @@ pub enum Judgement {
 pub struct DecidedAction {
     /// What it says.
     pub effect: Effect,
-    /// Why.
+    /// Why, in a sentence.
     pub reason: String,
+    /// What each layer of the policy says, for the record.
+    pub layers: Vec<String>,
     /// The digest of the request.
     pub request: Option<Digest>,
     /// The request and the decision about it, for the approver; nothing where no question is
@@ -126,6 +128,7 @@ impl Judgement {
         Self::Decided(DecidedAction {
             effect: Effect::Allow,
             reason: String::new(),
+            layers: Vec::new(),
             request: None,
             asked: None,
             liftable: Vec::new(),

@@ -63,7 +63,7 @@ pub use anchor::Anchors;
 pub use ask_approver::{AskApprover, AskDetails};
 pub use drive::{Agent, Note, Observer, SilentObserver};
 pub use error::AgentError;
-pub use event::{Event, Spent, Status};
+pub use event::{Event, PlanAuthor, Spent, Status};
 pub use executor::{
     ActionContext, Approval, Approver, Asked, AutoApprove, DecidedAction, Executor, Judgement,
     NoApprover, PreparedAction, Question, RunSkills, ScriptTerms,

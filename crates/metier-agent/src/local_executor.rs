@@ -10,7 +10,7 @@ mod scripts;
 mod skills;
 mod tools;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -48,6 +48,8 @@ pub struct LocalExecutor {
     pub index: Arc<Index>,
     /// The ids of those that a model may see, in the order of the catalog.
     pub offered: Vec<SkillId>,
+    /// Those whose descriptions the prompt shows: a search need not give them.
+    pub listed: BTreeSet<SkillId>,
     /// What each skill was when the run began, where that was in another process.
     pub pinned: BTreeMap<SkillId, PinnedSkill>,
     /// The rules.
@@ -118,7 +120,7 @@ impl Executor for Arc<LocalExecutor> {
             }
             Op::Script { skill, path, args } => scripts::script(self, skill, path, args, skills),
             Op::Tool { tool, args, skill } => tools::call(self, tool, args, skill.as_ref(), skills),
-            Op::Search { query } => skills::search(self, query),
+            Op::Search { query } => skills::search(self, query, &skills.loaded),
         }
     }
 
@@ -218,7 +220,8 @@ fn judged(decision: &PolicyDecision, request: &Request, prepared: PreparedAction
     let asked = asked(decision, request);
     Judgement::Decided(DecidedAction {
         effect: decision.effect,
-        reason: decision.sentences().join("; "),
+        reason: decision.reason.clone(),
+        layers: decision.layer_sentences(),
         request: Some(request.digest()),
         asked,
         liftable: decision.liftable.clone(),

@@ -46,7 +46,7 @@ impl std::fmt::Display for LogFault {
 impl std::error::Error for LogFault {}
 
 /// The format of records that this version writes and reads. A record of another format is refused.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// What the first line is chained to.
 pub fn genesis(run_id: &str) -> Digest {

@@ -18,8 +18,19 @@ use crate::setup::Setup;
 
 /// Masks the texts of a setup.
 pub(crate) fn mask_setup(setup: &mut Setup, secrets: &Arc<Secrets>) {
-    let Setup { request, files, system, opening, chosen, skills, shown, tools, .. } = setup;
-    let texts = [request, system, opening].into_iter().chain(files);
+    let Setup {
+        request,
+        files,
+        system,
+        system_for_call,
+        opening,
+        chosen,
+        skills,
+        shown,
+        tools,
+        ..
+    } = setup;
+    let texts = [request, system, system_for_call, opening].into_iter().chain(files);
     let texts = texts.chain(chosen.iter_mut().filter_map(|chosen| chosen.arguments.as_mut()));
     let texts = texts.chain(skills.iter_mut().map(|card| &mut card.description));
     let texts = texts.chain(shown.iter_mut().map(|shown| &mut shown.reason));
@@ -30,6 +41,7 @@ pub(crate) fn mask_setup(setup: &mut Setup, secrets: &Arc<Secrets>) {
 /// Masks the text of a turn.
 pub(crate) fn mask_turn(turn: &mut Turn, secrets: &Arc<Secrets>) {
     mask_shared(&mut turn.system, secrets);
+    mask_shared(&mut turn.system_for_call, secrets);
     mask_shared(&mut turn.request, secrets);
     for entry in &mut turn.trail {
         mask_shared(&mut entry.observation, secrets);
@@ -48,7 +60,9 @@ pub(crate) fn mask_event(event: &mut Event, secrets: &Arc<Secrets>) {
         Event::ModelFailed { error, .. } | Event::ModelRetrying { error, .. } => {
             mask(&mut error.message, secrets);
         }
-        Event::PolicyDecided { reason, .. } => mask(reason, secrets),
+        Event::PolicyDecided { reason, layers, .. } => {
+            std::iter::once(reason).chain(layers).for_each(|text| mask(text, secrets));
+        }
         Event::AskAnswered { answer: Answer::Reject(words), .. } => mask(words, secrets),
         Event::ActionFinished { outcome, .. } => mask_outcome(outcome, secrets),
         _ => {}

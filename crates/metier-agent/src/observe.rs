@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use metier_loader::fenced;
+use metier_loader::{fenced, shown_block};
 use metier_model::{FaultCode, PastAction};
 use metier_skill::FailureCode;
 use metier_skill::text::label;
 use serde_json::{Value, json};
 
-use crate::op::{Op, Outcome};
+use crate::op::{Op, Outcome, SkillText};
 use crate::state::{Acting, TrailItem};
 
 /// Characters of foreign words in a bracketed line.
@@ -57,6 +57,7 @@ impl Observed {
             protected: self.protected,
             tokens: 0,
             cut_off: self.cut_off,
+            times: 1,
         }
     }
 }
@@ -74,17 +75,14 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
         match (&outcome.skill, op) {
             (Some(skill), _) if outcome.ok => {
                 protected = true;
-                words.push_str(skill.block.as_str());
-                if skill.changed {
-                    words.push_str(CHANGED);
-                }
+                words.push_str(&skill_words(skill));
             }
             // Our own words.
             (_, Op::Load { .. } | Op::Search { .. }) => {
                 words.push_str(outcome.text.as_str());
                 words.push('\n');
             }
-            _ if !outcome.ok && outcome.data.is_null() => {
+            _ if is_ours(outcome) => {
                 words.push_str(outcome.text.as_str());
                 words.push('\n');
             }
@@ -118,6 +116,54 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
         text: texts.join("\n").into(),
         data,
     }
+}
+
+/// A loaded skill, and what comes next: a model that is not told selects it again.
+fn skill_words(skill: &SkillText) -> String {
+    let path = skill.path.as_deref();
+    let mut words = shown_block(&skill.id, path, skill.body.as_str(), &skill.files);
+    if skill.changed {
+        words.push_str(CHANGED);
+    }
+    words.push_str(&format!(
+        "[Next: the skill `{}` is loaded. Do what its text says.{} Do not select it again.]\n",
+        label(skill.id.name.as_str(), LABEL_CHARS),
+        uses(&skill.files)
+    ));
+    words
+}
+
+/// How the files of a skill are used.
+fn uses(files: &[String]) -> String {
+    if files.is_empty() {
+        return " It has no files: its text is all there is.".to_owned();
+    }
+    let scripts: Vec<&String> = files.iter().filter(|file| file.starts_with("scripts/")).collect();
+    let run = match scripts.as_slice() {
+        [] => String::new(),
+        [only] => format!(" Run its script with `run_script`: `{}`.", label(only, LABEL_CHARS)),
+        _ => " Run its scripts with `run_script`.".to_owned(),
+    };
+    let read =
+        if scripts.len() < files.len() { " Read its files with `load_resource`." } else { "" };
+    format!("{run}{read}")
+}
+
+/// Whether the text is ours alone, and needs no marks.
+fn is_ours(outcome: &Outcome) -> bool {
+    let is_refusal = matches!(outcome.code, Some(FailureCode::NotAllowed | FailureCode::Rejected));
+    !outcome.ok && (outcome.data.is_null() || is_refusal)
+}
+
+/// The same action had the same result before, and that stands above.
+pub(crate) fn again(item: &mut TrailItem) {
+    let code = item.past.code.map_or("ok", FailureCode::as_str);
+    let kind = item.past.action.as_ref().map_or("reply", |action| action.kind());
+    item.observation = format!(
+        "[Observation: {kind} | {code} | same as before]\nYou did this before, and the result is the \
+         same: it stands above. Answer from it, or take another action.\n"
+    )
+    .into();
 }
 
 /// An action that cannot be.

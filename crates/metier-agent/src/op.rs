@@ -89,7 +89,17 @@ impl Op {
                 let path = args.get("path").and_then(Value::as_str).unwrap_or_default();
                 format!("{tool} {path}")
             }
-            Self::Tool { tool, args, .. } => format!("{tool} {}", Value::Object(args.clone())),
+            Self::Tool { tool, args, .. } => {
+                let given: Vec<_> = args.iter().filter(|(_, value)| !value.is_null()).collect();
+                match given.as_slice() {
+                    [] => tool.clone(),
+                    [(_, Value::String(only))] => format!("{tool} {only}"),
+                    several => {
+                        let words = several.iter().map(|(name, value)| format!("{name}={value}"));
+                        format!("{tool} {}", words.collect::<Vec<_>>().join(" "))
+                    }
+                }
+            }
             Self::Search { query } => format!("search {query}"),
         }
     }
@@ -126,8 +136,11 @@ pub struct SkillText {
     pub id: SkillId,
     /// The digest of its `SKILL.md`.
     pub sha256: Digest,
-    /// The block that the model sees.
+    /// The block as `read --block` prints it: with the path and the report.
     pub block: Text,
+    /// The skill's folder, where the model can use it: it may run commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// The body alone.
     pub body: Text,
     /// Its files, by path.

@@ -5,13 +5,17 @@
 
 use std::collections::VecDeque;
 
-use metier_model::{Action, SkillRef};
+use metier_model::{Action, SkillRef, SkillSearch};
 use metier_policy::Invoker;
+use metier_skill::text::{counted, label};
 use metier_skill::{FailureCode, SkillId, unknown_skill};
 
-use crate::op::{Op, Outcome};
+use crate::op::{Op, Outcome, Text};
 use crate::setup::SkillCard;
 use crate::state::State;
+
+/// Characters of a name that is none.
+const NAME_CHARS: usize = 120;
 
 /// What an action comes to.
 #[derive(Debug)]
@@ -30,6 +34,13 @@ pub(crate) enum Resolved {
 /// The operations of an action.
 pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
     let one = |op: Op| Resolved::Operations { queue: VecDeque::from([op]), notes: Vec::new() };
+    if let Some(blank) = copied_blank(action) {
+        let text = format!(
+            "`{blank}` stands for a word of your own in the example: write the real one. Nothing was \
+             done."
+        );
+        return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
+    }
     match action {
         Action::SelectSkills { skills, .. } => select(state, skills),
         Action::LoadResource { skill, relative_path, section_hint } => {
@@ -39,7 +50,13 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
                     path: relative_path.clone(),
                     section: section_hint.clone().filter(|section| !section.trim().is_empty()),
                 }),
-                Err(outcome) => Resolved::Impossible(outcome),
+                Err(outcome) => {
+                    let text = format!(
+                        "{} A file of the user is read with `read_file`, a tool.",
+                        outcome.text.as_str()
+                    );
+                    impossible(Outcome { text: Text::Inline(text.into()), ..*outcome })
+                }
             }
         }
         Action::RunScript { skill, relative_path, args } => match loaded_skill(state, skill) {
@@ -49,7 +66,10 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
         Action::SearchSkills { query } if query.trim().is_empty() => {
             impossible(Outcome::failed(FailureCode::InvalidArguments, "`query` is empty."))
         }
-        Action::SearchSkills { query } => one(Op::Search { query: query.clone() }),
+        Action::SearchSkills { query } => match not_a_skill(state, query.trim()) {
+            Some(words) => impossible(Outcome::failed(FailureCode::SkillNotFound, words)),
+            None => one(Op::Search { query: query.clone() }),
+        },
         Action::CallTool { tool, args, skill } => {
             let skill = skill.as_ref().map(|skill| loaded_skill(state, skill)).transpose();
             match skill {
@@ -67,10 +87,32 @@ fn impossible(outcome: Outcome) -> Resolved {
     Resolved::Impossible(Box::new(outcome))
 }
 
+/// The blank of an example that stands in an action as it stood in the prompt.
+fn copied_blank(action: &Action) -> Option<&'static str> {
+    let is = |text: &str, blank: &'static str| (text == blank).then_some(blank);
+    let skill = |skill: &SkillRef| is(&skill.name, "SKILL");
+    match action {
+        Action::SelectSkills { skills, .. } => skills.iter().find_map(skill),
+        Action::LoadResource { skill: of, relative_path, .. } => {
+            skill(of).or_else(|| is(relative_path, "PATH"))
+        }
+        Action::RunScript { skill: of, relative_path, args } => skill(of)
+            .or_else(|| is(relative_path, "PATH"))
+            .or_else(|| args.iter().find_map(|arg| is(arg, "ARGUMENT"))),
+        Action::SearchSkills { query } => is(query, "WORDS"),
+        Action::CallTool { args, .. } => {
+            let path = args.get("path").and_then(|path| path.as_str())?;
+            let invented = path.starts_with("path/to/").then_some("path/to");
+            is(path, "PATH").or(invented)
+        }
+        Action::FinalAnswer { .. } => None,
+    }
+}
+
 /// The skills to load: those that coordinate first, no more than a turn takes.
 fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     if wanted.is_empty() {
-        let text = "`skills` is empty: name at least one skill of the list.";
+        let text = "`skills` is empty: name at least one skill from the list.";
         return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
     }
     let (mut cards, mut notes): (Vec<&SkillCard>, Vec<String>) = Default::default();
@@ -80,10 +122,7 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
             Err(words) => notes.push(words),
             Ok(card) if state.is_loaded(&card.id) => {
                 known = true;
-                notes.push(format!(
-                    "The skill `{}` is already loaded: its text stands above.",
-                    card.name
-                ));
+                notes.push(already_loaded(state, card));
             }
             Ok(card) if cards.iter().any(|other| other.id == card.id) => {}
             Ok(card) => cards.push(card),
@@ -91,17 +130,15 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     }
     if cards.is_empty() {
         let text = notes.join("\n");
-        return impossible(if known {
-            Outcome::done(text, serde_json::Value::Null)
-        } else {
-            Outcome::failed(FailureCode::SkillNotFound, text)
-        });
+        let code = if known { FailureCode::AlreadyLoaded } else { FailureCode::SkillNotFound };
+        return impossible(Outcome::failed(code, text));
     }
     cards.sort_by_key(|card| !card.coordinator);
     let most = state.setup.limits.skills_a_turn as usize;
     for card in cards.iter().skip(most) {
         notes.push(format!(
-            "At most {most} skills are loaded in one turn: select `{}` again if it is still needed.",
+            "At most {} can be loaded in one turn: select `{}` again if it is still needed.",
+            counted(most as u64, "skill"),
             card.name
         ));
     }
@@ -126,12 +163,62 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
     if let Some(card) = found.filter(|card| card.offered || card.shadowed && is_by_source) {
         return Ok(card);
     }
+    if let Some(words) = not_a_skill(state, &skill.name) {
+        return Err(words);
+    }
     let offered = state.setup.skills.iter().filter(|card| card.offered);
     let names: Vec<String> = offered
         .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
         .collect();
-    let advice = "Select one of the list, or use `search_skills`.";
+    let advice = match state.setup.form().search {
+        SkillSearch::On => "Select one from the list, or use `search_skills`.",
+        SkillSearch::Off => "Select one from the list, use a tool, or answer.",
+    };
     Err(unknown_skill(&skill.text(), names.iter().map(String::as_str), advice))
+}
+
+/// What is said of a skill that is selected a second time, and what can be done with it instead.
+fn already_loaded(state: &State, card: &SkillCard) -> String {
+    let loaded = state.loaded.iter().find(|skill| skill.text.id == card.id);
+    let files = loaded.map_or(&[][..], |skill| &skill.text.files);
+    let instead = match files.iter().find(|file| file.starts_with("scripts/")) {
+        Some(script) => format!("run a script of it with `run_script` (such as `{script}`)"),
+        None if files.is_empty() => "do what it says".to_owned(),
+        None => "do what it says, or read a file of it with `load_resource`".to_owned(),
+    };
+    format!(
+        "The skill `{}` is already loaded, and nothing was done: its text stands above. Instead, \
+         {instead}, call a tool, or answer.",
+        card.name
+    )
+}
+
+/// What something is that was named as a skill and is something else: a file, a tool, an action.
+fn not_a_skill(state: &State, name: &str) -> Option<String> {
+    if state.setup.tools.iter().any(|card| card.offer.name == name) {
+        return Some(format!("`{name}` is a tool, not a skill: use it with `call_tool`."));
+    }
+    if Action::KINDS.contains(&name) {
+        return Some(format!("`{name}` is an action, not a skill: decide for it as `type`."));
+    }
+    let shown = label(name, NAME_CHARS);
+    let of_skill = state.loaded.iter().find(|skill| skill.text.files.iter().any(|it| it == name));
+    if let Some(skill) = of_skill {
+        return Some(format!(
+            "`{shown}` is a file of the skill `{}`: run it with `run_script`, or read it with \
+             `load_resource`.",
+            skill.text.id.name
+        ));
+    }
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let is_word = !name.contains(char::is_whitespace);
+    let looks_like_file = is_word
+        && (name.contains('/')
+            || extension.is_some_and(|it| {
+                (1..=5).contains(&it.len()) && it.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            }));
+    let is_file = state.setup.files.iter().any(|file| file == name) || looks_like_file;
+    is_file.then(|| format!("`{shown}` is a file, not a skill: read it with `read_file`."))
 }
 
 /// The id of a skill that is loaded.

@@ -2,7 +2,7 @@
 //!
 //! It is written to the run's folder, so that a resumed or replayed run starts from the same words.
 
-use metier_model::{ModelInfo, ToolOffer};
+use metier_model::{DecisionForm, ModelInfo, PlanMode, SkillSearch, ToolOffer};
 use metier_skill::{Digest, SkillId};
 use metier_tools::ShownBody;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,14 @@ pub struct Setup {
     pub files: Vec<String>,
     /// The stable part of every prompt: instructions, actions, tools, catalog.
     pub system: String,
+    /// The same in the words for models whose decisions are calls of a function.
+    pub system_for_call: String,
     /// The first message: the request and what the catalog shows for it.
     pub opening: String,
     /// Who decides.
     pub model: ModelInfo,
+    /// Whether the model is asked for a plan.
+    pub plan: PlanMode,
     /// What the project's file set about the model, with its lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_by_project: Vec<String>,
@@ -101,6 +105,9 @@ pub struct SkillCard {
     pub pinned: PinnedSkill,
     /// Whether the model may select it.
     pub offered: bool,
+    /// Whether the prompt shows its description, so that a search need not.
+    #[serde(default)]
+    pub listed: bool,
     /// Whether another skill of its name counts, so that the model has to name its source.
     #[serde(default)]
     pub shadowed: bool,
@@ -108,6 +115,14 @@ pub struct SkillCard {
     pub coordinator: bool,
     /// Whether it runs in a loop of its own.
     pub subagent: bool,
+}
+
+impl SkillCard {
+    /// Whether there is a skill to find that the prompt does not describe.
+    pub(crate) fn search_for(cards: &[Self]) -> SkillSearch {
+        let is_hidden = |card: &Self| card.offered && !card.listed;
+        if cards.iter().any(is_hidden) { SkillSearch::On } else { SkillSearch::Off }
+    }
 }
 
 /// What a skill was when a run began: a run keeps to it, in other processes too.
@@ -182,6 +197,11 @@ impl Default for RunLimits {
 }
 
 impl Setup {
+    /// What a decision of this run may hold.
+    pub fn form(&self) -> DecisionForm {
+        DecisionForm { plan: self.plan, search: SkillCard::search_for(&self.skills) }
+    }
+
     /// The skill with this id.
     pub fn card(&self, id: &SkillId) -> Option<&SkillCard> {
         self.skills.iter().find(|card| card.id == *id)

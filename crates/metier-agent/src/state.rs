@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use metier_model::{Action, PastAction, Plan, ToolOffer, schema};
-use metier_skill::{Digest, SkillId, estimate_tokens};
+use metier_skill::{Digest, FailureCode, SkillId, estimate_tokens};
 use serde_json::Value;
 
 use crate::event::{Spent, Status};
@@ -21,6 +21,8 @@ pub struct State {
     /// Tokens of the prompt's fixed part.
     pub(crate) fixed_tokens: u64,
     pub(crate) plan: Option<Plan>,
+    /// Whether the plan is the model's own; else the runtime moves its steps.
+    pub(crate) plan_is_own: bool,
     pub(crate) loaded: Vec<LoadedSkill>,
     /// Skills whose ceilings a person lifted for the run.
     pub(crate) lifted: Vec<SkillId>,
@@ -155,12 +157,19 @@ pub(crate) struct TrailItem {
     pub(crate) tokens: u64,
     /// Whether it is about a reply that the limit of tokens cut off.
     pub(crate) cut_off: bool,
+    /// How often this action had this result, this time included.
+    pub(crate) times: u32,
 }
 
 impl TrailItem {
     /// Whether this was a reply that the limit of tokens cut off.
     pub(crate) fn was_cut_off(&self) -> bool {
         self.cut_off
+    }
+
+    /// Whether another action has to come next: this one gave nothing new.
+    pub(crate) fn is_futile(&self) -> bool {
+        self.times > 1 || self.past.code == Some(FailureCode::AlreadyLoaded)
     }
 
     pub(crate) fn shown(&self) -> &Arc<str> {
@@ -178,7 +187,8 @@ impl State {
     pub fn new(setup: Arc<Setup>) -> Self {
         let offers: Vec<ToolOffer> = setup.tools.iter().map(|card| card.offer.clone()).collect();
         // Providers are sent the schema beside the prompt.
-        let fixed = [&setup.system, &setup.opening, &schema::decision_schema(&offers).to_string()];
+        let schema = schema::decision_schema(&offers, setup.form()).to_string();
+        let fixed = [&setup.system, &setup.opening, &schema];
         let fixed_tokens = fixed.iter().map(|text| estimate_tokens(text) as u64).sum();
         let (lifted, kept) = (setup.outer.lifted.clone(), setup.outer.kept.clone());
         Self {
@@ -186,6 +196,7 @@ impl State {
             phase: Phase::New,
             fixed_tokens,
             plan: None,
+            plan_is_own: false,
             loaded: Vec::new(),
             lifted,
             kept,

@@ -9,6 +9,7 @@
 //! resume stand on. A mistake of the model becomes an observation and costs a turn; it ends nothing.
 
 mod acting;
+mod default_plan;
 mod ending;
 mod lifting;
 mod spend;
@@ -24,12 +25,12 @@ use self::acting::Decided;
 pub(crate) use self::spend::add_usage;
 use self::spend::{changes, spent_budget, spent_time};
 use crate::context;
-use crate::event::{Event, Status};
+use crate::event::{Event, PlanAuthor, Status};
 use crate::observe::{self, Observed};
 use crate::op::{Op, Text};
 use crate::resolve::{self, Resolved};
 use crate::setup::Chosen;
-use crate::state::{Acting, Ending, Finished, Phase, Stage, State};
+use crate::state::{Acting, Ending, Finished, Phase, Stage, State, TrailItem};
 
 /// The one thing to do next.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,12 +176,18 @@ impl Step<'_> {
         let mut notes = Vec::new();
         match plan::apply(self.state.plan.as_ref(), &decision) {
             Ok(Some(plan)) if self.state.plan.as_ref() != Some(&plan) => {
-                self.events.push(Event::PlanChanged { plan: plan.clone() });
+                let by = PlanAuthor::Model;
+                self.events.push(Event::PlanChanged { plan: plan.clone(), by });
                 self.state.plan = Some(plan);
+                self.state.plan_is_own = true;
             }
             Ok(_) => {}
             Err(words) => notes.push(format!("The plan was not changed: {words}.")),
         }
+        self.move_default_plan();
+        // The plan stands in the tail. A reply that goes back whole is the strongest pattern in the
+        // prompt, and a small model writes it once more.
+        let words = Decision::to(decision.action.clone()).to_json().into();
         self.decided(words, decision, notes)
     }
 
@@ -285,6 +292,41 @@ impl Step<'_> {
     fn observed(&mut self, acting: &Acting, observed: Observed) -> StepEffect {
         let mut item = observed.into_item(acting);
         item.count_tokens();
+        let mut looped = None;
+        if let Some(action) = &acting.action {
+            let words = serde_json::to_vec(action).unwrap_or_default();
+            let key = Digest::of_parts([words.as_slice(), item.past.text.as_bytes()]);
+            let times = self.state.seen.entry(key).or_default();
+            *times += 1;
+            let times = *times;
+            item.times = times;
+            if times > 1 && self.still_stands(action, &item) {
+                observe::again(&mut item);
+                item.count_tokens();
+            }
+            if times >= self.state.setup.limits.repeats && self.state.ending.is_none() {
+                let (kind, target) = (action.kind().to_owned(), action.target());
+                let message = format!("`{kind}` had the same result {times} times");
+                looped = Some(Event::LoopDetected { action: kind, target, times });
+                self.state.ending = Some(Ending { status: Status::Stuck, message, begun: false });
+            }
+        }
+        self.push_observation(item);
+        self.events.extend(looped);
+        self.move_default_plan();
+        self.next_turn()
+    }
+
+    /// Whether the result of the same action stands in the prompt as it was shown.
+    fn still_stands(&self, action: &Action, item: &TrailItem) -> bool {
+        let is_same = |other: &&TrailItem| {
+            other.past.action.as_ref() == Some(action) && other.past.text == item.past.text
+        };
+        let before = self.state.trail.iter().find(is_same);
+        before.is_some_and(|before| !before.shortened)
+    }
+
+    fn push_observation(&mut self, item: TrailItem) {
         self.events.push(Event::ObservationMade {
             turn: self.state.spent.turns,
             ok: item.past.ok,
@@ -292,21 +334,7 @@ impl Step<'_> {
             bytes: item.observation.len() as u64,
             sha256: Digest::of(item.observation.as_bytes()),
         });
-        if let Some(action) = &acting.action {
-            let words = serde_json::to_vec(action).unwrap_or_default();
-            let key = Digest::of_parts([words.as_slice(), item.past.text.as_bytes()]);
-            let times = self.state.seen.entry(key).or_default();
-            *times += 1;
-            let times = *times;
-            if times >= self.state.setup.limits.repeats && self.state.ending.is_none() {
-                let (kind, target) = (action.kind().to_owned(), action.target());
-                let message = format!("`{kind}` had the same result {times} times");
-                self.events.push(Event::LoopDetected { action: kind, target, times });
-                self.state.ending = Some(Ending { status: Status::Stuck, message, begun: false });
-            }
-        }
         self.state.trail.push(item);
-        self.next_turn()
     }
 
     /// The end of a run whose time is up: there is none left for a last turn.
@@ -370,6 +398,9 @@ impl Step<'_> {
     }
 
     fn end(&mut self, finished: Finished) -> StepEffect {
+        if finished.answer.is_some() {
+            self.finish_default_plan();
+        }
         self.events.push(Event::RunFinished {
             status: finished.status,
             message: finished.message.clone(),

@@ -2,11 +2,12 @@
 //!
 //! Commands own their arguments; this file owns the global ones and what happens before a command.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 use crate::error::{CommandError, Exit};
@@ -41,6 +42,8 @@ Examples:
   metier exec profile-csv scripts/profile_csv.py -- data.csv
                                     run a skill's script in the sandbox
   metier new my-skill               a skill to start from
+  metier install ./pdf.zip          install skills from an archive or a directory
+  metier verify                     whether installed skills are what was installed
   metier disable pdf                stop a skill from being used
 
 Exit codes: 0 done, 1 failed or findings, 2 usage, 3 not allowed or needs approval,
@@ -86,8 +89,21 @@ impl Color {
     }
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+/// Defines the commands once: as what is parsed, and as what defines the arguments of each.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident($args:ty),)*) => {
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($(#[$attribute])* $name($args),)*
+        }
+
+        /// The commands by their names in code, and what defines the arguments of each.
+        const DEFINITIONS: &[(&str, fn(clap::Command) -> clap::Command)] =
+            &[$((stringify!($name), <$args as Args>::augment_args),)*];
+    };
+}
+
+commands! {
     #[command(alias = "ls")]
     List(commands::list::ListArgs),
     Inspect(commands::inspect::InspectArgs),
@@ -102,8 +118,13 @@ pub(crate) enum Command {
     Open(commands::open::OpenArgs),
     Enable(commands::enable::EnableArgs),
     Disable(commands::disable::DisableArgs),
-    #[command(aliases = ["rm", "remove", "uninstall"])]
+    #[command(aliases = ["rm", "remove"])]
     Delete(commands::delete::DeleteArgs),
+    #[command(aliases = ["add", "i"])]
+    Install(commands::install::InstallArgs),
+    Uninstall(commands::uninstall::UninstallArgs),
+    Verify(commands::verify::VerifyArgs),
+    Pack(commands::pack::PackArgs),
     Restore(commands::restore::RestoreArgs),
     Run(commands::run::RunArgs),
     Chat(commands::chat::ChatArgs),
@@ -183,13 +204,33 @@ pub(crate) fn parse() -> Result<(Cli, bool), Early> {
         return Err(Early::Version);
     }
     let wants_json = typed.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
-    match Cli::try_parse_from(typed) {
+    match parse_named(&typed).map_or_else(|| Cli::try_parse_from(&typed), Ok) {
         Ok(cli) => {
             let wants_json = cli.global.json || cli.command.prints_json();
             Ok((cli, wants_json))
         }
         Err(error) => Err(Early::Clap { error, wants_json }),
     }
+}
+
+/// The command line by a definition of the one command that it seems to name; `None` where it has to be
+/// looked at as a whole: for help, for mistakes, for another name of a command. To define the arguments of all
+/// commands takes as long as finding a hundred skills, and half of the memory of a small listing.
+///
+/// A word that only looks like a command (`metier -C list run`) makes the other one unknown, and so a mistake.
+fn parse_named(typed: &[OsString]) -> Option<Cli> {
+    let words = || typed.iter().skip(1).filter_map(|word| word.to_str());
+    let named = |word: &str| {
+        let is_its_name = |name: &str| {
+            name.eq_ignore_ascii_case(word) && !word.bytes().any(|it| it.is_ascii_uppercase())
+        };
+        DEFINITIONS.iter().find(|(name, _)| is_its_name(name)).map(|(_, define)| define)
+    };
+    let (name, define) = words().find_map(|word| Some((word.to_owned(), named(word)?)))?;
+    let whole = GlobalArgs::augment_args(clap::Command::new("metier"));
+    let whole = whole.subcommand(define(clap::Command::new(name)));
+    let mut matches = whole.try_get_matches_from(typed).ok()?;
+    Cli::from_arg_matches_mut(&mut matches).ok()
 }
 
 impl Command {
@@ -202,4 +243,55 @@ impl Command {
 /// The whole command line, for help, manuals and completions.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &str) -> Vec<OsString> {
+        line.split(' ').map(Into::into).collect()
+    }
+
+    #[test]
+    fn every_command_is_defined_alone_as_in_the_whole() {
+        let whole = command();
+        let arguments = |command: &clap::Command| -> Vec<String> {
+            command.get_arguments().map(|it| format!("{it:?}")).collect()
+        };
+        let known = whole.get_subcommands().filter(|command| !command.is_hide_set());
+        for (command, (name, define)) in known.zip(DEFINITIONS) {
+            assert_eq!(command.get_name(), name.to_ascii_lowercase());
+            let alone = define(clap::Command::new(command.get_name().to_owned()));
+            assert_eq!(arguments(command), arguments(&alone), "{name}");
+        }
+        assert_eq!(whole.get_subcommands().count(), DEFINITIONS.len());
+    }
+
+    #[test]
+    fn a_command_that_is_named_is_read_as_by_the_whole() {
+        for line in [
+            "metier list --json --root x",
+            "metier --json -C list list",
+            "metier -C list run",
+            "metier run list the files --json",
+            "metier config set model x",
+            "metier exec pdf a.py -- list --json",
+            "metier --color always check --fix list",
+        ] {
+            let named = parse_named(&typed(line)).map(|cli| format!("{cli:?}"));
+            let whole = Cli::try_parse_from(typed(line)).ok().map(|cli| format!("{cli:?}"));
+            assert!(named.is_none() || named == whole, "{line}: {named:?}");
+        }
+        assert!(parse_named(&typed("metier list --json --root x")).is_some());
+        for line in [
+            "metier ls",
+            "metier List",
+            "metier list --help",
+            "metier help list",
+            "metier -C list run",
+        ] {
+            assert!(parse_named(&typed(line)).is_none(), "{line}");
+        }
+    }
 }

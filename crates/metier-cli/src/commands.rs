@@ -19,11 +19,13 @@ pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod generate;
 pub(crate) mod inspect;
+pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod open;
+pub(crate) mod pack;
 pub(crate) mod permissions;
 pub(crate) mod read;
 pub(crate) mod refresh;
@@ -39,7 +41,9 @@ pub(crate) mod stats;
 pub(crate) mod switch;
 pub(crate) mod tools;
 pub(crate) mod trust;
+pub(crate) mod uninstall;
 pub(crate) mod untrust;
+pub(crate) mod verify;
 
 use crate::args::{Cli, Command};
 use crate::context::Context;
@@ -63,6 +67,10 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Enable(args) => enable::run(args, &cli.global),
         Command::Disable(args) => disable::run(args, &cli.global),
         Command::Delete(args) => delete::run(args, &context()?, cli.global.json),
+        Command::Install(args) => install::run(args, &context()?, cli.global.json),
+        Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
+        Command::Verify(args) => verify::run(args, &context()?),
+        Command::Pack(args) => pack::run(args, &context()?),
         Command::Restore(args) => restore::run(args, &context()?),
         Command::Run(args) => run::run(args, &context()?, cli.global.json),
         Command::Chat(args) => chat::run(args, &context()?, cli.global.json),
@@ -86,7 +94,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Refresh(args) => refresh::run(args, &context()?),
         Command::Config(args) if args.is_schema() => Ok(config::schema()),
         Command::Config(args) => config::run(args, &context()?),
-        Command::Completions(args) => Ok(completions::run(args)),
+        Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args, cli.global.directory.as_deref()),
         Command::Generate(args) => Ok(generate::run(args)),
     }

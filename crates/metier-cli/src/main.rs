@@ -1,12 +1,13 @@
 //! The binary `metier`: one file a command, one place where output and exit codes are decided.
 //!
 //! `args` is what was typed, `context` the runtime for it, `commands` what is done, `agent` showing and
-//! answering a run, `prompt` what a person is asked, `output`, `progress` and `render` how it is shown.
+//! answering a run, `complete` what a shell offers, `prompt` what a person is asked, `output`, `progress` and `render` how it is shown.
 //! Everything that decides or runs something is in the crate `metier`.
 
 mod agent;
 mod args;
 mod commands;
+mod complete;
 mod context;
 mod error;
 mod help;
@@ -27,6 +28,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     // Before anything else: the helper of the sandbox must have one thread and nothing open.
     metier::init();
+    if complete::answer() {
+        return;
+    }
     let exit = match args::parse() {
         Ok((cli, wants_json)) => {
             cli.global.color.write_global();

@@ -6,6 +6,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use metier::registry::parallel;
 use serde::Serialize;
 
 use crate::error::{CommandError, Exit};
@@ -39,6 +40,28 @@ pub(crate) fn write_json(value: &impl Serialize, out: &mut dyn Write) -> io::Res
         serde_json::to_writer(out, value)?;
     }
     Ok(())
+}
+
+/// Writes a JSON list of rows that `render` appends, on all cores where there are many; most rows have at
+/// most `row_bytes`.
+pub(crate) fn write_rows<T: Sync>(
+    rows: &[T],
+    row_bytes: usize,
+    render: impl Fn(&T, &mut Vec<u8>) + Sync,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    out.write_all(b"[")?;
+    let mut before = false;
+    let row = |row: &T, bytes: &mut Vec<u8>| {
+        bytes.push(b',');
+        render(row, bytes);
+    };
+    parallel::render_in_order(rows, row_bytes, row, |bytes| {
+        // No comma before the first row of all.
+        let start = usize::from(!std::mem::replace(&mut before, true));
+        out.write_all(&bytes[start..])
+    })?;
+    out.write_all(b"]")
 }
 
 /// Prints the result and gives how the program ends.

@@ -7,6 +7,7 @@ pub(crate) mod duration;
 pub(crate) mod markdown;
 pub(crate) mod operation;
 pub(crate) mod page;
+pub(crate) mod plan;
 pub(crate) mod sarif;
 pub(crate) mod shell;
 pub(crate) mod style;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use metier_agent::RunLimits;
 use metier_policy::{Effect, PlacedRule, PolicyError, Rule, RuleLayer, RuleSource};
+use metier_skill::own_tools;
 use serde_json::json;
 
 use crate::config::{AgentConfig, BudgetsConfig};
@@ -21,7 +22,8 @@ const FULL: &str = "full";
 /// The agent that reads.
 const READ_ONLY: &str = "read-only";
 /// What it may do, of what is allowed anyway.
-const READING: [&str; 4] = ["load_skill", "read_file", "list_dir", "grep"];
+const READING: [&str; 4] =
+    [own_tools::LOAD_SKILL, own_tools::READ_FILE, own_tools::LIST_DIR, own_tools::GREP];
 
 /// One file's part of an agent.
 #[derive(Debug, Clone, PartialEq)]

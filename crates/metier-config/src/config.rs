@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::agent_rules::AgentRules;
+use crate::settings::PlanSetting;
 use crate::{choices, project_params};
 
 /// The settings of Metier, in `.agent/config.json` (project) or `~/.agent/config.json` (user).
@@ -94,6 +95,8 @@ pub struct ModelConfig {
     /// A command that prints the key, such as `["pass", "show", "openai"]`.
     #[schemars(length(max = 1000), inner(length(min = 1)), extend("x-metier-user-only" = true))]
     pub key_command: Option<Vec<String>>,
+    /// Whether the model is asked for a plan beside its actions.
+    pub plan: Option<PlanSetting>,
     /// Other parameters for the provider, such as `temperature`. A project can set only some of them.
     #[schemars(extend("x-metier-project" = project_params::schema()))]
     pub params: serde_json::Map<String, serde_json::Value>,

@@ -79,7 +79,7 @@ pub use layer::{Layer, Scope, parse};
 pub use resolve::{Explained, Overruled};
 pub use schema::json_schema;
 pub use settings::{
-    CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings, PermissionLayer, Settings,
-    WalkSettings,
+    CatalogSettings, ConfiguredRoot, ExecutionSettings, ModelSettings, PermissionLayer,
+    PlanSetting, Settings, WalkSettings,
 };
 pub use syntax::{MAX_CONFIG_BYTES, MAX_NESTING};

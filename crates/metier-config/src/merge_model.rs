@@ -17,7 +17,7 @@ use crate::key_path::{Segment, render};
 use crate::layer::Layer;
 use crate::project_params::{REPLY_LIMITS, other_spellings};
 use crate::resolve::Resolver;
-use crate::settings::ModelSettings;
+use crate::settings::{ModelSettings, PlanSetting};
 
 pub(crate) fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let own = r.user.and_then(|layer| own_provider(&layer.config.model));
@@ -39,9 +39,10 @@ pub(crate) fn model(r: &mut Resolver<'_>) -> ModelSettings {
     let key_env = r.user_only("model.key_env", None, |c| c.model.key_env.clone().map(Some));
     let key_command =
         r.user_only("model.key_command", None, |c| c.model.key_command.clone().map(Some));
+    let plan = r.preference("model.plan", PlanSetting::default(), |c| c.model.plan);
     let params = params(r, r.project.filter(|_| !refused && !is_mock));
     r.user = whole_user;
-    ModelSettings { provider, name, base_url, key_env, key_command, params }
+    ModelSettings { provider, name, base_url, key_env, key_command, plan, params }
 }
 
 /// What the user's `mock` stands for: a script where one is named, else the offline model.

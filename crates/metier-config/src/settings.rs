@@ -15,6 +15,8 @@ use metier_registry::{ScanOptions, SwitchedSkill};
 use metier_sandbox::Tier;
 use metier_skill::{Limits, Profile, SkillId};
 use metier_tools::OutputCap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::agents::AgentLayer;
 use crate::layer::Scope;
@@ -112,6 +114,19 @@ pub struct ConfiguredRoot {
     pub scope: Scope,
 }
 
+/// Whether a model is asked for a plan beside its actions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PlanSetting {
+    /// Off for endpoints on this machine, which serve small models; on elsewhere.
+    #[default]
+    Auto,
+    /// It may give a plan.
+    On,
+    /// It is not asked for one; the runtime keeps a plan of its own.
+    Off,
+}
+
 /// The model that decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelSettings {
@@ -125,6 +140,8 @@ pub struct ModelSettings {
     pub key_env: Option<String>,
     /// A program and its arguments that print the key.
     pub key_command: Option<Vec<String>>,
+    /// Whether the model is asked for a plan.
+    pub plan: PlanSetting,
     /// What else is passed to the provider.
     pub params: serde_json::Map<String, serde_json::Value>,
 }

@@ -79,18 +79,54 @@ pub fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
 pub struct PiecewiseFile {
     file: File,
     size: u64,
+    state: Option<FileSnapshot>,
+}
+
+/// What tells whether an open file was written to. The change time cannot be set by a program.
+#[derive(Debug, PartialEq, Eq)]
+struct FileSnapshot {
+    size: u64,
+    modified: SystemTime,
+    #[cfg(unix)]
+    changed: (i64, i64),
+}
+
+impl FileSnapshot {
+    fn of(file: &File) -> io::Result<Self> {
+        let data = file.metadata()?;
+        Ok(Self {
+            size: data.len(),
+            modified: data.modified()?,
+            #[cfg(unix)]
+            changed: {
+                use std::os::unix::fs::MetadataExt;
+                (data.ctime(), data.ctime_nsec())
+            },
+        })
+    }
 }
 
 impl PiecewiseFile {
     /// Opens the regular file at `path`. What it holds stays readable when the path is replaced.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let (file, size) = open_regular(path)?;
-        Ok(Self { file, size })
+        let state = FileSnapshot::of(&file).ok();
+        Ok(Self { file, size, state })
     }
 
     /// Bytes when it was opened.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Whether nothing was written to it since it was opened, as far as the system tells.
+    pub fn is_unchanged(&self) -> bool {
+        FileSnapshot::of(&self.file).ok() == self.state
+    }
+
+    /// All of its bytes, from the first one on.
+    pub fn reader(&self) -> impl Read + '_ {
+        PiecewiseReader { file: self, at: 0 }
     }
 
     /// Fills `buffer` with the bytes at `offset`; fewer bytes are an error.
@@ -112,6 +148,21 @@ impl PiecewiseFile {
             }
             Ok(())
         }
+    }
+}
+
+struct PiecewiseReader<'f> {
+    file: &'f PiecewiseFile,
+    at: u64,
+}
+
+impl Read for PiecewiseReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.file.size - self.at).unwrap_or(usize::MAX);
+        let room = left.min(buffer.len());
+        self.file.read_at(self.at, &mut buffer[..room])?;
+        self.at += room as u64;
+        Ok(room)
     }
 }
 
@@ -153,6 +204,30 @@ pub(crate) fn replace(target: &Path, bytes: &[u8], new: NewFiles) -> io::Result<
     file.as_file().sync_data()?;
     file.persist(target).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Writes a file that others may read, whole: a project's records. What stands at `path` is replaced, a
+/// link as itself.
+pub fn replace_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, NewFiles::ForAll)
+}
+
+/// Which file or directory stands at `path`, a link as itself.
+pub fn entry_id(path: &Path) -> io::Result<FileId> {
+    let data = fs::symlink_metadata(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Ok(FileId { device: data.dev(), inode: data.ino() })
+    }
+    #[cfg(not(unix))]
+    {
+        // No number: the time of birth tells one directory from the next in the same place.
+        let born =
+            data.created().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let nanos = born.map_or(0, |since| since.as_nanos());
+        Ok(FileId { device: 0, inode: u64::try_from(nanos & u128::from(u64::MAX)).unwrap_or(0) })
+    }
 }
 
 /// Whether anything stands at `path`; links are followed.

@@ -13,6 +13,7 @@
 //! | `append` | a file that only grows, with one writer ([`AppendFile`]) |
 //! | `update` | changing a file that others may change at once: [`update_file`], [`update_private`] |
 //! | `whole_dir` | directories that appear, move and go whole: [`create_dir_whole`], [`move_whole`] |
+//! | `whole_file` | a large file that appears whole ([`WholeFile`]) |
 //! | `held_dir` | a directory held open, beneath which no link is followed ([`HeldDir`]) |
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
 //! | `work_root` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
@@ -22,6 +23,9 @@
 //! | `accounts` | whose a group is, by the system's tables |
 //! | `skill_copy` | the copy of a skill for a run ([`copy_skill`]) |
 //! | `tree` | the files below a directory: [`list_files`], [`same_tree`] |
+//! | `tree_reader` | a tree, listed and read without following a link ([`TreeReader`]) |
+//! | `tree_writer` | a tree that is being made ([`TreeWriter`]) |
+//! | `lock` | one process at a time ([`FileLock`]) |
 //! | `links` | the names on the way of a path: [`links_on_the_way`] |
 //! | `names` | every name below some directories: [`visit_names`] |
 //! | `own_tree` | removing what a script could write into: [`remove_own_tree`] |
@@ -50,6 +54,7 @@ mod head;
 mod held_dir;
 mod left_files;
 mod links;
+mod lock;
 mod names;
 mod own_tree;
 mod private;
@@ -57,18 +62,21 @@ mod skill_copy;
 mod skill_root;
 mod stamp;
 mod tree;
+mod tree_reader;
+mod tree_writer;
 mod update;
 mod utc;
 mod whole_dir;
+mod whole_file;
 mod work_error;
 mod work_root;
 
 pub use append::{AppendError, AppendFile};
 pub use dir::Dir;
 pub use file::{
-    PiecewiseFile, ReadError, canonical, directory_birth, directory_id, entry_kind, exists, is_dir,
-    is_link, is_link_loop, is_real_dir, last_modified, link_target, link_text, modified,
-    read_bounded, read_dir_names, remove_file, take_file, write_atomic,
+    PiecewiseFile, ReadError, canonical, directory_birth, directory_id, entry_id, entry_kind,
+    exists, is_dir, is_link, is_link_loop, is_real_dir, last_modified, link_target, link_text,
+    modified, read_bounded, read_dir_names, remove_file, replace_shared, take_file, write_atomic,
 };
 pub use folders::UserFolders;
 pub use foreign_access::{
@@ -81,6 +89,7 @@ pub use left_files::{
     take_left_files,
 };
 pub use links::{LinkStep, links_on_the_way};
+pub use lock::{FileLock, LockError};
 pub use names::{NameBelow, NameLimits, NamesVisited, Unsearched, visit_names};
 pub use own_tree::{open_own_dir, remove_own_tree};
 pub use private::{close_state, create_private_dir, create_private_file, write_private};
@@ -88,8 +97,14 @@ pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill,
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, FileMark, Stamp};
 pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
+pub use tree_reader::{OpenedFile, TreeListing, TreeNode, TreeReader};
+pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
-pub use whole_dir::{MoveResult, NewFile, create_dir_whole, make_dir_for, move_whole, remove_tree};
+pub use whole_dir::{
+    MoveResult, NewFile, create_dir, create_dir_whole, make_dir_for, move_whole, remove_empty_dir,
+    remove_tree, rename_dir, rename_over,
+};
+pub use whole_file::WholeFile;
 pub use work_error::WorkError;
 pub use work_root::{WorkEntry, WorkListing, WorkRoot, WriteSummary};

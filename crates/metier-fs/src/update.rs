@@ -1,16 +1,15 @@
 //! Changing a file that others may be changing too: under a lock, read again, written by rename.
 //!
-//! The lock is a file beside the target, held by the kernel for as long as its owner lives, so that
-//! a crash leaves nothing locked. The holder removes it; a waiter that then finds that the file it
-//! locked is no longer the one with that name begins again. A lock that stays taken is an error
-//! after a while: nothing here waits for ever.
+//! The lock is a file beside the target ([`FileLock`]). One that stays taken is an error after a while:
+//! nothing here waits for ever.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::file::{NewFiles, ReadError, is_link, read_bounded, replace};
+use crate::lock::{FileLock, LockError};
 use crate::private::{create_private_dir, write_private};
 
 /// How long a writer waits for another. Each holds the lock for one small read and write.
@@ -67,7 +66,10 @@ fn update<E>(
     };
     let parent = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir(parent).map_err(UpdateError::Write)?;
-    let _lock = Lock::take(&lock_path(&target))?;
+    let _lock = FileLock::take(&lock_path(&target), LOCK_TIMEOUT).map_err(|error| match error {
+        LockError::Busy(path) => UpdateError::Busy(path),
+        LockError::Io(error) => UpdateError::Write(error),
+    })?;
     let before = match read_bounded(&target, limit) {
         Ok(bytes) => Some(bytes),
         Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
@@ -86,80 +88,6 @@ fn lock_path(target: &Path) -> PathBuf {
     name.push(target.file_name().unwrap_or_default());
     name.push(".lock");
     target.with_file_name(name)
-}
-
-/// An exclusive lock, given up when dropped.
-struct Lock {
-    /// Held open, and so held locked.
-    _file: File,
-    #[cfg(unix)]
-    path: PathBuf,
-}
-
-impl Lock {
-    fn take<E>(path: &Path) -> Result<Self, UpdateError<E>> {
-        let deadline = Instant::now() + LOCK_TIMEOUT;
-        let mut pause = Duration::from_millis(1);
-        loop {
-            let file = open(path).map_err(UpdateError::Write)?;
-            match file.try_lock() {
-                Ok(()) if is_named(&file, path) => {
-                    #[cfg(unix)]
-                    return Ok(Self { _file: file, path: path.to_owned() });
-                    #[cfg(not(unix))]
-                    return Ok(Self { _file: file });
-                }
-                // Its last holder has removed it: the lock is on a file that no other process will find.
-                Ok(()) => continue,
-                Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(error)) => return Err(UpdateError::Write(error)),
-            }
-            if Instant::now() >= deadline {
-                return Err(UpdateError::Busy(path.to_owned()));
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        }
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // While it is still locked. One that cannot be removed can still be locked by the next.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// Opens the lock file, never through a link: a project could have put one there.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-        options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
-        // Who cannot open it cannot hold it.
-        options.mode(0o600);
-    }
-    options.open(path)
-}
-
-#[cfg(unix)]
-fn is_named(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |data: fs::Metadata| (data.dev(), data.ino());
-    match (file.metadata(), fs::symlink_metadata(path)) {
-        (Ok(open), Ok(named)) => id(open) == id(named),
-        _ => false,
-    }
-}
-
-/// Elsewhere lock files stay where they are.
-#[cfg(not(unix))]
-fn is_named(_: &File, _: &Path) -> bool {
-    true
 }
 
 #[cfg(test)]

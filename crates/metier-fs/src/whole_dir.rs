@@ -67,6 +67,31 @@ fn build(target: &Path, files: &[NewFile<'_>]) -> io::Result<()> {
     rename_new(&dir, target)
 }
 
+/// Makes the directory at `path`, whose parent is there; whether it is new.
+pub fn create_dir(path: &Path) -> io::Result<bool> {
+    match fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the directory at `path` if there is nothing in it.
+pub fn remove_empty_dir(path: &Path) -> io::Result<()> {
+    fs::remove_dir(path)
+}
+
+/// Renames a directory, or whatever stands at `from`, to a place on the same file system where nothing
+/// stands.
+pub fn rename_dir(from: &Path, to: &Path) -> io::Result<()> {
+    rename_new(from, to)
+}
+
+/// Renames the file at `from` over what stands at `to`, a link as itself.
+pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}
+
 /// Makes a directory of its own in `folder`, whose name starts with `prefix`. Both are for their
 /// owner alone. The caller owns the new one.
 pub fn make_dir_for(folder: &Path, prefix: &str) -> io::Result<PathBuf> {

@@ -3,6 +3,7 @@
 //! Exactly one file is opened; none of the skill's resources is. A body over its limits is trimmed
 //! (the default) or refused with advice to its author.
 
+use metier_skill::fence::{Complete, Fence, find};
 use metier_skill::text::for_model;
 use metier_skill::{MAX_FILE_BYTES, RelPath};
 use schemars::JsonSchema;
@@ -102,6 +103,20 @@ impl BodySize {
 pub fn measure_body(bytes: &[u8], limits: &BodyLimits) -> Result<BodySize, LoadError> {
     let file = FileText::new(SKILL_FILE, bytes)?;
     BodySize::of(&for_model(body_of(&file)?), limits)
+}
+
+/// Whether the body of this `SKILL.md` is certainly loaded as it is, told by its size alone: `true` for nearly
+/// every skill, at a small part of what [`measure_body`] costs. Where it is `false`, that has to be asked.
+pub fn is_surely_whole(bytes: &[u8], limits: &BodyLimits) -> bool {
+    /// Characters that a model is given for a byte, at most: `\x1b` for an escape.
+    const MAX_CHARS_PER_BYTE: usize = 4;
+    let Fence::Closed(found) = find(bytes, Complete::Yes) else { return false };
+    let body = &bytes[found.body..];
+    // A NUL makes it no text, and a carriage return may break a line more.
+    memchr::memchr2(0, b'\r', bytes).is_none()
+        && body.len() <= limits.chars / MAX_CHARS_PER_BYTE
+        && memchr::memchr_iter(b'\n', body).count() < limits.lines
+        && std::str::from_utf8(bytes).is_ok()
 }
 
 fn body_of<'f>(file: &'f FileText<'_>) -> Result<&'f str, LoadError> {

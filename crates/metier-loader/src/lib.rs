@@ -37,8 +37,8 @@ pub mod resource;
 pub mod tool;
 mod trim;
 
-pub use block::{fenced, inject};
-pub use body::{BodyLimits, BodySize, OverLimit, load_body, measure_body};
+pub use block::{fenced, inject, shown_block};
+pub use body::{BodyLimits, BodySize, OverLimit, is_surely_whole, load_body, measure_body};
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};
 pub use invoke::{Invocation, invoke};

@@ -318,7 +318,8 @@ fn shared_note(sections: usize, count: usize, names: &str, lines: LineRange) -> 
     };
     let them = if sections == 1 { "it" } else { "them" };
     format!(
-        "[{sections} section{plural} ({count} lines) left out{names} Load SKILL.md, lines {lines}, to read {them}.]\n\n"
+        "[{sections} section{plural} ({}) left out{names} Load SKILL.md, lines {lines}, to read {them}.]\n\n",
+        text::counted(count as u64, "line")
     )
 }
 

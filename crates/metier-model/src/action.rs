@@ -28,7 +28,7 @@ impl Decision {
     }
 
     /// The decision as a model writes it.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         // Strings, numbers and maps with text keys: there is nothing that JSON could refuse.
         serde_json::to_string(self).unwrap_or_default()
     }

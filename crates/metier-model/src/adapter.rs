@@ -33,14 +33,11 @@ pub(crate) const TOOL: &str = "decide";
 /// What it is for.
 pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
 
-/// Added to the system prompt where the provider does not enforce the form of the reply.
-pub(crate) const fn reminder(style: RequestStyle) -> &'static str {
+/// The system prompt in the words of this mode.
+pub(crate) fn system_of(turn: &Turn, style: RequestStyle) -> &str {
     match style.mode {
-        OutputMode::JsonSchema => "",
-        OutputMode::ToolCall => {
-            "\n\nGive the JSON object as the arguments of the tool `decide`. Call it exactly once."
-        }
-        OutputMode::Prompted => "\n\nReply with the JSON object alone, without a code fence.",
+        OutputMode::JsonSchema | OutputMode::Prompted => &turn.system,
+        OutputMode::ToolCall => &turn.system_for_call,
     }
 }
 
@@ -138,6 +135,35 @@ impl Adapter {
         // A lookup that hangs in the system must not hold up the caller.
         runtime.shutdown_background();
         done.unwrap_or_else(|| Err(cancelled()))
+    }
+
+    /// Keeps to one way of asking.
+    pub(crate) fn ask_only_in(&self, mode: OutputMode) -> bool {
+        let mut style = self.style.lock().unwrap_or_else(PoisonError::into_inner);
+        (style.mode, style.mode_may_change) = (mode, false);
+        true
+    }
+
+    /// The window of the settings, or what the server's list of models says.
+    pub(crate) fn context_size(&self, cancel: &CancelToken) -> Option<u32> {
+        let listed = || {
+            let client = self.client.get().ok()?;
+            let mut url = self.url.clone();
+            let below = if self.dialect == Dialect::OpenAi { 2 } else { 1 };
+            let mut path = url.path_segments_mut().ok()?;
+            for _ in 0..below {
+                path.pop();
+            }
+            path.push("models");
+            drop(path);
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            let list = http::get_json(client, url, &self.headers);
+            let list = runtime.block_on(cancel.run_until_cancelled(list)).flatten();
+            runtime.shutdown_background();
+            window_in(&list?, &self.model)
+        };
+        self.window.or_else(listed)
     }
 
     async fn attempts(&self, turn: &Turn, sink: Sink<'_>) -> Result<Reply, ModelError> {
@@ -256,6 +282,27 @@ impl Adapter {
     }
 }
 
+/// The names that servers give the size of a context.
+const SIZES: [&str; 7] = [
+    "loaded_context_length",
+    "context_length",
+    "max_model_len",
+    "max_context_length",
+    "context_window",
+    "max_input_tokens",
+    "n_ctx",
+];
+
+/// The context of `model` in a list of models: of the one with this name, or of the only one.
+fn window_in(list: &Value, model: &str) -> Option<u32> {
+    let models = list.get("data").and_then(Value::as_array)?;
+    let named = models.iter().find(|entry| entry["id"] == model);
+    let entry = named.or_else(|| Some(models.first()?).filter(|_| models.len() == 1))?;
+    let size = |of: &Value| SIZES.iter().find_map(|name| of.get(*name)?.as_u64());
+    let size = size(entry).or_else(|| size(entry.get("meta")?))?;
+    u32::try_from(size).ok().filter(|size| *size > 0)
+}
+
 /// The parameters with the effort where the protocol has it.
 fn with_effort(
     dialect: Dialect,
@@ -294,7 +341,7 @@ fn reply(
         };
         let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
         Usage {
-            input: count(sent + estimate_tokens(&turn.system) + schema),
+            input: count(sent + estimate_tokens(system_of(turn, style)) + schema),
             output: count(estimate_tokens(&said.text)),
             estimated: true,
             ..Usage::default()

@@ -59,4 +59,12 @@ impl Model for Anthropic {
     ) -> Result<Reply, ModelError> {
         self.0.reply(turn, sink, cancel)
     }
+
+    fn ask_only_in(&self, mode: OutputMode) -> bool {
+        self.0.ask_only_in(mode)
+    }
+
+    fn context_size(&self, cancel: &CancelToken) -> Option<u32> {
+        self.0.context_size(cancel)
+    }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Response, Url, redirect};
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::endpoint::{Timeouts, config, place};
@@ -21,6 +22,8 @@ use crate::reply_builder::{Out, RawReply};
 
 /// Bytes of a failed request's reply that are read.
 const ERROR_BYTES: usize = 64 << 10;
+/// Bytes of a list of models that are read.
+const LIST_BYTES: usize = 4 << 20;
 /// How long a failed request's reply is waited for; the status is known already.
 const ERROR_TIME: Duration = Duration::from_secs(5);
 /// How long a count of tokens is waited for when all words are there.
@@ -139,6 +142,21 @@ pub(crate) async fn exchange(
         };
         wait_until = (Instant::now() + idle).min(sent.deadline);
     }
+}
+
+/// A small JSON document, if the server has it and gives it soon.
+pub(crate) async fn get_json(client: &Client, url: Url, headers: &HeaderMap) -> Option<Value> {
+    let until = Instant::now() + ERROR_TIME;
+    let request = client.get(url).headers(headers.clone());
+    let mut response = timeout_at(until, request.send()).await.ok()?.ok()?;
+    let mut body = Vec::new();
+    while response.status().is_success() && body.len() <= LIST_BYTES {
+        match timeout_at(until, response.chunk()).await.ok()?.ok()? {
+            Some(piece) => body.extend_from_slice(&piece),
+            None => return serde_json::from_slice(&body).ok(),
+        }
+    }
+    None
 }
 
 /// The failure that a status tells of, with as much of the words as come soon.

@@ -93,12 +93,13 @@ pub use openai::OpenAi;
 pub use parse::{FaultCode, ParseFault, parse_reply, parse_text};
 pub use plan::{Plan, PlanStep, PlanUpdate, StepStatus};
 #[cfg(feature = "http")]
-pub use probe::{Probe, probe};
+pub use probe::{EndpointTest, Probe, Support, probe};
+pub use protocol::{DecisionForm, PlanMode, SkillSearch};
 pub use provider::{Provider, UnknownProvider};
 pub use replay::Replay;
 #[cfg(feature = "http")]
 pub use retry::RetryPolicy;
-pub use schema::{decision_schema, instructions};
+pub use schema::{call_instructions, decision_schema, instructions};
 pub use scripted::{Scripted, script_schema};
 pub use turn::{
     LoadedText, Message, OfferedSkill, PastAction, Role, ToolOffer, TrailEntry, Turn, View,

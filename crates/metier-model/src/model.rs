@@ -25,6 +25,18 @@ pub trait Model: Send + Sync {
     /// The reply to one turn.
     fn reply(&self, turn: &Turn, sink: Sink<'_>, cancel: &CancelToken)
     -> Result<Reply, ModelError>;
+
+    /// Asks in this mode and no other from now on; false where there is only one way to ask.
+    fn ask_only_in(&self, mode: OutputMode) -> bool {
+        let _ = mode;
+        false
+    }
+
+    /// Tokens that it can take in: as the settings say, or else as its server does.
+    fn context_size(&self, cancel: &CancelToken) -> Option<u32> {
+        let _ = cancel;
+        self.info().window
+    }
 }
 
 /// Who a model is.

@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
+use metier_skill::text::quoted;
 use serde::Serialize;
 
+use crate::action::Action;
 use crate::model::{Model, ModelError, ModelInfo, OutputMode, StreamEvent, Usage};
 use crate::parse::parse_reply;
-use crate::schema::{decision_schema, instructions};
+use crate::protocol::PlanMode;
+use crate::schema::{answer_schema, call_instructions, instructions};
 use crate::turn::{Turn, View};
 
 /// What came of trying a model.
@@ -32,31 +35,67 @@ pub struct Probe {
     pub error: Option<ModelError>,
     /// What is wrong with the reply, where there was one.
     pub fault: Option<String>,
+    /// What the endpoint can do; nothing where it gave no answer, or is no endpoint.
+    pub endpoint: Option<EndpointTest>,
+}
+
+/// What an endpoint can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EndpointTest {
+    /// Whether it holds replies to a JSON Schema.
+    pub json_schema: Support,
+    /// Whether it takes a function, and the model calls it.
+    pub tool_calls: Support,
+    /// Whether a reply comes in pieces.
+    pub streaming: bool,
+    /// Tokens that the model can take in, where the settings or the server say so.
+    pub context_tokens: Option<u32>,
+}
+
+/// What came of asking in one mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Support {
+    /// The reply had the form, though no word of the prompt asked for it.
+    Held,
+    /// It was accepted, and the reply had another form.
+    Ignored,
+    /// It was refused, in these words.
+    Refused(String),
+}
+
+/// The word that is asked for. It stands in no example of ours, so that a reply that copies one is no
+/// answer.
+const WORD: &str = "lantern";
+
+/// What is wrong with an answer that does not hold the word.
+fn wrong_answer(action: &Action) -> Option<String> {
+    match action {
+        Action::FinalAnswer { text, .. } if text.to_lowercase().contains(WORD) => None,
+        Action::FinalAnswer { text, .. } => Some(format!(
+            "it was asked to answer with the word `{WORD}` and answered {}",
+            quoted(text, 80)
+        )),
+        other => Some(format!(
+            "it was asked to answer with the word `{WORD}` and decided for `{}`",
+            other.kind()
+        )),
+    }
 }
 
 /// Tokens that a model may use for it. Those that think first need some room.
 const ROOM: u32 = 2048;
 
-/// Asks `model` for one small decision, in the same way as a run does.
+/// Asks `model` for one small decision, in the same way as a run does; and where that works, what its
+/// endpoint can do.
 pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
-    let request = "This is a test of the connection. Answer with the word: ready";
+    let request = format!("This is a test of the connection. Answer with this word: {WORD}");
     let turn = Turn {
-        number: 1,
-        system: Arc::from(instructions(&[])),
-        request: Arc::from(request),
-        trail: Vec::new(),
-        tail: "This is the last turn: decide for `final_answer`.".to_owned(),
-        schema: Arc::new(decision_schema(&[])),
-        max_output_tokens: ROOM,
-        view: Arc::new(View { request: request.to_owned(), last_turn: true, ..View::default() }),
+        tail: "[Last turn: reply with `final_answer`.]".to_owned(),
+        system: Arc::from(instructions(&[], PlanMode::Off)),
+        system_for_call: Arc::from(call_instructions(&[], PlanMode::Off)),
+        ..turn(&request)
     };
-    let mut notes = Vec::new();
-    let mut sink = |event: StreamEvent| {
-        if let StreamEvent::Retrying { error, .. } = event {
-            notes.push(error.to_string());
-        }
-    };
-    let replied = model.reply(&turn, &mut sink, cancel);
     let mut probe = Probe {
         info: model.info(),
         ok: false,
@@ -64,22 +103,70 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
         first_ms: None,
         total_ms: None,
         usage: None,
-        notes,
+        notes: Vec::new(),
         error: None,
         fault: None,
+        endpoint: None,
     };
-    match replied {
+    let mut pieces = 0;
+    let mut sink = |event: StreamEvent| match event {
+        StreamEvent::Retrying { error, .. } => probe.notes.push(error.to_string()),
+        StreamEvent::Text(_) => pieces += 1,
+    };
+    match model.reply(&turn, &mut sink, cancel) {
         Ok(reply) => {
             probe.mode = Some(reply.mode);
             (probe.first_ms, probe.total_ms) =
                 (Some(reply.usage.first_ms), Some(reply.usage.total_ms));
             probe.usage = Some(reply.usage);
             match parse_reply(&reply) {
-                Ok(_) => probe.ok = true,
+                Ok(decision) => probe.fault = wrong_answer(&decision.action),
                 Err(fault) => probe.fault = Some(fault.to_string()),
             }
+            probe.ok = probe.fault.is_none();
         }
         Err(error) => probe.error = Some(error),
     }
+    if probe.error.is_none() {
+        probe.endpoint = endpoint_test(model, pieces > 1, cancel);
+    }
     probe
+}
+
+/// What the endpoint of a model can do; nothing where there is only one way to ask.
+fn endpoint_test(model: &dyn Model, streaming: bool, cancel: &CancelToken) -> Option<EndpointTest> {
+    Some(EndpointTest {
+        json_schema: support(model, OutputMode::JsonSchema, cancel)?,
+        tool_calls: support(model, OutputMode::ToolCall, cancel)?,
+        streaming,
+        context_tokens: model.context_size(cancel),
+    })
+}
+
+/// Whether a reply has the form that only the request's settings ask for: the prompt has no word on it.
+fn support(model: &dyn Model, mode: OutputMode, cancel: &CancelToken) -> Option<Support> {
+    if !model.ask_only_in(mode) {
+        return None;
+    }
+    let turn = turn(&format!("Say what a {WORD} is, in one short sentence."));
+    Some(match model.reply(&turn, &mut |_| {}, cancel) {
+        Ok(reply) if parse_reply(&reply).is_ok() => Support::Held,
+        Ok(_) => Support::Ignored,
+        Err(error) => Support::Refused(error.to_string()),
+    })
+}
+
+/// A turn with this request and without instructions, which only an answer fits.
+fn turn(request: &str) -> Turn {
+    Turn {
+        number: 1,
+        system: Arc::from("You answer questions."),
+        system_for_call: Arc::from("You answer questions."),
+        request: Arc::from(request),
+        trail: Vec::new(),
+        tail: String::new(),
+        schema: Arc::new(answer_schema()),
+        max_output_tokens: ROOM,
+        view: Arc::new(View { request: request.to_owned(), last_turn: true, ..View::default() }),
+    }
 }

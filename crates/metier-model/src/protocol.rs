@@ -3,6 +3,7 @@
 //! The schema, the words of the prompt and the parser all read it. A new action is a variant of
 //! [`crate::Action`] and a row here; a test compares the two.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::turn::ToolOffer;
@@ -62,17 +63,23 @@ const fn field(name: &'static str, kind: Kind, need: Need) -> Field {
     Field { name, kind, need }
 }
 
+/// Stands for the name of a skill in the examples.
+const SKILL_BLANK: &str = "SKILL";
+
+/// The action that is offered only where the prompt does not describe all skills.
+const SEARCH_SKILLS: &str = "search_skills";
+
 /// The action that ends a run.
 pub(crate) const FINAL_ANSWER: &str = "final_answer";
 
 /// All actions, in the order in which they are explained.
 ///
-/// The examples name a skill that does not exist: a small model copies what it sees, and a copy must
-/// not be a thing that can be done.
+/// A small model copies what it sees. So the examples have capitals as blanks: a copy of one is nothing
+/// that could be done, and nothing in it sounds like a task.
 pub(crate) const ACTIONS: [ActionSpec; 6] = [
     ActionSpec {
         kind: "select_skills",
-        about: "Load the instructions of skills on the list. Only what is loaded can be used.",
+        about: "Load the text of skills from the list.",
         fields: &[
             field("skills", Kind::Skills, Need::Must),
             field("reason", Kind::Text, Need::Empty),
@@ -80,14 +87,15 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "select_skills",
-                "skills": [{"name": "example-skill", "source": null}],
-                "reason": "The request is about a form."
+                "skills": [{"name": SKILL_BLANK, "source": null}],
+                "reason": "WHY"
             }))
         },
     },
     ActionSpec {
         kind: "load_resource",
-        about: "Read a file of a loaded skill, or the section of it with this heading.",
+        about: "Read a file that the text of a loaded skill names, or one section of it. The user's \
+                files: `read_file`.",
         fields: &[
             field("skill", Kind::Skill, Need::Must),
             field("relative_path", Kind::Text, Need::Must),
@@ -96,15 +104,15 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "load_resource",
-                "skill": {"name": "example-skill", "source": null},
-                "relative_path": "references/forms.md",
-                "section_hint": "Filling fields"
+                "skill": {"name": SKILL_BLANK, "source": null},
+                "relative_path": "PATH",
+                "section_hint": null
             }))
         },
     },
     ActionSpec {
         kind: "run_script",
-        about: "Run a script of a loaded skill. Each argument is one string; no shell reads them.",
+        about: "Run a script of a loaded skill; each argument is one string.",
         fields: &[
             field("skill", Kind::Skill, Need::Must),
             field("relative_path", Kind::Text, Need::Must),
@@ -113,21 +121,21 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "run_script",
-                "skill": {"name": "example-skill", "source": null},
-                "relative_path": "scripts/fill.py",
-                "args": ["--input", "form.pdf"]
+                "skill": {"name": SKILL_BLANK, "source": null},
+                "relative_path": "PATH",
+                "args": ["ARGUMENT", "ARGUMENT"]
             }))
         },
     },
     ActionSpec {
-        kind: "search_skills",
+        kind: SEARCH_SKILLS,
         about: "Find skills that are not on the list, by a few words.",
         fields: &[field("query", Kind::Text, Need::Must)],
-        example: |_| Some(json!({"type": "search_skills", "query": "convert spreadsheet to csv"})),
+        example: |_| Some(json!({"type": "search_skills", "query": "WORDS"})),
     },
     ActionSpec {
         kind: "call_tool",
-        about: "Call a tool. `skill` is the loaded skill that it is done for, or null.",
+        about: "Call a tool. What has a ? may be null.",
         fields: &[
             field("tool", Kind::Tool, Need::Must),
             field("args", Kind::Arguments, Need::Empty),
@@ -135,15 +143,14 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         ],
         example: |tools| {
             let tool = tools.first()?;
-            let args = crate::schema::example_of(&tool.schema);
+            let args = crate::schema::example_of("", &tool.schema);
             Some(json!({"type": "call_tool", "tool": tool.name, "args": args, "skill": null}))
         },
     },
     ActionSpec {
         kind: FINAL_ANSWER,
-        about: "Answer the user; the run ends. `data` is the answer as the text of a JSON value, if \
-                the user asked for one, else null. `status` is `abstained` if nothing here could be \
-                used for the request, `failed` if what was tried did not work, else `done`.",
+        about: "Answer the user; the run ends. `data`: null, or the text of a JSON value if one is \
+                wanted. `status`: done, failed, or abstained (nothing here fits).",
         fields: &[
             field("text", Kind::Text, Need::Must),
             field("data", Kind::Anything, Need::May),
@@ -152,7 +159,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
         example: |_| {
             Some(json!({
                 "type": "final_answer",
-                "text": "The form is filled: out/form.pdf.",
+                "text": "ANSWER",
                 "data": null,
                 "status": "done"
             }))
@@ -163,6 +170,55 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
 /// The row of this kind.
 pub(crate) fn action(kind: &str) -> Option<&'static ActionSpec> {
     ACTIONS.iter().find(|spec| spec.kind == kind)
+}
+
+/// Whether a model is asked for a plan beside its actions.
+///
+/// A plan is written before the action, so it decides the action: of a small model's plans most were
+/// copies of an example, and the actions followed them. Without one it took the right first action.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanMode {
+    /// It may give a plan and change it; it need not.
+    #[default]
+    On,
+    /// Its replies hold the action alone.
+    Off,
+}
+
+/// Whether there is something to search for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkillSearch {
+    /// There are skills that the prompt does not describe.
+    #[default]
+    On,
+    /// All are described: a small model would search them for the words of a file.
+    Off,
+}
+
+/// What a decision may hold, besides the tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DecisionForm {
+    /// Whether it may hold a plan.
+    pub plan: PlanMode,
+    /// Whether it may be a search.
+    pub search: SkillSearch,
+}
+
+impl From<PlanMode> for DecisionForm {
+    fn from(plan: PlanMode) -> Self {
+        Self { plan, search: SkillSearch::On }
+    }
+}
+
+impl DecisionForm {
+    /// The actions that it may be.
+    pub(crate) fn actions(self) -> impl Iterator<Item = &'static ActionSpec> {
+        let is_offered =
+            move |spec: &&ActionSpec| self.search == SkillSearch::On || spec.kind != SEARCH_SKILLS;
+        ACTIONS.iter().filter(is_offered)
+    }
 }
 
 /// The fields of a decision.

@@ -7,42 +7,69 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::action::AnswerStatus;
+use crate::action::{Action, AnswerStatus};
 use crate::protocol::{
-    ACTIONS, ActionSpec, DECISION, FINAL_ANSWER, Kind, Need, OPERATION, OPERATIONS, PLAN,
-    PLAN_UPDATE, SKILL, STATUS, STEP,
+    ACTIONS, ActionSpec, DECISION, DecisionForm, FINAL_ANSWER, Kind, Need, OPERATION, OPERATIONS,
+    PLAN, PLAN_UPDATE, PlanMode, SKILL, STATUS, STEP,
 };
 use crate::turn::ToolOffer;
-pub use crate::words::instructions;
+pub use crate::words::{call_instructions, instructions};
 
 /// The schema of a decision where these tools may be called.
-pub fn decision_schema(tools: &[ToolOffer]) -> Value {
-    decision(&nullable(plan()), &plan_update(), &actions(tools))
+pub fn decision_schema(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Value {
+    let form = form.into();
+    decision(form.plan, &actions(tools, form, None))
 }
 
-/// The schema of a decision without a word on the plan, for a model whose last reply was cut off:
+/// The schema of an action without a word on the plan, for a model whose last reply was cut off:
 /// lists are where one that repeats itself never comes to an end.
-pub fn brief_schema(tools: &[ToolOffer]) -> Value {
-    decision(&nothing(), &nothing(), &actions(tools))
+pub fn brief_schema(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Value {
+    decision(PlanMode::Off, &actions(tools, form.into(), None))
 }
 
-/// The schema of an answer and nothing else, for the same model when it has the last word.
+/// The same without this kind of action (of a call: without this tool), for a model that repeated it
+/// and got the same again.
+pub fn schema_without(
+    tools: &[ToolOffer],
+    form: impl Into<DecisionForm>,
+    repeated: &Action,
+) -> Value {
+    decision(PlanMode::Off, &actions(tools, form.into(), Some(repeated)))
+}
+
+/// The schema of an answer and nothing else, for the last turn.
 pub fn answer_schema() -> Value {
     let answer = ACTIONS.iter().filter(|spec| spec.kind == FINAL_ANSWER);
     let actions: Vec<Value> = answer.flat_map(|spec| variants(spec, &[])).collect();
-    decision(&nothing(), &nothing(), &actions)
+    decision(PlanMode::Off, &actions)
 }
 
-fn decision(plan: &Value, plan_update: &Value, actions: &[Value]) -> Value {
-    object(&DECISION, |name| match name {
-        "plan" => plan.clone(),
-        "plan_update" => plan_update.clone(),
-        _ => json!({"anyOf": actions}),
+fn decision(plan: PlanMode, actions: &[Value]) -> Value {
+    let fields = match plan {
+        PlanMode::On => &DECISION[..],
+        PlanMode::Off => &["action"],
+    };
+    object(fields, |name| match name {
+        "plan" => nullable(self::plan()),
+        "plan_update" => plan_update(),
+        _ => match actions {
+            [only] => only.clone(),
+            several => json!({"anyOf": several}),
+        },
     })
 }
 
-fn actions(tools: &[ToolOffer]) -> Vec<Value> {
-    ACTIONS.iter().flat_map(|spec| variants(spec, tools)).collect()
+fn actions(tools: &[ToolOffer], form: DecisionForm, without: Option<&Action>) -> Vec<Value> {
+    let called = match without {
+        Some(Action::CallTool { tool, .. }) => Some(tool),
+        _ => None,
+    };
+    let tools: Vec<ToolOffer> =
+        tools.iter().filter(|tool| Some(&tool.name) != called).cloned().collect();
+    let is_left_out =
+        |spec: &&ActionSpec| called.is_none() && without.is_some_and(|it| it.kind() == spec.kind);
+    let left = form.actions().filter(|spec| !is_left_out(spec));
+    left.flat_map(|spec| variants(spec, &tools)).collect()
 }
 
 fn nothing() -> Value {
@@ -204,8 +231,8 @@ impl Serialize for Properties<'_> {
     }
 }
 
-/// A value that a schema of arguments allows: null where it may be.
-pub(crate) fn example_of(schema: &Value) -> Value {
+/// A value that a schema of arguments allows: null where it may be, a text as its name in capitals.
+pub(crate) fn example_of(name: &str, schema: &Value) -> Value {
     let kinds: Vec<&str> = match schema.get("type") {
         Some(Value::String(kind)) => vec![kind],
         Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -220,15 +247,18 @@ pub(crate) fn example_of(schema: &Value) -> Value {
         return first.clone();
     }
     match kinds.first().copied() {
-        Some("string") => json!("..."),
+        Some("string") => json!(name.to_ascii_uppercase()),
         Some("integer" | "number") => json!(1),
         Some("boolean") => json!(true),
         Some("array") => json!([]),
         Some("object") => {
             let properties = schema.get("properties").and_then(Value::as_object);
             let properties = properties.into_iter().flatten();
-            properties.map(|(name, schema)| (name.clone(), example_of(schema))).collect()
+            properties.map(|(name, schema)| (name.clone(), example_of(name, schema))).collect()
         }
-        _ => any_of.and_then(|options| options.first()).map_or(Value::Null, example_of),
+        _ => {
+            let first = any_of.and_then(|options| options.first());
+            first.map_or(Value::Null, |first| example_of(name, first))
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! run that is resumed elsewhere continues where it was. Reading the script's file is the caller's
 //! business; its language is described in `scripted/script.rs`.
 
+mod place;
 mod rule;
 mod schema;
 mod script;
@@ -54,9 +55,7 @@ enum What {
 impl Scripted {
     /// Reads a script: a JSON object with `replies`, and maybe a `name` and `rules`.
     pub fn parse(text: &str) -> Result<Self, ModelError> {
-        script::read(text).map_err(|words| {
-            ModelError::new(ModelErrorKind::Config, format!("the script cannot be used: {words}"))
-        })
+        script::read(text).map_err(|words| ModelError::new(ModelErrorKind::Config, words))
     }
 
     /// A model that decides these things, one after the other.
@@ -81,9 +80,13 @@ impl Scripted {
         let position = past.iter().filter(|it| it.code != Some(FailureCode::Interrupted)).count();
         self.replies.get(position).cloned().ok_or_else(|| {
             let message = format!(
-                "the script `{}` has {} replies, and turn {} needs one more",
+                "the script `{}` has {}, and turn {} needs one more",
                 self.name,
-                self.replies.len(),
+                // Not a noun for `counted`.
+                match self.replies.len() {
+                    1 => "1 reply".to_owned(),
+                    number => format!("{number} replies"),
+                },
                 turn.number
             );
             ModelError::new(ModelErrorKind::Exhausted, message)

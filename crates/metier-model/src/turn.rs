@@ -21,11 +21,14 @@ pub struct Turn {
     pub number: u32,
     /// Instructions, actions, tools and the catalog.
     pub system: Arc<str>,
+    /// The same where a decision is asked for as the call of a function: its parameters say what the
+    /// examples say.
+    pub system_for_call: Arc<str>,
     /// The user's request, with what the catalog shows for it.
     pub request: Arc<str>,
     /// What was decided and what came of it.
     pub trail: Vec<TrailEntry>,
-    /// The plan, what is left of the budgets, a word on the last turn.
+    /// The plan, the request again, what is left of the budgets, a word on the last turn.
     pub tail: String,
     /// The JSON Schema of a decision in this run.
     pub schema: Arc<Value>,

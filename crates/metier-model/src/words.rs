@@ -1,63 +1,134 @@
 //! The words that explain the protocol to a model, from the table of `protocol`.
 //!
 //! Every line that starts with `{` is a whole decision that the parser and the schema take. The
-//! text is a part of the stable prefix of a prompt: the same tools give the same bytes.
+//! text is a part of the stable prefix of a prompt: the same tools give the same bytes. Every word
+//! is paid for in each turn of each run, and a test counts them.
 
 use metier_skill::text::fold_line;
 use serde_json::{Map, Value};
 
-use crate::protocol::{ACTIONS, ActionSpec, Kind};
+use crate::protocol::{ActionSpec, DecisionForm, Kind, PlanMode};
 use crate::turn::ToolOffer;
 
 const HEAD: &str = "\
-Reply with exactly one JSON object and nothing else: no prose, no code fence. It has three keys:
-- plan: with the first decision, what you mean to do; later null.
-- plan_update: null, or how the plan changes: replace (a whole new plan) or patch (operations of \
-RFC 6902; a step is addressed by its id).
-- action: the one thing to do next. You see what came of it before you decide again.
+Reply with one JSON object, without prose or code fence. Capitals stand for your own words.
 ";
 
-const PLANS: [(&str, &str); 2] = [
-    (
-        "The first decision, with a plan:",
-        r#"{"plan":{"goal":"A filled form","steps":[{"id":"s1","title":"Load the skill","status":"in_progress"},{"id":"s2","title":"Fill the form","status":"pending"}],"assumptions":[],"constraints":[]},"plan_update":null,"action":{"type":"select_skills","skills":[{"name":"example-skill","source":null}],"reason":"It fills forms."}}"#,
-    ),
-    (
-        "A later one that changes the plan:",
-        r#"{"plan":null,"plan_update":{"replace":null,"patch":[{"op":"replace","path":"/steps/s1/status","from":null,"value":"completed"}]},"action":{"type":"search_skills","query":"sign a form"}}"#,
-    ),
-];
+const HEAD_OF_CALLS: &str = "\
+Call the function `decide` once in every reply, and write nothing beside it. Its `action` is the one \
+thing to do next:
+";
+
+/// After the actions, so that a plan is not the first thing that is imitated; inside a line, so that
+/// no copy of it is a decision.
+const PLANS: &str = r#"
+`plan` and `plan_update` stand before the action and may be null. For a task of several steps the first reply has a short plan: {"goal":"GOAL","steps":[{"id":"s1","title":"STEP","status":"in_progress"}]}. Later `plan_update` changes it: {"patch":[{"op":"replace","path":"/steps/s1/status","value":"completed"}]}.
+"#;
+
+/// The same where the form stands in the function's parameters.
+const PLANS_OF_CALLS: &str = "
+For a task of several steps give a short `plan` with your first call; else and later it is null. \
+`plan_update` changes it: replace, or patch (RFC 6902; a step is addressed by its id).
+";
 
 /// The words for the prompt that explain a decision, each action and each tool, with examples.
-pub fn instructions(tools: &[ToolOffer]) -> String {
+pub fn instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> String {
+    let form = form.into();
     let mut text = HEAD.to_owned();
-    for (about, example) in PLANS {
-        text.push_str(&format!("\n{about}\n{example}\n"));
-    }
-    text.push_str("\nThe actions:\n");
-    for spec in &ACTIONS {
+    for spec in explained(form) {
         let Some(example) = (spec.example)(tools) else { continue };
         text.push_str(&format!("\n{}: {}\n", spec.kind, spec.about));
-        if spec.fields.iter().any(|field| field.kind == Kind::Tool) {
-            text.extend(tools.iter().map(tool_words));
+        if calls_a_tool(spec) {
+            text.push_str(&tools_words(tools));
         }
         let example = in_order(spec, &example, tools);
-        text.push_str(&format!(r#"{{"plan":null,"plan_update":null,"action":{example}}}"#));
-        text.push('\n');
+        text.push_str(&format!("{{\"action\":{example}}}\n"));
+    }
+    if form.plan == PlanMode::On {
+        text.push_str(PLANS);
     }
     text
 }
 
-/// `- name: what it does. Arguments:` and a line for each argument.
-fn tool_words(tool: &ToolOffer) -> String {
-    let mut text = format!("- {}: {}", tool.name, fold_line(&tool.description));
-    for (name, schema) in arguments(&tool.schema) {
-        let about = schema.get("description").and_then(Value::as_str).map(fold_line);
-        let about = about.map(|about| format!(": {about}")).unwrap_or_default();
-        text.push_str(&format!("\n  {name} ({}){about}", kind_words(schema)));
+/// The same where a decision is the call of a function: the form, and what each argument of a tool
+/// is, stand in its parameters, and are not paid for twice.
+pub fn call_instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> String {
+    let form = form.into();
+    let mut text = HEAD_OF_CALLS.to_owned();
+    for spec in explained(form) {
+        if (spec.example)(tools).is_none() {
+            continue;
+        }
+        text.push_str(&format!("- {}: {}\n", spec.kind, spec.about));
+        if calls_a_tool(spec) {
+            let tool = |tool: &ToolOffer| format!("  - {}: {}\n", tool.name, about(tool));
+            text.extend(tools.iter().map(tool));
+        }
     }
-    text.push('\n');
+    if form.plan == PlanMode::On {
+        text.push_str(PLANS_OF_CALLS);
+    }
     text
+}
+
+/// The actions in the order in which they are explained. Reading a file of a skill comes late: explained
+/// before the tools, it was the first action of a small model for any file that a request named.
+fn explained(form: DecisionForm) -> Vec<&'static ActionSpec> {
+    let order = ["select_skills", "run_script", "call_tool", "load_resource"];
+    let place = |spec: &&ActionSpec| order.iter().position(|kind| *kind == spec.kind);
+    let mut actions: Vec<_> = form.actions().collect();
+    actions.sort_by_key(|spec| place(spec).unwrap_or(order.len()));
+    actions
+}
+
+fn calls_a_tool(spec: &ActionSpec) -> bool {
+    spec.fields.iter().any(|field| field.kind == Kind::Tool)
+}
+
+fn about(tool: &ToolOffer) -> String {
+    fold_line(&tool.description).into_owned()
+}
+
+/// `- name: what it does.` and a line with its arguments. An argument that an earlier tool explained in
+/// the same words is only named.
+fn tools_words(tools: &[ToolOffer]) -> String {
+    let mut text = String::new();
+    let mut explained: Vec<String> = Vec::new();
+    for tool in tools {
+        text.push_str(&format!("- {}: {}\n", tool.name, about(tool)));
+        let named: Vec<String> = arguments(&tool.schema)
+            .into_iter()
+            .map(|(name, schema)| {
+                let words = argument_words(name, schema);
+                if explained.contains(&words) {
+                    return name.clone();
+                }
+                explained.push(words.clone());
+                words
+            })
+            .collect();
+        if !named.is_empty() {
+            text.push_str(&format!("  args: {}\n", named.join("; ")));
+        }
+    }
+    text
+}
+
+/// `path`, `first_line? (integer): from 1`; `?` says that it may be null. A text needs no word on its
+/// kind.
+fn argument_words(name: &str, schema: &Value) -> String {
+    let kind = kind_words(schema);
+    let (kind, mark) = match kind.strip_suffix(" or null") {
+        Some(kind) => (kind, "?"),
+        None => (kind.as_str(), ""),
+    };
+    let kind = match kind {
+        "string" => mark.to_owned(),
+        kind => format!("{mark} ({kind})"),
+    };
+    let about = schema.get("description").and_then(Value::as_str).map(fold_line);
+    let about = about.map(|about| format!(": {}", about.trim_end_matches('.'))).unwrap_or_default();
+    format!("{name}{kind}{about}")
 }
 
 /// The arguments of a tool in the order in which it requires them.

@@ -243,7 +243,13 @@ impl PolicyDecision {
 
     /// The full explanation, one sentence per line: the outcome, each layer, the overruled rules.
     pub fn sentences(&self) -> Vec<String> {
-        let mut lines = vec![self.reason.clone()];
+        std::iter::once(self.reason.clone()).chain(self.layer_sentences()).collect()
+    }
+
+    /// What each layer says, and the rules that it overruled: for the record, and for a person who wants
+    /// to know more than the reason.
+    pub fn layer_sentences(&self) -> Vec<String> {
+        let mut lines = Vec::new();
         for decision in &self.layers {
             lines.push(format!("{}: {}, {}", decision.layer, decision.effect, decision.because));
             lines.extend(decision.losers.iter().map(|rule| format!("  overruled: {rule}")));

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use metier_skill::own_tools;
 use serde::{Deserialize, Serialize};
 
 use crate::error::PolicyError;
@@ -69,16 +70,16 @@ pub(crate) enum Access {
 
 /// The built-in tools: the name and the aliases of each.
 const WORDS: &[(Permission, &str, &[&str])] = &[
-    (Permission::LoadSkill, "load_skill", &["skill"]),
-    (Permission::ReadFile, "read_file", &[]),
-    (Permission::ListDir, "list_dir", &[]),
-    (Permission::Grep, "grep", &[]),
-    (Permission::RunScript, "run_script", &[]),
-    (Permission::RunCommand, "run_command", &[]),
-    (Permission::WriteFile, "write_file", &[]),
-    (Permission::DeleteFile, "delete_file", &[]),
-    (Permission::NetworkRequest, "network_request", &["network"]),
-    (Permission::ScriptNetwork, "script_network", &[]),
+    (Permission::LoadSkill, own_tools::LOAD_SKILL, &["skill"]),
+    (Permission::ReadFile, own_tools::READ_FILE, &[]),
+    (Permission::ListDir, own_tools::LIST_DIR, &[]),
+    (Permission::Grep, own_tools::GREP, &[]),
+    (Permission::RunScript, own_tools::RUN_SCRIPT, &[]),
+    (Permission::RunCommand, own_tools::RUN_COMMAND, &[]),
+    (Permission::WriteFile, own_tools::WRITE_FILE, &[]),
+    (Permission::DeleteFile, own_tools::DELETE_FILE, &[]),
+    (Permission::NetworkRequest, own_tools::NETWORK_REQUEST, &["network"]),
+    (Permission::ScriptNetwork, own_tools::SCRIPT_NETWORK, &[]),
 ];
 
 impl Permission {
@@ -119,16 +120,16 @@ impl Permission {
     /// The word used in rules, JSON and sentences.
     pub fn as_str(&self) -> &str {
         match self {
-            Self::LoadSkill => "load_skill",
-            Self::ReadFile => "read_file",
-            Self::ListDir => "list_dir",
-            Self::Grep => "grep",
-            Self::RunScript => "run_script",
-            Self::RunCommand => "run_command",
-            Self::WriteFile => "write_file",
-            Self::DeleteFile => "delete_file",
-            Self::NetworkRequest => "network_request",
-            Self::ScriptNetwork => "script_network",
+            Self::LoadSkill => own_tools::LOAD_SKILL,
+            Self::ReadFile => own_tools::READ_FILE,
+            Self::ListDir => own_tools::LIST_DIR,
+            Self::Grep => own_tools::GREP,
+            Self::RunScript => own_tools::RUN_SCRIPT,
+            Self::RunCommand => own_tools::RUN_COMMAND,
+            Self::WriteFile => own_tools::WRITE_FILE,
+            Self::DeleteFile => own_tools::DELETE_FILE,
+            Self::NetworkRequest => own_tools::NETWORK_REQUEST,
+            Self::ScriptNetwork => own_tools::SCRIPT_NETWORK,
             Self::Other(name) => &name.0,
         }
     }

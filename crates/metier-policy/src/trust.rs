@@ -61,6 +61,16 @@ impl TrustStatus {
         }
     }
 
+    /// The word used in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Untrusted => "untrusted",
+            Self::Followed => "followed",
+            Self::Changed => "changed",
+        }
+    }
+
     /// What to put beside the name of such a skill; nothing where it is trusted as it is.
     pub const fn mark(self) -> Option<&'static str> {
         match self {

@@ -3,7 +3,7 @@
 //! Threads live as long as one call. A pool would have to stand before there is anything to do, and
 //! the usual call of Metier finds a few dozen skills, for which starting any thread costs more than
 //! the work; each caller says from how many items on it pays. The first helper is started while items
-//! still come in, and starts the next itself: asking the system for the number of cores takes
+//! still come in, and starts the next itself: asking the system for the number of cores can take
 //! longer than starting a thread (75 and 60 µs). Knows nothing about skills.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -250,10 +250,27 @@ pub(crate) fn sort_by<T: Send>(
     items.sort_by(&order);
 }
 
-/// How many threads may work at once; asked of the system once, since the answer takes several reads.
+/// How many threads may work at once; asked of the system once.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
+    *CORES.get_or_init(|| match allowed_cores() {
+        // A container's share of the machine stands in files, and reading them takes longer than starting a
+        // thread. It can only lower the number, which of two cores is not worth asking.
+        Some(few @ 1..=2) => few,
+        _ => thread::available_parallelism().map_or(1, usize::from),
+    })
+}
+
+/// The cores that the process may run on, where one call tells.
+#[cfg(target_os = "linux")]
+fn allowed_cores() -> Option<usize> {
+    let set = rustix::thread::sched_getaffinity(None).ok()?;
+    usize::try_from(set.count()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allowed_cores() -> Option<usize> {
+    None
 }
 
 #[cfg(test)]

@@ -78,13 +78,6 @@ impl SkillPlaces {
     }
 }
 
-/// What tells one root from another: the folder itself, or the path where none can be opened.
-#[derive(PartialEq, Eq, Hash)]
-enum Identity {
-    Folder(FileId),
-    Path(PathBuf),
-}
-
 /// Whether other accounts may be able to write to a root that is searched.
 #[derive(Clone, Copy)]
 enum AllowedWriters<'p> {
@@ -110,18 +103,23 @@ impl AllowedWriters<'_> {
 
 /// The roots for `places`, highest priority first, each folder once.
 pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
-    let mut roots: Vec<Root> = Vec::new();
-    let mut seen: HashSet<Identity> = HashSet::new();
+    /// The folders of agents in a directory and one above it, and in the home directory: more only cost a
+    /// little more.
+    const USUAL_ROOTS: usize = 160;
+    let mut roots: Vec<Root> = Vec::with_capacity(USUAL_ROOTS);
+    // What tells one root from another: the folder itself, or the path where none can be opened.
+    let mut folders: HashSet<FileId> = HashSet::new();
+    let mut paths: HashSet<PathBuf> = HashSet::with_capacity(USUAL_ROOTS);
     // One folder under two names (a link, a `..`) is searched once, at its highest rank. One look
     // tells which folder it is and whether it is there: there are a hundred, nearly all are not.
     let mut add = |root: Root, writers: AllowedWriters<'_>| {
         let found = directory_id(&root.path);
         let absent = matches!(&found, Err(error) if error.kind() == io::ErrorKind::NotFound);
-        let identity = match found {
-            Ok(id) => Identity::Folder(id),
-            Err(_) => Identity::Path(root.path.clone()),
+        let is_new = match found {
+            Ok(id) => folders.insert(id),
+            Err(_) => paths.insert(root.path.clone()),
         };
-        if seen.insert(identity) {
+        if is_new {
             let foreign = if absent { None } else { writers.foreign(&root.path) };
             let dotted = root.path.components().any(|part| {
                 matches!(part, std::path::Component::CurDir | std::path::Component::ParentDir)

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `fold`, `tokenize`, `stem` | text to words to stems |
 //! | `strings`, `dictionary`, `typo`, `bm25`, `names` | the index: words, postings, whole names |
-//! | `common`, `request`, `synonyms`, `plan` | a request to weighted index terms |
+//! | `common_words` | how common words are outside it |
+//! | `function_words`, `request`, `synonyms`, `plan` | a request to weighted index terms |
 //! | `clauses` | what a description says against a request |
 //! | `score`, `explain`, `tuning` | adding up, saying why, and the numbers for it |
 //! | `naming`, `confidence` | who is called by name, and whether the best is good enough |
@@ -14,13 +15,16 @@
 
 mod bm25;
 mod clauses;
+mod common_words;
 mod confidence;
 mod dictionary;
 mod explain;
 mod fold;
 mod function_words;
+mod logarithm;
 mod names;
 mod naming;
+mod ordinary_words;
 mod plan;
 mod quotes;
 mod request;
@@ -195,7 +199,8 @@ impl SearchIndex {
             words.append(&mut joined);
             spans.push(Span { start, name_end, description_end, end: here(&words) });
         }
-        let postings = counter.finish(dictionary.len(), &tuning);
+        let frequency = |term| common_words::frequency(dictionary.text(term));
+        let postings = counter.finish(dictionary.len(), &tuning, frequency);
         Self { tuning, dictionary, postings, names, words, spans, quotes }
     }
 
@@ -291,7 +296,8 @@ impl SearchIndex {
                 |term| name.iter().any(|&word| self.dictionary.term_of(word) == Some(term));
             let evidence = Evidence::of(entry.document, &ranked.plan, &self.postings, in_name);
             let quoted = self.quoted(entry.document, &ranked.plan) > 0.0;
-            Evidence { quoted, ..evidence }.confidence(entry.score, next)
+            let lead = (entry.score - next) / self.postings.rarest();
+            Evidence { quoted, ..evidence }.confidence(lead)
         })
     }
 
@@ -306,8 +312,9 @@ impl SearchIndex {
             let terms: Vec<_> = words.filter_map(|word| self.dictionary.term_of(*word)).collect();
             let repeated = terms.len() > 1
                 && plan.sequence.windows(terms.len()).any(|part| part == terms.as_slice());
-            // What is short beside the request is a part of another sentence.
-            if repeated && 2 * terms.len() >= plan.sequence.len() {
+            // What is short beside the request is a part of another sentence, unless it opens it.
+            let opens = terms.len() > 2 && plan.sequence.starts_with(&terms);
+            if opens || repeated && 2 * terms.len() >= plan.sequence.len() {
                 terms.iter().map(|term| self.postings.rarity(*term)).sum()
             } else {
                 0.0

@@ -258,9 +258,11 @@ impl Voice {
     }
 }
 
-/// The text of a failure, with its code.
+/// The text of a failure, with its code. Of a denial it is the policy's reason: what a model is told
+/// says what to do next, and a person wants to know why.
 pub(crate) fn failure_text(past: &PastAction) -> String {
-    let text = past.text.trim();
+    let denied = past.data["reason"].as_str().map(|reason| format!("Not allowed: {reason}"));
+    let text = denied.as_deref().unwrap_or_else(|| past.text.trim());
     match &past.code {
         Some(code) if !text.contains(code.as_str()) => format!("{text} [{code}]"),
         _ => text.to_owned(),

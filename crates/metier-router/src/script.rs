@@ -143,7 +143,9 @@ impl Voice {
     }
 
     fn advice(self, why: Why, name: &str, script: &str, args: &[String]) -> String {
-        let by_hand = format!("metier exec {name} {script} -- {}", shell_words(args));
+        let words = shell_words(args);
+        let by_hand = format!("metier exec {name} {script} -- {words}");
+        let by_hand = by_hand.trim_end_matches(" -- ");
         let explain = format!("metier explain run_script {script} --skill {name}");
         match (self, why) {
             (English, Why::Ended(_) | Why::TimedOut | Why::Otherwise) => {
@@ -190,7 +192,8 @@ pub(crate) fn is_dry(past: &PastAction) -> bool {
 
 /// Whether it was refused because a folder is not trusted; the words are the policy's.
 pub(crate) fn lacks_trust(past: &PastAction) -> bool {
-    past.code == Some(FailureCode::NotAllowed) && past.text.contains(" is not trusted")
+    past.code == Some(FailureCode::NotAllowed)
+        && past.data["reason"].as_str().unwrap_or(&past.text).contains(" is not trusted")
 }
 
 fn stream(past: &PastAction, name: &str) -> Option<String> {

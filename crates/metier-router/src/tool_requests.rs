@@ -208,6 +208,17 @@ fn found_text(
         let named = rest.get(at + 1).filter(|_| rest.len() == at + 2)?;
         (!FILLERS.contains(&named.to_lowercase().as_str())).then(|| (*named).clone())
     });
+    // As in a shell: the text, then the place.
+    let path = path.or_else(|| match &rest[..] {
+        [_, named]
+            if lower[0] == "grep"
+                && at == 1
+                && !FILLERS.contains(&named.to_lowercase().as_str()) =>
+        {
+            Some(named.trim_end_matches('/').to_owned())
+        }
+        _ => None,
+    });
     if let [text] = &entities.texts[..] {
         return Some(ToolRequest::Find { text: text.clone(), path });
     }
@@ -442,6 +453,7 @@ mod tests {
             ("总结 README.md", Some(Opening("README.md".to_owned()))),
             ("grep TODO", Some(find("TODO", None))),
             ("grep TODO src/", Some(find("TODO", Some("src")))),
+            ("grep TODO src", Some(find("TODO", Some("src")))),
             ("search for \"fn main\" in src/", Some(find("fn main", Some("src")))),
             ("where is parse_line defined?", Some(find("parse_line", None))),
             ("which files mention retries?", Some(find("retries", None))),

@@ -20,9 +20,7 @@ const O: Option<Severity> = None;
 const REF: &str = "skills-ref";
 /// The validator in the skill-creator skill, which the packager runs.
 const QUICK: &str = "quick_validate";
-/// Clients of the Agent Plugins format, which must skip what breaks the specification.
-const PLUGINS: &str = "agent-plugins";
-/// Strict YAML loaders: Codex before its repair, `npx skills`, Zed, Goose.
+/// Clients that load the frontmatter with a YAML parser as it is, such as `npx skills`.
 const YAML: &str = "strict-yaml-clients";
 
 macro_rules! codes {
@@ -53,14 +51,15 @@ macro_rules! codes {
     };
 }
 
-// Columns after the code: severity under strict, lenient and spec; then who else rejects it.
+// Columns after the code: severity under strict, lenient and spec; then who else rejects every case of it, as
+// tried (`tests/it/rejections.json` has the cases and the versions).
 codes! {
     // The file.
-    FileMissing "file-missing" [E E E] [REF, QUICK, PLUGINS]
+    FileMissing "file-missing" [E E E] [REF, QUICK]
         "The directory has no `SKILL.md`.",
         "A skill is a directory with a file named exactly `SKILL.md`.",
         "Create `SKILL.md` with a `name` and a `description`, or point at the right directory.";
-    FileNameCase "file-name-case" [W W O] [QUICK, PLUGINS]
+    FileNameCase "file-name-case" [W W O] [QUICK]
         "The file is called `skill.md`, not `SKILL.md`.",
         "Most clients look for the exact name and do not see this skill.",
         "Rename the file to `SKILL.md`.";
@@ -84,11 +83,11 @@ codes! {
         "A path in a program's own source of skills could not be one on disk.",
         "Absolute paths, `..`, hidden files, control characters and two files in one place mean different things to different readers.",
         "Give each skill a plain folder name and each file its own path below it, such as `scripts/run.sh`.";
-    FileEmpty "file-empty" [E E E] [REF, QUICK, PLUGINS]
+    FileEmpty "file-empty" [E E E] [REF, QUICK]
         "The file is empty.",
         "There is nothing to show to a model: neither a name nor a description.",
         "Write the frontmatter and a body, or remove the directory.";
-    FileNotUtf8 "file-not-utf8" [E E E] [REF, QUICK, PLUGINS]
+    FileNotUtf8 "file-not-utf8" [E E E] [REF, QUICK]
         "The frontmatter is not UTF-8.",
         "Guessing an encoding can change what the text says.",
         "Save the file as UTF-8.";
@@ -97,11 +96,11 @@ codes! {
         "It is read, but several clients then see no frontmatter at all.",
         "Save the file as UTF-8 without a byte order mark (`metier check --fix` removes it).";
     // The fences.
-    FrontmatterMissing "frontmatter-missing" [E E E] [REF, QUICK, PLUGINS]
+    FrontmatterMissing "frontmatter-missing" [E E E] [REF, QUICK]
         "The file does not start with a `---` line.",
         "The frontmatter holds the name and the description; without it the skill cannot be shown.",
         "Start the file with `---`, the fields and another `---`, followed by the body.";
-    FrontmatterUnclosed "frontmatter-unclosed" [E E E] [REF, QUICK, PLUGINS]
+    FrontmatterUnclosed "frontmatter-unclosed" [E E E] [REF, QUICK]
         "The frontmatter is opened but never closed.",
         "Without a closing `---` line, fields and body cannot be distinguished.",
         "Put an unindented line with only `---` after the last field.";
@@ -117,7 +116,7 @@ codes! {
         "A line of a field that Metier does not know is longer than the limit.",
         "A very long line in an unknown field can hide text from a reviewer.",
         "Shorten the line or move the text into the body.";
-    FrontmatterNotMapping "frontmatter-not-mapping" [E E E] [REF, QUICK, PLUGINS]
+    FrontmatterNotMapping "frontmatter-not-mapping" [E E E] [REF, QUICK]
         "The frontmatter is not a list of `key: value` fields.",
         "Fields are looked up by name.",
         "Write at least `name:` and `description:`.";
@@ -125,7 +124,7 @@ codes! {
         "A value contains `---`.",
         "The reference validator splits at any `---` and silently cuts the value there.",
         "Use another dash, such as an em dash, in values.";
-    ControlCharacter "control-character" [E E E] [REF, YAML]
+    ControlCharacter "control-character" [E E E] []
         "The frontmatter contains a control character.",
         "Control characters can hide text and take over a terminal.",
         "Delete the character; write line breaks as line breaks.";
@@ -134,27 +133,27 @@ codes! {
         "Parsers disagree on whether it ends a line, and therefore on what the fields are.",
         "Save the file with LF or CRLF line endings.";
     // YAML.
-    YamlSyntax "yaml-syntax" [E E E] [REF, QUICK, PLUGINS, YAML]
+    YamlSyntax "yaml-syntax" [E E E] [REF, QUICK, YAML]
         "The frontmatter is not valid YAML.",
         "The fields cannot be read.",
         "Fix the line; when in doubt, put the value in double quotes.";
-    YamlUnquotedColon "yaml-unquoted-colon" [W W E] [REF, QUICK, PLUGINS, YAML]
+    YamlUnquotedColon "yaml-unquoted-colon" [W W E] [REF, QUICK, YAML]
         "An unquoted value contains `: `.",
         "YAML reads it as a second key and rejects the line; this is the most common mistake.",
         "Put the value in double quotes (`metier check --fix` does it).";
-    YamlSpecialStart "yaml-special-start" [W W E] [REF, QUICK, PLUGINS, YAML]
+    YamlSpecialStart "yaml-special-start" [W W E] [REF, QUICK, YAML]
         "An unquoted value starts with a character that YAML reserves.",
         "YAML reads it as a list, a map, an alias, a tag or an error instead of text.",
         "Put the value in double quotes (`metier check --fix` does it).";
-    YamlTextAfterBlock "yaml-text-after-block" [W W E] [REF, QUICK, PLUGINS, YAML]
+    YamlTextAfterBlock "yaml-text-after-block" [W W E] [REF, QUICK, YAML]
         "Text follows `|` or `>` on the same line.",
         "A block value starts on the next line; YAML rejects text beside the indicator.",
         "Drop the indicator and quote the text (`metier check --fix` does it).";
-    YamlTextAfterQuote "yaml-text-after-quote" [W W E] [REF, QUICK, PLUGINS, YAML]
+    YamlTextAfterQuote "yaml-text-after-quote" [W W E] [REF, QUICK, YAML]
         "Text follows a closing quote.",
         "YAML ends the value at the quote and rejects the rest.",
         "Quote the whole value (`metier check --fix` does it).";
-    YamlUnclosedQuote "yaml-unclosed-quote" [W W E] [REF, QUICK, PLUGINS, YAML]
+    YamlUnclosedQuote "yaml-unclosed-quote" [W W E] [REF, QUICK, YAML]
         "A quoted value is not closed on its line.",
         "YAML reads on to the end of the frontmatter and rejects it.",
         "Close the quote (`metier check --fix` does it).";
@@ -162,7 +161,7 @@ codes! {
         "A quoted value continues at column 1.",
         "YAML asks for a blank before each further line of a quoted value. Common parsers do without, strict ones reject the file.",
         "Indent the further lines of the value (`metier check --fix` does it).";
-    YamlBadEscape "yaml-bad-escape" [W W E] [REF, QUICK, PLUGINS, YAML]
+    YamlBadEscape "yaml-bad-escape" [W W E] [REF, QUICK, YAML]
         "A double-quoted value has a backslash that does not start a valid escape.",
         "YAML rejects unknown escapes such as `\\d`.",
         "Write the backslash twice (`metier check --fix` does it).";
@@ -170,7 +169,7 @@ codes! {
         "The value is in typographic quotes.",
         "YAML does not treat them as quotes: they become part of the text, or the line is rejected.",
         "Use straight double quotes (`metier check --fix` does it).";
-    YamlTab "yaml-tab" [W W E] [REF, QUICK, PLUGINS, YAML]
+    YamlTab "yaml-tab" [W W E] [REF, QUICK]
         "There is a tab where YAML requires spaces.",
         "YAML rejects tabs before a value and in indentation.",
         "Use spaces (`metier check --fix` does it for `name` and `description`).";
@@ -182,7 +181,7 @@ codes! {
         "The rest of the value is cut off as a comment.",
         "In YAML, ` #` starts a comment, so a model never sees what follows.",
         "Put the value in double quotes, or move the comment to its own line.";
-    YamlDuplicateKey "yaml-duplicate-key" [E E E] [REF, PLUGINS]
+    YamlDuplicateKey "yaml-duplicate-key" [E E E] [REF]
         "A key appears twice.",
         "Some parsers use the first, some the last: two tools would see two different skills.",
         "Keep one of them.";
@@ -198,7 +197,7 @@ codes! {
         "A list or map is written inline, with brackets or braces.",
         "It is read, but the reference validator rejects it.",
         "Write one item per line if the skill should pass that validator.";
-    YamlDocuments "yaml-documents" [E E E] [REF, QUICK, PLUGINS, YAML]
+    YamlDocuments "yaml-documents" [E E E] [REF, QUICK, YAML]
         "The frontmatter holds more than one YAML document.",
         "Only one of them can be used, and readers disagree on which.",
         "Remove `...` and `%` lines.";
@@ -210,36 +209,36 @@ codes! {
         "The frontmatter has more values than the limit.",
         "It is read for every skill at every start.",
         "Move the data into a file in the skill's directory.";
-    FieldUnreadable "field-unreadable" [W W E] [REF, QUICK, PLUGINS, YAML]
+    FieldUnreadable "field-unreadable" [W W E] [REF, QUICK, YAML]
         "A field is not valid YAML and was kept as plain text.",
         "The other fields could be read; this one has no effect.",
         "Fix the field; when in doubt, put its value in double quotes.";
-    ControlUnreadable "control-unreadable" [E E E] [REF, QUICK, PLUGINS, YAML]
+    ControlUnreadable "control-unreadable" [E E E] [REF, QUICK, YAML]
         "A field that limits what the skill may do cannot be read.",
         "Ignoring it or guessing could grant more than its author intended.",
         "Fix the field: a list or a comma-separated string for tools, `true` or `false` for switches.";
     // Names.
-    NameMissing "name-missing" [E W E] [REF, QUICK, PLUGINS]
+    NameMissing "name-missing" [E W E] [REF]
         "There is no `name`.",
         "A model calls a skill by its name. The lenient profile uses the directory's name.",
         "Add `name:` with the directory's name.";
-    NameNotText "name-not-text" [E E E] [REF, QUICK, PLUGINS]
+    NameNotText "name-not-text" [E E E] [REF, QUICK]
         "`name` is not text.",
         "A model calls a skill by its name.",
         "Write one word, such as `pdf-tools`.";
-    NameUnusable "name-unusable" [E E E] [REF, QUICK, PLUGINS]
+    NameUnusable "name-unusable" [E E E] [REF, QUICK]
         "The name cannot be used at all.",
         "It is empty, longer than 256 characters, or contains control characters.",
         "Use lower-case letters, digits and hyphens, such as `pdf-tools`.";
-    NameTooLong "name-too-long" [W W E] [REF, QUICK, PLUGINS]
+    NameTooLong "name-too-long" [W W E] [REF, QUICK]
         "The name is longer than 64 characters.",
         "The public specification allows 64.",
         "Choose a shorter name and rename the directory to match.";
-    NameCharset "name-charset" [W W E] [REF, QUICK, PLUGINS]
+    NameCharset "name-charset" [W W E] [REF, QUICK]
         "The name has characters other than lower-case letters, digits and hyphens.",
         "The public specification allows no others; some clients skip such skills.",
         "Use lower-case letters, digits and hyphens, such as `pdf-tools`.";
-    NameHyphens "name-hyphens" [W W E] [REF, QUICK, PLUGINS]
+    NameHyphens "name-hyphens" [W W E] [REF, QUICK]
         "The name starts or ends with a hyphen, or has two in a row.",
         "The public specification forbids it.",
         "Remove the extra hyphens.";
@@ -247,24 +246,24 @@ codes! {
         "The name has letters outside a-z.",
         "The specification contradicts itself here; some clients accept only a-z, 0-9 and hyphens.",
         "Use ASCII letters if the skill should work everywhere.";
-    NameDirectory "name-directory" [W W E] [REF, PLUGINS]
+    NameDirectory "name-directory" [W W E] [REF]
         "The name differs from the directory's name.",
         "The public specification requires them to be equal; some clients skip the skill otherwise.",
         "Rename the directory or the skill.";
     // Descriptions.
-    DescriptionMissing "description-missing" [E W E] [REF, QUICK, PLUGINS]
+    DescriptionMissing "description-missing" [E W E] [REF]
         "There is no `description`, or it is empty.",
         "The description is all a model sees when it decides whether to use the skill.",
         "Say in a sentence or two what the skill does and when to use it.";
-    DescriptionNotText "description-not-text" [E W E] [REF, QUICK, PLUGINS]
+    DescriptionNotText "description-not-text" [E W E] [REF, QUICK]
         "`description` is not text.",
         "The description is shown to a model as one line of text.",
         "Write it as a single string in double quotes.";
-    DescriptionTooLong "description-too-long" [W W E] [REF, QUICK, PLUGINS]
+    DescriptionTooLong "description-too-long" [W W E] [REF, QUICK]
         "The description is longer than 1,024 characters.",
         "The public specification allows 1,024; a catalog shows no more than that.",
         "Keep what it does and when to use it; move the rest into the body.";
-    DescriptionOverLimit "description-over-limit" [E E E] [REF, QUICK, PLUGINS]
+    DescriptionOverLimit "description-over-limit" [E E E] [REF, QUICK]
         "The description is longer than the hard limit.",
         "It would crowd every other skill out of the model's context.",
         "Keep what it does and when to use it; move the rest into the body.";
@@ -281,11 +280,11 @@ codes! {
         "A model or a tool may read it, but a person does not see it.",
         "Delete the invisible characters.";
     // Other fields.
-    CompatibilityTooLong "compatibility-too-long" [N N E] [REF, QUICK, PLUGINS]
+    CompatibilityTooLong "compatibility-too-long" [N N E] [REF, QUICK]
         "`compatibility` is longer than 500 characters.",
         "The public specification allows 500.",
         "Keep the requirements; move explanations into the body.";
-    FieldNotText "field-not-text" [W W E] [REF, QUICK]
+    FieldNotText "field-not-text" [W W E] []
         "A field that should be text is a list or a map.",
         "Its value is kept, but shown as data.",
         "Write it as a single string.";
@@ -322,17 +321,17 @@ codes! {
         "It matches no file, so the skill is not shown for the files it was meant for; if no other \
          entry matches, it is never shown.",
         "Close every `[` and `{`, and put the smaller end of a range first.";
-    FieldMisspelt "field-misspelt" [W W O] [REF, QUICK, PLUGINS]
+    FieldMisspelt "field-misspelt" [W W O] [REF, QUICK]
         "A field's name is almost, but not exactly, a known one.",
         "It is kept, but it has no effect under this spelling.",
         "Use the known spelling.";
-    FieldUnknown "field-unknown" [N N O] [REF, QUICK, PLUGINS]
+    FieldUnknown "field-unknown" [N N O] [REF, QUICK]
         "A field is unknown to Metier.",
         "It is kept, but it has no effect.",
         "Put your own data under `metadata` if the skill should pass strict validators.";
-    FieldNotInSpec "field-not-in-spec" [O O E] [REF, QUICK, PLUGINS]
+    FieldNotInSpec "field-not-in-spec" [O O E] [REF, QUICK]
         "A field is not one of the six in the public specification.",
-        "Strict validators reject the skill, and plugin clients must skip it.",
+        "Strict validators reject the skill.",
         "Put the value under `metadata`.";
     // The body.
     BodyEmpty "body-empty" [W W O] []

@@ -21,6 +21,8 @@ pub enum FailureCode {
     SkillNotFound,
     /// The skill has to be loaded first.
     SkillNotLoaded,
+    /// The skill is loaded already: nothing was done.
+    AlreadyLoaded,
     /// The skill's frontmatter cannot be read.
     InvalidFrontmatter,
     /// The path leaves the workspace or skill, or could on some system.
@@ -82,6 +84,7 @@ impl FailureCode {
             Self::UnknownTool => "UnknownTool",
             Self::SkillNotFound => "SkillNotFound",
             Self::SkillNotLoaded => "SkillNotLoaded",
+            Self::AlreadyLoaded => "AlreadyLoaded",
             Self::InvalidFrontmatter => "InvalidFrontmatter",
             Self::PathTraversalBlocked => "PathTraversalBlocked",
             Self::NotAllowed => "NotAllowed",

@@ -45,6 +45,17 @@ impl HiddenKind {
             Self::Invisible => "invisible",
         }
     }
+
+    /// The same in a sentence.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::TagCharacters => "tag characters",
+            Self::VariationSelectors => "variation selectors",
+            Self::ZeroWidth => "zero-width characters",
+            Self::Bidi => "characters that reorder text",
+            Self::Invisible => "invisible characters",
+        }
+    }
 }
 
 /// Adjacent hidden characters of one kind.

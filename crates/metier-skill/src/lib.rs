@@ -93,6 +93,6 @@ pub use repair::double_quoted;
 pub use skill::{Controls, Details, KNOWN_FIELDS, RunMode, Skill};
 pub use text_edit::{TextEdit, apply_edits};
 pub use tokens::estimate_tokens;
-pub use tool_names::{ToolMeaning, tool_meaning, tool_names};
+pub use tool_names::{ToolMeaning, own_tools, tool_meaning, tool_names};
 pub use value::Value;
 pub use work_path::WorkPath;

@@ -74,6 +74,9 @@ const SUPPOSED: &[&str] = &[
     "create this",
 ];
 
+/// How targets of links begin that are no files of a skill.
+const ADDRESSES: &[&[u8]] = &[b"https://", b"http://", b"mailto:", b"#"];
+
 /// No further than this is looked around a path, so that one endless line costs no more than many
 /// short ones.
 const MAX_CONTEXT_BYTES: usize = 2048;
@@ -81,6 +84,11 @@ const MAX_CONTEXT_BYTES: usize = 2048;
 /// The files that `text` mentions, in order. A path that appears several times is given
 /// each time.
 pub fn references(text: &str) -> Vec<Reference> {
+    // Two bodies in three have nothing that could be one, and parsing Markdown is most of the work.
+    if may_refer(text) { parse_references(text) } else { Vec::new() }
+}
+
+fn parse_references(text: &str) -> Vec<Reference> {
     let mut finder = Finder { text, found: Vec::new(), supposed: HashSet::new() };
     let mut run = Run::default();
     // Depth of code blocks, links and images, whose text is not searched for mentions.
@@ -96,7 +104,7 @@ pub fn references(text: &str) -> Vec<Reference> {
             continue;
         }
         finder.mentions(&run);
-        run = Run::default();
+        run.text.clear();
         match event {
             Event::Start(
                 Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. },
@@ -109,15 +117,60 @@ pub fn references(text: &str) -> Vec<Reference> {
                 closed = closed.saturating_sub(1);
             }
             Event::Code(piece) if closed == 0 => {
-                let mut code = Run::default();
-                code.push(&piece, &range);
-                finder.mentions(&code);
+                run.push(&piece, &range);
+                finder.mentions(&run);
+                run.text.clear();
             }
             _ => {}
         }
     }
     finder.mentions(&run);
     finder.finish()
+}
+
+/// Whether there may be a reference, seen without parsing: `false` is certain. A link to a file needs
+/// `](` with a target that is no address, or a definition's `]:`; a mention needs the name of a folder,
+/// unless its slash is written as an escape or an entity, or a letter of it as an entity with a number.
+fn may_refer(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let may_link = |at: usize| match bytes.get(at + 1) {
+        Some(b':') => true,
+        Some(b'(') => {
+            let target = &bytes[at + 2..];
+            !ADDRESSES.iter().any(|start| target.starts_with(start))
+        }
+        _ => false,
+    };
+    let may_mention = |slash: usize| {
+        let (before, after) = (&bytes[..slash], &bytes[slash + 1..]);
+        let starts = |folder: &&str| {
+            let name = folder.trim_end_matches('/').as_bytes();
+            before.strip_suffix(name).is_some_and(may_start_a_path)
+        };
+        before.ends_with(b"\\") || (FOLDERS.iter().any(starts) && may_have_suffix(after))
+    };
+    let may_be_entity =
+        |at: usize| bytes[at + 1..].starts_with(b"#") || bytes[at + 1..].starts_with(b"sol;");
+    memchr::memchr3_iter(b']', b'/', b'&', bytes).any(|at| match bytes[at] {
+        b']' => may_link(at),
+        b'/' => may_mention(at),
+        _ => may_be_entity(at),
+    })
+}
+
+/// Whether [`starts_a_path`] may hold where the parser has seen this before a path. It takes away marks
+/// such as `_` and `>`; the bytes here stay.
+fn may_start_a_path(before: &[u8]) -> bool {
+    let before = before.strip_suffix(b"./").unwrap_or(before);
+    !before.last().is_some_and(|byte| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'/' | b'$' | b'}' | b'%')
+    })
+}
+
+/// Whether the path that starts here may have a suffix: a dot, as it is or written in another way.
+fn may_have_suffix(path: &[u8]) -> bool {
+    let end = path.iter().find(|byte| **byte == b'.' || !is_path_byte(**byte));
+    matches!(end, Some(b'.' | b'\\' | b'&'))
 }
 
 /// Text that the parser gave in adjacent pieces.
@@ -158,6 +211,9 @@ impl Finder<'_> {
     }
 
     fn mentions(&mut self, run: &Run) {
+        if run.text.is_empty() {
+            return;
+        }
         let source = &self.text[run.range.clone()];
         for word in mentioned(&run.text) {
             let Some(path) = own_path(&run.text[word.clone()]) else { continue };
@@ -381,7 +437,34 @@ mod tests {
         assert_eq!(paths(r"references/my\_file.md"), ["references/my_file.md"]);
     }
 
+    #[test]
+    fn what_only_the_parser_reads_as_a_path_is_found() {
+        for text in [
+            r"scripts\/a.py",
+            "scripts&#47;a.py",
+            "scripts&sol;a.py",
+            "&#115;cripts/a.py",
+            "_scripts/a.py_",
+            r"scripts/a\.py",
+            "scripts/a&period;py",
+            "<b>scripts/a.py</b>",
+            ">scripts/a.py",
+            "[x][r]\n\n> [r]: scripts/a.py\n",
+            "[x]( <scripts/a.py>)",
+            "![y](./scripts/a.py)",
+        ] {
+            assert_eq!(paths(text), ["scripts/a.py"], "{text}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_text_that_is_not_parsed_has_no_reference(
+            text in "(references/|scripts|/|&period;|py|\\\\|&sol;|&#(47|x73|115);|a\\.md|\\./|[\\[\\]():<>`#! \n*_~.$}%|-]|https://|http:|x){0,24}"
+        ) {
+            prop_assert_eq!(references(&text), parse_references(&text));
+        }
+
         #[test]
         fn any_text_gets_an_answer_and_spans_stay_in_it(
             text in "([\\PC\n`*_<>%]{0,6}|references/|scripts/|a\\.md|\\.\\./|\\./|\\[x\\]\\(|\\)|!|%2[0-9a-z]|```|\u{8868}|&amp;|\\\\_| ){0,20}"

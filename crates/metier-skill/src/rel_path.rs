@@ -76,7 +76,7 @@ impl fmt::Display for PathFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "the path is empty",
-            Self::Absolute => "the path is absolute; paths start at the skill's directory",
+            Self::Absolute => "the path is absolute; a relative one is needed",
             Self::Parent => "the path contains `..`",
             Self::Shape => "the path has an empty or `.` part, or ends in `/`",
             Self::Separator => "the path contains a backslash, a colon or a look-alike of `/`",

@@ -37,7 +37,7 @@ use std::ops::Range;
 
 use crate::hidden::{self, is_mark, may_hide};
 
-pub use excerpt::{Excerpt, ExcerptBuilder, TextSize};
+pub use excerpt::{Excerpt, ExcerptBuilder, TextSize, counted};
 pub use model::for_model;
 
 /// Combining marks on one character that are shown as they are. Honest stacks (Hebrew with

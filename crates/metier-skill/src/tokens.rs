@@ -67,33 +67,53 @@ pub fn estimate_tokens(text: &str) -> usize {
             at += ch.len_utf8();
             continue;
         }
-        let same = |byte: &&u8| KINDS[usize::from(**byte)] == kind;
-        let len = bytes[at..].iter().take_while(same).count();
-        hundredths += run_cost(kind, &bytes[at..at + len]);
-        at += len;
+        let run = Run::at_start(&bytes[at..], kind);
+        hundredths += run.cost(kind);
+        at += run.len;
     }
     hundredths.div_ceil(100)
 }
 
-/// What a run of bytes of one kind costs.
-fn run_cost(kind: u8, run: &[u8]) -> usize {
-    match kind {
-        LETTER => {
-            let capitals = run[1..].iter().any(u8::is_ascii_uppercase);
-            let inside = if capitals { CAPITALS } else { 0 };
-            PER_WORD + PER_LETTER * run.len().saturating_sub(WORD) + inside
-        }
-        DIGIT => PER_DIGITS * run.len().div_ceil(3),
-        BREAK => LINE_BREAKS,
-        BLANK => {
-            if run.len() > 1 {
-                BLANKS
-            } else {
-                0
+/// Bytes of one kind, seen in one pass: nearly every run is a word of a few letters or one blank, so what is
+/// done for each run decides what an estimate costs.
+struct Run {
+    len: usize,
+    /// The bits that all bytes after the first have.
+    common: u8,
+    /// Whether all bytes are the same.
+    is_uniform: bool,
+}
+
+impl Run {
+    fn at_start(bytes: &[u8], kind: u8) -> Self {
+        let first = bytes.first().copied().unwrap_or_default();
+        let mut run = Self { len: 1, common: u8::MAX, is_uniform: true };
+        for &byte in &bytes[1..] {
+            if KINDS[usize::from(byte)] != kind {
+                break;
             }
+            run.common &= byte;
+            run.is_uniform &= byte == first;
+            run.len += 1;
         }
-        _ if run.iter().all(|byte| *byte == run[0]) => PER_PUNCTUATION,
-        _ => PER_PUNCTUATION * run.len().div_ceil(2),
+        run
+    }
+
+    fn cost(&self, kind: u8) -> usize {
+        /// What a small letter has and its capital has not.
+        const LOWER: u8 = 0x20;
+        match kind {
+            LETTER => {
+                let inside = if self.common & LOWER == 0 { CAPITALS } else { 0 };
+                PER_WORD + PER_LETTER * self.len.saturating_sub(WORD) + inside
+            }
+            DIGIT => PER_DIGITS * self.len.div_ceil(3),
+            BREAK => LINE_BREAKS,
+            BLANK if self.len > 1 => BLANKS,
+            BLANK => 0,
+            _ if self.is_uniform => PER_PUNCTUATION,
+            _ => PER_PUNCTUATION * self.len.div_ceil(2),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What this and other agents call their tools, as the names stand in `allowed-tools`. Data only.
 //!
-//! Compared without regard to case, since the same tool is `Bash` here and `bash` there; written as their
+//! The one list of our own names: rules, settings and decisions take theirs from here. Compared without regard to case, since the same tool is `Bash` here and `bash` there; written as their
 //! agents write them, for "did you mean". Which permission each means is `metier-policy`'s.
 
 /// What a tool's name stands for.
@@ -36,44 +36,72 @@ pub enum ToolMeaning {
     NoCounterpart,
 }
 
-/// Every name that is known.
+/// What our own tools and permissions are called.
+pub mod own_tools {
+    /// Loading a skill.
+    pub const LOAD_SKILL: &str = "load_skill";
+    /// Reading a file.
+    pub const READ_FILE: &str = "read_file";
+    /// Listing a folder.
+    pub const LIST_DIR: &str = "list_dir";
+    /// Searching in files.
+    pub const GREP: &str = "grep";
+    /// Running a skill's script.
+    pub const RUN_SCRIPT: &str = "run_script";
+    /// Running a command.
+    pub const RUN_COMMAND: &str = "run_command";
+    /// Writing a file.
+    pub const WRITE_FILE: &str = "write_file";
+    /// Deleting a file.
+    pub const DELETE_FILE: &str = "delete_file";
+    /// The network for a skill's script.
+    pub const SCRIPT_NETWORK: &str = "script_network";
+    /// A request over the network.
+    pub const NETWORK_REQUEST: &str = "network_request";
+}
+
+const OWN_NAMES: &[(ToolMeaning, &str)] = &[
+    (ToolMeaning::LoadSkill, own_tools::LOAD_SKILL),
+    (ToolMeaning::ReadFile, own_tools::READ_FILE),
+    (ToolMeaning::ListDir, own_tools::LIST_DIR),
+    (ToolMeaning::Grep, own_tools::GREP),
+    (ToolMeaning::RunScript, own_tools::RUN_SCRIPT),
+    (ToolMeaning::RunCommand, own_tools::RUN_COMMAND),
+    (ToolMeaning::WriteFile, own_tools::WRITE_FILE),
+    (ToolMeaning::DeleteFile, own_tools::DELETE_FILE),
+    (ToolMeaning::ScriptNetwork, own_tools::SCRIPT_NETWORK),
+    (ToolMeaning::NetworkRequest, own_tools::NETWORK_REQUEST),
+];
+
+/// What other agents call theirs, and other spellings of ours.
 #[rustfmt::skip]
-const TOOL_NAMES: &[(ToolMeaning, &[&str])] = &[
+const OTHER_NAMES: &[(ToolMeaning, &[&str])] = &[
     (ToolMeaning::LoadSkill, &[
-        "load_skill", "Skill", "activate_skill", "use_skill", "load_skills",
+        "Skill", "activate_skill", "use_skill", "load_skills",
     ]),
     (ToolMeaning::ReadFile, &[
-        "read_file", "Read", "View", "cat", "NotebookRead", "read_many_files", "view_image", "ViewImage",
+        "Read", "View", "cat", "NotebookRead", "read_many_files", "view_image", "ViewImage",
         "open_file",
     ]),
     (ToolMeaning::ListDir, &[
-        "list_dir", "Glob", "LS", "List", "list_directory", "list_files", "find_files", "file_search",
+        "Glob", "LS", "List", "list_directory", "list_files", "find_files", "file_search",
         "glob_file_search",
     ]),
     (ToolMeaning::Grep, &[
-        "grep", "Search", "search_files", "search_file_content", "grep_search", "grep_files", "ripgrep",
+        "Search", "search_files", "search_file_content", "grep_search", "grep_files", "ripgrep",
         "codebase_search",
     ]),
-    (ToolMeaning::RunScript, &[
-        "run_script",
-    ]),
-    (ToolMeaning::RunCommand, &[
-        "run_command",
-    ]),
     (ToolMeaning::WriteFile, &[
-        "write_file", "Write", "Edit", "MultiEdit", "NotebookEdit", "Create", "create_file", "Replace",
+        "Write", "Edit", "MultiEdit", "NotebookEdit", "Create", "create_file", "Replace",
         "edit_file", "StrReplace", "str_replace", "str_replace_editor", "str_replace_based_edit_tool",
         "search_replace", "insert", "write_to_file", "replace_in_file", "insert_content", "apply_diff",
         "text_editor", "developer__text_editor",
     ]),
     (ToolMeaning::DeleteFile, &[
-        "delete_file", "Delete", "remove", "delete_files",
-    ]),
-    (ToolMeaning::ScriptNetwork, &[
-        "script_network",
+        "Delete", "remove", "delete_files",
     ]),
     (ToolMeaning::NetworkRequest, &[
-        "network_request", "network", "WebFetch", "web_fetch", "Fetch", "fetch_url", "http_request",
+        "network", "WebFetch", "web_fetch", "Fetch", "fetch_url", "http_request",
     ]),
     (ToolMeaning::Patch, &[
         "apply_patch", "patch", "ApplyPatch",
@@ -95,13 +123,16 @@ const TOOL_NAMES: &[(ToolMeaning, &[&str])] = &[
 
 /// What `name` stands for, without what it has in parentheses; `None` for a name that no known agent has.
 pub fn tool_meaning(name: &str) -> Option<ToolMeaning> {
-    let has = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-    TOOL_NAMES.iter().find(|(_, names)| has(names)).map(|(meaning, _)| *meaning)
+    let is = |known: &&str| known.eq_ignore_ascii_case(name);
+    let own = OWN_NAMES.iter().find(|(_, known)| is(known)).map(|(meaning, _)| *meaning);
+    let other = || OTHER_NAMES.iter().find(|(_, names)| names.iter().any(&is));
+    own.or_else(|| other().map(|(meaning, _)| *meaning))
 }
 
 /// Every name that is known, our own first.
 pub fn tool_names() -> impl Iterator<Item = &'static str> {
-    TOOL_NAMES.iter().flat_map(|(_, names)| *names).copied()
+    let others = OTHER_NAMES.iter().flat_map(|(_, names)| *names).copied();
+    OWN_NAMES.iter().map(|(_, name)| *name).chain(others)
 }
 
 /// Whether `name` can be a tool of a server or of another program's extension: such names have a place

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use metier_policy::Risk;
+use metier_skill::text::counted;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -25,7 +26,7 @@ pub struct DeleteFile {
 
 impl DeleteFile {
     /// The tool's name.
-    pub const NAME: &'static str = "delete_file";
+    pub const NAME: &'static str = metier_skill::own_tools::DELETE_FILE;
 
     /// A tool that moves files of `workspace` to `trash`.
     pub const fn new(workspace: Arc<ToolWorkspace>, trash: Arc<Trash>) -> Self {
@@ -63,8 +64,9 @@ impl Tool for DeleteFile {
         let path = decided_path(context.touches())?;
         let trashed = self.trash.take(self.workspace.root(), path)?;
         let text = format!(
-            "Deleted {path} ({} bytes). It can be restored as {}.\n",
-            trashed.bytes, trashed.reference
+            "Deleted {path} ({}). It can be restored as {}.\n",
+            counted(trashed.bytes, "byte"),
+            trashed.reference
         );
         let data = json!({
             "path": path,

@@ -16,14 +16,14 @@ const fn help(code: FailureCode) -> &'static str {
         FailureCode::InvalidArguments => "call the tool again with arguments that fit its schema",
         FailureCode::UnknownTool => "call one of the tools on the list",
         FailureCode::SkillNotFound => {
-            "load the skill first, or leave `skill` out for the workspace"
+            "load the skill first, or set `skill` to null for the workspace"
         }
         FailureCode::PathTraversalBlocked => {
             "name a path below the workspace, such as src/main.rs, without `..` and links out"
         }
         FailureCode::NotAllowed => "do it another way; trying again gives the same answer",
         FailureCode::NeedsApproval => "wait for the answer, or do it another way",
-        FailureCode::NotFound => "list the directory and use a name from it exactly",
+        FailureCode::NotFound => "use a name exactly as `list_dir` gives it (path null: the top)",
         FailureCode::RequirementMissing => {
             "install the program; pass a variable by `execution.env` in the configuration; \
                  `metier search` finds skills"
@@ -101,7 +101,11 @@ impl ToolFailure {
             WorkError::Changed => FailureCode::Changed,
             _ => FailureCode::IoError,
         };
-        Self::new(code, format!("{}: {error}", shown(path)))
+        let failure = Self::new(code, format!("{}: {error}", shown(path)));
+        match error {
+            WorkError::NotADirectory => failure.with_help("a file is read with `read_file`"),
+            _ => failure,
+        }
     }
 
     /// About a file of a skill.

@@ -85,7 +85,7 @@ impl LoadGate<'_> {
         let request = Request::new(Permission::LoadSkill, vec![Subject::Skill(entry.id())]);
         let situation = RequestContext { loaded: &[], memory: self.answers, now: self.now };
         let decision = self.policy.decide(&request.by(self.invoker), &situation);
-        (decision.effect == Effect::Deny).then(|| decision.sentences().join("; "))
+        (decision.effect == Effect::Deny).then(|| decision.reason.clone())
     }
 }
 
@@ -98,6 +98,6 @@ impl LoadPolicy for LoadGate<'_> {
         if let Err(error) = request {
             return (Effect::Deny, format!("its content cannot be vouched for: {error}"));
         }
-        (decision.effect, decision.sentences().join("; "))
+        (decision.effect, decision.reason.clone())
     }
 }

@@ -62,7 +62,7 @@ pub struct Grep {
 
 impl Grep {
     /// The tool's name.
-    pub const NAME: &'static str = "grep";
+    pub const NAME: &'static str = metier_skill::own_tools::GREP;
 
     /// A tool that searches `workspace`.
     pub fn new(workspace: Arc<ToolWorkspace>) -> Self {
@@ -80,19 +80,14 @@ impl Grep {
 /// The arguments of `grep`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct GrepArgs {
-    /// The regular expression; a match is within one line.
     pattern: String,
-    /// The file or directory to search; null: everything.
     path: Option<String>,
-    /// The loaded skill to search; null: the workspace.
+    /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
-    /// Only files like this: *.rs, src/**/*.py; null: all.
+    /// Only files like *.py.
     glob: Option<String>,
-    /// Whether to ignore case; null: no.
     ignore_case: Option<bool>,
-    /// Whether the pattern is plain text; null: no.
     literal: Option<bool>,
-    /// Lines to show around a match, 0 to 5; null: 0.
     context: Option<usize>,
 }
 
@@ -137,8 +132,7 @@ impl Tool for Grep {
     }
 
     fn description(&self) -> &'static str {
-        "Find lines that match a regular expression, in a file or below a directory of the \
-         workspace or of a loaded skill. Hidden and binary files are skipped."
+        "Find lines that match a regular expression, in a file or below a directory."
     }
 
     fn risk(&self) -> Risk {
@@ -193,7 +187,13 @@ fn search(
     let mut text = finds.text;
     if finds.matches == 0 {
         let noun = if totals.searched == 1 { "file" } else { "files" };
-        text.push_str(&format!("No match in {} {noun}.\n", totals.searched));
+        // A small model gives up where another case would have matched.
+        let case = if wanted.ignore_case == Some(true) {
+            ""
+        } else {
+            " Upper and lower case count: `ignore_case` ignores them."
+        };
+        text.push_str(&format!("No match in {} {noun}.{case}\n", totals.searched));
     }
     if let Some(cut) = totals.cut {
         text.push_str(&format!("[the search ended early: {cut}]\n"));

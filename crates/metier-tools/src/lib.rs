@@ -21,6 +21,7 @@
 //! | `script_decision` | whether a script may run, and whether with the network ([`ScriptDecision`]) |
 //! | [`requirements`] | what a skill says it needs, checked before any of its scripts runs |
 //! | [`policy_store`] | trusted folders and remembered answers, in the user's state folder |
+//! | [`trusted_texts`] | what trusted files contained, to show a change by line |
 //!
 //! Files on disk: those of the workspace and of skills, through `metier-fs` and the loader, and
 //! `trust.json` and `answers.json` in the state folder. The caller's policy decides before anything is
@@ -53,6 +54,7 @@ mod tool_gate;
 mod tool_workspace;
 mod toolbox;
 mod trash;
+pub mod trusted_texts;
 mod write_file;
 
 pub use delete_file::DeleteFile;
@@ -79,4 +81,5 @@ pub use tool_gate::ToolGate;
 pub use tool_workspace::ToolWorkspace;
 pub use toolbox::{BoxedTool, CallPermit, PlannedCall, Toolbox};
 pub use trash::{Trash, TrashedFile};
+pub use trusted_texts::TrustedTexts;
 pub use write_file::WriteFile;

@@ -26,7 +26,7 @@ pub struct ListDir(Arc<ToolWorkspace>);
 
 impl ListDir {
     /// The tool's name.
-    pub const NAME: &'static str = "list_dir";
+    pub const NAME: &'static str = metier_skill::own_tools::LIST_DIR;
 
     /// A tool that lists directories of `workspace`.
     pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {
@@ -37,9 +37,8 @@ impl ListDir {
 /// The arguments of `list_dir`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ListDirArgs {
-    /// The directory, relative to the workspace or the skill's folder; null: itself.
     path: Option<String>,
-    /// The loaded skill that is meant; null: the workspace.
+    /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
 }
 
@@ -51,7 +50,7 @@ impl Tool for ListDir {
     }
 
     fn description(&self) -> &'static str {
-        "List a directory of the workspace, or of a loaded skill: names, kinds and sizes."
+        "List a directory: names, kinds and sizes."
     }
 
     fn risk(&self) -> Risk {

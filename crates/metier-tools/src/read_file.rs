@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use metier_policy::Risk;
-use metier_skill::text::for_model;
+use metier_skill::text::{counted, for_model};
 use metier_skill::{Digest, FailureCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub struct ReadFile(Arc<ToolWorkspace>);
 
 impl ReadFile {
     /// The tool's name.
-    pub const NAME: &'static str = "read_file";
+    pub const NAME: &'static str = metier_skill::own_tools::READ_FILE;
 
     /// A tool that reads files of `workspace`.
     pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {
@@ -37,13 +37,12 @@ impl ReadFile {
 /// The arguments of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ReadFileArgs {
-    /// The file, relative to the workspace or the skill's folder.
+    /// Relative, never absolute.
     path: String,
     /// The loaded skill whose file it is; null: the workspace.
     skill: Option<String>,
-    /// The first line to give, from 1; null: the start.
+    /// From 1.
     first_line: Option<usize>,
-    /// The last line to give; null: the end.
     last_line: Option<usize>,
 }
 
@@ -55,7 +54,7 @@ impl Tool for ReadFile {
     }
 
     fn description(&self) -> &'static str {
-        "Read a text file of the workspace, or of a loaded skill; all of it or some lines."
+        "Read a text file, or some lines of it."
     }
 
     fn risk(&self) -> Risk {
@@ -84,7 +83,10 @@ impl Tool for ReadFile {
             normal.to_string()
         } else if first > total {
             let path = shown(path.as_str());
-            let message = format!("{path} has only {total} lines; line {first} was requested");
+            let message = format!(
+                "{path} has only {}; line {first} was requested",
+                counted(total as u64, "line")
+            );
             return Err(ToolFailure::new(FailureCode::InvalidArguments, message));
         } else {
             let lines = normal.split_inclusive('\n').skip(first - 1).take(last + 1 - first);

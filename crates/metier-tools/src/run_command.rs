@@ -29,7 +29,7 @@ pub struct RunCommand(Arc<ScriptHost>);
 
 impl RunCommand {
     /// The tool's name.
-    pub const NAME: &'static str = "run_command";
+    pub const NAME: &'static str = metier_skill::own_tools::RUN_COMMAND;
 
     /// A tool that runs programs on `host`.
     pub const fn new(host: Arc<ScriptHost>) -> Self {

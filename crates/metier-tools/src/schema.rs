@@ -57,7 +57,12 @@ fn normalized(derived: &Map<String, Value>) -> Map<String, Value> {
             ("properties", Value::Object(fields)) => {
                 let fields: Map<String, Value> =
                     fields.iter().map(|(name, field)| (name.clone(), within(field))).collect();
-                let names: Vec<&String> = fields.keys().collect();
+                // What must be given first: providers have a model write the keys in this order.
+                let must = derived.get("required").and_then(Value::as_array);
+                let is_needed =
+                    |name: &String| must.is_some_and(|names| names.iter().any(|it| it == name));
+                let mut names: Vec<&String> = fields.keys().collect();
+                names.sort_by_key(|name| !is_needed(name));
                 schema.insert("required".to_owned(), json!(names));
                 schema.insert("additionalProperties".to_owned(), json!(false));
                 schema.insert(keyword.clone(), Value::Object(fields));

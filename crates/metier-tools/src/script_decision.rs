@@ -76,15 +76,22 @@ impl ScriptDecision {
         self.network.as_ref().map_or_else(|| self.run.0.digest(), |(request, _)| request.digest())
     }
 
-    /// The reasons, from the decisions that have the final effect. An open network is always mentioned.
-    pub fn sentences(&self) -> Vec<String> {
-        let both = std::iter::once(&self.run).chain(&self.network);
-        let counts = both.filter(|(_, decision)| decision.effect == self.effect());
-        let mut sentences: Vec<String> =
-            counts.flat_map(|(_, decision)| decision.sentences()).collect();
-        if self.network.is_some() && self.effect() > Effect::Deny {
-            sentences.insert(0, "it runs with the network open".to_owned());
-        }
-        sentences
+    /// Why, from the decisions that have the final effect. An open network is always mentioned.
+    pub fn reason(&self) -> String {
+        let is_open = self.network.is_some() && self.effect() > Effect::Deny;
+        let open = is_open.then(|| "it runs with the network open".to_owned());
+        let reasons = self.counting().map(|decision| decision.reason.clone());
+        open.into_iter().chain(reasons).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What each layer says, for the record.
+    pub fn layer_sentences(&self) -> Vec<String> {
+        self.counting().flat_map(PolicyDecision::layer_sentences).collect()
+    }
+
+    /// The decisions that have the final effect.
+    fn counting(&self) -> impl Iterator<Item = &PolicyDecision> {
+        let both = std::iter::once(&self.run).chain(&self.network).map(|(_, decision)| decision);
+        both.filter(|decision| decision.effect == self.effect())
     }
 }

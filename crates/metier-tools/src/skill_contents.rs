@@ -195,7 +195,7 @@ impl<'g> GatedContents<'g> {
         }
         let body = load_body(&*open_files(entry).ok()?, &self.limits).ok()?.text;
         let text = metier_skill::text::clip(&body, OPENING_CHARS).into_owned();
-        let reason = judgement.decision.sentences().join("; ");
+        let reason = judgement.decision.reason.clone();
         let body = ShownBody { skill: entry.id(), reason, request };
         judgement.still_holds(entry).then_some(Opened { body, text })
     }

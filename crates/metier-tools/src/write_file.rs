@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use metier_fs::WorkError;
 use metier_policy::Risk;
+use metier_skill::text::counted;
 use metier_skill::{Digest, FailureCode, WorkPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,7 +32,7 @@ pub struct WriteFile(Arc<ToolWorkspace>);
 
 impl WriteFile {
     /// The tool's name.
-    pub const NAME: &'static str = "write_file";
+    pub const NAME: &'static str = metier_skill::own_tools::WRITE_FILE;
 
     /// A tool that writes files of `workspace`.
     pub const fn new(workspace: Arc<ToolWorkspace>) -> Self {
@@ -128,7 +129,9 @@ fn put(workspace: &ToolWorkspace, wanted: &WriteFileArgs, context: &CallContext)
     };
     let verb = if written.created { "Created" } else { "Replaced" };
     let lines = wanted.content.lines().count();
-    let text = format!("{verb} {path}: {} bytes, {lines} lines.\n", content.len());
+    let size = [(content.len(), "byte"), (lines, "line")];
+    let [bytes, of_lines] = size.map(|(number, noun)| counted(number as u64, noun));
+    let text = format!("{verb} {path}: {bytes}, {of_lines}.\n");
     let data = json!({
         "path": path,
         "created": written.created,

@@ -3,6 +3,8 @@
 //! Every request is a run of its own, with its own record; the chat hands on what was asked and
 //! answered, and the skills that were loaded.
 
+use metier_agent::Status;
+use metier_agent::setup_builder::shown_request;
 use metier_cancel::CancelToken;
 use metier_model::ModelInfo;
 use metier_skill::text::clip;
@@ -27,7 +29,22 @@ pub struct Chat {
 
 struct Exchange {
     request: String,
-    answer: String,
+    /// The request as a model is shown it.
+    shown: String,
+    /// The answer, where there is one.
+    answer: Option<String>,
+    /// How the run ended.
+    status: Status,
+}
+
+impl Exchange {
+    fn of(request: &str, run: &Run) -> Self {
+        let answer = run.answer();
+        let answer = clip(&answer, MAX_ANSWER_CHARS).into_owned();
+        let answer = Some(answer).filter(|answer| !answer.trim().is_empty());
+        let shown = shown_request(request, &run.state().setup().chosen);
+        Self { request: request.to_owned(), shown, answer, status: run.status() }
+    }
 }
 
 impl Session {
@@ -87,8 +104,7 @@ impl Chat {
                 return Err(error);
             }
         };
-        let answer = clip(&run.answer(), MAX_ANSWER_CHARS).into_owned();
-        self.exchanges.push(Exchange { request: request.to_owned(), answer });
+        self.exchanges.push(Exchange::of(request, &run));
         // The offline model follows what is loaded and chooses only where nothing is.
         if run.state().setup().model.provider != "router" {
             let loaded = run.state().loaded();
@@ -104,9 +120,16 @@ impl Chat {
         }
         let start = self.exchanges.len().saturating_sub(MAX_EXCHANGES);
         let mut text = "# Earlier in this session\n".to_owned();
-        for Exchange { request, answer } in &self.exchanges[start..] {
-            text.push_str(&format!("\nThe user asked: {request}\n"));
-            text.push_str(&metier_loader::fenced("Answer", answer));
+        for Exchange { shown, answer, status, .. } in &self.exchanges[start..] {
+            text.push_str(&format!("\nThe user asked: {shown}\n"));
+            match answer {
+                Some(answer) => text.push_str(&metier_loader::fenced("Answer", answer)),
+                // An empty answer would be a request that waits for one.
+                None => text.push_str(&format!(
+                    "[That request is over: it ended without an answer ({}). Do not work on it.]\n",
+                    status.as_str()
+                )),
+            }
         }
         text
     }

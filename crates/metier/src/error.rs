@@ -9,6 +9,7 @@ use std::fmt;
 use metier_agent::AgentError;
 use metier_config::ConfigError;
 use metier_model::ModelError;
+use metier_pack::PackError;
 use metier_policy::{ExampleFault, PolicyError};
 use metier_registry::manage::ManageError;
 use metier_tools::{FailureCode, PolicyStoreError, ToolFailure};
@@ -205,6 +206,16 @@ impl From<ManageError> for Error {
     fn from(error: ManageError) -> Self {
         let kind = match error {
             ManageError::BadName { .. } => ErrorKind::Usage,
+            _ => ErrorKind::Failed,
+        };
+        Self::new(kind, error.code(), error.to_string()).with_help(error.help())
+    }
+}
+
+impl From<PackError> for Error {
+    fn from(error: PackError) -> Self {
+        let kind = match error {
+            PackError::UnsupportedSource { .. } => ErrorKind::Usage,
             _ => ErrorKind::Failed,
         };
         Self::new(kind, error.code(), error.to_string()).with_help(error.help())

@@ -202,7 +202,7 @@ impl Session {
         decision: &ScriptDecision,
         prepared: &PreparedScript,
     ) -> Result<Approval> {
-        let reason = decision.sentences().join("; ");
+        let reason = decision.reason();
         let asked = decision.asked().last().map(|(request, decision)| Asked {
             request: request.clone(),
             decision: decision.clone(),
@@ -249,7 +249,7 @@ fn cancelled() -> Error {
 }
 
 fn denied(decision: &ScriptDecision) -> Error {
-    let reason = decision.sentences().join("; ");
+    let reason = decision.reason();
     let help = decision.decision().help();
     Error::denied(FailureCode::NotAllowed.as_str(), format!("the script may not run: {reason}"))
         .with_help(help.unwrap_or(

@@ -4,7 +4,7 @@
 //! nothing that no rule opens, variables that the user named, programs of the user's `PATH` that did
 //! not come with the project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -42,6 +42,7 @@ impl Metier {
         LocalExecutor {
             index: Arc::new(scan.index.clone()),
             offered,
+            listed: BTreeSet::new(),
             pinned: BTreeMap::new(),
             policy: Arc::new(guard.policy),
             trusted: guard.trusted,

@@ -1,6 +1,7 @@
 //! What keeps skills and rules here from working, beyond what a scan sees: requirements that are not met,
 //! skills that only an older version of a plugin has, rules that match nothing. For `metier doctor`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use metier_policy::RuleAt;
@@ -15,7 +16,8 @@ use crate::open::Metier;
 impl Metier {
     /// What the skill says it needs and is not there, described; its scripts are refused because of it.
     pub fn missing_requirements(&self, entry: &Entry, scan: &Scan) -> Vec<String> {
-        let wanted = Requirements::of(&entry.skill);
+        // Programs that only prose names are looked for where a script is about to need them.
+        let wanted = Requirements { perhaps: BTreeSet::new(), ..Requirements::of(&entry.skill) };
         if wanted == Requirements::default() {
             return Vec::new();
         }
@@ -34,10 +36,14 @@ impl Metier {
 
     /// Rules of the configuration that match no skill and no tool that is known here.
     pub fn unmatched_rules(&self, scan: &Scan) -> Result<Vec<RuleAt>> {
+        let layers = self.settings().policy_layers()?;
+        if layers.is_empty() {
+            return Ok(Vec::new());
+        }
         let known = scan.index.entries().iter().chain(scan.index.shadowed());
         let ids: Vec<SkillId> = known.map(|entry| entry.id()).collect();
         let mut found = Vec::new();
-        for layer in self.settings().policy_layers()? {
+        for layer in layers {
             found.extend(layer.foreign());
             found.extend(layer.without_skill(&ids));
         }

@@ -87,6 +87,7 @@
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
+//! | `install` | packing, installing, uninstalling, restoring and verifying skills |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -104,11 +105,12 @@
 //! | `.agent/config.json`, `~/.agent/config.json`, `/etc/metier/config.json` | settings and rules: project, user, administrator |
 //! | `.agent/runs/RUN/` in the workspace | the record of a run: events, outputs, deleted files |
 //! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
-//! | `exec/`, `data/`, `backups/` there | folders of running scripts, what skills keep, deleted skills |
+//! | `.agent/skills/`, `.agent/skills.json`, `.agent/skills.lock.json` | installed skills: what is wanted, and what it came to |
+//! | `exec/`, `data/`, `backups/`, `journals/` there | folders of running scripts, what skills keep, deleted skills, changes under way |
 //!
 //! Parsing skills is `metier-skill`'s, finding them `metier-registry`'s, reading `metier-loader`'s,
-//! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', talking to models
-//! `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
+//! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', shipping
+//! `metier-pack`'s, talking to models `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
 mod acting_agent;
 mod approval_question;
@@ -128,6 +130,7 @@ mod given;
 mod guard;
 mod health;
 mod init;
+mod install;
 mod key;
 mod model_choice;
 mod open;
@@ -164,7 +167,7 @@ pub use metier_registry::{MemorySkill, SkillSource};
 pub use metier_tools::policy_facts::{changed_since_trusted, trust_status};
 pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult};
 pub use open::{Builder, FindOptions, Metier};
-pub use parts::{agent, config, fs, loader, model, policy, registry, sandbox, skill, tools};
+pub use parts::{agent, config, fs, loader, model, pack, policy, registry, sandbox, skill, tools};
 pub use read::{SkillReader, files};
 pub use run::Run;
 pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};
@@ -172,4 +175,6 @@ pub use session::Session;
 pub use set_setting::SettingChange;
 pub use skills::{SearchHit, enabled, find};
 pub use stats::{SkillStats, SkillUse};
-pub use trust::{TrustBefore, TrustChanges, TrustPlan, Trusted, TrustedSkill, Untrusted};
+pub use trust::{
+    ChangedText, TrustBefore, TrustChanges, TrustPlan, Trusted, TrustedSkill, Untrusted,
+};

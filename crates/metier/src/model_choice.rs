@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use metier_agent::Event;
 use metier_cancel::CancelToken;
-use metier_config::{ModelSettings, Scope};
+use metier_config::{ModelSettings, PlanSetting, Scope};
 use metier_model::{
-    Anthropic, Endpoint, Key, Model, ModelError, ModelInfo, NamedEndpoint, OpenAi, Protocol,
-    Provider, Replay, Scripted, UnknownProvider,
+    Anthropic, Endpoint, Key, Model, ModelError, ModelInfo, NamedEndpoint, OpenAi, PlanMode,
+    Protocol, Provider, Replay, Scripted, UnknownProvider,
 };
 use metier_router::Router;
 use metier_skill::text::clip;
@@ -89,6 +89,29 @@ impl Metier {
         Ok((made?, key))
     }
 
+    /// Whether the model that `name` means is asked for a plan. What answers on this machine is most often
+    /// a small model, and a small model follows its plan instead of the skill.
+    pub(crate) fn plan_mode(&self, name: Option<&str>) -> Result<PlanMode> {
+        let settings = &self.settings().model;
+        if settings.plan != PlanSetting::Auto {
+            return Ok(self.plan_mode_of_own());
+        }
+        let (provider, _) = self.named_or_configured(name)?;
+        let Provider::Endpoint(named) = provider else { return Ok(PlanMode::On) };
+        let own = Some(settings).filter(|_| provider == settings.provider);
+        let address = self.address_of(named, own);
+        let is_local = is_loopback(address.as_deref().unwrap_or(named.base_url));
+        Ok(if is_local { PlanMode::Off } else { PlanMode::On })
+    }
+
+    /// The same for a model that the caller brings.
+    pub(crate) fn plan_mode_of_own(&self) -> PlanMode {
+        match self.settings().model.plan {
+            PlanSetting::Auto | PlanSetting::On => PlanMode::On,
+            PlanSetting::Off => PlanMode::Off,
+        }
+    }
+
     /// A model that may stand in the settings: its provider, and its name where it has one. A script is
     /// found from any directory.
     pub(crate) fn settable_model(&self, text: &str) -> Result<(Provider, Option<String>)> {
@@ -148,7 +171,7 @@ impl Metier {
         let is_used = |key: &str| match key {
             "model.provider" => name.is_none(),
             "model.name" => named.is_none() && provider != Provider::Router,
-            key => sends && key.starts_with("model.params."),
+            key => sends && (key == "model.plan" || key.starts_with("model.params.")),
         };
         let origin = project.path.to_string_lossy();
         let place = project.path.strip_prefix(self.working_dir()).unwrap_or(&project.path);
@@ -184,7 +207,10 @@ impl Metier {
         };
         let bytes = metier_fs::read_bounded(&path, MAX_SCRIPT_BYTES).map_err(|e| refuse(&e))?;
         let text = String::from_utf8(bytes).map_err(|error| refuse(&error))?;
-        Scripted::parse(&text).map_err(|error| refuse(&error.message))
+        Scripted::parse(&text).map_err(|error| {
+            Error::failed("model-script", format!("the script {file}, {}", error.message))
+                .with_help("`metier models script-schema` prints the format of the file")
+        })
     }
 
     /// The replies of a recorded run.
@@ -198,6 +224,19 @@ impl Metier {
         });
         Ok(Replay::new(folder.id().to_string(), replies.collect()))
     }
+}
+
+/// Whether an address is of this machine: `localhost`, `127.0.0.1`, `[::1]`.
+fn is_loopback(address: &str) -> bool {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        Some((inner, _)) => inner,
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_address = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_address || host.eq_ignore_ascii_case("localhost") || host.ends_with(".localhost")
 }
 
 /// `provider:name`, or a provider alone.

@@ -182,6 +182,12 @@ impl Builder {
         let project_dir = config_files::project_dir(&config_files);
         let configured_roots = ConfiguredRoots::new(&settings, &usual, project_dir);
         warnings.extend(configured_roots.warnings.iter().cloned());
+        if !settings.enable_skills {
+            warnings.push(
+                "skills are switched off as a whole: `enable_skills` is false (`metier config` says where)"
+                    .to_owned(),
+            );
+        }
         if let Some(user) = &user {
             warnings.extend(close_state(&user.state)?);
         }
@@ -381,9 +387,7 @@ impl Metier {
     /// ```
     pub fn skills(&self) -> Arc<Scan> {
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        let scan =
-            snapshot.get_or_insert_with(|| Arc::new(scan(&self.roots(), &self.scan_options())));
-        Arc::clone(scan)
+        Arc::clone(snapshot.get_or_insert_with(|| Arc::new(self.look())))
     }
 
     /// What the last scan found, if there was one.
@@ -391,12 +395,23 @@ impl Metier {
         self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn look(&self) -> Scan {
+        let roots = self.roots();
+        self.finish_installs(&roots);
+        scan(&roots, &self.scan_options())
+    }
+
     /// Looks again, and gives what is there now.
     pub fn refresh(&self) -> Arc<Scan> {
-        let found = Arc::new(scan(&self.roots(), &self.scan_options()));
+        let found = Arc::new(self.look());
         let mut snapshot = self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         *snapshot = Some(Arc::clone(&found));
         found
+    }
+
+    /// Forgets what was found, so that the next question looks again.
+    pub(crate) fn look_again(&self) {
+        *self.inner.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// A registry that can be refreshed and watched.

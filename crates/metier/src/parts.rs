@@ -48,7 +48,19 @@ pub mod registry {
 pub mod loader {
     pub use metier_loader::{
         BodyLimits, BodySize, LineRange, LoadError, Loaded, MemoryFiles, NextPart, Part,
-        ResourceLimits, ResourceQuery, SkillFiles, load_body, load_raw, measure_body,
+        ResourceLimits, ResourceQuery, SkillFiles, is_surely_whole, load_body, load_raw,
+        measure_body,
+    };
+}
+
+/// Shipping skills: archives, plans, the lock, and what verifying found.
+pub mod pack {
+    pub use metier_pack::{
+        ArchiveError, ArchiveFault, ArchiveKind, FileDifference, FileState, InstallPlan,
+        InstallRequest, InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle,
+        ObstacleReason, Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan,
+        Packed, PackedSkill, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile,
+        SkillProblem, SourceKind, VerifiedSkill, VerifyState, inspect_archive,
     };
 }
 
@@ -78,10 +90,10 @@ pub mod fs {
 /// Models: the trait, what they decide, and trying one.
 pub mod model {
     pub use metier_model::{
-        Action, Decision, Finish, LoadedText, Message, Model, ModelError, ModelErrorKind,
-        ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep, PlanUpdate, Probe, Reply,
-        Role, Scripted, SkillRef, StepStatus, StreamEvent, ToolOffer, TrailEntry, Turn, Usage,
-        View, model::Sink, probe, script_schema,
+        Action, Decision, EndpointTest, Finish, LoadedText, Message, Model, ModelError,
+        ModelErrorKind, ModelInfo, OfferedSkill, OutputMode, PastAction, Plan, PlanStep,
+        PlanUpdate, Probe, Reply, Role, Scripted, SkillRef, StepStatus, StreamEvent, Support,
+        ToolOffer, TrailEntry, Turn, Usage, View, model::Sink, probe, script_schema,
     };
 }
 
@@ -110,8 +122,8 @@ pub mod tools {
 pub mod agent {
     pub use metier_agent::{
         Approval, Approver, AskApprover, AskDetails, AutoApprove, Difference, Event, Mode,
-        NoApprover, Note, Observer, Op, Outcome, Question, Record, RunFolder, RunId, RunLimits,
-        ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
+        NoApprover, Note, Observer, Op, Outcome, PlanAuthor, Question, Record, RunFolder, RunId,
+        RunLimits, ScriptTerms, SilentObserver, Spent, State, Status, Summary, event, fold,
     };
 
     /// Whether a record is what was written.

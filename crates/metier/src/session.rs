@@ -17,7 +17,7 @@ use metier_cancel::CancelToken;
 use metier_model::Model;
 use metier_policy::Invoker;
 use metier_registry::Entry;
-use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger};
+use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger, DisplayLevel};
 use metier_skill::{Digest, SkillId};
 use metier_tools::{GatedContents, LoadGate};
 
@@ -236,7 +236,9 @@ impl Session {
         let offered_ids = offered.iter().map(|entry| entry.id()).collect();
         let named = self.named_by_person(request, earlier);
         let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key, named);
-        let executor = Arc::new(LocalExecutor { tools, ..executor });
+        let full = catalog.shown(DisplayLevel::Full);
+        let listed = full.filter_map(|shown| shown.id.parse().ok()).collect();
+        let executor = Arc::new(LocalExecutor { tools, listed, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
         let mut setup = SetupBuilder {
             request,
@@ -252,6 +254,7 @@ impl Session {
             chosen,
             limits: self.limits(info.window),
             denied: self.rules.deny.clone(),
+            plan: self.plan_mode()?,
             model: info,
             mode: self.mode,
         }
@@ -289,7 +292,9 @@ impl Session {
         // It keeps to the skills that it began with.
         let pinned =
             setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
-        let executor = Arc::new(LocalExecutor { pinned, tools, ..executor });
+        let listed = setup.skills.iter().filter(|card| card.listed);
+        let listed = listed.map(|card| card.id.clone()).collect();
+        let executor = Arc::new(LocalExecutor { pinned, tools, listed, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
         if scan.index.hash() != setup.index_hash {
             self.note(&Note::Warning(SKILLS_CHANGED.to_owned()));

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use metier_agent::{Note, Setup};
-use metier_model::{Key, Model};
+use metier_model::{Key, Model, PlanMode};
 
 use crate::error::Result;
 use crate::session::Session;
@@ -78,6 +78,14 @@ impl Session {
         let (model, key) = self.metier().model_and_key(name.as_deref(), self.cancel())?;
         *kept = Some(OpenedModel { name, model: Arc::clone(&model), key: key.clone() });
         Ok((model, key))
+    }
+
+    /// Whether the model of a new run is asked for a plan.
+    pub(crate) fn plan_mode(&self) -> Result<PlanMode> {
+        match &self.model.choice {
+            ModelChoice::Own(_) => Ok(self.metier().plan_mode_of_own()),
+            _ => self.metier().plan_mode(self.model_name()),
+        }
     }
 
     /// The name of the model, where one is given: by this session, by the run that is resumed, or by the

@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use metier_fs::SkillRoot;
 use metier_policy::{RememberedAnswer, TrustedFolder, TrustedFolders};
 use metier_registry::Entry;
-use metier_skill::{Digest, Source};
-use metier_tools::PolicyStore;
+use metier_skill::{Digest, RelPath, Source};
 use metier_tools::policy_facts::{
     SkillContent, absolute, can_follow, followed_folder, path_below, real_path, skill_content,
 };
+use metier_tools::trusted_texts::MAX_TEXT_BYTES;
+use metier_tools::{PolicyStore, TrustedTexts};
 use serde::Serialize;
 
 use crate::error::{Error, Result};
@@ -53,6 +55,21 @@ pub struct TrustedSkill {
     pub allowed_tools: Option<Vec<String>>,
     /// What is different from when it was trusted.
     pub changes: TrustChanges,
+    /// The texts of changed files, before and after, where both are known.
+    #[serde(skip)]
+    pub texts: Vec<ChangedText>,
+}
+
+/// A file that changed since it was trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangedText {
+    /// Its path in the skill.
+    pub path: String,
+    /// What it contained when it was trusted.
+    pub before: String,
+    /// What it contains now.
+    pub after: String,
 }
 
 /// How a skill differs from what was trusted, file by file.
@@ -74,7 +91,12 @@ pub struct TrustPlan {
     record: TrustedFolder,
     folder: PathBuf,
     store: PolicyStore,
+    kept: TrustedTexts,
+    texts: Vec<String>,
 }
+
+/// Bytes of texts that are kept of one folder.
+const MAX_KEPT_BYTES: usize = 8 << 20;
 
 impl TrustPlan {
     /// What would be trusted.
@@ -86,6 +108,11 @@ impl TrustPlan {
     pub fn grant(self) -> Result<Trusted> {
         let record = self.record;
         self.store.change_trusted(|all| all.trust(record))?;
+        for text in &self.texts {
+            // Without it the change of a file is named later, not shown.
+            let _ = self.kept.keep(text);
+        }
+        drop_texts(&self.store, &self.kept);
         Ok(self.trusted)
     }
 
@@ -116,6 +143,7 @@ impl TrustedSkill {
         path: String,
         content: &SkillContent,
         before: Option<&TrustedFolder>,
+        (kept, now): (&TrustedTexts, &BTreeMap<String, String>),
     ) -> Self {
         let was = match before.and_then(|before| before.skills.get(&path)) {
             None => TrustBefore::Untrusted,
@@ -125,6 +153,13 @@ impl TrustedSkill {
         // An older record has no files to compare with.
         let known = before.and_then(|before| before.files.get(&path));
         let changes = known.map(|known| TrustChanges::between(known, &content.files));
+        let changes = changes.unwrap_or_default();
+        let changed = changes.changed.iter().filter_map(|file| {
+            let before = kept.text(*known?.get(file)?)?;
+            let after = now.get(file)?.clone();
+            Some(ChangedText { path: file.clone(), before, after })
+        });
+        let texts = changed.collect();
         let tools = entry.skill.controls.allowed_tools.as_ref();
         Self {
             id: entry.id().to_string(),
@@ -133,7 +168,8 @@ impl TrustedSkill {
             was,
             files: content.files.keys().cloned().collect(),
             allowed_tools: tools.map(|tools| tools.iter().map(ToString::to_string).collect()),
-            changes: changes.unwrap_or_default(),
+            changes,
+            texts,
         }
     }
 }
@@ -188,7 +224,8 @@ impl Metier {
         let before = store.trusted()?.get(&key).cloned();
         let scan = self.refresh();
         let (mut skills, mut left_out) = (Vec::new(), Vec::new());
-        let mut files = BTreeMap::new();
+        let (mut files, mut texts) = (BTreeMap::new(), Vec::new());
+        let kept = TrustedTexts::in_state(&self.require_user_folders()?.state);
         let entries = scan.index.entries().iter().chain(scan.index.shadowed());
         for entry in entries.filter(|entry| entry.source == Source::Project) {
             let Some(path) = path_below(&folder, &entry.path) else {
@@ -197,8 +234,12 @@ impl Metier {
             };
             match skill_content(entry) {
                 Ok(content) => {
-                    skills.push(TrustedSkill::new(entry, path.clone(), &content, before.as_ref()));
+                    let now = current_texts(entry, &content);
+                    let before = before.as_ref();
+                    let known = (&kept, &now);
+                    skills.push(TrustedSkill::new(entry, path.clone(), &content, before, known));
                     files.insert(path, content.files);
+                    texts.extend(now.into_values());
                 }
                 Err(error) => left_out.push(Untrusted { path, reason: error.to_string() }),
             }
@@ -219,7 +260,12 @@ impl Metier {
         let digest = record.digest();
         let shown = folder.to_string_lossy().into_owned();
         let trusted = Trusted { folder: shown, digest, skills, left_out, followed: false };
-        Ok(TrustPlan { trusted, record, folder, store })
+        let mut bytes = 0;
+        texts.retain(|text| {
+            bytes += text.len();
+            bytes <= MAX_KEPT_BYTES
+        });
+        Ok(TrustPlan { trusted, record, folder, store, kept, texts })
     }
 
     /// Takes the trust in the project, or in the folder `dir`, back. Gives the folder, and whether it
@@ -227,7 +273,9 @@ impl Metier {
     pub fn untrust(&self, dir: Option<&Path>) -> Result<(PathBuf, bool)> {
         let folder = self.trust_folder(dir)?;
         let key = absolute(&folder)?;
-        let taken = self.policy_store()?.change_trusted(|all| all.untrust(&key))?;
+        let store = self.policy_store()?;
+        let taken = store.change_trusted(|all| all.untrust(&key))?;
+        drop_texts(&store, &TrustedTexts::in_state(&self.require_user_folders()?.state));
         Ok((folder, taken.is_some()))
     }
 
@@ -262,6 +310,25 @@ impl Metier {
             Some(dir) => Ok(real_path(&self.working_dir().join(dir))),
             None => Ok(real_path(&self.project_top()?)),
         }
+    }
+}
+
+/// The small texts among the files of a skill, as they were hashed.
+fn current_texts(entry: &Entry, content: &SkillContent) -> BTreeMap<String, String> {
+    let Ok(root) = SkillRoot::open(&entry.path) else { return BTreeMap::new() };
+    let text = |(file, digest): (&String, &Digest)| {
+        let bytes = root.read(&RelPath::new(file).ok()?, MAX_TEXT_BYTES).ok()?;
+        let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
+        (Digest::of(text.as_bytes()) == *digest).then(|| (file.clone(), text))
+    };
+    content.files.iter().filter_map(text).collect()
+}
+
+/// Drops the texts that no record names any more.
+fn drop_texts(store: &PolicyStore, kept: &TrustedTexts) {
+    if let Ok(all) = store.trusted() {
+        let files = all.iter().flat_map(|folder| folder.files.values());
+        kept.keep_only(files.flat_map(|files| files.values().copied()));
     }
 }
 

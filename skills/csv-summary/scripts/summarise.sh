@@ -5,7 +5,8 @@
 #
 # Quoted fields may hold delimiters, doubled quotes and line breaks; CRLF and a byte order mark are
 # taken off. A column counts as numeric when every value in it that is not missing is a number; $300,
-# 1,234.50 and 1,5 are numbers too, and the output says which columns were read so.
+# 1,234.50 and 1,5 are numbers too, and the output says which columns were read so. A common column may be named
+# in Chinese where its header is English, and the other way round; the output says so (tidy:allow-cjk).
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -153,8 +154,29 @@ function plain_number(text,    sign) {
     return is_number(text) && text !~ /^[+-]/ ? sign text : ""
 }
 
-# The column with this name; "products" finds "product" where there is no closer one.
-function column_of(name,    i, lower) {
+# The column with this name; "products" finds "product" where there is no closer one, and a common name in Chinese
+# finds the English one and the other way round.
+function column_of(name,    found) {
+    found = column_named(name)
+    return found ? found : translated_column(name)
+}
+
+function translated_column(name,    i, n, pairs, pair, other, found) {
+    n = split("地区 region,区域 region,城市 city,国家 country,省份 province,产品 product,商品 product," \
+        "类别 category,分类 category,客户 customer,部门 department,日期 date,年份 year,月份 month,月 month," \
+        "季度 quarter,数量 units,数量 quantity,销量 units,单价 price,价格 price,金额 amount,销售额 sales," \
+        "销售额 revenue,收入 revenue,成本 cost,利润 profit,状态 status,类型 type,姓名 name,名称 name,年龄 age", \
+        pairs, ",")
+    for (i = 1; i <= n; i++) {
+        split(pairs[i], pair, " ")
+        other = pair[1] == name ? pair[2] : (pair[2] == tolower(name) ? pair[1] : "")
+        found = other == "" ? 0 : column_named(other)
+        if (found) { translated = translated (translated == "" ? "" : ", ") name " as " header[found]; return found }
+    }
+    return 0
+}
+
+function column_named(name,    i, lower) {
     for (i = 1; i <= columns; i++) if (header[i] == name) return i
     lower = tolower(name)
     for (i = 1; i <= columns; i++) if (tolower(header[i]) == lower) return i
@@ -162,6 +184,10 @@ function column_of(name,    i, lower) {
     sub(/ies$/, "y", lower)
     for (i = 1; i <= columns; i++) if (tolower(header[i]) == lower) return i
     return 0
+}
+
+function counted(number, word) {
+    return number " " word (number == 1 ? "" : "s")
 }
 
 function names(    i, list) {
@@ -337,8 +363,10 @@ END {
     if (failed) exit 1
     if (open_record) fail("a quote that opens on line " opened_at " of " ENVIRON["NAME"] " is never closed")
     if (!columns) fail(ENVIRON["NAME"] " has no header line")
-    print ENVIRON["NAME"] ": " rows + 0 " rows, " columns " columns (" names() ")"
-    if (uneven) print "Note: " uneven " rows have more or fewer fields than the header; the first is row " first_uneven "."
+    print ENVIRON["NAME"] ": " counted(rows + 0, "row") ", " counted(columns, "column") " (" names() ")"
+    if (translated != "") print "Read: " translated "."
+    if (uneven == 1) print "Note: row " first_uneven " has more or fewer fields than the header."
+    else if (uneven) print "Note: " uneven " rows have more or fewer fields than the header; the first is row " first_uneven "."
     if (!rows) { print "There is a header and no row."; exit 0 }
     in_order()
     for (i = 1; i <= columns; i++) if (numbers[i] && !words[i]) { numeric[i] = 1; numeric_count++ }
@@ -349,7 +377,7 @@ END {
         if (top) {
             all_groups = group_count
             largest_first(only)
-            print "The " group_count " largest of " all_groups " groups, by " (only ? "the sum of " header[only] : "rows") "."
+            print "The " (group_count == 1 ? "largest" : group_count " largest") " of " counted(all_groups, "group") ", by " (only ? "the sum of " header[only] : "rows") "."
         }
         print ""
         print "Rows by " group_title ":"

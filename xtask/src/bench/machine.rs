@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-/// Cores, processor, kernel, the file system of `dir`, and the load from others.
+/// Cores, processor, kernel, the file system of `dir`, the load from others, and whether it could matter.
 pub(crate) fn describe(dir: &Path) -> String {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut parts = vec![format!("{cores} cores")];
@@ -16,6 +16,7 @@ pub(crate) fn describe(dir: &Path) -> String {
     parts.push(kernel(&read("/proc/sys/kernel/osrelease")));
     parts.extend(file_system(&read("/proc/mounts"), &dir.to_string_lossy()));
     parts.extend(load(&read("/proc/loadavg")));
+    parts.extend(priority(&read("/proc/self/stat")));
     parts.join(", ")
 }
 
@@ -44,9 +45,26 @@ fn load(loadavg: &str) -> Option<String> {
     Some(format!("load {} at the start", loadavg.split(' ').next().filter(|it| !it.is_empty())?))
 }
 
+/// Programs that run ahead of all others do not wait for them, though they still share caches and memory.
+fn priority(stat: &str) -> Option<String> {
+    const POLICY_FIELD: usize = 41;
+    // The name in parentheses may hold anything, and is the second field.
+    let after = stat.rsplit_once(") ")?.1;
+    let policy = after.split(' ').nth(POLICY_FIELD - 3)?;
+    matches!(policy, "1" | "2").then(|| "run at real-time priority".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn real_time_priority_is_said() {
+        let stat = |policy: &str| format!("7 (a) b) R {} {policy} 0", ["0"; 37].join(" "));
+        assert_eq!(priority(&stat("1")).as_deref(), Some("run at real-time priority"));
+        assert_eq!(priority(&stat("0")), None);
+        assert_eq!(priority(""), None);
+    }
 
     #[test]
     fn the_deepest_mount_gives_the_file_system() {

@@ -122,14 +122,8 @@ pub(crate) struct Client {
 impl Client {
     /// Builds the program, and makes a fresh home and project in `dir`.
     pub(crate) fn build(workspace: &Workspace, dir: &Path, profile: &str) -> Result<Self> {
-        println!("e2e-models: building metier ({profile})");
-        let args = ["build", "--quiet", "--package", "metier-cli", "--profile", profile];
-        if status(&mut workspace.cargo(&args))? == Outcome::Failed {
-            bail!("metier does not build");
-        }
-        let folder = if profile == "dev" { "debug" } else { profile };
+        let built = build_program(workspace, profile)?;
         let name = format!("metier{}", std::env::consts::EXE_SUFFIX);
-        let built = workspace.target_dir()?.join(folder).join(&name);
         if dir.exists() {
             fs::remove_dir_all(dir).with_context(|| format!("cannot empty {}", dir.display()))?;
         }
@@ -170,4 +164,16 @@ impl Client {
         command.env(KEY_VARIABLE, &target.key);
         run_bounded(&mut command, &self.log, patience)
     }
+}
+
+/// Builds the program and says where it is.
+pub(crate) fn build_program(workspace: &Workspace, profile: &str) -> Result<PathBuf> {
+    println!("e2e-models: building metier ({profile})");
+    let args = ["build", "--quiet", "--package", "metier-cli", "--profile", profile];
+    if status(&mut workspace.cargo(&args))? == Outcome::Failed {
+        bail!("metier does not build");
+    }
+    let folder = if profile == "dev" { "debug" } else { profile };
+    let name = format!("metier{}", std::env::consts::EXE_SUFFIX);
+    Ok(workspace.target_dir()?.join(folder).join(name))
 }

@@ -50,6 +50,21 @@ pub(crate) enum Proxy {
 impl Environment {
     /// Makes what is missing in `dir`.
     pub(crate) fn prepare(dir: &Path, proxy: Proxy) -> Result<Self> {
+        let mut environment = Self::for_server(dir)?;
+        let store = dir.join("weights");
+        let target = store.to_string_lossy();
+        let data_only =
+            ["--only-binary", ":all:", "--no-deps", "--no-compile", "--upgrade", "--target"];
+        install(dir, &environment.python, WEIGHTS, &[&data_only[..], &[&target]].concat())?;
+        if proxy == Proxy::Wanted {
+            install(dir, &environment.python, PROXY, &["--prefer-binary"])?;
+        }
+        environment.weights = weights_in(&store)?;
+        Ok(environment)
+    }
+
+    /// Makes what a server for weights of the developer's own needs; it holds no weights.
+    pub(crate) fn for_server(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
         let bin = if cfg!(windows) { "Scripts" } else { "bin" };
         let venv = dir.join("venv");
@@ -57,20 +72,11 @@ impl Environment {
         if !python.exists() {
             step(dir, "python3 -m venv", Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
         }
-        let store = dir.join("weights");
         install(dir, &python, SERVER, &["--only-binary", ":all:"])?;
-        let target = store.to_string_lossy();
-        let data_only =
-            ["--only-binary", ":all:", "--no-deps", "--no-compile", "--upgrade", "--target"];
-        install(dir, &python, WEIGHTS, &[&data_only[..], &[&target]].concat())?;
-        if proxy == Proxy::Wanted {
-            install(dir, &python, PROXY, &["--prefer-binary"])?;
-        }
         let (launcher, template) = (dir.join("serve.py"), dir.join("chat.jinja"));
         fs::write(&launcher, LAUNCHER).context("cannot write the launcher")?;
         fs::write(&template, TEMPLATE).context("cannot write the chat template")?;
-        let weights = weights_in(&store)?;
-        Ok(Self { dir: dir.to_owned(), python, launcher, template, weights })
+        Ok(Self { dir: dir.to_owned(), python, launcher, template, weights: PathBuf::new() })
     }
 }
 

@@ -1,6 +1,6 @@
 """Starts a model server for `cargo xtask e2e-models`, on loopback, and ends with its parent.
 
-serve.py llama PORT GGUF TEMPLATE    llama.cpp's own server, one thread, in this process
+serve.py llama PORT GGUF [TEMPLATE]  llama.cpp's own server, one thread, in this process
 serve.py litellm PORT CONFIG         LiteLLM's proxy
 """
 
@@ -17,23 +17,24 @@ def end_with_parent():
     os._exit(0)
 
 
-def llama(port, weights, template):
+def llama(port, weights, template=None):
     import xllamacpp
 
     params = xllamacpp.CommonParams()
     params.model.path = weights
-    params.model_alias = {"smollm2"}
+    params.model_alias = {"smollm2", "local"}
     params.hostnames = ["127.0.0.1"]
     params.port = int(port)
     params.offline = True
     params.n_parallel = 1
-    params.n_ctx = 8192
+    params.n_ctx = 8192 if template else 16384
     # A second thread waits for the first at every layer; on a busy machine it waits for minutes.
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
-    # The model's own template knows no tools, and llama.cpp then drops them without a word.
-    with open(template, encoding="utf-8") as file:
-        params.chat_template = file.read()
+    # The small model's own template knows no tools, and llama.cpp then drops them without a word.
+    if template:
+        with open(template, encoding="utf-8") as file:
+            params.chat_template = file.read()
     server = xllamacpp.Server(params)
     print("listening on", server.listening_address, flush=True)
     while True:

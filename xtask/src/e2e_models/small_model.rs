@@ -2,6 +2,7 @@
 //!
 //! Whole runs with it are in `decisions`.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -20,6 +21,11 @@ const NAME: &str = "llama.cpp";
 pub(crate) fn start(environment: &Environment) -> Result<Server> {
     let args = [environment.weights.clone(), environment.template.clone()];
     Server::start(environment, "llama", &args, "/health", &[])
+}
+
+/// Starts the server with weights of the developer's own, which bring their chat template.
+pub(crate) fn start_own(environment: &Environment, weights: &Path) -> Result<Server> {
+    Server::start(environment, "llama", &[weights.to_owned()], "/health", &[])
 }
 
 /// How the model at `base_url` is asked.

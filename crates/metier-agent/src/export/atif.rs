@@ -144,7 +144,7 @@ impl<'r> Writer<'r> {
             Event::DecisionInvalid { code, message, .. } => {
                 self.result(json!({"content": message, "extra": {"ok": false, "code": code}}));
             }
-            Event::PlanChanged { plan } => self.note("plan", json!(plan)),
+            Event::PlanChanged { plan, .. } => self.note("plan", json!(plan)),
             Event::PolicyDecided { op_id: 0, op, effect, reason, .. } => {
                 let policy = json!({"effect": effect, "reason": reason});
                 let extra = json!({"op": op, "policy": policy});

@@ -21,7 +21,7 @@ use metier_tools::{
 };
 use serde_json::{Value, json};
 
-use super::{LocalExecutor, failed, now, tools};
+use super::{LocalExecutor, failed, now, skills, tools};
 use crate::executor::{ActionContext, Asked, DecidedAction, Judgement, RunSkills, ScriptTerms};
 use crate::op::Outcome;
 
@@ -231,7 +231,7 @@ fn no_such_script(entry: &Entry, script: &RelPath) -> ToolFailure {
     let all = || names.iter().map(String::as_str);
     let help = match nearest(wanted, all()).or_else(|| all().find(is_elsewhere)) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => format!("`metier files {}` lists its files", entry.id()),
+        None => skills::files_words(entry),
     };
     let message = format!("the skill {} has no script `{wanted}`", entry.id());
     ToolFailure::new(FailureCode::NotFound, message).with_help(help)
@@ -258,7 +258,8 @@ pub(super) fn script(
     });
     Judgement::Decided(DecidedAction {
         effect: decision.effect(),
-        reason: decision.sentences().join("; "),
+        reason: decision.reason(),
+        layers: decision.layer_sentences(),
         request: Some(decision.digest()),
         asked,
         // A script is held to the ceiling of its own skill, which is not lifted.

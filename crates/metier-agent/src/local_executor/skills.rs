@@ -8,10 +8,10 @@ use metier_loader::{
 };
 use metier_policy::Invoker;
 use metier_registry::Entry;
-use metier_skill::text::{clip, fold_line};
+use metier_skill::text::{clip, fold_line, label};
 use metier_skill::{FailureCode, SkillId};
-use metier_tools::LoadGate;
 use metier_tools::skill_contents::{check_frontmatter, file_names, open_files};
+use metier_tools::{LoadGate, RunCommand};
 use serde_json::json;
 
 use super::{LocalExecutor, failed, judged, now};
@@ -40,6 +40,13 @@ pub(super) fn load(
         };
         let loaded = loaded.map_err(|error| refused(&error))?;
         let mut outcome = body_outcome(entry, id, &loaded);
+        // A command may need it. Other tools take paths below the workspace or the skill alone.
+        if let Some(skill) = &mut outcome.skill
+            && entry.memory.is_none()
+            && executor_too.may_be_asked_for(RunCommand::NAME, None)
+        {
+            skill.path = Some(entry.path.to_string_lossy().into_owned());
+        }
         refer_to(&mut outcome, executor_too.stored_text(&loaded.text));
         if let Some(skill) = &mut outcome.skill {
             skill.changed = executor_too.has_changed(entry);
@@ -62,6 +69,7 @@ fn body_outcome(entry: &Entry, id: &SkillId, loaded: &Loaded) -> Outcome {
             id: id.clone(),
             sha256: loaded.report.sha256,
             block: Text::Inline(block.into()),
+            path: None,
             body: Text::Inline(loaded.text.as_str().into()),
             files: names,
             changed: false,
@@ -98,8 +106,8 @@ pub(super) fn resource(
         };
         let files = open_files(entry).map_err(|error| refused(&error))?;
         check_frontmatter(entry, &*files).map_err(|error| refused(&error))?;
-        let part =
-            load_resource(&*files, &path, &query, &limits).map_err(|error| refused(&error))?;
+        let part = load_resource(&*files, &path, &query, &limits)
+            .map_err(|error| refused_file(&error, entry))?;
         let mut text = part.text.clone();
         let report = &part.report;
         if let Some(asked) = &report.section_not_found {
@@ -132,15 +140,20 @@ fn asked_lines(hint: &str) -> Option<LineRange> {
     hint.trim().strip_prefix("lines ")?.trim().parse().ok()
 }
 
-/// Skills for these words.
-pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str) -> Judgement {
-    let (executor, query) = (Arc::clone(executor), query.to_owned());
+/// Skills for these words, without those that the model has before it already.
+pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str, loaded: &[SkillId]) -> Judgement {
+    let (executor, query, loaded) = (Arc::clone(executor), query.to_owned(), loaded.to_vec());
     Judgement::free(Box::new(move |_| {
-        let hits = executor.ranking().rank(&query, FOUND);
-        let found: Vec<&Entry> =
-            hits.iter().filter_map(|hit| executor.found_skills().nth(hit.document)).collect();
+        let is_known =
+            |entry: &&Entry| executor.listed.contains(&entry.id()) || loaded.contains(&entry.id());
+        let hits = executor.ranking().rank(&query, FOUND + executor.listed.len() + loaded.len());
+        let (known, mut found): (Vec<&Entry>, Vec<&Entry>) = hits
+            .iter()
+            .filter_map(|hit| executor.found_skills().nth(hit.document))
+            .partition(is_known);
+        found.truncate(FOUND);
         if found.is_empty() {
-            return Outcome::done("No skill matches these words.", json!({"skills": []}));
+            return Outcome::done(nothing_found(&known), json!({"skills": []}));
         }
         let line = |entry: &&Entry| {
             let text = fold_line(&entry.skill.description);
@@ -151,6 +164,21 @@ pub(super) fn search(executor: &Arc<LocalExecutor>, query: &str) -> Judgement {
         let ids: Vec<String> = found.iter().map(|entry| entry.id().to_string()).collect();
         Outcome::done(lines.join("\n"), json!({ "skills": ids }))
     }))
+}
+
+/// What is said where a search gives nothing new.
+fn nothing_found(known: &[&Entry]) -> String {
+    if known.is_empty() {
+        return "No skill matches these words. The words of a file are found with the tool `grep`; a request \
+                that needs no skill is answered with `final_answer`.".to_owned();
+    }
+    let names: Vec<String> =
+        known.iter().take(FOUND).map(|entry| format!("`{}`", entry.name())).collect();
+    format!(
+        "No other skill matches these words. On the list already: {}. Load one with `select_skills`, \
+         unless it is loaded.",
+        names.join(", ")
+    )
 }
 
 /// Reading under the policy's word on loading the skill. Where that is about its content, what is read
@@ -197,6 +225,38 @@ fn guarded(
         outcome
     });
     judged(&decision, &request, prepared)
+}
+
+/// Files of a skill that a message lists.
+const LISTED_FILES: usize = 20;
+
+/// The files of a skill, for a model that named one that is not there.
+pub(super) fn files_words(entry: &Entry) -> String {
+    let names: Vec<String> = file_names(entry)
+        .into_iter()
+        .filter(|name| !name.eq_ignore_ascii_case("SKILL.md"))
+        .collect();
+    let more = names.len().saturating_sub(LISTED_FILES);
+    let shown: Vec<_> =
+        names.iter().take(LISTED_FILES).map(|name| format!("`{}`", label(name, 200))).collect();
+    match (shown.is_empty(), more) {
+        (true, _) => "it has no files besides its text".to_owned(),
+        (false, 0) => format!("its files: {}", shown.join(", ")),
+        (false, more) => format!("its files: {}, and {more} more", shown.join(", ")),
+    }
+}
+
+/// A file of a skill that cannot be read: which there are, and how other files are read.
+fn refused_file(error: &LoadError, entry: &Entry) -> Box<Outcome> {
+    if !matches!(error, LoadError::IoError(_) | LoadError::PathTraversalBlocked(_)) {
+        return refused(error);
+    }
+    let text = format!(
+        "{error}. Of the skill `{}`: {}. A file of the workspace is read with `read_file`.",
+        entry.name(),
+        files_words(entry)
+    );
+    Box::new(Outcome::failed(error.code(), text))
 }
 
 fn refused(error: &LoadError) -> Box<Outcome> {

@@ -94,7 +94,8 @@ fn judge(
     });
     Ok(Judgement::Decided(DecidedAction {
         effect: decision.effect,
-        reason: decision.sentences().join("; "),
+        layers: decision.layer_sentences(),
+        reason: decision.reason,
         request: Some(digest),
         asked,
         liftable: decision.liftable,
@@ -189,7 +190,7 @@ impl LocalExecutor {
     }
 
     /// Whether the policy does not refuse the tool as such.
-    fn may_be_asked_for(&self, tool: &str, declared_risk: Option<Risk>) -> bool {
+    pub(super) fn may_be_asked_for(&self, tool: &str, declared_risk: Option<Risk>) -> bool {
         let Ok(permission) = Permission::named(tool) else { return false };
         let subjects = match permission {
             Permission::WriteFile | Permission::DeleteFile => {

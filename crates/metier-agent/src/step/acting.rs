@@ -7,16 +7,21 @@ use std::sync::Arc;
 
 use metier_model::Action;
 use metier_policy::{Answer, Effect, Invoker};
+use metier_skill::text::label;
 use metier_skill::{Digest, FailureCode, SkillId};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::spend::{add_usage, changes, exceeded_by, spent_time};
 use super::{Step, StepEffect, ending};
 use crate::event::{Event, Spent, Status};
 use crate::observe;
 use crate::op::{Op, Outcome};
-use crate::setup::Mode;
+use crate::setup::{Mode, Setup};
 use crate::state::{Acting, Current, LoadedSkill, Phase, Stage};
+
+/// Characters of an operation in a sentence.
+const LABEL_CHARS: usize = 200;
 
 /// What the policy said about an operation.
 #[derive(Clone, Copy)]
@@ -35,15 +40,42 @@ fn skill_change(op_id: u32, op: &Op, outcome: &Outcome) -> Option<Event> {
     (loaded || refused).then(|| Event::SkillChanged { op_id, skill: skill.clone(), loaded })
 }
 
-/// A denial, as the model is shown it.
-pub(super) fn denied(reason: &str) -> Outcome {
-    Outcome::failed(FailureCode::NotAllowed, format!("Not allowed: {reason}"))
+/// A denial, as the model is shown it: what is not allowed, that it stays so, and what to do. Which rule
+/// it was is the record's and the person's; a model that reads of rules and files tries to change them.
+pub(super) fn denied(op: &Op, reason: &str) -> Outcome {
+    let text = format!(
+        "Not allowed: {}. This stays so; do not try it again. Take another way, or tell the user that it \
+         is not allowed.",
+        label(&op.describe(), LABEL_CHARS)
+    );
+    Outcome { data: json!({"reason": reason}), ..Outcome::failed(FailureCode::NotAllowed, text) }
+}
+
+/// What is said of a path that is not there and is the name of a skill.
+fn skill_taken_for_path(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<String> {
+    let Op::Tool { args, .. } = op else { return None };
+    let path = args.get("path")?.as_str()?.trim_end_matches('/');
+    let is_missing = outcome.code == Some(FailureCode::NotFound);
+    let card = setup.skills.iter().find(|card| is_missing && card.offered && card.name == path)?;
+    Some(format!("`{}` is a skill: load it with `select_skills`.", card.name))
+}
+
+/// What is said of a script that failed and got an option and its value as one argument.
+fn joined_argument(op: &Op, outcome: &Outcome) -> Option<String> {
+    let Op::Script { args, .. } = op else { return None };
+    let has_failed = outcome.code == Some(FailureCode::ScriptFailed);
+    let is_joined = |arg: &String| arg.starts_with('-') && arg.contains(' ');
+    if !has_failed || !args.iter().any(is_joined) {
+        return None;
+    }
+    let split: Vec<&str> = args.iter().flat_map(|arg| arg.split_whitespace()).collect();
+    Some(format!("each word is an argument of its own: \"args\":{}", json!(split)))
 }
 
 /// A person's no, as the model is shown it.
 pub(super) fn rejected(words: &str) -> Outcome {
     let text = match words {
-        "" => "The user said no.".to_owned(),
+        "" => "The user said no. Do not try it again.".to_owned(),
         words => format!("The user said no: {words}"),
     };
     Outcome::failed(FailureCode::Rejected, text)
@@ -118,7 +150,7 @@ impl Step<'_> {
                 StepEffect::Ask(id, op_too)
             }
             Effect::Deny if may_lift => self.ask_to_lift(id, reason, liftable),
-            Effect::Deny => self.performed(id, &denied(reason)),
+            Effect::Deny => self.performed(id, &denied(&op, reason)),
         }
     }
 
@@ -142,7 +174,7 @@ impl Step<'_> {
     pub(super) fn unanswered(&mut self, id: u32) -> StepEffect {
         // A loop inside this one can come to a question, too, while it is done.
         if let Some((_, reason)) = self.lifting(id) {
-            return self.performed(id, &denied(&reason));
+            return self.refuse(id, &reason);
         }
         if spent_time(self.state).is_some() {
             return self.out_of_time();
@@ -157,6 +189,14 @@ impl Step<'_> {
             format!("`{what}` needs approval")
         };
         self.pause(Status::NeedsApproval, message)
+    }
+
+    /// The operation stays denied.
+    pub(super) fn refuse(&mut self, id: u32, reason: &str) -> StepEffect {
+        let Phase::Acting(acting) = &self.state.phase else { return StepEffect::Stop };
+        let Some(current) = &acting.current else { return StepEffect::Stop };
+        let outcome = denied(&current.op, reason);
+        self.performed(id, &outcome)
     }
 
     fn perform(&mut self, id: u32, op: Op) -> StepEffect {
@@ -200,6 +240,8 @@ impl Step<'_> {
             add_usage(&mut self.state.spent.usage, &spent.usage);
         }
         ending::count(&mut self.state.attempts, &self.state.setup, &current.op, outcome);
+        acting.notes.extend(skill_taken_for_path(&self.state.setup, &current.op, outcome));
+        acting.notes.extend(joined_argument(&current.op, outcome));
         acting.done.push((current.op, outcome.clone()));
         self.next_op()
     }

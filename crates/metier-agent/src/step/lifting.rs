@@ -9,7 +9,7 @@
 use metier_policy::Answer;
 use metier_skill::SkillId;
 
-use super::acting::{denied, rejected};
+use super::acting::rejected;
 use super::{Step, StepEffect};
 use crate::event::Event;
 use crate::state::{Phase, Stage};
@@ -61,7 +61,7 @@ impl Step<'_> {
                 self.performed(id, &rejected(words))
             }
             Answer::Once | Answer::Always | Answer::AlwaysFor(_) | Answer::AlwaysScript(_) => {
-                self.performed(id, &denied(reason))
+                self.refuse(id, reason)
             }
         }
     }

@@ -12,7 +12,7 @@ use metier_agent::{
     ToolCard,
 };
 use metier_cancel::CancelToken;
-use metier_model::{Model, Scripted, ToolOffer};
+use metier_model::{Model, PlanMode, Scripted, ToolOffer};
 use metier_policy::{
     AbsolutePath, AnswerMemory, Effect, Permission, Policy, PolicyPlaces, Request, RequestContext,
     Subject, UnixTime,
@@ -64,6 +64,7 @@ impl Executor for FakeExecutor {
         Judgement::Decided(DecidedAction {
             effect,
             reason: format!("a rule about {described}"),
+            layers: vec!["user: a rule".to_owned()],
             request: Some(Digest::of(described.as_bytes())),
             asked: (effect == Effect::Ask).then(|| Box::new(asked(&described))),
             liftable,
@@ -95,6 +96,7 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
                 id: skill.clone(),
                 sha256: Digest::of(body.as_bytes()),
                 block: Text::Inline(metier_loader::fenced("Skill Text", &body).into()),
+                path: None,
                 body: Text::Inline(body.into()),
                 files: vec!["scripts/do.sh".to_owned()],
                 changed: false,
@@ -103,6 +105,13 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
         }
         Op::Script { path, args, .. } => {
             (doing.output)("stdout", "working\n");
+            if args.iter().any(|arg| arg.starts_with("--fail")) {
+                return Outcome {
+                    ok: false,
+                    code: Some(FailureCode::ScriptFailed),
+                    ..Outcome::done("it wants other arguments", json!({"exit_code": 2}))
+                };
+            }
             let text = format!("ran {path} {}", args.join(" "));
             Outcome::done(text.clone(), json!({"exit_code": 0, "stdout": text}))
         }
@@ -122,6 +131,7 @@ fn card(id: &str) -> SkillCard {
         description: format!("About {name}."),
         pinned: PinnedSkill { digest: Digest::of(id.as_bytes()), mark: None },
         offered: true,
+        listed: false,
         shadowed: false,
         coordinator: name.starts_with("lead"),
         subagent: name.starts_with("sub"),
@@ -150,8 +160,10 @@ pub(crate) fn setup(model: &dyn Model) -> Setup {
         request: "do it".to_owned(),
         files: Vec::new(),
         system: "Rules and skills.".to_owned(),
+        system_for_call: "Rules and skills.".to_owned(),
         opening: "# Request\n\ndo it\n".to_owned(),
         model: model.info(),
+        plan: PlanMode::On,
         model_by_project: Vec::new(),
         agent: None,
         shown: Vec::new(),

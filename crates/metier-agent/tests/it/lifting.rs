@@ -86,7 +86,7 @@ fn the_question_about_the_call_itself_comes_after_it() {
     let executor = FakeExecutor { ask: vec!["write_file"], ..limited() };
     let ran = two_writes(executor, &person);
     assert_eq!(ran.observations(), ["ok", "ok", "ok"]);
-    let (a, b) = ("write_file {\"path\":\"a\"}", "write_file {\"path\":\"b\"}");
+    let (a, b) = ("write_file a", "write_file b");
     assert_eq!(person.asked(), [format!("lift: {a}"), format!("do: {a}"), format!("do: {b}")]);
     // A yes to lifting is no yes to what is denied for another reason.
     let executor = FakeExecutor { deny: vec!["write_file"], ..limited() };
@@ -166,7 +166,7 @@ fn a_subagent_takes_over_ceilings_and_what_was_lifted() {
         assert_eq!(outer.lifted.len(), usize::from(first.is_some() && !is_no));
         assert_eq!(outer.kept.len(), usize::from(is_no));
         assert_eq!(person.asked().len(), asked, "{:?}", person.asked());
-        let wrote = executor.log().contains(&"write_file {\"path\":\"inside\"}".to_owned());
+        let wrote = executor.log().contains(&"write_file inside".to_owned());
         assert_eq!(wrote, !is_no);
     }
 }

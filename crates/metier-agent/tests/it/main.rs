@@ -15,6 +15,7 @@ mod foreign;
 mod inner;
 mod lifting;
 mod many;
+mod prompts;
 mod record;
 mod resume;
 mod scripts;

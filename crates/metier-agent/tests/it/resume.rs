@@ -86,9 +86,7 @@ fn killed_at_every_event_a_run_goes_on_to_the_same_end() {
             })
             .filter_map(|op| match op {
                 metier_agent::Op::Script { .. } => Some("run user:pdf/scripts/do.sh once"),
-                metier_agent::Op::Tool { tool, .. } if tool == "write_file" => {
-                    Some("write_file {\"path\":\"a\"}")
-                }
+                metier_agent::Op::Tool { tool, .. } if tool == "write_file" => Some("write_file a"),
                 _ => None,
             })
             .collect();

@@ -1,22 +1,28 @@
-//! `metier completions`: a completion script for a shell.
+//! `metier completions`: what a shell needs to complete the words of a command line.
 //!
-//! Made from the same definitions as the help, so it cannot fall behind.
+//! The script only asks the program, which knows its commands, skills and runs (`complete.rs`).
 
 use std::io::{self, Write};
 
-use clap::{Args, Command};
+use clap::Args;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
-use crate::args;
+use crate::complete::VARIABLE;
+use crate::error::{CommandError, Result};
 use crate::output::{Output, write_json};
 
 /// Print a completion script for a shell.
+///
+/// At the press of Tab the shell then asks metier, which offers commands, options, skills with their files and
+/// scripts, runs, agents and diagnostic codes. Load the script at the start of the shell, rather than keeping
+/// a copy: it belongs to this version.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  metier completions bash > ~/.local/share/bash-completion/completions/metier
-  metier completions zsh > ~/.zfunc/_metier
-  metier completions fish > ~/.config/fish/completions/metier.fish")]
+  metier completions bash       in ~/.bashrc: source <(metier completions bash)
+  metier completions zsh        in ~/.zshrc: source <(metier completions zsh)
+  metier completions fish       in ~/.config/fish/config.fish: metier completions fish | source")]
 pub(crate) struct CompletionsArgs {
     /// bash, elvish, fish, powershell or zsh.
     shell: Shell,
@@ -24,22 +30,17 @@ pub(crate) struct CompletionsArgs {
 
 struct Script(Vec<u8>);
 
-pub(crate) fn run(args: &CompletionsArgs) -> Box<dyn Output> {
+pub(crate) fn run(args: &CompletionsArgs) -> Result<Box<dyn Output>> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut visible(&args::command()), "metier", &mut script);
-    Box::new(Script(script))
-}
-
-/// The program without the commands that are not for people: a shell would offer them too.
-fn visible(whole: &Command) -> Command {
-    let mut shown = Command::new("metier").args(whole.get_arguments().cloned());
-    if let Some(version) = whole.get_version() {
-        shown = shown.version(version.to_owned());
+    let name = args.shell.to_string();
+    let shell = Shells::builtins();
+    let written = shell
+        .completer(&name)
+        .map(|shell| shell.write_registration(VARIABLE, "metier", "metier", "metier", &mut script));
+    match written {
+        Some(Ok(())) => Ok(Box::new(Script(script))),
+        _ => Err(CommandError::usage(format!("there are no completions for {name}"))),
     }
-    for command in whole.get_subcommands().filter(|command| !command.is_hide_set()) {
-        shown = shown.subcommand(command.clone());
-    }
-    shown
 }
 
 impl Output for Script {

@@ -7,11 +7,12 @@ mod examine;
 mod findings;
 mod page;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
 
 use clap::Args;
 use metier::Metier;
-use metier::registry::{RootReport, parallel};
+use metier::registry::{RootReport, Scan, parallel};
 use metier::sandbox::{SandboxProbe, Tier};
 use metier::skill::Severity;
 use serde::Serialize;
@@ -20,7 +21,7 @@ use self::examine::{Examined, SkillRow, Tokens};
 use self::findings::Finding;
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
-use crate::output::{Output, write_json};
+use crate::output::{Output, write_json, write_rows};
 use crate::progress::Progress;
 
 /// Show what is wrong with the skills here, what they cost, and how to fix each problem.
@@ -68,6 +69,9 @@ struct Doctor {
     /// Usual folders that do not exist.
     #[serde(skip)]
     absent: usize,
+    /// What was found, kept to the end of the process: freeing tens of thousands of skills only takes time.
+    #[serde(skip)]
+    _scan: Arc<Scan>,
 }
 
 /// What holds scripts on this machine.
@@ -174,12 +178,38 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
         all: args.all,
         deny_warnings: args.deny_warnings,
         absent,
+        _scan: Arc::clone(&scan),
     })
+}
+
+impl Doctor {
+    /// The compact document, rendered on all cores: of tens of thousands of skills it has tens of
+    /// megabytes. Exactly what `Serialize` gives.
+    fn compact_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        const ROW_BYTES: usize = 512;
+        let Self { roots, skills, findings, totals, sandbox, .. } = self;
+        out.write_all(b"{\"roots\":")?;
+        serde_json::to_writer(&mut *out, roots)?;
+        out.write_all(b",\"skills\":")?;
+        write_rows(skills, ROW_BYTES, append_json, out)?;
+        out.write_all(b",\"findings\":")?;
+        write_rows(findings, ROW_BYTES, append_json, out)?;
+        out.write_all(b",\"totals\":")?;
+        serde_json::to_writer(&mut *out, totals)?;
+        out.write_all(b",\"sandbox\":")?;
+        serde_json::to_writer(&mut *out, sandbox)?;
+        out.write_all(b"}")
+    }
+}
+
+fn append_json(row: &impl Serialize, bytes: &mut Vec<u8>) {
+    // Into memory, and of text and numbers alone: neither can fail.
+    let _ = serde_json::to_writer(bytes, row);
 }
 
 impl Output for Doctor {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(self, out)
+        if io::stdout().is_terminal() { write_json(self, out) } else { self.compact_json(out) }
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -189,5 +219,66 @@ impl Output for Doctor {
     fn exit(&self) -> Exit {
         let bad = self.totals.errors > 0 || (self.deny_warnings && self.totals.warnings > 0);
         if bad { Exit::Findings } else { Exit::Done }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use metier::skill::Code;
+
+    use super::*;
+
+    #[test]
+    fn the_compact_document_is_what_the_serialiser_gives() {
+        let row = |name: &str| SkillRow {
+            id: format!("user:{name}"),
+            name: name.to_owned(),
+            source: metier::skill::Source::User,
+            path: format!("/home/{name}"),
+            enabled: true,
+            listed: true,
+            conditional: false,
+            tokens: Tokens { catalog: 1, body: 2 },
+            body_lines: 3,
+        };
+        let finding = |path: &str| {
+            let (code, severity) = (Code::BodyTooLong, Severity::Warning);
+            Finding::new(code, severity, Path::new(path), "the \"body\" is too long")
+        };
+        let dir = tempfile::tempdir().expect("a directory");
+        let metier = Metier::builder(&dir).without_user_folders().open().expect("opens");
+        let scan = metier.skills();
+        for (skills, findings) in [(vec![], vec![]), (vec!["a", "b"], vec!["/a", "/b"])] {
+            let doctor = Doctor {
+                roots: Vec::new(),
+                skills: skills.into_iter().map(row).collect(),
+                findings: findings.into_iter().map(finding).collect(),
+                totals: Totals {
+                    found: 1,
+                    skills: 2,
+                    enabled: 3,
+                    listed: 4,
+                    conditional: 5,
+                    ignored: 6,
+                    shadowed: 7,
+                    copies: 8,
+                    tokens: Tokens::default(),
+                    errors: 9,
+                    warnings: 10,
+                    notes: 11,
+                },
+                sandbox: Sandbox { least: Tier::Strong, probe: None, fault: Some("no".into()) },
+                all: false,
+                deny_warnings: false,
+                absent: 0,
+                _scan: Arc::clone(&scan),
+            };
+            let mut compact = Vec::new();
+            doctor.compact_json(&mut compact).expect("writes");
+            let serialised = serde_json::to_string(&doctor).expect("serialises");
+            assert_eq!(String::from_utf8(compact).expect("text"), serialised);
+        }
     }
 }

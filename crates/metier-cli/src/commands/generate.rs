@@ -75,9 +75,9 @@ fn diagnostics() -> String {
         `crates/metier-skill/src/codes.rs`.\n\nEvery code is stable. An **error** keeps the skill out of the index; a \
         **warning** and a **note** do not. Severities are given for the default profile (strict), for the lenient one, \
         and for `metier check --spec`; a dash means that the profile does not report it. \"Rejected by\" names other \
-        tools that refuse the same thing: `skills-ref` (the reference validator), `quick_validate` (the skill-creator's \
-        check), `agent-plugins` (clients of that format, which must skip what breaks the specification) and \
-        `strict-yaml-clients` (agents that load frontmatter with a strict YAML parser).\n"
+        tools that refuse every case of it, as tried: `skills-ref` (the reference validator), `quick_validate` (the \
+        skill-creator's check) and `strict-yaml-clients` (clients that load the frontmatter with a YAML parser as it \
+        is, such as `npx skills`).\n"
         .to_owned();
     let shown =
         |code: Code, profile| code.severity(profile).map_or("-", |severity| severity.as_str());

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::commands::content::{Content, FileKind, FileRow, judge, listed_tokens, skill_file};
-use crate::commands::list::path_text;
+use crate::commands::list::{path_text, shadowed_ids};
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, heading, write_json};
@@ -248,14 +248,8 @@ impl Inspection {
         writeln!(out)?;
         if conflict.winner == self.shown.path {
             heading(out, "Shadows")?;
-            for loser in &conflict.shadowed {
-                writeln!(
-                    out,
-                    "  {}:{}  {}",
-                    loser.source,
-                    safe(&conflict.name),
-                    paint(DIM, path_text(&loser.path))
-                )?;
+            for (id, loser) in shadowed_ids(conflict).iter().zip(&conflict.shadowed) {
+                writeln!(out, "  {}  {}", safe(id), paint(DIM, path_text(&loser.path)))?;
             }
         } else {
             heading(out, "Shadowed by")?;

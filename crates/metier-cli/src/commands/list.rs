@@ -1,6 +1,6 @@
 //! `metier list`: the skills that count here, as a table or as JSON, once or as they change.
 //!
-//! Finding is `metier-registry`'s; this file renders, in parallel where there are many.
+//! Finding is `metier-registry`'s; this file renders.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use clap::Args;
 use metier::policy::TrustedFolders;
 use metier::registry::watch::{WatchEvent, watch};
-use metier::registry::{Change, ChangeKind, Entry, Ignored, RootReport, Scan, parallel};
+use metier::registry::{Change, ChangeKind, Conflict, Entry, Ignored, RootReport, Scan};
 use metier::skill::{Code, Source};
 use metier::trust_status;
 
 use crate::context::{Context, FindArgs};
 use crate::error::Exit;
-use crate::output::{Output, heading, print_note, write_json};
+use crate::output::{Output, heading, print_note, write_json, write_rows};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, fold_line, safe};
@@ -64,19 +64,23 @@ pub(crate) fn run(args: &ListArgs, context: &Context, json: bool) -> Box<dyn Out
     }
     let metier = context.finding(&args.find);
     let scan = metier.skills();
-    // Without a home directory there is no trust either.
-    let trusted =
-        if json { TrustedFolders::default() } else { metier.trusted_folders().unwrap_or_default() };
+    // Only a project's skills need trust. Without a home directory there is none.
+    let entries = scan.index.entries().iter().chain(scan.index.shadowed());
+    let trusted = if entries.into_iter().any(|entry| entry.source == Source::Project) {
+        metier.trusted_folders().unwrap_or_default()
+    } else {
+        TrustedFolders::default()
+    };
     Box::new(Listing { scan, trusted, all: args.all, source: args.source })
 }
 
 impl Output for Listing {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(b"{\"skills\":")?;
-        write_entries(&self.chosen(self.scan.index.entries()), out)?;
+        write_entries(&self.chosen(self.scan.index.entries()), &self.trusted, out)?;
         if self.all || self.source.is_some() {
             out.write_all(b",\"shadowed\":")?;
-            write_entries(&self.chosen(self.scan.index.shadowed()), out)?;
+            write_entries(&self.chosen(self.scan.index.shadowed()), &self.trusted, out)?;
         }
         out.write_all(b",\"report\":")?;
         serde_json::to_writer(&mut *out, &self.scan.report)?;
@@ -165,13 +169,7 @@ impl Listing {
             heading(out, "Shadowed")?;
         }
         for conflict in &report.conflicts {
-            let mut seen = vec![conflict.source];
-            for loser in &conflict.shadowed {
-                seen.push(loser.source);
-                let rank = seen.iter().filter(|source| **source == loser.source).count();
-                // Of several with one id, the later ones are reached by their rank.
-                let rank = if rank > 1 { format!("#{rank}") } else { String::new() };
-                let id = format!("{}:{}{rank}", loser.source, conflict.name);
+            for (id, loser) in shadowed_ids(conflict).into_iter().zip(&conflict.shadowed) {
                 writeln!(
                     out,
                     "  {}  {}",
@@ -210,7 +208,7 @@ impl Listing {
             count(self.chosen(self.scan.index.entries()).len(), "skill"),
             count(roots, "root")
         );
-        let shadowed = self.scan.index.shadowed().len();
+        let shadowed = self.chosen(self.scan.index.shadowed()).len();
         let mut more = Vec::new();
         for (number, word) in [
             (shadowed, "shadowed"),
@@ -221,8 +219,8 @@ impl Listing {
                 more.push(format!("{number} {word}"));
             }
         }
-        let clashes =
-            self.scan.index.entries().iter().filter(|entry| self.has_clash(entry)).count();
+        let counting = self.chosen(self.scan.index.entries());
+        let clashes = counting.iter().filter(|entry| self.has_clash(entry)).count();
         if clashes > 0 {
             more.push(format!("{clashes} with a clash"));
         }
@@ -237,6 +235,18 @@ impl Listing {
         }
         paint(DIM, text)
     }
+}
+
+/// What reaches the shadowed ones of a name: of several with one id, the later ones are reached by their rank.
+pub(crate) fn shadowed_ids(conflict: &Conflict) -> Vec<String> {
+    let mut seen = vec![conflict.source];
+    let id = |source: Source| {
+        seen.push(source);
+        let rank = seen.iter().filter(|known| **known == source).count();
+        let rank = if rank > 1 { format!("#{rank}") } else { String::new() };
+        format!("{source}:{}{rank}", conflict.name)
+    };
+    conflict.shadowed.iter().map(|loser| loser.source).map(id).collect()
 }
 
 /// The description of a skill after its marks.
@@ -261,22 +271,23 @@ pub(crate) fn path_text(path: &Path) -> String {
     safe(&path.to_string_lossy()).into_owned()
 }
 
-/// A JSON list of entries.
-fn write_entries(entries: &[Arc<Entry>], out: &mut dyn Write) -> io::Result<()> {
+/// A JSON list of entries, each with whether it is trusted.
+fn write_entries(
+    entries: &[Arc<Entry>],
+    trusted: &TrustedFolders,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     // Most entries of real skills, with what is wrong with them.
     const ENTRY_BYTES: usize = 1280;
-    out.write_all(b"[")?;
-    let mut before = false;
     let render = |entry: &Arc<Entry>, bytes: &mut Vec<u8>| {
-        bytes.push(b',');
         entry.append_json(bytes);
+        // Inside the object.
+        bytes.pop();
+        bytes.extend_from_slice(b",\"trust\":\"");
+        bytes.extend_from_slice(trust_status(entry, trusted).as_str().as_bytes());
+        bytes.extend_from_slice(b"\"}");
     };
-    parallel::render_in_order(entries, ENTRY_BYTES, render, |bytes| {
-        // No comma before the first entry of all.
-        let start = usize::from(!std::mem::replace(&mut before, true));
-        out.write_all(&bytes[start..])
-    })?;
-    out.write_all(b"]")
+    write_rows(entries, ENTRY_BYTES, render, out)
 }
 
 /// Prints changes until it is interrupted or its reader is gone.

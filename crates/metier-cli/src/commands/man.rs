@@ -5,7 +5,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Command};
+use clap_mangen::Man;
 
 use crate::args;
 use crate::error::{CommandError, Result};
@@ -28,36 +29,95 @@ struct Page(Vec<u8>);
 struct Written(Vec<String>);
 
 pub(crate) fn run(args: &ManArgs, working_dir: Option<&Path>) -> Result<Box<dyn Output>> {
-    let command = args::command();
+    let mut command = args::command().disable_help_subcommand(true);
+    // Names, usage lines and global options of the commands are those that a person types.
+    command.build();
     match &args.dir {
-        None => Ok(Box::new(Page(page(command, "metier")?))),
+        None => Ok(Box::new(Page(page(&command)?))),
         Some(dir) => write_all(&command, &working_dir.unwrap_or(Path::new("")).join(dir)),
     }
 }
 
-fn page(command: clap::Command, title: &str) -> Result<Vec<u8>> {
+/// One page, with the sections that readers of manuals look for.
+fn page(command: &Command) -> Result<Vec<u8>> {
+    let man = Man::new(command.clone())
+        .title(page_name(command).to_uppercase())
+        .source(concat!("metier ", env!("CARGO_PKG_VERSION")))
+        .manual("Metier");
     let mut bytes = Vec::new();
-    clap_mangen::Man::new(command)
-        .title(title.to_uppercase())
-        .render(&mut bytes)
-        .map_err(|error| CommandError::failed("internal", error.to_string()))?;
+    let mut write = || -> io::Result<()> {
+        man.render_title(&mut bytes)?;
+        man.render_name_section(&mut bytes)?;
+        let usage = command.clone().render_usage().to_string();
+        let usage = usage.trim_start_matches("Usage:").trim();
+        section("SYNOPSIS", usage, &mut bytes)?;
+        man.render_description_section(&mut bytes)?;
+        man.render_options_section(&mut bytes)?;
+        if shown(command).next().is_some() {
+            man.render_subcommands_section(&mut bytes)?;
+        }
+        let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for part in after.split("\n\n") {
+            let (title, text) = match part.split_once(':') {
+                Some(("Examples", text)) => ("EXAMPLES", text),
+                Some(("Exit codes", text)) => ("EXIT STATUS", text.trim()),
+                _ => ("NOTES", part),
+            };
+            section(title, text, &mut bytes)?;
+        }
+        match page_name(command).rsplit_once('-') {
+            Some((above, _)) => section("SEE ALSO", &format!("{above}(1)"), &mut bytes),
+            None => Ok(()),
+        }
+    };
+    write().map_err(|error| CommandError::failed("internal", error.to_string()))?;
     Ok(bytes)
 }
 
-fn write_all(command: &clap::Command, dir: &Path) -> Result<Box<dyn Output>> {
-    let visible =
-        command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help");
-    let mut pages = vec![("metier".to_owned(), command.clone())];
-    for sub in visible {
-        let name = format!("metier-{}", sub.get_name());
-        // clap keeps static names; the few leaked bytes live as long as the command line itself.
-        let leaked: &'static str = name.clone().leak();
-        pages.push((name, sub.clone().name(leaked)));
+/// A section whose lines stay as they are: a command that is copied from it works.
+fn section(title: &str, text: &str, out: &mut Vec<u8>) -> io::Result<()> {
+    let text = text.trim_matches('\n');
+    if text.trim().is_empty() {
+        return Ok(());
     }
+    writeln!(
+        out,
+        ".SH {}\n.nf",
+        if title.contains(' ') { format!("\"{title}\"") } else { title.to_owned() }
+    )?;
+    let indent = text.lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    for line in text.lines() {
+        let line =
+            line.get(indent..).unwrap_or_default().replace('\\', "\\(rs").replace('-', "\\-");
+        // A point or an apostrophe at the beginning would be a request.
+        let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
+        writeln!(out, "{guard}{line}")?;
+    }
+    writeln!(out, ".fi")
+}
+
+fn page_name(command: &Command) -> String {
+    command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
+}
+
+/// The commands inside a command that are for people.
+fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|sub| !sub.is_hide_set())
+}
+
+/// The pages of a command and of those inside it, by name.
+fn pages(command: &Command, found: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
+    found.push((page_name(command), page(command)?));
+    shown(command).try_for_each(|sub| pages(sub, found))
+}
+
+fn write_all(command: &Command, dir: &Path) -> Result<Box<dyn Output>> {
+    let mut found = Vec::new();
+    pages(command, &mut found)?;
     let mut written = Vec::new();
-    for (name, command) in pages {
+    for (name, page) in found {
         let file = dir.join(format!("{name}.1"));
-        metier::fs::write_atomic(&file, &page(command, &name)?).map_err(|error| {
+        metier::fs::write_atomic(&file, &page).map_err(|error| {
             CommandError::failed("not-written", format!("cannot write {}: {error}", file.display()))
         })?;
         written.push(file.to_string_lossy().into_owned());

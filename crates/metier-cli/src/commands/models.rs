@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
-use metier::model::{ModelInfo, OutputMode, Probe, probe};
+use metier::model::{EndpointTest, ModelInfo, OutputMode, Probe, Support, probe};
 use metier::{EndpointStatus, KeyState};
 use serde_json::json;
 
@@ -37,8 +37,8 @@ pub(crate) struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ModelsCommand {
-    /// Send one small request: does the endpoint work, which output mode does it support, how fast is
-    /// it?
+    /// Send small requests: does the model answer, what does its endpoint support (JSON Schema, tool
+    /// calls, streaming, context size), how fast is it?
     Test {
         /// The model: openai:NAME, anthropic:NAME, ollama:NAME, scripted:FILE, replay:RUN, router, ...
         #[arg(long, value_name = "MODEL")]
@@ -144,6 +144,23 @@ impl Output for Models {
     }
 }
 
+/// What the endpoint can do, a line each.
+fn write_endpoint(endpoint: &EndpointTest, out: &mut dyn Write) -> io::Result<()> {
+    let support = |support: &Support| match support {
+        Support::Held => "held".to_owned(),
+        Support::Ignored => "ignored".to_owned(),
+        Support::Refused(why) => format!("refused: {}", safe(why)),
+    };
+    let context = endpoint.context_tokens.map_or_else(
+        || "not known; `model.params.window` sets it".to_owned(),
+        |tokens| format!("{tokens} tokens"),
+    );
+    writeln!(out, "  JSON Schema: {}", support(&endpoint.json_schema))?;
+    writeln!(out, "  tool calls: {}", support(&endpoint.tool_calls))?;
+    writeln!(out, "  streaming: {}", if endpoint.streaming { "yes" } else { "no" })?;
+    writeln!(out, "  context: {context}")
+}
+
 impl Output for Tested {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(
@@ -156,19 +173,20 @@ impl Output for Tested {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let who = format!("{}:{}", self.info.provider, self.info.name);
-        let Probe { ok, mode, first_ms, total_ms, usage, error, fault, .. } = &self.probe;
+        let Probe { ok, mode, first_ms, total_ms, usage, error, fault, endpoint, .. } = &self.probe;
         if *ok {
             let mode = mode.map_or("no output mode", OutputMode::as_str);
             let ms = |time: &Option<u64>| time.map_or_else(String::new, |ms| format!("{ms} ms"));
             let tokens = usage.map_or(0, |usage| usage.input + usage.output);
             let works = paint(GREEN, "works");
-            return writeln!(
+            writeln!(
                 out,
                 "{works} {}: {mode}, first text after {}, {} in total, {tokens} tokens",
                 safe(&who),
                 ms(first_ms),
                 ms(total_ms),
-            );
+            )?;
+            return endpoint.as_ref().map_or(Ok(()), |endpoint| write_endpoint(endpoint, out));
         }
         let why = error.as_ref().map(ToString::to_string).or_else(|| fault.clone());
         writeln!(
@@ -178,6 +196,9 @@ impl Output for Tested {
             safe(&who),
             safe(&why.unwrap_or_default())
         )?;
+        if let Some(endpoint) = endpoint {
+            write_endpoint(endpoint, out)?;
+        }
         out.flush()?;
         if let Some(error) = error {
             print_note(&format!("{}: {}", paint(CYAN, "help"), error.kind.help()));

@@ -98,7 +98,8 @@ impl Output for Listed {
                 ("GIVEN", DIM),
                 ("UNTIL", DIM),
                 ("WHAT", plain),
-            ]);
+            ])
+            .expendable(&["GIVEN", "UNTIL"]);
             for Answer { answer, holds } in &self.answers {
                 let until = match answer.expires_at {
                     Some(_) if !holds => "expired".to_owned(),

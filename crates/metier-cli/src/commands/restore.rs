@@ -86,6 +86,17 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
     match &args.name {
         Some(name) if !args.list => {
             let backup = backups.find(name).map_err(metier::Error::from)?;
+            // One that was installed comes back with its records.
+            if let Some(plan) = context.metier.plan_restore(&backup)? {
+                let done = context.metier.carry_out(plan)?;
+                let path = done.skills.first().map(|skill| skill.path.clone());
+                return Ok(Box::new(RestoredSkill {
+                    skill: backup.skill.to_string(),
+                    path: path.unwrap_or_else(|| backup.path.clone()),
+                    backup: backup.id,
+                    left: None,
+                }));
+            }
             let restored = backups.restore(&backup).map_err(occupied)?;
             Ok(Box::new(RestoredSkill {
                 skill: backup.skill.to_string(),

@@ -18,7 +18,7 @@ use crate::agent::watch::{JsonLines, Lines, Watcher};
 use crate::context::{AgentArgs, Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note};
-use crate::render::shell;
+use crate::render::{count, shell};
 use crate::source_arg::SourceArg;
 
 /// Work on a request: pick skills, load them, run their scripts in the sandbox, answer.
@@ -117,7 +117,8 @@ impl RunOptionArgs {
         let most = metier.settings().run_limits.turns;
         if let Some(asked) = self.max_turns.filter(|asked| *asked > most) {
             print_note(&format!(
-                "`--max-turns {asked}` is more than `budgets.turns` allows: {most} turns"
+                "`--max-turns {asked}` is more than `budgets.turns` allows: {}",
+                count(most as usize, "turn")
             ));
         }
         let mut session = self.rules.apply(console.connect(metier.session()));

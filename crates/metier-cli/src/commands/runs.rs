@@ -84,7 +84,8 @@ impl Output for Listed {
                 ("TOKENS", plain),
                 ("MODEL", plain),
                 ("REQUEST", plain),
-            ]);
+            ])
+            .expendable(&["MODEL", "TOKENS", "TURNS"]);
             for known in &self.runs {
                 table.row(row(known));
             }

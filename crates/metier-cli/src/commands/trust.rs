@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::prompt;
+use crate::render::diff;
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe, time_text};
@@ -28,7 +29,7 @@ use crate::render::{count, safe, time_text};
 ///
 /// Without trust, loading a skill that came with a project asks, and its scripts do not run. A skill
 /// that changes or is added later has to be trusted again. Without DIR, the whole project is trusted.
-/// What would be trusted is shown first: scripts, tools, and what has changed.
+/// What would be trusted is shown first: scripts, tools, and what has changed, line by line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -150,6 +151,31 @@ fn skill_lines(skill: &TrustedSkill) -> Vec<String> {
     fact("changed", &skill.changes.changed);
     fact("added", &skill.changes.added);
     fact("removed", &skill.changes.removed);
+    for text in &skill.texts {
+        lines.extend(changed_lines(&text.path, &text.before, &text.after));
+    }
+    let shown = |file: &&String| !skill.texts.iter().any(|text| text.path == **file);
+    let unknown = skill.changes.changed.iter().filter(shown).count();
+    if unknown > 0 {
+        let what = count(unknown, "changed file");
+        lines.push(paint(
+            DIM,
+            format!("    {what} cannot be shown by line: `metier read` shows it"),
+        ));
+    }
+    lines
+}
+
+/// The change of a file, line by line.
+fn changed_lines(path: &str, before: &str, after: &str) -> Vec<String> {
+    const MAX_LINES: usize = 60;
+    let text = diff::unified(path, before.as_bytes(), after.as_bytes());
+    let mut lines: Vec<String> =
+        text.lines().take(MAX_LINES).map(|line| format!("    {line}")).collect();
+    let more = text.lines().count().saturating_sub(MAX_LINES);
+    if more > 0 {
+        lines.push(paint(DIM, format!("    ... {}", count(more, "more line"))));
+    }
     lines
 }
 

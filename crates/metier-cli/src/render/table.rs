@@ -1,4 +1,6 @@
-//! Tables: columns as wide as their content; on a terminal the widest are cut so that a row fits.
+//! Tables: columns as wide as their content; on a terminal columns that matter less are left out and the widest
+//! are cut so that a row fits. The first column is what a person types back (a name, the id of a run): it is
+//! cut last.
 //!
 //! Widths are those a terminal shows: a CJK character takes two columns.
 
@@ -15,6 +17,8 @@ pub(crate) struct Table {
     header: Vec<&'static str>,
     styles: Vec<Style>,
     rows: Vec<Vec<String>>,
+    /// Columns that a narrow terminal does without, the first of them first.
+    expendable: &'static [&'static str],
 }
 
 impl Table {
@@ -23,7 +27,14 @@ impl Table {
             header: columns.iter().map(|(name, _)| *name).collect(),
             styles: columns.iter().map(|(_, style)| *style).collect(),
             rows: Vec::new(),
+            expendable: &[],
         }
+    }
+
+    /// Leaves these columns out, one after the other, where the terminal is too narrow.
+    pub(crate) const fn expendable(mut self, columns: &'static [&'static str]) -> Self {
+        self.expendable = columns;
+        self
     }
 
     /// Adds a row; cells must be safe for a terminal already.
@@ -40,40 +51,61 @@ impl Table {
     }
 
     fn write_within(&self, columns: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
-        let last = self.header.len() - 1;
-        let width = |column: usize| {
-            let cells = self.rows.iter().map(|row| row[column].width());
-            cells.chain([self.header[column].width()]).max().unwrap_or(0)
+        let width = |column: &usize| {
+            let cells = self.rows.iter().map(|row| row[*column].width());
+            cells.chain([self.header[*column].width()]).max().unwrap_or(0)
         };
-        let mut widths: Vec<usize> = (0..last).map(|column| width(column).min(60)).collect();
-        let room = columns.map(|columns| shrink(&mut widths, columns, width(last)));
-        let header: Vec<String> = self.header.iter().map(|name| (*name).to_owned()).collect();
+        let mut shown: Vec<usize> = (0..self.header.len()).collect();
+        let mut expendable = self.expendable.iter();
+        let mut widths: Vec<usize>;
+        let last = loop {
+            let (last, others) = shown.split_last().unwrap_or((&0, &[]));
+            widths = others.iter().map(|column| width(column).min(60)).collect();
+            let fits = columns
+                .is_none_or(|columns| used(&widths) + width(last).min(LEAST_LAST) <= columns);
+            match if fits { None } else { expendable.next() } {
+                Some(name) => shown.retain(|column| self.header[*column] != *name),
+                None => break width(last),
+            }
+        };
+        let room = columns.map(|columns| shrink(&mut widths, columns, last));
+        let header: Vec<&str> = shown.iter().map(|column| self.header[*column]).collect();
         write_row(out, &header, &widths, room, |_| BOLD)?;
         for row in &self.rows {
-            write_row(out, row, &widths, room, |column| self.styles[column])?;
+            let cells: Vec<&str> = shown.iter().map(|column| row[*column].as_str()).collect();
+            write_row(out, &cells, &widths, room, |at| self.styles[shown[at]])?;
         }
         Ok(())
     }
 }
 
-/// Makes the widest columns narrower until the last one, `last` wide, has a share of the `columns` of the
-/// terminal; gives its room.
+/// Columns of the terminal that a column of the table keeps, and the last one while others can give.
+const LEAST: usize = 8;
+const LEAST_LAST: usize = 20;
+
+fn used(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + 2).sum()
+}
+
+/// Makes columns narrower until a row fits the `columns` of the terminal, the last one being `last` wide: the
+/// widest behind the first, then the last, then the first. Gives the room of the last one.
 fn shrink(widths: &mut [usize], columns: usize, last: usize) -> usize {
-    const LEAST: usize = 8;
-    const LEAST_LAST: usize = 20;
-    let used = |widths: &[usize]| widths.iter().map(|width| width + 2).sum::<usize>();
-    while used(widths) + last.min(LEAST_LAST) > columns {
-        match widths.iter_mut().max() {
-            Some(widest) if *widest > LEAST => *widest -= 1,
-            _ => break,
+    let narrow = |widths: &mut [usize], from: usize, least_last: usize| {
+        while used(widths) + last.min(least_last) > columns {
+            match widths.get_mut(from..).unwrap_or_default().iter_mut().max() {
+                Some(widest) if *widest > LEAST => *widest -= 1,
+                _ => break,
+            }
         }
-    }
+    };
+    narrow(widths, 1, LEAST_LAST);
+    narrow(widths, 0, LEAST);
     columns.saturating_sub(used(widths)).max(LEAST)
 }
 
 fn write_row(
     out: &mut dyn Write,
-    cells: &[String],
+    cells: &[&str],
     widths: &[usize],
     room: Option<usize>,
     style: impl Fn(usize) -> Style,
@@ -81,11 +113,11 @@ fn write_row(
     for (column, cell) in cells.iter().enumerate() {
         if let Some(width) = widths.get(column) {
             // Without a terminal nothing is cut: a program may read it.
-            let cell = if room.is_some() { cut(cell, *width) } else { cell.clone() };
+            let cell = if room.is_some() { cut(cell, *width) } else { (*cell).to_owned() };
             let fill = " ".repeat((width + 2).saturating_sub(cell.width()).max(1));
             write!(out, "{}{fill}", paint(style(column), cell))?;
         } else {
-            let cell = room.map_or_else(|| cell.clone(), |room| cut(cell, room));
+            let cell = room.map_or_else(|| (*cell).to_owned(), |room| cut(cell, room));
             writeln!(out, "{}", paint(style(column), cell))?;
         }
     }
@@ -140,6 +172,37 @@ mod tests {
         let mut out = Vec::new();
         table.write_within(None, &mut out).expect("written");
         assert!(String::from_utf8(out).expect("text").contains(&name), "a program reads all of it");
+    }
+
+    #[test]
+    fn what_is_typed_back_is_whole_on_eighty_columns() {
+        let text = |table: &Table| {
+            let mut out = Vec::new();
+            table.write_within(Some(80), &mut out).expect("written");
+            String::from_utf8(anstream::adapter::strip_bytes(&out).into_vec()).expect("text")
+        };
+        let name = "n".repeat(60);
+        let mut table = Table::new(&[("NAME", BOLD), ("SOURCE", BOLD), ("DESCRIPTION", BOLD)]);
+        table.row(vec![name.clone(), "project".to_owned(), "Does a thing. ".repeat(9)]);
+        assert!(text(&table).contains(&name), "{}", text(&table));
+        let columns =
+            ["RUN", "WHEN", "STATUS", "TOKENS", "MODEL", "REQUEST"].map(|name| (name, BOLD));
+        let mut table = Table::new(&columns).expendable(&["MODEL", "TOKENS"]);
+        let row = [
+            "20261118-140306-5694rt",
+            "2026-11-18 14:03",
+            "completed",
+            "1234567",
+            "openai:gpt-5-mini",
+        ];
+        let row = row.iter().map(ToString::to_string).chain(["words ".repeat(9)]);
+        table.row(row.collect());
+        let seen = text(&table);
+        assert!(
+            seen.contains(" 2026-11-18 14:03  completed ") && seen.contains("-5694rt"),
+            "{seen}"
+        );
+        assert!(!seen.contains("MODEL") && seen.lines().all(|line| line.width() <= 80), "{seen}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use metier::agent::event::{Spent, Status};
 use metier::agent::export::RecordedRun;
-use metier::agent::{Event, Mode, Op, Outcome, Record};
+use metier::agent::{Event, Mode, Op, Outcome, PlanAuthor, Record};
 use metier::model::{Action, Plan, Reply, StepStatus, Usage};
 use metier::policy::{Answer, Effect};
 use metier::skill::{FailureCode, SkillId};
@@ -177,7 +177,7 @@ impl TimelineBuilder<'_> {
                 entry.text = std::mem::take(&mut self.reply);
                 self.push(entry);
             }
-            Event::PlanChanged { plan } => self.push(planned(plan)),
+            Event::PlanChanged { plan, by: PlanAuthor::Model } => self.push(planned(plan)),
             Event::PolicyDecided { op_id, op, effect, reason, .. } => {
                 self.ops.insert(*op_id, op.clone());
                 let mark = match effect {

@@ -203,6 +203,8 @@ fn skills_can_be_switched_off_as_a_whole() {
         assert!(run(&home, &["catalog"]).stdout.contains("report"));
         home.write(file, json!({ key: false }).to_string());
         assert!(!run(&home, &["catalog"]).stdout.contains("report"), "{file} {key}");
+        let list = run(&home, &["list"]);
+        assert!(list.stderr.contains("skills are switched off as a whole"), "{list:?}");
         let found = run(&home, &["search", "--json", "revenue report"]).json();
         assert_eq!(found["results"].as_array().map(Vec::len), Some(0), "{file} {key}");
         assert_eq!(effect(&home, &["load_skill", "report"]), "deny");

@@ -249,7 +249,7 @@ fn a_model_that_cannot_be_used_is_an_error_before_the_first_message() {
         ("opanai:x", "unknown provider `opanai`", 2),
         ("openai", "needs a name", 2),
         ("scripted:missing.json", "missing.json cannot be read", 1),
-        ("scripted:broken.json", "broken.json cannot be read", 1),
+        ("scripted:broken.json", "broken.json, line 1, column 3", 1),
         ("replay:nothing", "nothing", 1),
     ] {
         // Nothing is typed, and the input stays open.

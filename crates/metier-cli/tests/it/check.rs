@@ -77,7 +77,7 @@ fn a_folder_of_skills_is_checked_in_the_order_of_paths() {
       |       ^^^^
       |
       = help: Rename the directory or the skill.
-      = note: also rejected by skills-ref, agent-plugins
+      = note: also rejected by skills-ref
 
     error[angle-brackets]: `description` contains `<` or `>`
      --> skills/a/deep/SKILL.md:3:16
@@ -95,7 +95,7 @@ fn a_folder_of_skills_is_checked_in_the_order_of_paths() {
       |       ^^^^^
       |
       = help: Rename the directory or the skill.
-      = note: also rejected by skills-ref, agent-plugins
+      = note: also rejected by skills-ref
 
     warning[yaml-unquoted-colon]: read as `description: "Use when: asked"`
      --> skills/b/SKILL.md:3:14
@@ -104,7 +104,7 @@ fn a_folder_of_skills_is_checked_in_the_order_of_paths() {
       |              ^^^^^^^^^^^^^^^
       |
       = help: Put the value in double quotes (`metier check --fix` does it).
-      = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
+      = note: also rejected by skills-ref, quick_validate, strict-yaml-clients
 
     3 skills checked: 1 error, 3 warnings; 1 fixable with `metier check --fix`
 
@@ -143,7 +143,7 @@ fn an_empty_folder_has_no_skill() {
     error[file-missing]: there is no `SKILL.md` in this directory or below it
     --> empty/SKILL.md
      = help: Create `SKILL.md` with a `name` and a `description`, or point at the right directory.
-     = note: also rejected by skills-ref, quick_validate, agent-plugins
+     = note: also rejected by skills-ref, quick_validate
 
     1 skill checked: 1 error
 
@@ -352,4 +352,10 @@ fn an_unknown_tool_in_allowed_tools_is_reported_everywhere_with_the_nearest_name
     let document = run(&home, &["list", "--json"]).json();
     let messages = document["skills"][0]["diagnostics"].as_array().expect("a list");
     assert_eq!(messages[0]["message"], near);
+    // In a list it is the line of the name.
+    let skill =
+        "---\nname: a\ndescription: Does a.\nallowed-tools:\n  - Read\n  - Raed\n---\nDo.\n";
+    home.write("project/.agent/skills/a/SKILL.md", skill);
+    let output = run(&home, &["check", ".agent/skills/a"]);
+    assert!(output.stdout.contains("a/SKILL.md:6:5"), "{output:?}");
 }

@@ -27,7 +27,7 @@ fn diff_shows_the_fixes_and_writes_nothing() {
       |              ^^^^^^^^^^^^^^^
       |
       = help: Put the value in double quotes (`metier check --fix` does it).
-      = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
+      = note: also rejected by skills-ref, quick_validate, strict-yaml-clients
 
     --- x/SKILL.md
     +++ x/SKILL.md

@@ -37,7 +37,7 @@ fn json_has_every_diagnostic_and_a_summary() {
                     "message": "read as `description: \"Use when: asked\"`",
                     "help": "Put the value in double quotes (`metier check --fix` does it).",
                     "fixable": true,
-                    "rejected_by": ["skills-ref", "quick_validate", "agent-plugins", "strict-yaml-clients"],
+                    "rejected_by": ["skills-ref", "quick_validate", "strict-yaml-clients"],
                 },
                 {
                     "code": "file-empty",
@@ -48,7 +48,7 @@ fn json_has_every_diagnostic_and_a_summary() {
                     "message": "the file is empty",
                     "help": "Write the frontmatter and a body, or remove the directory.",
                     "fixable": false,
-                    "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],
+                    "rejected_by": ["skills-ref", "quick_validate"],
                 },
                 {
                     "code": "angle-brackets",
@@ -70,7 +70,7 @@ fn json_has_every_diagnostic_and_a_summary() {
                     "message": "unknown field `colour`",
                     "help": "Put your own data under `metadata` if the skill should pass strict validators.",
                     "fixable": false,
-                    "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],
+                    "rejected_by": ["skills-ref", "quick_validate"],
                 },
             ],
             "summary": { "skills": 3, "errors": 2, "warnings": 1, "notes": 1, "fixable": 1, "fixed": 0 },

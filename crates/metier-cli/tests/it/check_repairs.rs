@@ -128,7 +128,7 @@ fn a_repair_says_how_the_line_is_read() {
       |              ^^^^^^^^^^^^^^^^^^^^^^^
       |
       = help: Quote the whole value (`metier check --fix` does it).
-      = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
+      = note: also rejected by skills-ref, quick_validate, strict-yaml-clients
 
     1 skill checked: 1 warning; 1 fixable with `metier check --fix`
 

@@ -26,7 +26,7 @@ fn without_a_path_inside_a_skill_that_skill_is_checked() {
       |              ^^^^^^^^^^^^^^^
       |
       = help: Put the value in double quotes (`metier check --fix` does it).
-      = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
+      = note: also rejected by skills-ref, quick_validate, strict-yaml-clients
 
     1 skill checked: 1 warning; 1 fixable with `metier check --fix`
 

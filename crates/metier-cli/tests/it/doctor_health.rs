@@ -74,6 +74,8 @@ fn a_rule_that_matches_nothing_known_is_a_warning_with_its_line() {
     let mut lines: Vec<u64> = found.iter().map(|it| it["line"].as_u64().expect("a line")).collect();
     lines.sort_unstable();
     assert_eq!(lines, [2, 5], "{found:?}");
+    let page = run(&home, &["doctor"]).stdout;
+    assert!(page.contains(".agent/config.json:2\n"), "{page}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn the_document_is_the_entry_with_files_cost_root_and_diagnostics() {
                 "message": "unknown field `colour`",
                 "help": "Put your own data under `metadata` if the skill should pass strict validators.",
                 "fixable": false,
-                "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],
+                "rejected_by": ["skills-ref", "quick_validate"],
             }],
             "files": [
                 file("SKILL.md", "markdown", 171, false),
@@ -245,7 +245,7 @@ fn diagnostics_are_drawn_and_include_those_of_the_body() {
       |              ^^^^^^^^^^^^^^^
       |
       = help: Put the value in double quotes (`metier check --fix` does it).
-      = note: also rejected by skills-ref, quick_validate, agent-plugins, strict-yaml-clients
+      = note: also rejected by skills-ref, quick_validate, strict-yaml-clients
 
     warning[body-empty]: there is no text after the frontmatter
      --> [T]/project/.agents/skills/colon/SKILL.md:5:1

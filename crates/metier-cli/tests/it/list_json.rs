@@ -45,6 +45,7 @@ fn an_entry_has_every_key_of_the_design() {
             "description": "Says everything.",
             "source": "project",
             "path": "[T]/project/.agents/skills/full",
+            "trust": "untrusted",
             "controls": {
                 "disable_model_invocation": true,
                 "user_invocable": false,
@@ -72,12 +73,12 @@ fn an_entry_has_every_key_of_the_design() {
                 "message": "unknown field `colour`",
                 "help": "Put your own data under `metadata` if the skill should pass strict validators.",
                 "fixable": false,
-                "rejected_by": ["skills-ref", "quick_validate", "agent-plugins"],
+                "rejected_by": ["skills-ref", "quick_validate"],
             }],
         })
     );
     for skill in listing["skills"].as_array().expect("a list") {
-        assert_eq!(keys(skill).len(), 10, "{skill}");
+        assert_eq!(keys(skill).len(), 11, "{skill}");
     }
 }
 
@@ -187,7 +188,7 @@ fn a_diagnostic_reports_code_place_and_who_else_rejects_it() {
             "message": "read as `description: \"Use when: asked\"`",
             "help": "Put the value in double quotes (`metier check --fix` does it).",
             "fixable": true,
-            "rejected_by": ["skills-ref", "quick_validate", "agent-plugins", "strict-yaml-clients"],
+            "rejected_by": ["skills-ref", "quick_validate", "strict-yaml-clients"],
         }])
     );
 }

@@ -9,6 +9,7 @@
 
 mod agents;
 mod approvals;
+mod builtin_skills;
 mod catalog;
 mod chat;
 mod check;
@@ -17,6 +18,7 @@ mod check_formats;
 mod check_repairs;
 mod check_targets;
 mod clashes;
+mod completions;
 mod config;
 mod doctor;
 mod doctor_health;
@@ -93,6 +95,8 @@ mod script_question;
 mod script_view;
 mod search;
 mod seed_config;
+mod shipping;
+mod shipping_kill;
 mod skill_links;
 mod support;
 mod terminal;

@@ -219,6 +219,11 @@ fn trust_lets_scripts_run_until_the_skill_changes() {
         scripts: scripts/ship.sh
         tools: Read, Bash(git:*)
         changed: scripts/ship.sh
+        --- scripts/ship.sh
+        +++ scripts/ship.sh
+        @@ -1 +1 @@
+        -echo shipped
+        +echo changed
 
     ---- stderr
     to undo this: metier untrust

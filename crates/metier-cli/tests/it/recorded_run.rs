@@ -15,8 +15,8 @@ use metier_agent::{
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
 use metier_model::{
-    Model, ModelError, ModelErrorKind, ModelInfo, Reply, Scripted, StreamEvent, ToolOffer, Turn,
-    Usage,
+    Model, ModelError, ModelErrorKind, ModelInfo, PlanMode, Reply, Scripted, StreamEvent,
+    ToolOffer, Turn, Usage,
 };
 use metier_policy::Effect;
 use metier_skill::{Digest, FailureCode, SkillId};
@@ -80,6 +80,7 @@ impl Executor for TestExecutor {
         Judgement::Decided(DecidedAction {
             effect,
             reason: format!("a rule about {}", op.describe()),
+            layers: Vec::new(),
             request: Some(Digest::of(op.describe().as_bytes())),
             asked: None,
             liftable: Vec::new(),
@@ -94,6 +95,7 @@ fn loaded(skill: &SkillId) -> Outcome {
         id: skill.clone(),
         sha256: Digest::of(body.as_bytes()),
         block: Text::Inline(format!("[Skill]\n{body}\n[End]").into()),
+        path: None,
         body: Text::Inline(body.into()),
         files: Vec::new(),
         changed: false,
@@ -169,6 +171,7 @@ impl Case {
             description: format!("The {name}."),
             pinned: PinnedSkill { digest: Digest::of(name.as_bytes()), mark: None },
             offered: true,
+            listed: false,
             shadowed: false,
             coordinator: false,
             subagent,
@@ -185,8 +188,10 @@ impl Case {
             request: self.request.clone(),
             files: vec!["data.txt".to_owned()],
             system: "Work on it.".to_owned(),
+            system_for_call: "Work on it.".to_owned(),
             opening: format!("Request: {}", self.request),
             model: ModelInfo { provider: self.provider.to_owned(), ..model() },
+            plan: PlanMode::On,
             model_by_project: Vec::new(),
             agent: None,
             shown: Vec::new(),

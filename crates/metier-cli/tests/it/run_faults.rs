@@ -301,19 +301,27 @@ fn a_prompt_that_is_too_long_is_shortened_and_sent_again() {
 }
 
 #[test]
-fn models_test_says_in_one_line_whether_the_endpoint_works() {
+fn models_test_says_whether_the_endpoint_works_and_what_it_can_do() {
     for dialect in DIALECTS {
         let home = project();
-        let server = Server::start(move |_, _| dialect.decides(&answer("ok")));
-        dialect.configure(&home, &server.url(), &json!({}));
+        let server = Server::start(move |_, _| dialect.decides(&answer("Lantern.")));
+        dialect.configure(&home, &server.url(), &json!({"window": 8192}));
         let output = run_keyed(&home, &["models", "test"]);
-        assert_eq!((output.code, output.stdout.lines().count()), (0, 1), "{output:?}");
+        assert_eq!(output.code, 0, "{output:?}");
+        let more: Vec<&str> = output.stdout.lines().skip(1).collect();
+        assert_eq!(more[..2], ["  JSON Schema: held", "  tool calls: held"]);
+        assert_eq!(more[3..], ["  context: 8192 tokens"]);
         let line = output.stdout.as_str();
         assert!(line.starts_with(&format!("works {}:test-model: ", dialect.word())), "{line}");
         assert!(line.contains(" ms") && line.contains("42 tokens"), "{line}");
         let output = run_keyed(&home, &["models", "test", "--json"]);
         let document = output.json();
         assert_eq!((&document["test"]["ok"], output.code), (&json!(true), 0), "{document}");
+        let server = Server::start(move |_, _| dialect.decides(&answer("ANSWER")));
+        dialect.configure(&home, &server.url(), &json!({}));
+        let output = run_keyed(&home, &["models", "test"]);
+        assert_eq!(output.code, 1, "a copy of our example is no answer: {output:?}");
+        assert!(output.stdout.contains("answered `ANSWER`"), "{output:?}");
         let message = format!("wrong key {CANARY}");
         let server =
             Server::start(move |_, _| dialect.refuses(401, "authentication_error", &message, ""));

@@ -105,7 +105,8 @@ fn the_key_in_files_skills_and_requests_is_neither_sent_nor_recorded() {
             resource("leaky", "references/a.md"),
             json!({"action": {"type": "search_skills", "query": "greet"}}),
         ];
-        if holds_scripts(&home) {
+        let runs_scripts = holds_scripts(&home);
+        if runs_scripts {
             actions.push(script("leaky", "scripts/show.sh", &[]));
         }
         actions.push(answer("done"));
@@ -116,7 +117,8 @@ fn the_key_in_files_skills_and_requests_is_neither_sent_nor_recorded() {
         let request = format!("greet with {KEY}");
         let args = ["run", "--json", &request, "--file", "../elsewhere.txt"];
         let output = keyed(&home, source, KEY, &args);
-        assert!(matches!(output.code, 0 | 1), "{source:?}: {output:?}");
+        // The script ends with 3, and nothing else was tried.
+        assert_eq!(output.code, i32::from(runs_scripts), "{source:?}: {output:?}");
         let asked = server.asked();
         assert_eq!(asked.len(), turns, "{source:?}: {output:?}");
         let sent = format!("Bearer {KEY}");

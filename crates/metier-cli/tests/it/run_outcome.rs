@@ -41,6 +41,30 @@ fn ended(home: &TestHome, replies: &Value, flags: &[&str]) -> (i32, String) {
     (output.code, status)
 }
 
+#[test]
+fn numbers_in_an_answer_are_the_same_after_a_replay() {
+    let home = project();
+    // Every step is a multiplication, so the numbers have all the digits that they can have.
+    let mut number = 0.1_f64;
+    let numbers: Vec<f64> = std::iter::repeat_with(|| {
+        number *= 1.718_281_828_459_045;
+        if number > 1e9 {
+            number *= 1e-15;
+        }
+        number
+    })
+    .take(200)
+    .collect();
+    let mut reply = answer("x");
+    reply["action"]["data"] = json!({ "numbers": numbers });
+    run_scripted(&home, &json!([reply]), &[]);
+    let last = events(&home).pop().expect("an event");
+    assert_eq!(last["data"]["numbers"], json!(numbers));
+    is_sound(&home);
+    let replayed = run(&home, &["replay", "last"]);
+    assert!(replayed.code == 0 && replayed.stdout.contains("all reproduced"), "{replayed:?}");
+}
+
 /// What it is, the actions, the flags, the exit code and the status.
 type Case<'c> = (&'c str, Vec<Value>, &'c [&'c str], i32, &'c str);
 

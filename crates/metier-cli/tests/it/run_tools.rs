@@ -135,7 +135,7 @@ impl Session {
             Effect::Ask => FailureCode::NeedsApproval,
             Effect::Deny => FailureCode::NotAllowed,
         };
-        Err(ToolFailure::new(code, decision.sentences().join("; ")))
+        Err(ToolFailure::new(code, decision.reason()))
     }
 
     fn run(&self, call: &ScriptCall) -> CallResult {

@@ -43,7 +43,7 @@ fn a_replay_reports_the_first_difference_of_a_record_that_was_written_anew() {
     let home = TestHome::new();
     let folder = Case::default().record(&home);
     forge(&folder, |event| match event {
-        Event::PlanChanged { plan } => {
+        Event::PlanChanged { plan, .. } => {
             plan.steps[1].title = "Write \u{1b}[31mnothing".to_owned();
             true
         }

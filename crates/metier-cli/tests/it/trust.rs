@@ -63,12 +63,59 @@ fn scripts_tools_and_the_difference_are_shown_before_it_is_trusted() {
     edit(&home);
     home.write(&format!("{SKILL}/scripts/new.sh"), "echo new\n");
     let again = ask("y\n").expect("a terminal");
-    for shown in ["(changed)", "changed: scripts/ship.sh", "added: scripts/new.sh"] {
+    for shown in [
+        "(changed)",
+        "changed: scripts/ship.sh",
+        "added: scripts/new.sh",
+        "-echo ship",
+        "+echo edited",
+    ] {
         assert!(again.stdout.contains(shown), "{shown}: {again:?}");
     }
     std::fs::remove_file(home.path().join(SKILL).join("scripts/new.sh")).expect("removes");
     let document = json(&home, &["trust", "--json"]);
     assert_eq!(document["skills"][0]["changes"]["removed"][0], "scripts/new.sh");
+}
+
+#[test]
+fn the_difference_is_shown_by_line_and_its_texts_go_with_the_trust() {
+    let home = project();
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
+    let texts = home.path().join("home/.local/state/metier/trusted-texts");
+    assert_eq!(std::fs::read_dir(&texts).expect("kept").count(), 2);
+    edit(&home);
+    let again = run(&home, &["trust", "--yes"]);
+    for shown in ["-echo ship", "+echo edited"] {
+        assert!(again.stdout.contains(shown), "{shown}: {again:?}");
+    }
+    assert_eq!(std::fs::read_dir(&texts).expect("kept").count(), 2, "the old text is dropped");
+    home.write(&format!("{SKILL}/scripts/ship.sh"), "echo third\n");
+    // Another text in the place of a kept one is not shown as what was trusted.
+    for kept in std::fs::read_dir(&texts).expect("kept") {
+        std::fs::write(kept.expect("a text").path(), "echo harmless\n").expect("writes");
+    }
+    let third = run(&home, &["trust", "--yes"]);
+    assert!(!third.stdout.contains("harmless"), "{third:?}");
+    assert!(third.stdout.contains("1 changed file cannot be shown by line"), "{third:?}");
+    assert_eq!(run(&home, &["untrust"]).code, 0);
+    assert_eq!(std::fs::read_dir(&texts).expect("kept").count(), 0);
+}
+
+#[test]
+fn the_list_says_as_json_what_is_trusted() {
+    let home = project();
+    home.skill("home/.agent/skills/mine", "mine", "Mine.");
+    let trust = |name: &str| {
+        let list = json(&home, &["list", "--json"]);
+        let skills = list["skills"].as_array().expect("skills").clone();
+        let found = skills.into_iter().find(|skill| skill["name"] == name).expect("listed");
+        found["trust"].as_str().expect("a word").to_owned()
+    };
+    assert_eq!((trust("deploy"), trust("mine")), ("untrusted".to_owned(), "trusted".to_owned()));
+    assert_eq!(run(&home, &["trust", "--yes"]).code, 0);
+    assert_eq!(trust("deploy"), "trusted");
+    edit(&home);
+    assert_eq!(trust("deploy"), "changed");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_wrong_type_says_what_was_expected_and_found() {
     config.json:3:14: `profile` must be one of `strict`, `lenient`, but it is the number 1 [config-wrong-type]
       help: How skills with faults are treated. A project can only choose `strict`.
     config.json:4:12: `model` must be an object `{ … }`, but it is a list [config-wrong-type]
-      help: write `{ … }`; its keys are `base_url`, `key_command`, `key_env`, `name`, `params`, `provider`
+      help: write `{ … }`; its keys are `base_url`, `key_command`, `key_env`, `name`, `params`, `plan`, `provider`
     config.json:5:31: `execution.timeout_s` must be a whole number, but it is the string "60" [config-wrong-type]
       help: write 60 without quotes
     config.json:5:57: `execution.max_output_chars` must be a whole number, but it is the number 1.5 [config-wrong-type]

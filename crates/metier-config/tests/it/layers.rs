@@ -37,6 +37,7 @@ fn without_files_the_defaults_of_the_design_count() {
     model.base_url = null (default)
     model.key_env = null (default)
     model.key_command = null (default)
+    model.plan = "auto" (default)
     model.params = {} (default)
     execution.require_approval_for = [] (default)
     execution.timeout_s = 60 (default)

@@ -5,10 +5,12 @@
 use metier_fs::SkillRoot;
 use metier_loader::{
     BodyLimits, LineRange, Loaded, MemoryFiles, NextPart, OmittedSection, OverLimit, Part,
-    ResourceLimits, ResourceQuery, SkillFiles, inject, load_body, load_resource,
+    ResourceLimits, ResourceQuery, SkillFiles, inject, is_surely_whole, load_body, load_resource,
+    measure_body,
 };
 use metier_skill::Source;
 use metier_testkit::{TestHome, corpus_skills};
+use proptest::prelude::*;
 
 fn skill(body: &str) -> MemoryFiles {
     MemoryFiles(vec![(
@@ -339,4 +341,30 @@ fn every_body_of_the_corpus_loads_within_its_limits_or_has_a_code() {
     }
     println!("{loaded} bodies loaded, {trimmed} of them trimmed");
     assert!(loaded > 1000);
+}
+
+proptest! {
+    #[test]
+    fn what_is_surely_whole_is_measured_as_whole(
+        body in "([a-z ]{0,6}|\n|\r|\u{0}|\u{1b}|\u{85}|\u{2028}|\u{200b}|\u{8868}|---){0,12}",
+        lines in 0usize..8,
+        chars in 0usize..64,
+    ) {
+        let text = format!("---\nname: a\ndescription: b\n---\n{body}");
+        let limits = BodyLimits { lines, chars, over: OverLimit::Refuse, ..BodyLimits::default() };
+        if is_surely_whole(text.as_bytes(), &limits) {
+            let size = measure_body(text.as_bytes(), &limits);
+            prop_assert!(size.is_ok_and(|size| size.is_whole), "{:?}", text);
+        }
+    }
+}
+
+#[test]
+fn a_usual_body_is_surely_whole_and_a_long_or_broken_one_is_not() {
+    let is_whole = |text: &[u8]| is_surely_whole(text, &BodyLimits::default());
+    assert!(is_whole(b"---\nname: a\n---\n# Title\n\nText.\n"));
+    for broken in [&b"no frontmatter"[..], b"---\nname: a\n---\n\0", b"---\nname: a\n---\n\xff"] {
+        assert!(!is_whole(broken), "{broken:?}");
+    }
+    assert!(!is_whole(&[b"---\nname: a\n---\n", "a\n".repeat(600).as_bytes()].concat()));
 }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{TOOL, TOOL_ABOUT, reminder};
+use crate::adapter::{TOOL, TOOL_ABOUT, system_of};
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
@@ -32,9 +32,9 @@ pub(crate) fn body(
     set("model", json!(model));
     set("max_tokens", json!(max_tokens.unwrap_or(turn.max_output_tokens)));
     set("messages", messages(turn));
-    let system = format!("{}{}", turn.system, reminder(style));
+    let system = system_of(turn, style);
     if !system.is_empty() {
-        set("system", json!([marked(&system)]));
+        set("system", json!([marked(system)]));
     }
     if style.stream {
         set("stream", json!(true));

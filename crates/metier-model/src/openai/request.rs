@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{TOOL, TOOL_ABOUT, reminder};
+use crate::adapter::{TOOL, TOOL_ABOUT, system_of};
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
@@ -18,7 +18,7 @@ pub(crate) fn body(
 ) -> Value {
     let mut body = params.clone();
     let mut messages = Vec::new();
-    let system = format!("{}{}", turn.system, reminder(style));
+    let system = system_of(turn, style);
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }

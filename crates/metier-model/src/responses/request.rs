@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{TOOL, TOOL_ABOUT, reminder};
+use crate::adapter::{TOOL, TOOL_ABOUT, system_of};
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
@@ -45,7 +45,7 @@ pub(crate) fn body(
     set("model", json!(model));
     set("input", Value::Array(messages));
     set("max_output_tokens", json!(max_tokens.unwrap_or(turn.max_output_tokens)));
-    let system = format!("{}{}", turn.system, reminder(style));
+    let system = system_of(turn, style);
     if !system.is_empty() {
         set("instructions", json!(system));
     }

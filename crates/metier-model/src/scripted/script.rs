@@ -24,6 +24,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::place::{ScriptFault, Step, plain};
 use super::rule::{Rule, When};
 use super::{Entry, Scripted, What};
 use crate::json;
@@ -35,6 +36,10 @@ const MAX_DEPTH: usize = 80;
 /// The replies of a scripted model: rules first, then the sequence.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    dead_code,
+    reason = "the lists are read one by one, for their lines; here they are the schema's"
+)]
 pub(super) struct Script {
     /// What the script is called in records.
     name: Option<String>,
@@ -98,43 +103,81 @@ pub(super) struct FaultText {
     retry_after_ms: Option<u64>,
 }
 
-/// Reads a script, or says what is wrong with it.
+/// Reads a script, or says what is wrong with it, and in which line.
 pub(super) fn read(text: &str) -> Result<Scripted, String> {
     let value = json::read(text, MAX_DEPTH).map_err(|fault| {
-        format!("{} (line {}, column {})", fault.message, fault.line, fault.column)
+        let message = match fault.message.as_str() {
+            "expected ident" | "expected value" => "not JSON; expected an object with `replies`",
+            message => message,
+        };
+        format!("line {}, column {}: {message}", fault.line, fault.column)
     })?;
-    let script: Script = typed(value)?;
-    let mut replies = Vec::new();
-    for (i, reply) in script.replies.into_iter().enumerate() {
-        replies.push(entry(reply).map_err(|words| format!("replies[{i}]: {words}"))?);
-    }
-    let mut rules = Vec::new();
-    for (i, RuleText { when, times, reply }) in script.rules.into_iter().enumerate() {
-        let reply = entry(reply).map_err(|words| format!("rules[{i}].reply: {words}"))?;
-        rules.push(Rule { when, times, reply });
-    }
-    let name = script.name.unwrap_or_else(|| "script".to_owned());
-    Ok(Scripted { name, replies, rules })
+    script(value).map_err(|fault| fault.describe(text))
 }
 
-fn entry(mut map: Map<String, Value>) -> Result<Entry, String> {
-    let delay: u64 = map.remove("delay_ms").map(typed).transpose()?.unwrap_or(0);
+/// The parts are read one by one, so that a fault has its place.
+fn script(value: Value) -> Result<Scripted, ScriptFault> {
+    let Value::Object(mut map) = value else {
+        return Err(ScriptFault::at(&[], "expected an object with `replies`, `rules` or both"));
+    };
+    let mut take = |key: &'static str| (map.remove(key), [Step::Key(key)]);
+    let ((replies, in_replies), (rules, in_rules)) = (take("replies"), take("rules"));
+    // What is left has only the name and what is unknown.
+    let Script { name, .. } = typed(Value::Object(map), &[])?;
+    let mut entries = Vec::new();
+    for (at, reply) in list(replies, &in_replies)?.into_iter().enumerate() {
+        entries.push(entry(reply, &[Step::Key("replies"), Step::Item(at)])?);
+    }
+    let mut read_rules = Vec::new();
+    for (at, rule) in list(rules, &in_rules)?.into_iter().enumerate() {
+        read_rules.push(one_rule(rule, &[Step::Key("rules"), Step::Item(at)])?);
+    }
+    let name = name.unwrap_or_else(|| "script".to_owned());
+    Ok(Scripted { name, replies: entries, rules: read_rules })
+}
+
+fn list(value: Option<Value>, path: &[Step]) -> Result<Vec<Value>, ScriptFault> {
+    value.map_or_else(|| Ok(Vec::new()), |value| typed(value, path))
+}
+
+fn one_rule(value: Value, path: &[Step]) -> Result<Rule, ScriptFault> {
+    let inside = |key: &'static str| [path, &[Step::Key(key)]].concat();
+    let mut map: Map<String, Value> = typed(value, path)?;
+    // Read apart from the rule, where their faults would have no place of their own.
+    if let Some(when) = map.get("when") {
+        typed::<When>(when.clone(), &inside("when"))?;
+    }
+    if let Some(times) = map.get("times") {
+        typed::<Option<u32>>(times.clone(), &inside("times"))?;
+    }
+    if let Some(reply) = map.get_mut("reply").filter(|reply| !reply.is_object()) {
+        typed::<Map<String, Value>>(reply.take(), &inside("reply"))?;
+    }
+    let RuleText { when, times, reply } = typed(Value::Object(map), path)?;
+    Ok(Rule { when, times, reply: entry(Value::Object(reply), &inside("reply"))? })
+}
+
+fn entry(value: Value, path: &[Step]) -> Result<Entry, ScriptFault> {
+    let mut map: Map<String, Value> = typed(value, path)?;
+    let delay = map.remove("delay_ms");
+    let delay = delay.map(|value| typed(value, &[path, &[Step::Key("delay_ms")]].concat()));
+    let delay: u64 = delay.transpose()?.unwrap_or(0);
     let what = if map.contains_key("raw") {
-        let RawText { raw, finish, parts } = typed(Value::Object(map))?;
+        let RawText { raw, finish, parts } = typed(Value::Object(map), path)?;
         words(Entry::of(&raw), finish, parts)
     } else if map.contains_key("chunks") {
-        let ChunksText { chunks, finish, parts } = typed(Value::Object(map))?;
+        let ChunksText { chunks, finish, parts } = typed(Value::Object(map), path)?;
         let what = What::Words { pieces: chunks, finish: Finish::Stop, parts: 1 };
         words(Entry::new(what), finish, parts)
     } else if map.contains_key("fault") {
-        let FaultText { fault, message, status, retry_after_ms } = typed(Value::Object(map))?;
+        let FaultText { fault, message, status, retry_after_ms } = typed(Value::Object(map), path)?;
         let message = message.unwrap_or_else(|| "the script says so".to_owned());
         What::Fault(ModelError { status, retry_after_ms, ..ModelError::new(fault, message) })
     } else {
         let value = Value::Object(map);
         let text = value.to_string();
         // A script that is meant to give no decision says so by `raw`.
-        crate::read::decision(value).map_err(|fault| fault.to_string())?;
+        crate::read::decision(value).map_err(|fault| ScriptFault::at(path, fault.to_string()))?;
         Entry::of(&text).what
     };
     Ok(Entry { delay: Duration::from_millis(delay), what })
@@ -151,6 +194,7 @@ fn words(entry: Entry, new_finish: Option<Finish>, new_parts: Option<u32>) -> Wh
     }
 }
 
-fn typed<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|error| short_line(&error.to_string(), 300).into_owned())
+fn typed<T: DeserializeOwned>(value: Value, path: &[Step]) -> Result<T, ScriptFault> {
+    serde_json::from_value(value)
+        .map_err(|error| ScriptFault::at(path, plain(&short_line(&error.to_string(), 400))))
 }

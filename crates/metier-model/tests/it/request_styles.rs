@@ -2,7 +2,9 @@
 //! The server keeps every request, so that what was tried is known.
 
 use metier_cancel::CancelToken;
-use metier_model::{Key, ModelErrorKind as Kind, OutputMode, Probe, StreamEvent, probe};
+use metier_model::{
+    EndpointTest, Key, ModelErrorKind as Kind, OutputMode, Probe, StreamEvent, Support, probe,
+};
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Server};
@@ -246,7 +248,7 @@ fn several_tool_calls_are_several_parts() {
         let turn = turn();
         let texts = turn.messages().into_iter().map(|message| message.text).collect::<String>();
         let schema = turn.schema.to_string();
-        let all = [&*turn.system, &texts, &schema].map(metier_skill::estimate_tokens);
+        let all = [&*turn.system_for_call, &texts, &schema].map(metier_skill::estimate_tokens);
         let (all, words) = (all.iter().sum::<usize>(), all[0] + all[1]);
         let input = usize::try_from(reply.usage.input).expect("small");
         assert!(input > words && input.abs_diff(all) < 10, "{input} of {all}: the schema counts");
@@ -277,11 +279,28 @@ fn settings_that_cannot_be_used_are_refused_before_anything_is_sent() {
     assert!(!format!("{:?}", model.expect("fine")).contains("abcdefghij"));
 }
 
+/// A reply in words, in every protocol at once.
+fn prose() -> Value {
+    json!({
+        "type": "message", "content": [{"type": "text", "text": "hello"}], "stop_reason": "end_turn",
+        "choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}],
+        "object": "response", "status": "completed",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "hello"}]}]
+    })
+}
+
 #[test]
 fn a_probe_says_whether_a_model_can_be_used_and_how() {
     for way in WAYS {
         let refused = refusal(429, "", "slow down");
-        let server = Server::start(vec![refused, way.good()]);
+        let answers = || {
+            let body = way.good_body().replace("größer", "Lantern");
+            Answer::reply(200, &[("content-type", way.content_type())], body)
+        };
+        let words = Answer::reply(200, &[], prose().to_string());
+        let list = json!({"data": [{"id": "test-model", "meta": {"n_ctx": 4096}}]});
+        let list = Answer::reply(200, &[], list.to_string());
+        let server = Server::start(vec![refused, answers(), way.good(), words, list]);
         let found = probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
         let mode = match way.provider {
             Provider::OpenAi | Provider::Responses => OutputMode::JsonSchema,
@@ -289,6 +308,18 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
         };
         assert_eq!((found.ok, found.mode, found.notes.len()), (true, Some(mode), 1), "{found:?}");
         assert_eq!(found.usage.map(|usage| usage.output), Some(12));
+        let can = EndpointTest {
+            json_schema: Support::Held,
+            tool_calls: Support::Ignored,
+            streaming: way.stream,
+            context_tokens: Some(4096),
+        };
+        assert_eq!(found.endpoint, Some(can), "{way:?}");
+
+        // A whole decision that answers something else is no answer.
+        let server = Server::start(vec![way.good(), way.good(), way.good()]);
+        let found = probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
+        assert!(!found.ok && found.fault.is_some_and(|fault| fault.contains("größer")), "{way:?}");
 
         let server = Server::start(vec![way.error(401, "authentication_error", "no", &[])]);
         let Probe { ok, error, mode, .. } =
@@ -298,13 +329,8 @@ fn a_probe_says_whether_a_model_can_be_used_and_how() {
             (false, None, Some(Kind::Unauthorized))
         );
 
-        let words = json!({
-            "type": "message", "content": [{"type": "text", "text": "hello"}], "stop_reason": "end_turn",
-            "choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}],
-            "object": "response", "status": "completed",
-            "output": [{"type": "message", "content": [{"type": "output_text", "text": "hello"}]}]
-        });
-        let server = Server::start(vec![Answer::reply(200, &[], words.to_string())]);
+        let words = || Answer::reply(200, &[], prose().to_string());
+        let server = Server::start(vec![words(), words(), words(), words()]);
         let found = probe(&*way.model(&server.url(), |_| {}), &CancelToken::new());
         assert!(!found.ok && found.error.is_none() && found.fault.is_some(), "{found:?}");
     }
@@ -319,7 +345,11 @@ fn the_bytes_of_the_successful_request_are_reported() {
         let length: u64 = asked[1].headers["content-length"].parse().expect("a number");
         assert_eq!(reply.usage.sent_bytes, length, "{way:?}");
         let turn = turn();
-        assert!(length > (turn.system.len() + turn.schema.to_string().len()) as u64, "{way:?}");
+        let system = match way.provider {
+            Provider::OpenAi | Provider::Responses => &turn.system,
+            Provider::Anthropic => &turn.system_for_call,
+        };
+        assert!(length > (system.len() + turn.schema.to_string().len()) as u64, "{way:?}");
     }
     // A request that asks in another style is counted as it was sent.
     let refused = refusal(400, "response_format", "response_format is not supported");

@@ -2,13 +2,19 @@
 //! A small validator of the subset stands in for the providers'.
 
 use metier_model::{
-    Decision, ToolOffer, decision_schema, instructions, parse_text,
-    schema::{InOrder, answer_schema, brief_schema},
+    Action, Decision, DecisionForm, PlanMode, SkillSearch, ToolOffer, call_instructions,
+    instructions, parse_text,
+    schema::{self, InOrder, answer_schema, brief_schema, schema_without},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::any;
+
+/// The schema with a plan, which is the wider one.
+fn decision_schema(tools: &[ToolOffer]) -> Value {
+    schema::decision_schema(tools, PlanMode::On)
+}
 
 /// A validator of the subset: what it does not know, it refuses.
 fn fits(schema: &Value, value: &Value) -> bool {
@@ -121,22 +127,57 @@ fn the_schema_keeps_to_the_subset_with_and_without_tools() {
 }
 
 #[test]
-fn what_a_model_that_was_cut_off_is_held_to_fits_the_whole_schema_and_has_no_plan() {
-    let (brief, short) = (brief_schema(&any::tools()), answer_schema());
-    walk(&brief, "$");
-    walk(&short, "$");
-    let list = json!({"plan": null, "plan_update": null, "action": {"type": "call_tool",
-        "tool": "list_dir", "args": {"path": null}, "skill": null}});
-    let answer = json!({"plan": null, "plan_update": null, "action": {"type": "final_answer",
-        "text": "x", "data": null, "status": "done"}});
-    for (value, in_brief, in_short) in [(&list, true, false), (&answer, true, true)] {
-        assert!(fits(&decision_schema(&any::tools()), value), "{value}");
-        assert_eq!((fits(&brief, value), fits(&short, value)), (in_brief, in_short), "{value}");
+fn without_a_plan_a_decision_is_its_action_alone() {
+    let tools = any::tools();
+    let off = schema::decision_schema(&tools, PlanMode::Off);
+    let (brief, short) = (brief_schema(&tools, PlanMode::Off), answer_schema());
+    let list = json!({"action": {"type": "call_tool", "tool": "list_dir", "args": {"path": null},
+        "skill": null}});
+    let answer = json!({"action": {"type": "final_answer", "text": "x", "data": null,
+        "status": "done"}});
+    assert_eq!(off, brief);
+    for (value, in_short) in [(&list, false), (&answer, true)] {
+        assert!(parse_text(&value.to_string()).is_ok(), "{value}");
+        for schema in [&off, &brief, &short] {
+            walk(schema, "$");
+        }
+        assert_eq!((fits(&brief, value), fits(&short, value)), (true, in_short), "{value}");
         let mut planned = value.clone();
-        planned["plan"] = json!({"goal": "x", "steps": [], "assumptions": [], "constraints": []});
-        assert!(fits(&decision_schema(&any::tools()), &planned), "{planned}");
-        assert!(!fits(&brief, &planned) && !fits(&short, &planned), "{planned}");
+        (planned["plan"], planned["plan_update"]) = (Value::Null, Value::Null);
+        assert!(fits(&decision_schema(&tools), &planned), "{planned}");
+        assert!(!fits(&off, &planned) && !fits(&short, &planned), "{planned}");
     }
+}
+
+#[test]
+fn a_plan_may_be_null_from_the_first_turn() {
+    let first = json!({"plan": null, "plan_update": null,
+        "action": {"type": "search_skills", "query": "q"}});
+    assert!(fits(&decision_schema(&[]), &first));
+}
+
+#[test]
+fn a_search_is_offered_only_where_there_is_something_to_find() {
+    let form = DecisionForm { plan: PlanMode::Off, search: SkillSearch::Off };
+    let search = json!({"action": {"type": "search_skills", "query": "q"}});
+    assert!(!fits(&schema::decision_schema(&[], form), &search));
+    assert!(!instructions(&[], form).contains("search_skills"));
+    assert!(!call_instructions(&[], form).contains("search_skills"));
+}
+
+#[test]
+fn a_repeated_action_can_be_left_out_of_the_schema() {
+    let tools = any::tools();
+    let search = json!({"action": {"type": "search_skills", "query": "q"}});
+    let list = json!({"action": {"type": "call_tool", "tool": "list_dir", "args": {"path": null},
+        "skill": null}});
+    let without_search =
+        schema_without(&tools, PlanMode::Off, &Action::SearchSkills { query: "other".into() });
+    assert_eq!((fits(&without_search, &search), fits(&without_search, &list)), (false, true));
+    let without_list = schema_without(&tools, PlanMode::Off, &Action::call("list_dir", json!({})));
+    assert_eq!((fits(&without_list, &search), fits(&without_list, &list)), (true, false));
+    walk(&without_search, "$");
+    walk(&without_list, "$");
 }
 
 #[test]
@@ -155,9 +196,10 @@ fn a_tool_that_is_not_offered_cannot_be_called() {
 
 #[test]
 fn every_example_of_the_instructions_is_parsed_and_fits_the_schema() {
-    let check = |tools: &[ToolOffer]| {
-        let schema = decision_schema(tools);
-        let words = instructions(tools);
+    let check = |tools: &[ToolOffer], plan: PlanMode| {
+        // Where there may be a plan, the parser takes an action alone too.
+        let schema = schema::decision_schema(tools, PlanMode::Off);
+        let words = instructions(tools, plan);
         let mut kinds = Vec::new();
         for line in words.lines().filter(|line| line.starts_with('{')) {
             let decision = parse_text(line).unwrap_or_else(|fault| panic!("{line}: {fault}"));
@@ -165,25 +207,66 @@ fn every_example_of_the_instructions_is_parsed_and_fits_the_schema() {
             assert!(fits(&schema, &value), "{line}");
             kinds.push(decision.action.kind());
         }
-        assert_eq!(words, instructions(tools));
+        assert_eq!(words, instructions(tools, plan));
         kinds
     };
-    let plans = ["select_skills", "search_skills"];
-    let without = ["select_skills", "load_resource", "run_script", "search_skills", "final_answer"];
-    assert_eq!(check(&[]), [&plans[..], &without].concat());
-    let with = check(&any::tools());
-    assert_eq!(with, [&plans[..], &without[..4], &["call_tool", "final_answer"]].concat());
+    let without = ["select_skills", "run_script", "load_resource", "search_skills", "final_answer"];
+    for plan in [PlanMode::On, PlanMode::Off] {
+        assert_eq!(check(&[], plan), without);
+        let with = check(&any::tools(), plan);
+        assert_eq!(with, [&without[..2], &["call_tool"], &without[2..]].concat());
+    }
+}
+
+#[test]
+fn a_copy_of_an_example_names_nothing_that_exists() {
+    let words = instructions(&any::tools(), PlanMode::On);
+    for line in words.lines().filter(|line| line.starts_with('{')) {
+        let value: Value = serde_json::from_str(line).expect("JSON");
+        let action = &value["action"];
+        let texts = [
+            &action["skill"]["name"],
+            &action["skills"][0]["name"],
+            &action["query"],
+            &action["relative_path"],
+            &action["reason"],
+            &action["text"],
+            &action["args"]["path"],
+        ];
+        for text in texts.into_iter().filter_map(Value::as_str) {
+            assert_eq!(text, text.to_ascii_uppercase(), "{line}");
+        }
+    }
+    assert!(!words.contains("example-skill"));
+}
+
+#[test]
+fn the_plan_is_explained_after_the_actions_and_only_where_it_is_asked_for() {
+    let (on, off) = (instructions(&[], PlanMode::On), instructions(&[], PlanMode::Off));
+    assert!(on.find("GOAL").expect("a plan") > on.rfind("final_answer").expect("an action"));
+    assert!(!off.contains("plan"), "{off}");
+    assert!(!call_instructions(&[], PlanMode::Off).contains("plan"));
+}
+
+#[test]
+fn the_words_for_function_calls_hold_no_json_and_no_arguments() {
+    let words = call_instructions(&any::tools(), PlanMode::On);
+    assert!(!words.contains('{') && !words.contains("JSON object"), "{words}");
+    assert!(words.contains("- read_file: Read a text file.") && !words.contains("first_line"));
 }
 
 #[test]
 fn the_instructions_name_every_tool_with_its_arguments_in_order() {
-    let words = instructions(&any::tools());
-    assert!(words.contains(
-        "- read_file: Read a text file.\n  path (string): The file.\n  skill (string or null): The \
-         skill.\n  first_line (integer or null)\n- network_request: Send a request.\n"
-    ));
-    assert!(words.contains(r#"method (one of "GET", "POST", null)"#));
-    assert!(words.contains("headers (array or null, of objects with name, value)"));
+    let words = instructions(&any::tools(), PlanMode::Off);
+    let start = words.find("- read_file").expect("the tools");
+    let end = words.find(r#"{"action":{"type":"call_tool""#).expect("the example");
+    assert_eq!(
+        &words[start..end],
+        "- read_file: Read a text file.\n  args: path: The file; skill?: The skill; \
+         first_line? (integer)\n- network_request: Send a request.\n  args: url; method (one of \
+         \"GET\", \"POST\", null); headers (array or null, of objects with name, value)\n- list_dir: \
+         List a directory.\n  args: path?\n"
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn turn(past: Vec<PastAction>) -> Turn {
     Turn {
         number: u32::try_from(past.len()).expect("small") + 1,
         system: "You decide.".into(),
+        system_for_call: "You decide.".into(),
         request: "fill the form".into(),
         trail: past.into_iter().map(entry).collect(),
         tail: String::new(),
@@ -212,18 +213,40 @@ fn a_call_that_is_stopped_ends_while_it_waits_and_while_it_streams() {
 #[test]
 fn a_wrong_script_is_refused_with_its_place() {
     for (text, expected) in [
-        ("{\"replies\": [}", "line 1, column 14"),
-        (r#"{"replys": []}"#, "unknown field `replys`"),
-        (r#"{"replies": [{"action": {"type": "jump"}}]}"#, "replies[0]: unknown_action"),
+        ("{\"replies\": [}", "line 1, column 14: not JSON; expected an object with `replies`"),
+        ("[]", "line 1: expected an object with `replies`, `rules` or both"),
+        (r#"{"replys": []}"#, "line 1: unknown field `replys`; expected one of `name`, `replies`"),
+        ("{\n\"replies\": {}}", "line 2, replies: this is an object; expected a list"),
+        (
+            "{\"replies\": [\n{\"raw\": \"\"},\n3]}",
+            "line 3, replies[1]: this is a number; expected an object",
+        ),
+        (r#"{"replies": [{"action": {"type": "jump"}}]}"#, "line 1, replies[0]: unknown_action"),
+        (r#"{"replies": [{"raw": 7}]}"#, "replies[0]: this is a number; expected text"),
         (r#"{"replies": [{"raw": "x", "finsh": "length"}]}"#, "replies[0]: unknown field `finsh`"),
-        (r#"{"replies": [{"fault": "boredom"}]}"#, "replies[0]: unknown variant `boredom`"),
-        (r#"{"rules": [{"when": {"moon": 1}, "reply": {"raw": ""}}]}"#, "unknown field `moon`"),
+        (r#"{"replies": [{"fault": "boredom"}]}"#, "replies[0]: unknown value `boredom`; expected"),
+        (
+            "{\"replies\": [{\"raw\": \"x\",\n\"delay_ms\": \"1 s\"}]}",
+            "line 2, replies[0].delay_ms: this is text; expected a whole number",
+        ),
+        (
+            "{\"rules\": [{\n\"when\": {\"moon\": 1}, \"reply\": {\"raw\": \"\"}}]}",
+            "line 2, rules[0].when: unknown field `moon`; expected one of `request`",
+        ),
+        (r#"{"rules": [{"when": {}}]}"#, "line 1, rules[0]: `reply` is missing"),
+        (
+            r#"{"rules": [{"when": {}, "reply": []}]}"#,
+            "rules[0].reply: this is a list; expected an object",
+        ),
         (r#"{"rules": [{"when": {}, "reply": {}}]}"#, "rules[0].reply: not_a_decision"),
         (r#"{"name": "a", "name": "b"}"#, "`name` appears twice"),
     ] {
         let error = Scripted::parse(text).expect_err(text);
         assert_eq!(error.kind, ModelErrorKind::Config);
-        assert!(error.message.contains(expected), "{error}");
+        assert!(error.message.contains(expected), "{text}: {error}");
+        for word in ["struct", "invalid type", "u64", "sequence"] {
+            assert!(!error.message.contains(word), "{text}: {error}");
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use metier_model::{
-    Anthropic, Endpoint, Key, Model, ModelError, ModelErrorKind, OpenAi, Reply, RetryPolicy,
-    StreamEvent, TrailEntry, Turn, View, decision_schema, instructions,
+    Anthropic, Endpoint, Key, Model, ModelError, ModelErrorKind, OpenAi, PlanMode, Reply,
+    RetryPolicy, StreamEvent, TrailEntry, Turn, View, call_instructions, decision_schema,
+    instructions,
 };
 use serde_json::{Value, json};
 
@@ -167,7 +168,8 @@ pub(crate) fn events(values: &[Value]) -> String {
 pub(crate) fn turn() -> Turn {
     Turn {
         number: 2,
-        system: instructions(&[]).into(),
+        system: instructions(&[], PlanMode::On).into(),
+        system_for_call: call_instructions(&[], PlanMode::On).into(),
         request: "Say something larger".into(),
         trail: vec![TrailEntry {
             decision: Some(r#"{"action":{"type":"search_skills","query":"x"}}"#.into()),
@@ -175,7 +177,7 @@ pub(crate) fn turn() -> Turn {
             past: Arc::default(),
         }],
         tail: "3 turns are left.".to_owned(),
-        schema: Arc::new(decision_schema(&[])),
+        schema: Arc::new(decision_schema(&[], PlanMode::On)),
         max_output_tokens: 500,
         view: Arc::new(View::default()),
     }

@@ -342,7 +342,7 @@ fn our_requests_have_fields_that_recorded_requests_have() {
     assert!(compared > 200, "{compared}");
 }
 
-/// Recorded shapes of two replies that are rare: a response that was put off, and a conversation that the
+/// Shapes as the providers document them, of two replies that are rare: a response that was put off, and a conversation that the
 /// provider compacted while it streamed.
 #[test]
 fn a_response_that_is_put_off_is_not_a_broken_connection_and_is_sent_once() {

@@ -47,17 +47,18 @@ const MAX_CONSIDERED: usize = 300;
 /// Descriptions by rotation, and the room below which there are none.
 const ROTATED: usize = 2;
 const MIN_ROOM_TO_ROTATE: usize = 300;
-/// The best of a ranking, which are not left to the rotation.
-const ALWAYS_SHOWN: usize = 20;
+/// The best of a ranking, which are not left to the rotation. Among a thousand skills the right one is
+/// among the first 20 for 83 % of 7,200 lines out of skills' own bodies and descriptions, among the first
+/// 40 for 87 %.
+const ALWAYS_SHOWN: usize = 40;
 /// What is left of a description near the top of a ranking that has no room for all of it.
 const CUT_CHARS: [usize; 3] = [240, 120, 60];
 /// Skills whose files or bodies were looked at in vain before the list is taken as full.
 const MAX_MISFITS: usize = 4;
 /// Of the room for descriptions this share goes to the best in their order; the rest is spent so
 /// that a short description, which costs less, comes before a long one that is as good. Chosen on
-/// the "when to use" lines of public skills; flat from 0.3 to 0.6, and from 0.5 to 1.
+/// the "when to use" lines of public skills; flat from 0.3 to 0.6.
 const IN_ORDER_SHARE: f32 = 0.4;
-const THRIFT: f32 = 0.6;
 
 /// How much of the skills that are always visible the prefix shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -390,9 +391,13 @@ impl<'a> Room<'a, '_> {
         if !shelved {
             self.near_top(hits);
         }
-        for &(document, score) in hits.iter().filter(|hit| !self.taken.contains(&hit.0)) {
+        // Where not even the beginning of a description near the top fits, one from far below does not either.
+        let is_short =
+            !shelved && hits.iter().take(ALWAYS_SHOWN).any(|hit| !self.taken.contains(&hit.0));
+        let below = if is_short { &[] } else { hits };
+        for &(document, score) in below.iter().filter(|hit| !self.taken.contains(&hit.0)) {
             let cost = estimate_tokens(self.all.skill(document).description()) + 12;
-            rest.push((score / (cost as f32).powf(THRIFT), document));
+            rest.push((score / thrift(cost as f32), document));
         }
         rest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         for (_, document) in rest {
@@ -430,4 +435,10 @@ impl<'a> Room<'a, '_> {
             }
         }
     }
+}
+
+/// By how much a score counts less for what a description costs: the power 5/8, by roots alone. Of powers it
+/// is flat from 0.5 to 1.
+fn thrift(cost: f32) -> f32 {
+    cost.sqrt() * cost.sqrt().sqrt().sqrt()
 }

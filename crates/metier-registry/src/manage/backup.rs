@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier_fs::{
-    MoveResult, TreeLimits, canonical, exists, is_link, link_text, list_files, make_dir_for,
-    move_whole, read_bounded, read_dir_names, remove_tree, write_private,
+    EntryKind, MoveResult, TreeLimits, canonical, entry_kind, exists, is_link, link_text,
+    list_files, make_dir_for, move_whole, read_bounded, read_dir_names, remove_tree, write_private,
 };
 use metier_skill::SkillId;
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,9 @@ pub struct Backup {
     pub files: Vec<BackupFile>,
     /// Whether there were more files than are listed.
     pub truncated: bool,
+    /// What the lock said of it, for a skill that was installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub installed: Option<serde_json::Value>,
 }
 
 /// A file of a deleted skill.
@@ -61,6 +64,7 @@ pub struct BackupFile {
 /// A skill as it would be deleted: what there is to lose.
 #[derive(Debug, Clone)]
 pub struct Deletion {
+    /// Where it stands now.
     path: PathBuf,
     real: Option<PathBuf>,
     record: Backup,
@@ -93,11 +97,21 @@ impl Deletion {
     /// belongs to someone else. The root may be a link, and so may the skill's own directory.
     pub fn of(skill: SkillId, path: &Path, root: &Path) -> Result<Self, ManageError> {
         let real = real_place(path, root)?;
+        Ok(Self { real, ..Self::moved(skill, path, path)? })
+    }
+
+    /// Looks at a skill that stood at `path` and stands at `now` already, on its way to a backup.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError`], where it cannot be read.
+    pub fn moved(skill: SkillId, path: &Path, now: &Path) -> Result<Self, ManageError> {
         let text = path.to_str().ok_or_else(|| ManageError::PathNotText(path.to_owned()))?;
-        let link = link_text(path).map(|target| target.to_string_lossy().into_owned());
+        let link = link_text(now).map(|target| target.to_string_lossy().into_owned());
         let (files, truncated) = match link {
             Some(_) => (Vec::new(), false),
-            None => list_files(path, TreeLimits::default()).map_err(ManageError::io(path))?,
+            None if entry_kind(now) == Some(EntryKind::File) => (Vec::new(), false),
+            None => list_files(now, TreeLimits::default()).map_err(ManageError::io(now))?,
         };
         let files: Vec<BackupFile> = files
             .into_iter()
@@ -112,8 +126,16 @@ impl Deletion {
             bytes: files.iter().map(|file| file.bytes).sum(),
             files,
             truncated,
+            installed: None,
         };
-        Ok(Self { path: path.to_owned(), real, record })
+        Ok(Self { path: now.to_owned(), real: None, record })
+    }
+
+    /// The same, with what the lock says of it.
+    #[must_use]
+    pub fn with_installed(mut self, installed: Option<serde_json::Value>) -> Self {
+        self.record.installed = installed;
+        self
     }
 
     /// What is really moved, where a link above leads to another place than the path says.
@@ -185,6 +207,13 @@ impl Backups {
                 Err(error)
             }
         }
+    }
+
+    /// Removes a backup whose skill is back.
+    pub fn forget(&self, id: &str) -> Result<(), ManageError> {
+        let is_name = !id.is_empty() && !id.contains(['/', '\\']) && id != "." && id != "..";
+        let dir = self.folder.join(id);
+        if is_name { remove_tree(&dir).map_err(ManageError::io(&dir)) } else { Ok(()) }
     }
 
     /// Every backup, newest first.

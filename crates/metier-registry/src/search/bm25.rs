@@ -2,11 +2,20 @@
 //! speaks against it.
 //!
 //! What depends on the documents alone (saturated frequency, rarity) is computed once when the
-//! index is built; ranking only adds. Postings lie in one array, grouped by term and in document
-//! order. Knows terms as numbers; words, stems and requests are none of its concern.
+//! index is built; ranking only adds. Rarity is that in the documents together with a larger
+//! collection, so that a word tells as much in a shelf of five as in one of a thousand. Postings lie
+//! in one array, grouped by term and in document order. Knows terms as numbers; words, stems and
+//! requests are none of its concern.
 
 use super::dictionary::TermId;
+use super::logarithm::ln;
 use super::tuning::Tuning;
+
+/// How many documents the collection has that stands beside every index (see `common_words`): a few where
+/// the documents are compared with each other, so that their own words decide; many where it is asked what
+/// a word tells at all.
+const BESIDE_RANKING: f32 = 300.0;
+const BESIDE_TELLING: f32 = 2000.0;
 
 /// One document that has a term, and how strongly.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +33,7 @@ pub(super) struct Postings {
     /// What descriptions say a document is not for.
     pub(super) against: List,
     rarity: Vec<f32>,
+    telling: Vec<f32>,
     documents: f32,
 }
 
@@ -115,9 +125,15 @@ impl Counter {
         }
     }
 
-    /// The postings of all documents counted; `terms` is the size of the dictionary.
+    /// The postings of all documents counted; `terms` is the size of the dictionary, `frequency` the
+    /// part of the larger collection that has a term.
     #[expect(clippy::cast_precision_loss, reason = "counts of words: far below 2^24 where exact")]
-    pub(super) fn finish(self, terms: usize, tuning: &Tuning) -> Postings {
+    pub(super) fn finish(
+        self,
+        terms: usize,
+        tuning: &Tuning,
+        frequency: impl Fn(TermId) -> f32,
+    ) -> Postings {
         let documents = self.lengths.len().max(1) as f32;
         let total = |length: fn(&Lengths) -> u32| {
             self.lengths.iter().map(|lengths| u64::from(length(lengths))).sum::<u64>() as f32
@@ -144,8 +160,16 @@ impl Counter {
         for count in &self.counts {
             having[count.term as usize] += 1;
         }
-        let rarity = having.iter().map(|&df| rarity(df as f32, documents)).collect();
-        Postings { about, against, rarity, documents }
+        let each = |beside: f32| -> Vec<f32> {
+            let terms = having.iter().zip(0u32..);
+            let rarity = terms.map(|(&df, term)| match df {
+                0 => 0.0,
+                df => rarity(df as f32, frequency(term), documents, beside),
+            });
+            rarity.collect()
+        };
+        let (rarity, telling) = (each(BESIDE_RANKING), each(BESIDE_TELLING));
+        Postings { about, against, rarity, telling, documents }
     }
 }
 
@@ -204,9 +228,11 @@ fn norm(strength: f32, relative_length: f32) -> f32 {
     1.0 - strength + strength * relative_length
 }
 
-/// The inverse document frequency of BM25, never negative.
-fn rarity(df: f32, documents: f32) -> f32 {
-    if df == 0.0 { 0.0 } else { (1.0 + (documents - df + 0.5) / (df + 0.5)).ln() }
+/// The inverse document frequency of BM25, never negative: of a term that `df` of the documents have, and
+/// this part of the collection beside them.
+fn rarity(df: f32, frequency: f32, documents: f32, beside: f32) -> f32 {
+    let (df, documents) = (df + beside * frequency, documents + beside);
+    ln(1.0 + (documents - df + 0.5) / (df + 0.5))
 }
 
 impl Postings {
@@ -217,6 +243,20 @@ impl Postings {
 
     /// How rare a term is that one document has.
     pub(super) fn rarest(&self) -> f32 {
-        rarity(1.0, self.documents)
+        rarity(1.0, 0.0, self.documents, BESIDE_RANKING)
+    }
+
+    /// How much a term tells that a document has: 1 is a word that hardly any skill has.
+    pub(super) fn telling(&self, term: TermId) -> f32 {
+        self.telling.get(term as usize).copied().unwrap_or_default() / self.most_telling()
+    }
+
+    /// How much a term tells that no document has, and this part of the collection.
+    pub(super) fn telling_elsewhere(&self, frequency: f32) -> f32 {
+        rarity(1.0, frequency, self.documents, BESIDE_TELLING) / self.most_telling()
+    }
+
+    fn most_telling(&self) -> f32 {
+        rarity(1.0, 0.0, self.documents, BESIDE_TELLING)
     }
 }

@@ -8,7 +8,7 @@ use super::fold::is_unspaced;
 use super::score::Scores;
 
 /// Words that are wanted less than this explain nothing: they are function words.
-const MIN_WEIGHT: f32 = 0.1;
+const MIN_WEIGHT: f32 = 0.2;
 
 /// The words that matched, each once, in order.
 pub(super) fn matched(words: &[WordId], dictionary: &Dictionary, scores: &Scores) -> Vec<String> {

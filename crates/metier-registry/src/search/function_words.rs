@@ -28,7 +28,7 @@ static LISTED: LazyLock<HashMap<&'static str, Salience>> = LazyLock::new(|| {
     framing.chain(function).collect()
 });
 
-const FUNCTION_WORDS: &str = "a about above after again against all also am an and any anyone \
+pub(super) const FUNCTION_WORDS: &str = "a about above after again against all also am an and any anyone \
     anything are arent as at be because been before being below between both but by can cannot \
     cant could couldnt did didnt do does doesnt doing dont down during each either else etc even \
     ever every everything few for from further get gets getting go goes going gonna got had has \

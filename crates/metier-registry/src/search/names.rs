@@ -118,6 +118,33 @@ mod tests {
     }
 
     #[test]
+    fn ordinary_words_are_names_as_commands_and_in_quotes_only() {
+        const ORDINARY: &[&str] = &["best", "right", "built-in", "合适", "html"];
+        let asked = |request: &str| asked_by_name(request, ORDINARY.iter().copied());
+        for request in [
+            "use the right skill for this",
+            "pick the best skill and run it",
+            "use the best skill",
+            "use a built-in skill",
+            "用合适的技能处理 a.csv",
+            "用合适技能处理",
+            "don't guess, use the \"right\" approach",
+        ] {
+            assert_eq!(asked(request), [""; 0], "{request}");
+        }
+        for (request, name) in [
+            ("run /best on it", "best"),
+            ("use the \"best\" skill", "best"),
+            ("use the `right` skill", "right"),
+            ("use the “built-in” skill", "built-in"),
+            ("用“合适”技能处理", "合适"),
+            ("use the html skill", "html"),
+        ] {
+            assert_eq!(asked(request), [name], "{request}");
+        }
+    }
+
+    #[test]
     fn a_person_asks_for_a_skill_by_its_name() {
         for (request, names) in [
             ("use the html skill to make a page", &["html"][..]),

@@ -15,12 +15,13 @@
 //! requests. So a name counts only where a person's sentence puts it (after a word of calling, before
 //! *skill*, as a command), without the word *skill* only where a sentence of that kind continues or ends,
 //! and a refusal only where it touches the call, since `not only pdf` and `do not use pdf` differ by
-//! just that. The number of words that are looked at is bounded, and with it what a pasted file can
+//! just that. Ordinary words count only as a command or in quotes. The number of words that are looked at is bounded, and with it what a pasted file can
 //! do. What these rules miss, ranking by description finds.
 
 use std::collections::HashSet;
 
 use super::fold::{is_ignored, is_unspaced, narrow, push_folded};
+use super::ordinary_words::is_ordinary;
 
 /// Words of a request beyond this many are not looked at: who calls a skill does so early or late,
 /// and what is longer is pasted.
@@ -81,6 +82,8 @@ struct Word {
     text: String,
     /// A command's sign (`/`, `$`, `@`) stands before it.
     sign: bool,
+    /// A quotation mark stands directly before it, and one directly behind it.
+    quoted: (bool, bool),
     /// A sign other than a joint (`-`, `_`, `.`) stands behind it.
     stop: Option<char>,
     /// A blank or the text's end stands behind it, perhaps after a sign.
@@ -106,6 +109,7 @@ impl Prose {
                     let begins =
                         earlier.is_whitespace() || matches!(earlier, '(' | '"' | '`' | '\'');
                     word.sign = matches!(before, '/' | '$' | '@') && begins;
+                    word.quoted.0 = is_quote(before);
                 }
                 if c.is_ascii() {
                     word.text.push(c.to_ascii_lowercase());
@@ -116,13 +120,14 @@ impl Prose {
                 continue; // don't is dont
             } else {
                 if !word.text.is_empty() {
+                    word.quoted.1 = is_quote(c);
                     prose.words.push(std::mem::take(&mut word));
                 }
                 if let Some(last) = prose.words.last_mut() {
                     if c.is_whitespace() {
                         last.separate = true;
                     } else if last.stop.is_none()
-                        && !matches!(c, '-' | '_' | '"' | '`' | '*')
+                        && !is_joint(c)
                         && !(last.separate && opens_a_word(c))
                     {
                         last.stop = Some(c);
@@ -146,6 +151,7 @@ impl Prose {
         if key.starts_with(is_unspaced) {
             return self.unspaced(key);
         }
+        let is_plain = is_ordinary(key);
         let first = key.split(' ').next().filter(|first| !first.is_empty())?;
         if !self.known.contains(first) {
             return None; // true for nearly all of many names
@@ -154,7 +160,15 @@ impl Prose {
         let places = self.words.windows(name.len()).enumerate();
         let places = places
             .filter(|(_, words)| words.iter().zip(&name).all(|(word, name)| word.text == **name));
+        let places = places.filter(|(at, _)| !is_plain || self.is_marked(*at, at + name.len()));
         places.filter_map(|(at, _)| self.at(at, at + name.len())).min()
+    }
+
+    /// Whether these words are plainly a name, whatever they mean: as a command, or in quotes.
+    fn is_marked(&self, start: usize, end: usize) -> bool {
+        let first = self.words.get(start).is_some_and(|word| word.sign || word.quoted.0);
+        let last = self.words.get(end.wrapping_sub(1)).is_some_and(|word| word.quoted.1);
+        first && (last || self.words.get(start).is_some_and(|word| word.sign))
     }
 
     /// How the words from `start` up to `end` are spoken of.
@@ -203,10 +217,13 @@ impl Prose {
         if !name.first().is_some_and(|first| self.known.contains(*first)) {
             return false;
         }
+        let is_plain = is_ordinary(key);
         let mut asked = false;
         for (start, words) in self.words.windows(name.len()).enumerate() {
             let end = start + name.len();
-            if words.iter().zip(&name).any(|(word, name)| word.text != **name) {
+            if words.iter().zip(&name).any(|(word, name)| word.text != **name)
+                || is_plain && !self.is_marked(start, end)
+            {
                 continue;
             }
             let called = self.at(start, end);
@@ -327,17 +344,30 @@ impl Prose {
 
     /// A name in a script without spaces stands inside a run of characters.
     fn unspaced(&self, key: &str) -> Option<Naming> {
+        let is_plain = is_ordinary(key);
         self.words
             .iter()
-            .filter_map(|word| {
+            .enumerate()
+            .filter_map(|(place, word)| {
                 let at = word.text.find(key)?;
-                let (before, behind) = (&word.text[..at], &word.text[at + key.len()..]);
+                let is_quoted = word.quoted == (true, true) && word.text == key;
+                if is_plain && !word.sign && !is_quoted {
+                    return None;
+                }
+                let (mut before, mut behind) = (&word.text[..at], &word.text[at + key.len()..]);
+                if is_quoted {
+                    // The quotes cut the run of characters; what it says stands around them.
+                    let text =
+                        |place: Option<usize>| self.words.get(place?).map(|it| it.text.as_str());
+                    before = text(place.checked_sub(1)).unwrap_or_default();
+                    behind = text(Some(place + 1)).unwrap_or_default();
+                }
                 let call = CHINESE_CALLS.iter().find_map(|call| before.strip_suffix(call));
                 let refused = |text: &str| CHINESE_REFUSALS.iter().any(|no| text.ends_with(no));
                 let kind = CHINESE_KINDS.iter().any(|kind| behind.starts_with(kind));
                 if call.is_some_and(refused) || refused(before) {
                     Some(Naming::Declined)
-                } else if word.sign || call.is_some() || kind && before.is_empty() {
+                } else if word.sign || call.is_some() || kind && (before.is_empty() || is_quoted) {
                     Some(Naming::Called)
                 } else {
                     None
@@ -368,6 +398,25 @@ impl Prose {
         let behind = rest.get(joined + 1).map(|word| word.text.as_str());
         joined > 0 && matches!(behind, Some("skill" | "workflow"))
     }
+}
+
+/// Whether a sign neither ends what a word belongs to nor stands between two things.
+fn is_joint(sign: char) -> bool {
+    matches!(sign, '-' | '_' | '*') || is_quote(sign)
+}
+
+fn is_quote(sign: char) -> bool {
+    matches!(
+        sign,
+        '"' | '`'
+            | '\''
+            | '\u{2018}'
+            | '\u{2019}'
+            | '\u{201c}'
+            | '\u{201d}'
+            | '\u{300c}'
+            | '\u{300d}'
+    )
 }
 
 /// Whether a sign after a blank belongs to what follows.

@@ -5,6 +5,7 @@
 //! an exact match beats an expansion of the same rarity. A document gets the best of a concept's
 //! alternatives, never their sum. Reads the dictionary and the synonyms, scores nothing.
 
+use super::common_words::frequency;
 use super::dictionary::{Dictionary, TermId};
 use super::fold::is_unspaced;
 use super::function_words::Salience;
@@ -43,8 +44,8 @@ pub(super) struct Concept {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) concepts: Vec<Concept>,
-    /// What the words tell together that no document has in any form.
-    pub(super) unknown: f32,
+    /// The words that no document has in any form: what each tells, and how common it is elsewhere.
+    pub(super) unknown: Vec<(f32, f32)>,
     /// Of a question about the world: the terms that what it asks for may have; none where it is unknown.
     pub(super) asked: Option<Vec<TermId>>,
     /// The terms of the request in its order, function words too.
@@ -70,7 +71,7 @@ impl Plan {
             }
             if concept.alternatives.is_empty() {
                 let known = if wanted.is_gram { UNSPACED } else { 1.0 };
-                plan.unknown += concept.salience * known;
+                plan.unknown.push((concept.salience * known, frequency(&wanted.stem)));
             } else {
                 plan.concepts.push(concept);
             }
@@ -100,8 +101,10 @@ impl Planner<'_> {
             add(&mut concept, vec![term], 1.0);
         }
         if wanted.salience != Salience::Hardly {
-            self.add_synonyms(&mut concept, &wanted.stem);
-            self.add_phrase_synonyms(&mut concept, request, at);
+            // For a Chinese word the table has translations, which are the word itself.
+            let weight = if wanted.is_gram { 1.0 } else { self.tuning.synonym };
+            self.add_synonyms(&mut concept, &wanted.stem, weight);
+            self.add_phrase_synonyms(&mut concept, request, at, weight);
             self.add_kin(&mut concept, wanted);
         }
         if wanted.is_gram && wanted.word.chars().nth(1).is_none() {
@@ -116,7 +119,7 @@ impl Planner<'_> {
 
     /// The words that share a meaning with `key`; a meaning is used once in a request, so that
     /// saying `excel spreadsheet` does not count every spreadsheet skill twice.
-    fn add_synonyms(&mut self, concept: &mut Concept, key: &str) {
+    fn add_synonyms(&mut self, concept: &mut Concept, key: &str, weight: f32) {
         for &meaning in SYNONYMS.meanings_of(key) {
             if self.used_meanings.contains(&meaning) {
                 continue;
@@ -124,7 +127,7 @@ impl Planner<'_> {
             self.used_meanings.push(meaning);
             for phrase in SYNONYMS.words_of(meaning) {
                 if let Some(terms) = self.terms_of(phrase) {
-                    add(concept, terms, self.tuning.synonym);
+                    add(concept, terms, weight);
                 }
             }
         }
@@ -140,7 +143,13 @@ impl Planner<'_> {
     }
 
     /// Phrases that begin at a wanted term: two words, or three or four unspaced characters.
-    fn add_phrase_synonyms(&mut self, concept: &mut Concept, request: &Request, at: usize) {
+    fn add_phrase_synonyms(
+        &mut self,
+        concept: &mut Concept,
+        request: &Request,
+        at: usize,
+        weight: f32,
+    ) {
         let Some(place) = request.order.iter().position(|&other| other == at) else {
             return;
         };
@@ -163,7 +172,7 @@ impl Planner<'_> {
                 key.push(' ');
                 key.push_str(&wanted.stem);
             }
-            self.add_synonyms(concept, &key);
+            self.add_synonyms(concept, &key, weight);
         }
     }
 

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use super::function_words::{Salience, gram_salience, salience};
+use super::logarithm::ln;
 use super::stem::stem;
 use super::tokenize::{Kind, Tokenizer};
 use super::tuning::Tuning;
@@ -39,13 +40,14 @@ pub(super) struct QueryTerm {
     mentions: f32,
 }
 
-/// Whether a request is a question about the world (`what's a good textbook for …`), and for what.
+/// Whether a request is a question about the world (`what's a good textbook for …`, `explain the proof of
+/// …`), and for what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Question {
     /// It is a task, or a question about things of the person's own.
     #[default]
     None,
-    /// It asks for the first telling word after the question word: a position in `wanted`.
+    /// It asks for the first telling word after the question word, or to explain: a position in `wanted`.
     About(usize),
     /// It asks for something that no word tells: `what's new in`.
     Open,
@@ -98,7 +100,7 @@ impl Request {
         request.question = question(text, &request);
         for wanted in &mut request.wanted {
             // Saying it again says it is meant, but not as many times more.
-            wanted.weight *= 1.0 + 0.5 * wanted.mentions.max(1.0).ln();
+            wanted.weight *= 1.0 + 0.5 * ln(wanted.mentions.max(1.0));
         }
         request
     }
@@ -182,6 +184,8 @@ fn question(text: &str, request: &Request) -> Question {
     let asks = matches!(
         words.first().map_or("", String::as_str),
         "what" | "whats" | "who" | "whos" | "which" | "why" | "when" | "where"
+        // Who wants a subject explained wants a skill that explains.
+            | "explain" | "describe" | "define"
     );
     let own = |word: &String| OWN.contains(&word.as_str());
     if !asks || words.iter().any(own) || text[..end].contains(['/', '`', '"']) {

@@ -143,6 +143,53 @@ fn one_shared_word_in_a_long_request_is_a_coincidence() {
 }
 
 #[test]
+fn who_wants_a_subject_explained_gets_no_skill_that_works_on_it() {
+    assert_eq!(fires("merge and split the pdf forms"), Some("pdf"));
+    assert_eq!(fires("explain how merging and splitting pdf forms works"), None);
+    assert_eq!(fires("explain the fields of this pdf form"), Some("pdf"));
+}
+
+#[test]
+fn a_quoted_phrase_that_opens_a_long_request_fires() {
+    let shelf = [
+        ("proofs", "Checks proofs. Use for \"find a counterexample\" or \"is this correct\"."),
+        (
+            "maps",
+            "Draw all maps of a compact island to have the largest value there, my tutor says.",
+        ),
+    ];
+    let index = SearchIndex::build(shelf.map(|(name, description)| Document { name, description }));
+    let sure = |request: &str| {
+        let hits = index.rank(request, 2);
+        hits.iter().find(|hit| hit.document == 0).map(|hit| hit.confidence)
+    };
+    let claim = "to this: all maps of a compact island have the largest value there";
+    assert_eq!(sure(&format!("Find a counterexample {claim}")), Some(1.0));
+    let mentioned = sure(&format!("My tutor says find a counterexample {claim}"));
+    assert!(mentioned.is_some_and(|sure| sure < 1.0), "{mentioned:?}");
+}
+
+#[test]
+fn everyday_words_tell_as_little_in_a_small_shelf_as_in_a_large_one() {
+    let few = [
+        ("status", "Write the weekly report of a project for the team."),
+        ("tides", "Predict tides and currents for sailing."),
+    ];
+    let fillers: Vec<String> = (0..300).map(|number| format!("filler{number}")).collect();
+    let more = fillers.iter().map(|name| Document { name, description: "Zorgs a quux." });
+    let document = |(name, description)| Document { name, description };
+    let small = SearchIndex::build(few.map(document));
+    let large = SearchIndex::build(few.map(document).into_iter().chain(more));
+    let sure = |index: &SearchIndex, request| index.rank(request, 1)[0].confidence;
+    for request in ["the team has a new project", "predict the currents of the week"] {
+        let (in_small, in_large) = (sure(&small, request), sure(&large, request));
+        assert!((in_small - in_large).abs() < 0.2, "{request}: {in_small} {in_large}");
+    }
+    let everyday = sure(&small, "run a test for the new project and write it to the file");
+    assert!(everyday < sure(&small, "predict the tides"), "{everyday}");
+}
+
+#[test]
 fn documents_that_cannot_be_distinguished_do_not_fire() {
     let twins = [("one", "Sum columns of tables."), ("two", "Sum columns of tables.")];
     let index = SearchIndex::build(twins.map(|(name, description)| Document { name, description }));

@@ -83,8 +83,9 @@ impl Walk<'_> {
             root: root.open_below(Path::new("."), Links::Follow).ok(),
             scratch: Scratch::default(),
             // Room that is not used costs nothing; growing through ever larger blocks of fresh memory
-            // does.
-            probed: Probed { candidates: Vec::with_capacity(1024), ..Probed::default() },
+            // does. Blocks of more than 64 KiB stand alone: the allocator puts smaller ones into half a
+            // megabyte each, of which the system then clears whole pages of two.
+            probed: Probed { candidates: Vec::with_capacity(2048), ..Probed::default() },
         };
         let task = |worker: &mut Worker, probe: Probe| {
             let root = worker.root.as_ref().unwrap_or(root);

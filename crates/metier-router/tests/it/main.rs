@@ -8,6 +8,7 @@
 )]
 
 mod builtin;
+mod figures;
 mod refused;
 mod router;
 mod support;

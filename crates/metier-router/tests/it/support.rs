@@ -25,6 +25,7 @@ impl Scene {
         Turn {
             number: 1,
             system: "".into(),
+            system_for_call: "".into(),
             request: "".into(),
             trail: self.past.iter().map(entry).collect(),
             tail: String::new(),

@@ -22,12 +22,14 @@ impl Fields<'_, '_, '_> {
     pub(super) fn allowed_tools(&mut self, value: &Node<'_>) {
         let span = value.span.clone();
         let mut separators = ToolSeparators::CommasAndBlanks;
-        let pieces: Vec<&str> = match &value.kind {
+        // Each with its place, so that a message points at the line it is about.
+        let pieces: Vec<(&str, &Range<usize>)> = match &value.kind {
             NodeKind::Scalar { .. } if value.is_null() => Vec::new(),
-            NodeKind::Scalar { text, .. } => vec![text],
+            NodeKind::Scalar { text, .. } => vec![(text, &span)],
             NodeKind::List(items) => {
                 separators = ToolSeparators::Commas;
-                let texts: Vec<&str> = items.iter().filter_map(Node::text).collect();
+                let texts = items.iter().filter_map(|item| Some((item.text()?, &item.span)));
+                let texts: Vec<_> = texts.collect();
                 if texts.len() < items.len() {
                     self.collector.report(
                         Code::ControlUnreadable,
@@ -47,23 +49,23 @@ impl Fields<'_, '_, '_> {
                 return;
             }
         };
-        if pieces.iter().any(|piece| piece.chars().any(|ch| ch.is_control() && !ch.is_whitespace()))
-        {
+        let is_odd = |ch: char| ch.is_control() && !ch.is_whitespace();
+        if pieces.iter().any(|(piece, _)| piece.contains(is_odd)) {
             let message = "`allowed-tools` contains a control character";
             self.collector.report(Code::ControlUnreadable, &span, message);
             return;
         }
         let mut tools: Vec<Box<str>> = Vec::new();
-        for piece in pieces {
+        for (piece, place) in pieces {
             let Ok(split) = split_tools(piece, separators) else {
                 let message = "a parenthesis in `allowed-tools` is not closed";
-                self.collector.report(Code::AllowedToolsUnbalanced, &span, message);
+                self.collector.report(Code::AllowedToolsUnbalanced, place, message);
                 return;
             };
+            for tool in &split {
+                self.known_tool(tool, place);
+            }
             tools.extend(split);
-        }
-        for tool in &tools {
-            self.known_tool(tool, &span);
         }
         if tools.is_empty() {
             self.collector.report(

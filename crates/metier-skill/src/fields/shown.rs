@@ -246,7 +246,7 @@ impl Fields<'_, '_, '_> {
 
 /// The sentence about a run of hidden text, with what it spells where that is known.
 pub(crate) fn hidden_message(place: &str, run: &HiddenRun) -> String {
-    let kind = run.kind.as_str();
+    let kind = run.kind.words();
     match &run.decoded {
         Some(decoded) => {
             let shown = text::short_line(decoded, 120);

@@ -43,6 +43,20 @@ struct Paragraph {
     pairs: Vec<(usize, usize)>,
 }
 
+/// Whether there is a control or mark about which [`survey`] would be asked. Told by bytes, at once for
+/// nearly all texts; bytes that only look alike cost a survey, no more.
+pub(super) fn has_controls(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr2_iter(0xE2, 0xD8, bytes).any(|at| {
+        matches!(
+            bytes[at..],
+            [0xD8, 0x9C, ..]
+                | [0xE2, 0x80, 0x8E | 0x8F | 0xAA..=0xAE, ..]
+                | [0xE2, 0x81, 0xA6..=0xA9, ..]
+        )
+    })
+}
+
 /// Reads the whole text once.
 pub(super) fn survey(text: &str) -> Direction {
     let mut direction = Direction::default();
@@ -114,6 +128,20 @@ impl Paragraph {
         for (open, close) in self.pairs {
             direction.excused[open] = true;
             direction.excused[close] = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tables::Suspect;
+    use super::*;
+
+    #[test]
+    fn every_character_that_the_survey_is_about_is_told_by_its_bytes() {
+        for ch in '\0'..=char::MAX {
+            let is_asked = matches!(suspect(ch), Some(Suspect::BidiControl | Suspect::BidiMark));
+            assert_eq!(has_controls(&format!("a{ch}b")), is_asked, "{ch:?}");
         }
     }
 }

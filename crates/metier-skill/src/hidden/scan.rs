@@ -64,13 +64,22 @@ impl Before {
 
 /// Every hidden character of `text`, in order.
 pub(super) fn hidden_characters(text: &str) -> Vec<(Range<usize>, HiddenKind)> {
-    let direction = bidi::survey(text);
+    let direction =
+        if bidi::has_controls(text) { bidi::survey(text) } else { bidi::Direction::default() };
     let mut control_excuses = direction.excused.iter().copied();
     let mut found = HiddenCharacters::default();
     let mut before = Before::Start;
     let mut at = 0;
 
     while let Some(c) = text[at..].chars().next() {
+        // Most of most texts, which one curly quote or emoji brings here: nothing in ASCII is suspect,
+        // and only the last of it is anyone's neighbour.
+        if c.is_ascii() {
+            at += ascii_len(&text.as_bytes()[at..]);
+            found.end_blanks();
+            before = Before::Visible(char::from(text.as_bytes()[at - 1]));
+            continue;
+        }
         let range = at..at + c.len_utf8();
         at = range.end;
         let rest = &text[at..];
@@ -110,6 +119,13 @@ pub(super) fn hidden_characters(text: &str) -> Vec<(Range<usize>, HiddenKind)> {
     }
     found.end_blanks();
     found.hidden
+}
+
+/// How many bytes at the start are ASCII.
+fn ascii_len(bytes: &[u8]) -> usize {
+    const PIECE: usize = 32;
+    let whole = bytes.chunks_exact(PIECE).take_while(|piece| piece.is_ascii()).count() * PIECE;
+    whole + bytes[whole..].iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 /// The base with its selector, when the selector is the first on a character that takes it.

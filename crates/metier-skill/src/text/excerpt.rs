@@ -96,7 +96,8 @@ fn note(missing: TextSize, rest: Option<&str>) -> String {
     format!("[{chars}{lines} left out{rest}]")
 }
 
-fn counted(number: u64, noun: &str) -> String {
+/// A number with its noun: `1 line`, `2 lines`.
+pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }

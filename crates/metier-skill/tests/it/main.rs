@@ -16,3 +16,4 @@ mod corpus;
 mod laws;
 mod nearest;
 mod oracle;
+mod rejections;

@@ -98,7 +98,7 @@ pub struct NetworkRequest {
 
 impl NetworkRequest {
     /// The tool's name.
-    pub const NAME: &'static str = "network_request";
+    pub const NAME: &'static str = metier_skill::own_tools::NETWORK_REQUEST;
 
     /// A tool that may reach what `settings` allow.
     pub fn new(settings: NetworkSettings) -> Self {

@@ -64,53 +64,47 @@ fn unordered(mut schema: Value) -> Value {
     schema
 }
 
+/// What three tools say of their `skill`, word for word: a prompt explains it once.
+const OF_SKILL: &str = "The loaded skill whose file it is; null: the workspace.";
+
+#[test]
+fn what_must_be_given_is_written_first() {
+    let bench = Bench::new(&[]);
+    for (name, first) in [("read_file", "path"), ("grep", "pattern"), ("network_request", "url")] {
+        let schema = bench.tools.find(name).expect("a tool").schema();
+        assert_eq!(schema["required"][0], first, "{name}");
+    }
+}
+
 #[test]
 fn what_is_derived_is_the_schema_that_a_person_would_write() {
     let expected = [
         (
             "read_file",
             object(&[
-                (
-                    "path",
-                    field("string", "The file, relative to the workspace or the skill's folder."),
-                ),
-                (
-                    "skill",
-                    nullable("string", "The loaded skill whose file it is; null: the workspace."),
-                ),
-                (
-                    "first_line",
-                    nullable("integer", "The first line to give, from 1; null: the start."),
-                ),
-                ("last_line", nullable("integer", "The last line to give; null: the end.")),
+                ("path", field("string", "Relative, never absolute.")),
+                ("skill", nullable("string", OF_SKILL)),
+                ("first_line", nullable("integer", "From 1.")),
+                ("last_line", json!({"type": ["integer", "null"]})),
             ]),
         ),
         (
             "list_dir",
             object(&[
-                (
-                    "path",
-                    nullable(
-                        "string",
-                        "The directory, relative to the workspace or the skill's folder; null: itself.",
-                    ),
-                ),
-                (
-                    "skill",
-                    nullable("string", "The loaded skill that is meant; null: the workspace."),
-                ),
+                ("path", json!({"type": ["string", "null"]})),
+                ("skill", nullable("string", OF_SKILL)),
             ]),
         ),
         (
             "grep",
             object(&[
-                ("pattern", field("string", "The regular expression; a match is within one line.")),
-                ("path", nullable("string", "The file or directory to search; null: everything.")),
-                ("skill", nullable("string", "The loaded skill to search; null: the workspace.")),
-                ("glob", nullable("string", "Only files like this: *.rs, src/**/*.py; null: all.")),
-                ("ignore_case", nullable("boolean", "Whether to ignore case; null: no.")),
-                ("literal", nullable("boolean", "Whether the pattern is plain text; null: no.")),
-                ("context", nullable("integer", "Lines to show around a match, 0 to 5; null: 0.")),
+                ("pattern", json!({"type": "string"})),
+                ("path", json!({"type": ["string", "null"]})),
+                ("skill", nullable("string", OF_SKILL)),
+                ("glob", nullable("string", "Only files like *.py.")),
+                ("ignore_case", json!({"type": ["boolean", "null"]})),
+                ("literal", json!({"type": ["boolean", "null"]})),
+                ("context", json!({"type": ["integer", "null"]})),
             ]),
         ),
         (

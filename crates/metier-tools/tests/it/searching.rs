@@ -54,7 +54,14 @@ fn a_search_is_narrowed_by_path_glob_case_and_form() {
         text(json!({"pattern": "needle", "glob": "src/*.rs"})),
         "src/a.rs:2: let needle = 1;\n"
     );
-    assert_eq!(text(json!({"pattern": "needle", "path": "z.txt"})), "No match in 1 file.\n");
+    assert_eq!(
+        text(json!({"pattern": "needle", "path": "z.txt"})),
+        "No match in 1 file. Upper and lower case count: `ignore_case` ignores them.\n"
+    );
+    assert_eq!(
+        text(json!({"pattern": "needle", "path": "z.txt", "ignore_case": true})),
+        "No match in 1 file.\n"
+    );
     // What is named is searched, hidden or not: the policy was asked about it.
     assert_eq!(text(json!({"pattern": "KEY", "path": ".env"})), ".env:1: KEY=needle\n");
     assert_eq!(

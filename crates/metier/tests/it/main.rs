@@ -13,5 +13,6 @@ mod managed;
 mod opening;
 mod own_source;
 mod own_tools;
+mod prompt_size;
 mod script_network;
 mod support;

@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use metier::agent::{Event, Note, Observer, Op, Outcome, Record, Status};
+use metier::agent::{Event, Note, Observer, Op, Outcome, PlanAuthor, Record, Status};
 use metier::model::{Action, Plan};
 use metier::policy::{Answer, Effect};
 use metier::skill::text::short_line;
@@ -273,7 +273,8 @@ impl Observer for Lines {
                 let text = format!("{}: {}", code.as_str(), short(message));
                 self.line(depth, &format!("{} {text}", paint(YELLOW, "not a decision")));
             }
-            Event::PlanChanged { plan } => self.plan(depth, plan),
+            // What the runtime's own plan says, the lines of the actions say.
+            Event::PlanChanged { plan, by: PlanAuthor::Model } => self.plan(depth, plan),
             Event::PolicyDecided { op, effect, reason, .. } => {
                 self.screen().decided = words(op);
                 if *effect == Effect::Deny {

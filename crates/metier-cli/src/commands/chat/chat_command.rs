@@ -5,13 +5,11 @@ use std::io::Write;
 
 use metier::{Chat, Metier};
 
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::output::print_note;
-use crate::render::style::{BOLD, paint};
+use crate::render::style::BOLD;
+use crate::render::table::Table;
 use crate::render::{fold_line, safe};
-
-/// Characters of a description that a line shows.
-const DESCRIPTION_CHARS: usize = 100;
 
 const HELP: &str = "\
 /help              this list
@@ -76,12 +74,14 @@ fn skills(metier: &Metier) -> Result<String> {
     if skills.is_empty() {
         return Ok("There are no skills here.\n".to_owned());
     }
-    let line = |entry: &std::sync::Arc<metier::registry::Entry>| {
-        let description = fold_line(&entry.skill.description);
-        let description = metier::skill::text::short_line(&description, DESCRIPTION_CHARS);
-        format!("{}  {description}\n", paint(BOLD, safe(entry.name().as_str())))
-    };
-    Ok(skills.iter().map(line).collect())
+    let mut table = Table::new(&[("NAME", BOLD), ("DESCRIPTION", anstyle::Style::new())]);
+    for entry in &skills {
+        let description = fold_line(&entry.skill.description).into_owned();
+        table.row(vec![safe(entry.name().as_str()).into_owned(), description]);
+    }
+    let mut text = Vec::new();
+    table.write(&mut text).map_err(|error| CommandError::failed("internal", error.to_string()))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 #[cfg(test)]

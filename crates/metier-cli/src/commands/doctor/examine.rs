@@ -3,7 +3,7 @@
 //!
 //! Called for many skills at once, on any thread.
 
-use metier::loader::{ResourceLimits, load_raw, measure_body};
+use metier::loader::{ResourceLimits, is_surely_whole, load_raw, measure_body};
 use metier::registry::{Entry, Scan};
 use metier::skill::fence::{Complete, Fence, find};
 use metier::skill::{
@@ -114,6 +114,9 @@ fn look(
         }
     }
     let limits = &metier.settings().body_limits;
+    if is_surely_whole(bytes, limits) {
+        return;
+    }
     match measure_body(bytes, limits) {
         Ok(size) if !size.is_whole => {
             let message = format!(
@@ -130,6 +133,6 @@ fn look(
 
 fn unloadable(entry: &Entry, message: String) -> Finding {
     let mut finding = Finding::about(entry, Code::SkillUnloadable, Severity::Error, message);
-    finding.help.push_str(" `metier read ID` shows the error.");
+    finding.help += " `metier read ID` shows the error.";
     finding
 }

@@ -3,6 +3,7 @@
 //!
 //! A finding's code is one of the table that `docs/diagnostics.md` is made from.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -31,14 +32,19 @@ pub(super) struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) column: Option<u32>,
     pub(super) message: String,
-    pub(super) help: String,
+    pub(super) help: Cow<'static, str>,
     /// Other directories it is about: copies, or the skill that is used instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) others: Vec<String>,
 }
 
 impl Finding {
-    fn new(code: Code, severity: Severity, path: &Path, message: impl Into<String>) -> Self {
+    pub(super) fn new(
+        code: Code,
+        severity: Severity,
+        path: &Path,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             code,
             severity,
@@ -47,7 +53,7 @@ impl Finding {
             line: None,
             column: None,
             message: message.into(),
-            help: code.info().fix_advice.to_owned(),
+            help: code.info().fix_advice.into(),
             others: Vec::new(),
         }
     }
@@ -144,7 +150,7 @@ pub(super) fn of_rules(metier: &Metier, scan: &Scan) -> Vec<Finding> {
 fn ignored(line: &Ignored) -> Finding {
     let mut finding = Finding::new(line.code, Severity::Error, &line.path, &*line.message);
     (finding.line, finding.column) = (line.line, line.column);
-    finding.help.push_str(" `metier check PATH` shows the line.");
+    finding.help += " `metier check PATH` shows the line.";
     finding
 }
 
@@ -183,7 +189,8 @@ fn shadowed(
     let mut finding = Finding::new(Code::SkillShadowed, severity, &loser.path, message);
     finding.skill = reached_as(conflict, loser, index);
     if let Some(id) = &finding.skill {
-        finding.help = format!("Keep one of them, or rename one. `{id}` still selects this one.");
+        finding.help =
+            format!("Keep one of them, or rename one. `{id}` still selects this one.").into();
     }
     finding.others = vec![text(&conflict.winner)];
     finding

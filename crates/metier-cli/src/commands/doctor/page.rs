@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::Style;
-use metier::skill::Severity;
+use metier::skill::{Code, Severity};
 
 use super::Doctor;
 use super::findings::Finding;
@@ -199,6 +199,10 @@ impl Doctor {
 fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     let path = safe(&finding.path);
     let place = finding.line.map_or_else(String::new, |line| {
+        // A rule stands in a file of settings, everything else in a skill's folder.
+        if finding.code == Code::RuleUnmatched {
+            return format!(":{line}");
+        }
         let file = skill_file(Path::new(&finding.path));
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         format!("/{name}:{line}")
@@ -209,7 +213,7 @@ fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     }
     writeln!(out, "    {}", safe(&finding.message))?;
     // The skill that is used instead is named in the message.
-    if finding.code == metier::skill::Code::SkillCopied {
+    if finding.code == Code::SkillCopied {
         for other in &finding.others {
             writeln!(out, "    also at {}", safe(other))?;
         }

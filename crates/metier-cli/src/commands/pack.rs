@@ -1,0 +1,153 @@
+//! `metier pack`: a directory of skills becomes one archive, the same bytes on every machine.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use metier::fs::{entry_kind, is_dir};
+use metier::pack::{ArchiveKind, PackLayout, PackPlan, Packed};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{CommandError, Result};
+use crate::output::{Output, print_note, write_json};
+use crate::render::plan::left_out_lines;
+use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
+use crate::render::{bytes, count, safe};
+
+/// Pack a skill, or a directory of skills, into an archive.
+///
+/// Two packs of the same files are equal, byte for byte, on any machine. Version control, secrets such as .env,
+/// caches and links are left out, and named. The archive holds a manifest.json with the digest of every file.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier pack skills/pdf                    writes pdf.zip
+  metier pack skills/pdf -o pdf.skill
+  metier pack skills -o all.tar.gz          every skill below skills
+  metier pack skills/pdf --flat -o pdf.zip  SKILL.md at the top of the archive
+  metier pack skills/pdf --dry-run")]
+pub(crate) struct PackArgs {
+    /// A skill's directory, or one with several skills.
+    source: PathBuf,
+    /// The archive: a name that ends in .zip, .skill, .tar.gz or .tgz.
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Only these skills (may be repeated).
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    skill: Vec<String>,
+    /// Put SKILL.md at the top of the archive, not into a folder. For one skill; without manifest.json.
+    #[arg(long)]
+    flat: bool,
+    /// Leave manifest.json out.
+    #[arg(long)]
+    no_manifest: bool,
+    /// Replace the archive if it exists.
+    #[arg(long)]
+    force: bool,
+    /// Show what would be packed, and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+struct Planned {
+    dry_run: bool,
+    path: String,
+    #[serde(flatten)]
+    plan: PackPlan,
+}
+
+#[derive(Serialize)]
+struct Written {
+    dry_run: bool,
+    #[serde(flatten)]
+    packed: Packed,
+}
+
+pub(crate) fn run(args: &PackArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let metier = &context.metier;
+    let mut options = metier.pack_options();
+    options.kind = match &args.output {
+        Some(output) => kind_of(output)?,
+        None => ArchiveKind::Zip,
+    };
+    options.layout = if args.flat { PackLayout::Flat } else { PackLayout::Folders };
+    options.with_manifest = !args.no_manifest;
+    options.skills.clone_from(&args.skill);
+    let plan = metier.plan_pack(&args.source, options)?;
+    let name = args.output.clone().unwrap_or_else(|| PathBuf::from(plan.file_name()));
+    let output = metier.working_dir().join(&name);
+    if is_dir(&output) {
+        let message = format!("{} is a directory", output.display());
+        return Err(CommandError::failed("already-exists", safe(&message)).help("name a file"));
+    }
+    if entry_kind(&output).is_some() && !args.force && !args.dry_run {
+        let message = format!("{} exists already", output.display());
+        return Err(CommandError::failed("already-exists", safe(&message))
+            .help("--force replaces it; -o names another file"));
+    }
+    if args.dry_run {
+        let path = output.to_string_lossy().into_owned();
+        return Ok(Box::new(Planned { dry_run: true, path, plan }));
+    }
+    let packed = plan.write(&output).map_err(metier::Error::from)?;
+    Ok(Box::new(Written { dry_run: false, packed }))
+}
+
+fn kind_of(path: &Path) -> Result<ArchiveKind> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
+    if ends(&[".zip", ".skill"]) {
+        Ok(ArchiveKind::Zip)
+    } else if ends(&[".tar.gz", ".tgz"]) {
+        Ok(ArchiveKind::TarGz)
+    } else {
+        let message = format!("{} does not say what kind of archive it is", path.display());
+        Err(CommandError::usage(safe(&message))
+            .help("let the name end in .zip, .skill, .tar.gz or .tgz"))
+    }
+}
+
+fn write_skills(plan: &PackPlan, out: &mut dyn Write) -> io::Result<()> {
+    for skill in &plan.skills {
+        let version =
+            skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+        let size = format!("{}, {}", count(skill.files, "file"), bytes(skill.bytes));
+        let name = paint(BOLD, safe(&skill.name));
+        writeln!(out, "  {name}{version}  {size}  {}", paint(DIM, skill.tree))?;
+    }
+    out.flush()?;
+    for problem in plan.skills.iter().flat_map(|skill| &skill.warnings) {
+        let (line, code) = (problem.line, problem.code);
+        let warning = paint(YELLOW, "warning");
+        print_note(&format!("{warning}: SKILL.md:{line}: {} [{code}]", safe(&problem.message)));
+    }
+    left_out_lines(&plan.left_out).iter().for_each(|line| print_note(line));
+    Ok(())
+}
+
+impl Output for Planned {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "would write {}", paint(BOLD, safe(&self.path)))?;
+        write_skills(&self.plan, out)
+    }
+}
+
+impl Output for Written {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let packed = &self.packed;
+        let path = paint(BOLD, safe(&packed.path));
+        writeln!(out, "{} {path}  {}", paint(GREEN, "packed"), bytes(packed.bytes))?;
+        writeln!(out, "  {}", paint(DIM, packed.digest))?;
+        write_skills(&packed.plan, out)
+    }
+}

@@ -1,0 +1,105 @@
+//! `metier uninstall`: installed skills go to a backup, and out of the two records.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use metier::pack::{InstallTarget, Overwrite, PlanView};
+use serde::Serialize;
+
+use crate::commands::install::approve;
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::{Output, print_note, write_json};
+use crate::render::plan::{plan_lines, write_done};
+use crate::render::safe;
+use crate::render::style::{DIM, paint};
+use crate::scope::ScopeArgs;
+
+/// Uninstall skills; a backup is kept, and `metier restore` restores it.
+///
+/// Only skills that `metier install` installed can be uninstalled; others are removed by `metier delete`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier uninstall pdf
+  metier uninstall pdf csv --yes
+  metier uninstall pdf --force     although it was changed")]
+pub(crate) struct UninstallArgs {
+    /// The skills, by name.
+    #[arg(required = true)]
+    names: Vec<String>,
+    /// Uninstall them although they were changed.
+    #[arg(long)]
+    force: bool,
+    /// Show the plan, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    yes: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
+}
+
+#[derive(Serialize)]
+struct Uninstalled {
+    dry_run: bool,
+    #[serde(flatten)]
+    plan: PlanView,
+}
+
+pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let target = target(args, context)?;
+    let overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
+    let plan = context.metier.plan_uninstall(&target, &args.names, overwrite)?;
+    if args.dry_run {
+        return Ok(Box::new(Uninstalled { dry_run: true, plan: plan.view().clone() }));
+    }
+    if !args.yes {
+        let mut words = context.command_words();
+        words.push("uninstall --yes".to_owned());
+        words.extend(args.names.iter().cloned());
+        let question = "Uninstall? A backup is kept.";
+        approve(plan.view(), question, "uninstalling", &words.join(" "), json)?;
+    }
+    Ok(Box::new(Uninstalled { dry_run: false, plan: context.metier.carry_out(plan)? }))
+}
+
+/// Where the first of the skills is installed, when nobody says: the project before the user.
+fn target(args: &UninstallArgs, context: &Context) -> Result<InstallTarget> {
+    use metier::config::Scope;
+    if let Some(scope) = args.scope.chosen() {
+        return Ok(context.metier.install_target(Some(scope))?);
+    }
+    for scope in [Scope::Project, Scope::User] {
+        let Ok(target) = context.metier.install_target(Some(scope)) else { continue };
+        let first = args.names.first().map(String::as_str).unwrap_or_default();
+        if target.is_installed(first).map_err(metier::Error::from)? {
+            return Ok(target);
+        }
+    }
+    Ok(context.metier.install_target(None)?)
+}
+
+impl Output for Uninstalled {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.dry_run {
+            for line in plan_lines(&self.plan) {
+                writeln!(out, "{line}")?;
+            }
+            out.flush()?;
+            print_note(&paint(DIM, "nothing was changed"));
+            return Ok(());
+        }
+        write_done(&self.plan, out)?;
+        out.flush()?;
+        if let Some(skill) = self.plan.skills.first() {
+            print_note(&paint(DIM, format!("to restore it: metier restore {}", safe(&skill.name))));
+        }
+        Ok(())
+    }
+}

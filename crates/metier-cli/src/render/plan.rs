@@ -1,0 +1,119 @@
+//! A plan for people: what happens to which skill, what it brings, and what is left out.
+//!
+//! The same text is the question before an installation and, in one line a skill, the answer after it.
+
+use std::io::{self, Write};
+
+use metier::pack::{LeftOut, PlanView, PlannedAction, PlannedSkill};
+
+use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
+use crate::render::{bytes, count, fold_line, safe};
+
+/// How many names of a list are shown.
+const MAX_NAMED: usize = 10;
+/// How much of a description is shown.
+const DESCRIPTION_CHARS: usize = 100;
+
+/// What happens, as a word before or after it did.
+fn word(action: PlannedAction, done: bool) -> String {
+    let (before, after, style) = match action {
+        PlannedAction::Add => ("install", "installed", GREEN),
+        PlannedAction::Replace => ("replace", "replaced", YELLOW),
+        PlannedAction::Remove => ("uninstall", "uninstalled", RED),
+        PlannedAction::Restore => ("restore", "restored", GREEN),
+        _ => ("keep", "unchanged", DIM),
+    };
+    paint(style, if done { after } else { before })
+}
+
+/// The lines of a plan that is to be carried out.
+pub(crate) fn plan_lines(view: &PlanView) -> Vec<String> {
+    let mut lines = Vec::new();
+    for skill in view.skills.iter().filter(|skill| skill.action != PlannedAction::Keep) {
+        lines.push(head(skill));
+        lines.extend(details(skill));
+    }
+    let kept = view.skills.iter().filter(|skill| skill.action == PlannedAction::Keep).count();
+    if kept > 0 {
+        lines.push(paint(DIM, format!("{} unchanged", count(kept, "skill"))));
+    }
+    lines.extend(left_out_lines(&view.left_out));
+    lines
+}
+
+fn head(skill: &PlannedSkill) -> String {
+    let version = skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+    let size = match skill.bytes {
+        0 => count(skill.files, "file"),
+        size => format!("{}, {}", count(skill.files, "file"), bytes(size)),
+    };
+    let from = paint(DIM, format!("from {} ({size})", safe(&skill.source)));
+    format!("{} {}{version}  {from}", word(skill.action, false), paint(BOLD, safe(&skill.name)))
+}
+
+fn details(skill: &PlannedSkill) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(description) = &skill.description {
+        let line = fold_line(description);
+        let short: String = line.chars().take(DESCRIPTION_CHARS).collect();
+        let cut = if short.len() < line.len() { "…" } else { "" };
+        lines.push(format!("  {}{cut}", safe(&short)));
+    }
+    if skill.action == PlannedAction::Remove {
+        return lines;
+    }
+    if !skill.scripts.is_empty() {
+        lines.push(format!("  scripts: {}", named(&skill.scripts)));
+    }
+    if let Some(tools) = &skill.allowed_tools {
+        lines.push(format!("  tools: {}", named(tools)));
+    }
+    lines.push(format!("  {}", paint(DIM, skill.tree)));
+    if skill.overrides.is_some() {
+        let what = paint(YELLOW, "what stands there");
+        lines.push(format!("  {what} goes to a backup"));
+    }
+    for problem in skill.warnings.iter().take(MAX_NAMED) {
+        let warning = paint(YELLOW, "warning");
+        let (line, code) = (problem.line, problem.code);
+        lines.push(format!("  {warning}: SKILL.md:{line}: {} [{code}]", safe(&problem.message)));
+    }
+    lines
+}
+
+/// What was left out, a line for each.
+pub(crate) fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
+    let note = paint(YELLOW, "left out");
+    let mut lines: Vec<String> = left_out
+        .iter()
+        .take(MAX_NAMED)
+        .map(|it| format!("{note}: {} ({})", safe(&it.path), it.reason.text()))
+        .collect();
+    if left_out.len() > MAX_NAMED {
+        lines.push(format!("{note}: {} more", left_out.len() - MAX_NAMED));
+    }
+    lines
+}
+
+fn named(names: &[String]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(MAX_NAMED).map(|name| safe(name).into_owned()).collect();
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// One line a skill, after the plan was carried out.
+pub(crate) fn write_done(view: &PlanView, out: &mut dyn Write) -> io::Result<()> {
+    for skill in view.skills.iter().filter(|skill| skill.action != PlannedAction::Keep) {
+        let version =
+            skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+        let name = paint(BOLD, safe(&skill.name));
+        let path = paint(DIM, safe(&skill.path));
+        writeln!(out, "{} {name}{version}  {path}", word(skill.action, true))?;
+    }
+    if !view.changes_skills() {
+        writeln!(out, "{} as it should be", count(view.skills.len(), "skill"))?;
+    }
+    Ok(())
+}

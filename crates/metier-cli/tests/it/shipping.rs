@@ -1,0 +1,219 @@
+//! `metier pack`, `install`, `uninstall`, `verify` and `restore`, from the outside: what is printed, exit
+//! codes, and what is on the disk.
+
+use std::fs;
+
+use metier_testkit::TestHome;
+use serde_json::{Value, json};
+
+use crate::support::{answer_on_terminal, json, keys, run, run_in, shown};
+
+fn with_pack() -> TestHome {
+    let home = TestHome::new();
+    home.skill("src/pdf", "pdf", "Fill PDF forms.");
+    home.write("src/pdf/scripts/fill.py", "print()\n");
+    home.write("src/pdf/.env", "KEY=1\n");
+    let packed = run_in(&home, "src", &["pack", "pdf", "-o", "../project/pdf.zip"]);
+    assert_eq!(packed.code, 0, "{packed:?}");
+    home
+}
+
+macro_rules! assert_shipped {
+    ($home:expr, $output:expr, @$snapshot:literal) => {
+        insta::with_settings!({filters => vec![
+            (r"sha256:[0-9a-f]{64}", "[DIGEST]"),
+            (r"\d+\.\d KB|\d+ B", "[SIZE]"),
+        ]}, {
+            insta::assert_snapshot!(shown($home, $output), @$snapshot);
+        });
+    };
+}
+
+#[test]
+fn a_skill_travels_from_a_directory_through_an_archive_to_the_project_and_back() {
+    let home = TestHome::new();
+    home.skill("src/pdf", "pdf", "Fill PDF forms.");
+    home.write("src/pdf/scripts/fill.py", "print()\n");
+    home.write("src/pdf/.env", "KEY=1\n");
+    assert_shipped!(&home, &run_in(&home, "src", &["pack", "pdf", "-o", "../project/pdf.zip"]), @"
+    exit: 0
+    ---- stdout
+    packed [T]/src/../project/pdf.zip  [SIZE]
+      [DIGEST]
+      pdf  2 files, [SIZE]  [DIGEST]
+
+    ---- stderr
+    left out: .env (may hold secrets)
+    ");
+    let again = run_in(&home, "src", &["pack", "pdf", "-o", "../project/pdf.zip"]);
+    assert_eq!(again.code, 1, "{again:?}");
+    assert_shipped!(&home, &run(&home, &["install", "pdf.zip", "--dry-run"]), @"
+    exit: 0
+    ---- stdout
+    install pdf  from ./pdf.zip (2 files, [SIZE])
+      Fill PDF forms.
+      scripts: scripts/fill.py
+      [DIGEST]
+
+    ---- stderr
+    1 skill in the plan; nothing was changed
+    ");
+    assert!(!home.project().join(".agent").exists());
+    assert_shipped!(&home, &run(&home, &["install", "pdf.zip"]), @"
+    exit: 3
+    ---- stdout
+
+    ---- stderr
+    error: installing pdf needs your confirmation
+    help: see it with --dry-run; then: metier install --yes pdf.zip
+    ");
+    assert!(!home.project().join(".agent").exists());
+    assert_shipped!(&home, &run(&home, &["install", "pdf.zip", "--yes"]), @"
+    exit: 0
+    ---- stdout
+    installed pdf  [T]/project/.agent/skills/pdf
+
+    ---- stderr
+    ");
+    assert!(run(&home, &["list"]).stdout.contains("pdf"));
+    let trusted = json(&home, &["inspect", "pdf", "--json"]);
+    assert_eq!(trusted["trust"], "trusted", "what was confirmed is trusted: {trusted}");
+    assert_shipped!(&home, &run(&home, &["verify"]), @"
+    exit: 0
+    ---- stdout
+    [DIGEST]  pdf  unchanged
+
+    ---- stderr
+    1 skill, none differs from the lock
+    ");
+    home.write("project/.agent/skills/pdf/scripts/fill.py", "evil()\n");
+    assert_ne!(json(&home, &["inspect", "pdf", "--json"])["trust"], "trusted");
+    assert_shipped!(&home, &run(&home, &["verify"]), @"
+    exit: 1
+    ---- stdout
+    [DIGEST]  pdf  modified
+      changed: scripts/fill.py
+
+    ---- stderr
+    1 skill not as locked; `metier install --force` brings back what was installed, and keeps a backup
+    ");
+    assert_eq!(
+        run(&home, &["install", "--yes"]).code,
+        1,
+        "a local edit is not lost without a word"
+    );
+    assert_eq!(run(&home, &["install", "--locked", "--force", "--yes"]).code, 0);
+    assert_eq!(run(&home, &["verify"]).code, 0);
+    assert_shipped!(&home, &run(&home, &["uninstall", "pdf", "--yes"]), @"
+    exit: 0
+    ---- stdout
+    uninstalled pdf  [T]/project/.agent/skills/pdf
+
+    ---- stderr
+    to restore it: metier restore pdf
+    ");
+    assert!(!run(&home, &["list"]).stdout.contains("pdf"));
+    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["verify"]).code, 0);
+}
+
+#[test]
+fn the_plan_that_is_printed_is_the_one_that_is_carried_out() {
+    let home = with_pack();
+    let without = |mut value: Value| {
+        value.as_object_mut().expect("an object").remove("dry_run").expect("says which it is");
+        value
+    };
+    let shown = json(&home, &["install", "pdf.zip", "--dry-run", "--json"]);
+    let done = json(&home, &["install", "pdf.zip", "--yes", "--json"]);
+    assert_eq!((&shown["dry_run"], &done["dry_run"]), (&json!(true), &json!(false)));
+    assert_eq!(keys(&done), ["dry_run", "left_out", "skills", "target"]);
+    assert_eq!(without(shown), without(done));
+    let gone = json(&home, &["uninstall", "pdf", "--dry-run", "--json"]);
+    assert_eq!(without(gone), without(json(&home, &["uninstall", "pdf", "--yes", "--json"])));
+}
+
+#[test]
+fn each_error_says_what_is_wrong_and_what_to_do() {
+    let home = with_pack();
+    home.write("project/broken.zip", "PK\x03\x04 and no more");
+    home.write("project/.agent/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Mine.\n---\n");
+    for (args, code, exit, said) in [
+        (&["install", "anthropics/skills"][..], "source-unsupported", 2, "a directory, or a .zip"),
+        (&["install", "none.zip"], "source-not-found", 1, "there is nothing at"),
+        (&["install", "broken.zip"], "zip-end", 1, "no end record"),
+        (&["install", "pdf.zip", "--yes"], "already-exists", 1, "was not installed by Metier"),
+        (&["install", "pdf.zip", "--skill", "csv"], "not-in-source", 1, "it has: pdf"),
+        (&["uninstall", "pdf", "--yes"], "not-installed", 1, "metier delete"),
+        (&["verify", "none"], "not-installed", 1, "is not installed here"),
+        (&["pack", "pdf.rar", "-o", "x.rar"], "usage", 2, ".tar.gz"),
+    ] {
+        let mut args = args.to_vec();
+        args.push("--json");
+        let output = run(&home, &args);
+        let error = &output.json()["error"];
+        assert_eq!(
+            (error["code"].as_str(), output.code),
+            (Some(code), exit),
+            "{args:?}: {output:?}"
+        );
+        assert!(output.stdout.contains(said), "{args:?}: {output:?}");
+    }
+    assert!(
+        fs::read_to_string(home.project().join(".agent/skills/pdf/SKILL.md"))
+            .expect("reads")
+            .contains("Mine.")
+    );
+}
+
+#[test]
+fn at_a_terminal_the_plan_is_shown_and_no_means_no() {
+    let home = with_pack();
+    let Some(output) = answer_on_terminal(&home, &["install", "pdf.zip"], "Install?", "n\n") else {
+        return;
+    };
+    assert_eq!(output.code, 3, "{output:?}");
+    let text = format!("{}{}", output.stdout, output.stderr);
+    assert!(text.contains("scripts/fill.py") && text.contains("sha256:"), "{text}");
+    assert!(!home.project().join(".agent").exists());
+    let Some(output) = answer_on_terminal(&home, &["install", "pdf.zip"], "Install?", "y\n") else {
+        return;
+    };
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(run(&home, &["verify"]).code, 0);
+}
+
+#[test]
+fn ten_processes_at_once_install_ten_skills() {
+    let home = TestHome::new();
+    for number in 0..10 {
+        home.skill(&format!("src/s{number}"), &format!("s{number}"), "Works.");
+    }
+    std::thread::scope(|scope| {
+        for number in 0..10 {
+            let home = &home;
+            scope.spawn(move || {
+                let output = run(home, &["install", &format!("../src/s{number}"), "--yes"]);
+                assert_eq!(output.code, 0, "{output:?}");
+            });
+        }
+    });
+    let verified = json(&home, &["verify", "--json"]);
+    let states: Vec<&Value> =
+        verified["skills"].as_array().expect("skills").iter().map(|it| &it["state"]).collect();
+    assert_eq!(states, vec![&json!("unchanged"); 10]);
+}
+
+#[test]
+fn what_is_for_the_user_is_the_users() {
+    let home = with_pack();
+    assert_eq!(run(&home, &["install", "pdf.zip", "--user", "--yes"]).code, 0);
+    assert!(home.home().join(".agent/skills/pdf/SKILL.md").exists());
+    assert!(
+        home.home().join(".agent/skills.lock.json").exists()
+            && !home.project().join(".agent").exists()
+    );
+    assert_eq!(run(&home, &["verify", "--user"]).code, 0);
+    assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0, "found where it is");
+    assert!(!home.home().join(".agent/skills/pdf").exists());
+}

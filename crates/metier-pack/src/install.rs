@@ -1,0 +1,335 @@
+//! Installing from a source, and making the disk agree with the records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use metier_skill::Profile;
+
+use crate::error::{Obstacle, ObstacleReason, PackError};
+use crate::journal::JournalMove;
+use crate::limits::PackLimits;
+use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange, scripts};
+use crate::prepare::{Prepared, prepare};
+use crate::records::{LockedSkill, Records, WantedSkill};
+use crate::skills_in::FoundSkill;
+use crate::source::parse_source;
+use crate::standing::{Standing, folded_names, other_spelling, standing};
+use crate::target::{InstallTarget, Staging};
+
+/// What is done about skills that stand in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overwrite {
+    /// They stay, and nothing is installed.
+    #[default]
+    Refuse,
+    /// They go to a backup.
+    Replace,
+}
+
+/// What is to be installed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct InstallRequest {
+    /// The source, as it was typed.
+    pub source: String,
+    /// Where relative paths start.
+    pub dir: PathBuf,
+    /// Only the skills of these names; all of them when empty.
+    pub skills: Vec<String>,
+    /// What is done about what stands in the way.
+    pub overwrite: Overwrite,
+    /// How skills are judged.
+    pub profile: Profile,
+    /// How large it may be.
+    pub limits: PackLimits,
+}
+
+impl InstallRequest {
+    /// A request for everything in `source`; relative paths start at `dir`.
+    pub fn new(source: impl Into<String>, dir: impl Into<PathBuf>) -> Self {
+        Self {
+            source: source.into(),
+            dir: dir.into(),
+            skills: Vec::new(),
+            overwrite: Overwrite::Refuse,
+            profile: Profile::Strict,
+            limits: PackLimits::default(),
+        }
+    }
+}
+
+/// How the records are used when the disk is made to agree with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockUse {
+    /// `skills.json` counts, and the lock is brought up to date.
+    Update,
+    /// The lock counts exactly, and is not written.
+    Exact,
+}
+
+impl InstallTarget {
+    /// What the source of a request holds. Nothing is written.
+    pub fn preview_install(&self, request: &InstallRequest) -> Result<PlanView, PackError> {
+        self.recover()?;
+        Ok(self.make_plan(request, None)?.checked()?.view)
+    }
+
+    /// A plan to install from a source. Everything is in staging then, and nothing is in place.
+    pub fn plan_install(&self, request: &InstallRequest) -> Result<InstallPlan, PackError> {
+        // What cannot be found needs no staging.
+        parse_source(&request.source, &request.dir, &self.base)?;
+        let staging = self.stage()?;
+        self.make_plan(request, Some(staging))?.checked()
+    }
+
+    fn make_plan(
+        &self,
+        request: &InstallRequest,
+        staging: Option<Staging>,
+    ) -> Result<InstallPlan, PackError> {
+        let source = parse_source(&request.source, &request.dir, &self.base)?;
+        let limits = &request.limits;
+        let prepared =
+            prepare(source, &request.skills, staging.as_ref(), 0, request.profile, limits)?;
+        let records = Records::read(&self.records)?;
+        let spelled = folded_names(self)?;
+        let mut plan = InstallPlan::new(self, staging);
+        for skill in &prepared.skills {
+            let name = skill.summary.name.as_str();
+            let locked = records.lock.skills.get(name);
+            let mut standing = standing(self, name, locked, limits);
+            if other_spelling(&spelled, name).is_some() {
+                standing.obstacle = Some(ObstacleReason::Unmanaged);
+                plan.obstacles
+                    .push(Obstacle { name: name.to_owned(), reason: ObstacleReason::Unmanaged });
+                continue;
+            }
+            let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded);
+            if is_other && standing.obstacle.is_none() && standing.id.is_some() {
+                standing.obstacle = Some(ObstacleReason::OtherSource);
+            }
+            plan.put(&prepared, skill, &standing, locked, request.overwrite);
+        }
+        plan.view.left_out = prepared.left_out().collect();
+        Ok(plan)
+    }
+
+    /// What making the disk agree with the records would come to. Nothing is written.
+    pub fn preview_reconcile(
+        &self,
+        lock: LockUse,
+        overwrite: Overwrite,
+        profile: Profile,
+    ) -> Result<PlanView, PackError> {
+        self.recover()?;
+        let records = Records::read(&self.records)?;
+        Ok(self.reconcile(&records, lock, overwrite, profile, None)?.checked()?.view)
+    }
+
+    /// A plan to make the disk agree with the records.
+    pub fn plan_reconcile(
+        &self,
+        lock: LockUse,
+        overwrite: Overwrite,
+        profile: Profile,
+    ) -> Result<InstallPlan, PackError> {
+        self.recover()?;
+        let records = Records::read(&self.records)?;
+        let staging = match records.wanted.skills.is_empty() && records.lock.skills.is_empty() {
+            true => None,
+            false => Some(self.stage()?),
+        };
+        self.reconcile(&records, lock, overwrite, profile, staging)?.checked()
+    }
+
+    fn reconcile(
+        &self,
+        records: &Records,
+        lock: LockUse,
+        overwrite: Overwrite,
+        profile: Profile,
+        staging: Option<Staging>,
+    ) -> Result<InstallPlan, PackError> {
+        if lock == LockUse::Exact {
+            check_agreement(records)?;
+        }
+        let limits = &PackLimits::default();
+        let mut plan = InstallPlan::new(self, staging);
+        let mut needed: BTreeMap<&str, Vec<(&String, Standing)>> = BTreeMap::new();
+        for (name, wanted) in &records.wanted.skills {
+            let locked = records.lock.skills.get(name).filter(|it| it.source == wanted.source);
+            let standing = standing(self, name, records.lock.skills.get(name), limits);
+            match locked {
+                Some(locked) if standing.id.is_some() && standing.obstacle.is_none() => {
+                    plan.keep(name, locked, &standing);
+                }
+                _ => needed.entry(&wanted.source).or_default().push((name, standing)),
+            }
+        }
+        for (number, (source, skills)) in needed.into_iter().enumerate() {
+            let names: Vec<String> = skills.iter().map(|(name, _)| (*name).clone()).collect();
+            let parsed = parse_source(source, &self.base, &self.base)?;
+            let prepared = prepare(parsed, &names, plan.staging.as_ref(), number, profile, limits)?;
+            for (name, standing) in skills {
+                let is_it = |skill: &&FoundSkill| skill.summary.name.as_str() == name;
+                let Some(skill) = prepared.skills.iter().find(is_it) else { continue };
+                let locked = records.lock.skills.get(name).filter(|it| it.source == source);
+                if locked.is_some_and(|locked| locked.tree != skill.tree.digest()) {
+                    let source = source.to_owned();
+                    return Err(PackError::LockMismatch { name: name.clone(), source });
+                }
+                plan.put(&prepared, skill, &standing, locked, overwrite);
+            }
+            plan.view.left_out.extend(prepared.left_out());
+        }
+        for (name, locked) in &records.lock.skills {
+            if !records.wanted.skills.contains_key(name) {
+                let standing = standing(self, name, Some(locked), limits);
+                plan.remove(name, locked, &standing, overwrite);
+            }
+        }
+        if lock == LockUse::Exact {
+            plan.records.clear();
+        }
+        plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(plan)
+    }
+}
+
+/// `--locked` needs two records that say the same.
+fn check_agreement(records: &Records) -> Result<(), PackError> {
+    let source = |name: &String| records.wanted.skills.get(name).map(|it| it.source.as_str());
+    let locked = |name: &String| {
+        let locked = records.lock.skills.get(name).filter(|it| it.is_consistent());
+        locked.map(|it| it.source.as_str())
+    };
+    let names: BTreeSet<&String> =
+        records.wanted.skills.keys().chain(records.lock.skills.keys()).collect();
+    let differ: Vec<String> =
+        names.into_iter().filter(|name| source(name) != locked(name)).cloned().collect();
+    if differ.is_empty() { Ok(()) } else { Err(PackError::LockOutdated(differ)) }
+}
+
+impl InstallPlan {
+    /// Plans to put a skill in its place.
+    fn put(
+        &mut self,
+        prepared: &Prepared,
+        skill: &FoundSkill,
+        standing: &Standing,
+        before: Option<&LockedSkill>,
+        overwrite: Overwrite,
+    ) {
+        let name = skill.summary.name.to_string();
+        let locked = prepared.locked(skill);
+        let was = standing.tree.as_ref().map(|tree| tree.digest());
+        let is_same = was == Some(locked.tree)
+            && standing.tree.as_ref().is_some_and(crate::standing::is_whole);
+        // The same files may be taken over, whoever put them there.
+        let obstacle = standing.obstacle.filter(|_| !is_same);
+        if let Some(reason) = obstacle
+            && overwrite == Overwrite::Refuse
+        {
+            self.obstacles.push(Obstacle { name, reason });
+            return;
+        }
+        let action = match standing.id {
+            _ if is_same => PlannedAction::Keep,
+            None => PlannedAction::Add,
+            Some(_) => PlannedAction::Replace,
+        };
+        if action != PlannedAction::Keep {
+            self.moves.push(JournalMove {
+                name: name.clone(),
+                new: Some(PathBuf::from(prepared.staged(skill))),
+                old: standing.id,
+                old_record: before.and_then(|before| serde_json::to_value(before).ok()),
+            });
+        }
+        let files = skill.tree.files.iter();
+        self.view.skills.push(PlannedSkill {
+            path: self.target.root.join(&name).to_string_lossy().into_owned(),
+            action,
+            source: locked.source.clone(),
+            kind: locked.kind,
+            resolved: locked.resolved.clone(),
+            version: skill.summary.version.clone(),
+            description: Some(skill.summary.description.clone()),
+            allowed_tools: skill.summary.allowed_tools.clone(),
+            scripts: scripts(files.map(|file| (file.path.as_str(), file.executable))),
+            files: skill.tree.files.len(),
+            bytes: skill.tree.bytes(),
+            tree: locked.tree,
+            was,
+            overrides: obstacle,
+            warnings: skill.warnings.clone(),
+            name: name.clone(),
+        });
+        if before != Some(&locked) {
+            let wanted = WantedSkill::from_source(&locked.source);
+            self.records.push(RecordChange { name, now: Some((wanted, locked)) });
+        }
+    }
+
+    /// Notes a skill that is as it should be.
+    fn keep(&mut self, name: &str, locked: &LockedSkill, standing: &Standing) {
+        let planned = self.known(name, locked, standing, PlannedAction::Keep);
+        self.view.skills.push(planned);
+    }
+
+    /// Plans to move a skill to a backup.
+    pub(crate) fn remove(
+        &mut self,
+        name: &str,
+        locked: &LockedSkill,
+        standing: &Standing,
+        overwrite: Overwrite,
+    ) {
+        if let Some(reason) = standing.obstacle
+            && overwrite == Overwrite::Refuse
+        {
+            self.obstacles.push(Obstacle { name: name.to_owned(), reason });
+            return;
+        }
+        if standing.id.is_some() {
+            self.moves.push(JournalMove {
+                name: name.to_owned(),
+                new: None,
+                old: standing.id,
+                old_record: serde_json::to_value(locked).ok(),
+            });
+        }
+        let planned = self.known(name, locked, standing, PlannedAction::Remove);
+        self.view.skills.push(PlannedSkill { overrides: standing.obstacle, ..planned });
+        self.records.push(RecordChange { name: name.to_owned(), now: None });
+    }
+
+    /// A skill of which only the lock and the disk are known.
+    pub(crate) fn known(
+        &self,
+        name: &str,
+        locked: &LockedSkill,
+        standing: &Standing,
+        action: PlannedAction,
+    ) -> PlannedSkill {
+        let runs = |path: &String| locked.executable.contains(path);
+        PlannedSkill {
+            name: name.to_owned(),
+            action,
+            path: self.target.root.join(name).to_string_lossy().into_owned(),
+            source: locked.source.clone(),
+            kind: locked.kind,
+            resolved: locked.resolved.clone(),
+            version: locked.version.clone(),
+            description: None,
+            allowed_tools: None,
+            scripts: scripts(locked.files.keys().map(|path| (path.as_str(), runs(path)))),
+            files: locked.files.len(),
+            bytes: standing.tree.as_ref().map_or(0, |tree| tree.bytes()),
+            tree: locked.tree,
+            was: standing.tree.as_ref().map(|tree| tree.digest()),
+            overrides: None,
+            warnings: Vec::new(),
+        }
+    }
+}

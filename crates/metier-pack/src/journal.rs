@@ -1,0 +1,206 @@
+//! A change of the folder of skills, all of it or none: written down first, then carried out.
+//!
+//! The staging directory holds the new trees and the journal. Renaming it to `.metier-commit` is the
+//! moment of the change: before it, a killed process has changed nothing; after it, whoever comes next
+//! carries out what the journal says. Every step can be repeated, and is skipped when it was done.
+//!
+//! A folder of skills may come with a clone, and a journal moves folders. So the digest of a journal is in
+//! the user's state before it counts, and one that is not there is not followed.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use metier_fs::{
+    FileLock, entry_kind, move_whole, read_bounded, remove_file, remove_tree, rename_dir,
+    rename_over, replace_shared, write_private,
+};
+use metier_registry::manage::Deletion;
+use metier_skill::{Digest, SkillId, SkillName};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::PackError;
+use crate::records::{LOCK_FILE, Records, WANTED_FILE};
+use crate::target::{COMMIT_DIR, InstallTarget, Staging};
+
+const JOURNAL_FILE: &str = "journal.json";
+const MAX_JOURNAL_BYTES: u64 = 192 << 20;
+
+/// What is to be done.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Journal {
+    pub(crate) moves: Vec<JournalMove>,
+    /// The texts of `skills.json` and `skills.lock.json`; absent when they stay.
+    pub(crate) records: Option<(String, String)>,
+    /// A backup whose skill is back.
+    pub(crate) forgotten_backup: Option<String>,
+}
+
+/// One skill that comes, goes, or is replaced.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct JournalMove {
+    /// The name of its folder.
+    pub(crate) name: String,
+    /// Where the new tree is: in the staging directory, or an absolute path. `None` for one that only goes.
+    pub(crate) new: Option<PathBuf>,
+    /// Which directory goes, by device and number; `None` where nothing stands.
+    pub(crate) old: Option<(u64, u64)>,
+    /// What the lock said of the one that goes.
+    pub(crate) old_record: Option<Value>,
+}
+
+/// Writes the journal into the staging directory, makes it count, and carries it out.
+pub(crate) fn commit(
+    target: &InstallTarget,
+    _: &FileLock,
+    staging: Staging,
+    journal: &Journal,
+) -> Result<(), PackError> {
+    for new in journal.moves.iter().filter_map(|planned| planned.new.as_ref()) {
+        let staged = staging.path().join(new);
+        if entry_kind(&staged).is_none() {
+            return Err(PackError::TargetChanged(staged));
+        }
+    }
+    let path = staging.path().join(JOURNAL_FILE);
+    let written = |error| PackError::not_written(&target.root, error);
+    let bytes = serde_json::to_vec(journal).map_err(|error| written(error.into()))?;
+    replace_shared(&path, &bytes).map_err(|error| PackError::not_written(&path, error))?;
+    if let Some(tree) = staging.tree() {
+        // The trees are on the disk before the change counts: after a power cut there is no skill with
+        // empty files.
+        tree.sync().map_err(written)?;
+    }
+    let seal = seal_path(target);
+    let digest = Digest::of(&bytes).to_string();
+    write_private(&seal, digest.as_bytes())
+        .map_err(|error| PackError::not_written(&seal, error))?;
+    rename_dir(staging.path(), &target.root.join(COMMIT_DIR)).map_err(written)?;
+    staging.keep();
+    finish(target)
+}
+
+/// Whether the journal that counts is the user's own, or there is none.
+pub(crate) fn check(target: &InstallTarget) -> Result<(), PackError> {
+    let path = target.root.join(COMMIT_DIR).join(JOURNAL_FILE);
+    match read_bounded(&path, MAX_JOURNAL_BYTES) {
+        Ok(bytes) => check_seal(target, &bytes),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Carries out the journal that counts, from wherever it was left.
+pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
+    let dir = target.root.join(COMMIT_DIR);
+    let path = dir.join(JOURNAL_FILE);
+    if entry_kind(&path).is_some() {
+        let bytes = read_bounded(&path, MAX_JOURNAL_BYTES).map_err(|error| {
+            PackError::BadRecord { path: path.clone(), reason: error.to_string() }
+        })?;
+        check_seal(target, &bytes)?;
+        let journal: Journal = serde_json::from_slice(&bytes).map_err(|error| {
+            PackError::BadRecord { path: path.clone(), reason: error.to_string() }
+        })?;
+        for (number, planned) in journal.moves.iter().enumerate() {
+            put_in_place(target, &dir, number, planned)?;
+        }
+        if let Some((wanted, lock)) = &journal.records {
+            for (name, text) in [(WANTED_FILE, wanted), (LOCK_FILE, lock)] {
+                let path = target.records.join(name);
+                let written = |error| PackError::not_written(&path, error);
+                // Beside the journal first: what a killed process leaves there goes with it.
+                let aside = dir.join(name);
+                replace_shared(&aside, text.as_bytes()).map_err(written)?;
+                rename_over(&aside, &path).map_err(written)?;
+            }
+        }
+        for (number, planned) in journal.moves.iter().enumerate() {
+            keep_old(target, &dir, number, planned)?;
+        }
+        if let Some(id) = &journal.forgotten_backup {
+            target.backups.forget(id).map_err(PackError::Backup)?;
+        }
+        // From here on the rest is litter.
+        remove_file(&path).map_err(|error| PackError::not_written(&path, error))?;
+    }
+    remove_tree(&dir).map_err(|error| PackError::not_written(&dir, error))?;
+    let seal = seal_path(target);
+    remove_file(&seal).map_err(|error| PackError::not_written(&seal, error))
+}
+
+/// Where the user's state says which journal of this folder is theirs.
+fn seal_path(target: &InstallTarget) -> PathBuf {
+    let root = metier_fs::canonical(&target.root).unwrap_or_else(|_| target.root.clone());
+    let digest = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
+    target.state.join("journals").join(digest.trim_start_matches("sha256:"))
+}
+
+fn check_seal(target: &InstallTarget, journal: &[u8]) -> Result<(), PackError> {
+    let seal = read_bounded(&seal_path(target), 1024).unwrap_or_default();
+    if seal == Digest::of(journal).to_string().as_bytes() {
+        return Ok(());
+    }
+    let path = target.root.join(COMMIT_DIR);
+    Err(PackError::BadTarget { path, reason: "was not written by you on this machine: remove it" })
+}
+
+/// The old tree goes aside, and the new one comes.
+fn put_in_place(
+    target: &InstallTarget,
+    dir: &Path,
+    number: usize,
+    planned: &JournalMove,
+) -> Result<(), PackError> {
+    let place = target.root.join(&planned.name);
+    let written = |error| PackError::not_written(&place, error);
+    let new = planned.new.as_ref().map(|new| dir.join(new));
+    let has_new = new.as_deref().is_some_and(|new| entry_kind(new).is_some());
+    let stands = entry_kind(&place).is_some();
+    let is_old = || planned.old.is_some() && folder_id(&place) == planned.old;
+    // One that was put there meanwhile goes to a backup too: the change was decided on.
+    if stands && (has_new || (planned.new.is_none() && is_old())) {
+        let free = asides(dir, number).find(|aside| entry_kind(aside).is_none());
+        let free = free.ok_or_else(|| PackError::TargetChanged(place.clone()))?;
+        rename_dir(&place, &free).map_err(written)?;
+    }
+    match new.filter(|_| has_new) {
+        Some(new) => move_whole(&new, &place).map(|_| ()).map_err(written),
+        None => Ok(()),
+    }
+}
+
+/// What was set aside goes to the user's backups.
+fn keep_old(
+    target: &InstallTarget,
+    dir: &Path,
+    number: usize,
+    planned: &JournalMove,
+) -> Result<(), PackError> {
+    let place = target.root.join(&planned.name);
+    let name =
+        SkillName::new(&planned.name).map_err(|_| PackError::BadName(planned.name.clone()))?;
+    for aside in asides(dir, number).filter(|aside| entry_kind(aside).is_some()) {
+        let id = SkillId { source: target.source, name: name.clone() };
+        let deletion = Deletion::moved(id, &place, &aside).map_err(PackError::Backup)?;
+        let deletion = deletion.with_installed(planned.old_record.clone());
+        target.backups.keep(deletion, SystemTime::now()).map_err(PackError::Backup)?;
+    }
+    Ok(())
+}
+
+/// Where what stood in a skill's place is set aside: once as planned, and again for what another process
+/// put there between a crash and the recovery.
+fn asides(dir: &Path, number: usize) -> impl Iterator<Item = PathBuf> {
+    (0..4).map(move |attempt| dir.join(format!("old-{number}-{attempt}")))
+}
+
+/// Which directory stands at `path`, a link as itself; `None` where nothing does.
+pub(crate) fn folder_id(path: &Path) -> Option<(u64, u64)> {
+    let id = metier_fs::entry_id(path).ok()?;
+    Some((id.device, id.inode))
+}
+
+/// The records with a change, as texts; `None` when they stay as they are.
+pub(crate) fn changed_records(before: &Records, after: &Records) -> Option<(String, String)> {
+    (before != after).then(|| after.to_texts())
+}

@@ -1,0 +1,135 @@
+//! What is never shipped: version control, secrets, caches, and what other programs left behind.
+//!
+//! One rule for every way in which a skill travels, so that a pack, an archive, a directory and what
+//! `verify` looks at agree about which files a skill has. Whoever leaves something out says so.
+
+/// Why a file is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum LeftOutReason {
+    /// Version control's own files.
+    VersionControl,
+    /// A file that holds secrets by custom.
+    Secret,
+    /// A cache, or packages that are fetched again.
+    Cache,
+    /// A desktop's or an installer's own notes.
+    Debris,
+    /// A link.
+    Link,
+    /// A device, a pipe or a socket.
+    Special,
+    /// A file that another directory entry names too, perhaps outside.
+    HardLink,
+}
+
+impl LeftOutReason {
+    /// The reason in words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::VersionControl => "version control",
+            Self::Secret => "may hold secrets",
+            Self::Cache => "a cache",
+            Self::Debris => "notes of another program",
+            Self::Link => "a link",
+            Self::Special => "not a regular file",
+            Self::HardLink => "a hard link",
+        }
+    }
+}
+
+/// Something that was left out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct LeftOut {
+    /// Its path in what was read.
+    pub path: String,
+    /// Why.
+    pub reason: LeftOutReason,
+}
+
+const VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj", ".bzr"];
+const CACHES: &[&str] = &[
+    "__pycache__",
+    "node_modules",
+    ".venv",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+];
+const DEBRIS: &[&str] = &[
+    "__macosx",
+    ".ds_store",
+    "thumbs.db",
+    "desktop.ini",
+    ".openskills.json",
+    ".skillkit.json",
+    ".clawhub",
+    ".skillcask-installed",
+];
+const SECRETS: &[&str] = &[
+    ".npmrc",
+    ".pypirc",
+    ".netrc",
+    "_netrc",
+    ".git-credentials",
+    ".htpasswd",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".aws",
+    ".ssh",
+    ".gnupg",
+];
+const SECRET_SUFFIXES: &[&str] = &[".pem", ".p12", ".pfx", ".key", ".keystore", ".jks"];
+/// Templates of secret files, which hold none.
+const EXAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
+
+/// Why the file or directory at `path` is left out; `None` when it is shipped. Case does not count.
+pub(crate) fn left_out(path: &str) -> Option<LeftOutReason> {
+    path.split('/').find_map(|name| of_name(&name.to_ascii_lowercase()))
+}
+
+fn of_name(name: &str) -> Option<LeftOutReason> {
+    let is = |names: &[&str]| names.contains(&name);
+    if is(VERSION_CONTROL) {
+        return Some(LeftOutReason::VersionControl);
+    }
+    let is_env =
+        name == ".env" || name.strip_prefix(".env.").is_some_and(|kind| !EXAMPLES.contains(&kind));
+    if is_env || is(SECRETS) || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
+        return Some(LeftOutReason::Secret);
+    }
+    if is(CACHES) || name.ends_with(".pyc") {
+        return Some(LeftOutReason::Cache);
+    }
+    (is(DEBRIS) || name.starts_with("._")).then_some(LeftOutReason::Debris)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_and_caches_stay_and_ordinary_files_go() {
+        for (path, reason) in [
+            ("a/.git/config", LeftOutReason::VersionControl),
+            ("a/.GIT/config", LeftOutReason::VersionControl),
+            (".env", LeftOutReason::Secret),
+            ("a/.env.local", LeftOutReason::Secret),
+            ("keys/server.PEM", LeftOutReason::Secret),
+            ("a/__pycache__/x.py", LeftOutReason::Cache),
+            ("a/x.pyc", LeftOutReason::Cache),
+            ("__MACOSX/a/._x", LeftOutReason::Debris),
+        ] {
+            assert_eq!(left_out(path), Some(reason), "{path}");
+        }
+        for path in
+            ["SKILL.md", ".gitignore", ".env.example", "a/git/x", "metadata.json", "keys.md"]
+        {
+            assert_eq!(left_out(path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `manifest.json`: the digests of everything in an archive, inside it.
+//!
+//! It proves nothing about who packed it: that is a signature's work. It lets a person compare, and it
+//! tells a damaged or half-edited archive from a whole one.
+
+use std::collections::BTreeMap;
+
+use metier_skill::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::skills_in::FoundSkill;
+
+/// Its name, at the top of the archive.
+pub(crate) const MANIFEST_FILE: &str = "manifest.json";
+const FORMAT: &str = "metier-pack-1";
+
+/// The list of digests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PackManifest {
+    format: String,
+    skills: BTreeMap<String, ManifestSkill>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct ManifestSkill {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    tree: Digest,
+    files: BTreeMap<String, Digest>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    executable: Vec<String>,
+}
+
+impl PackManifest {
+    pub(crate) fn of(skills: &[FoundSkill]) -> Self {
+        let entry = |skill: &FoundSkill| {
+            let files = skill.tree.files.iter();
+            let listed = ManifestSkill {
+                version: skill.summary.version.clone(),
+                tree: skill.tree.digest(),
+                files: files.clone().map(|file| (file.path.clone(), file.digest)).collect(),
+                executable: files
+                    .filter(|file| file.executable)
+                    .map(|file| file.path.clone())
+                    .collect(),
+            };
+            (skill.summary.name.to_string(), listed)
+        };
+        Self { format: FORMAT.to_owned(), skills: skills.iter().map(entry).collect() }
+    }
+
+    /// The manifest in `bytes`; `None` for another file of that name.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok().filter(|manifest: &Self| manifest.format == FORMAT)
+    }
+
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = serde_json::to_vec_pretty(self).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes
+    }
+
+    /// What differs between the manifest and the skills that were unpacked. Which of them are installed
+    /// does not matter.
+    pub(crate) fn difference(&self, skills: &[FoundSkill]) -> Option<String> {
+        let found = Self::of(skills);
+        for (name, skill) in &self.skills {
+            match found.skills.get(name) {
+                None => return Some(format!("`{name}` is listed and not there")),
+                Some(other) if other.tree != skill.tree || other.files != skill.files => {
+                    let differs = |path: &&String| other.files.get(*path) != skill.files.get(*path);
+                    let mut paths = skill.files.keys().chain(other.files.keys());
+                    let path = paths.find(differs).map_or("its execute bits", String::as_str);
+                    return Some(format!("`{name}`: {path}"));
+                }
+                Some(_) => {}
+            }
+        }
+        let extra = found.skills.keys().find(|name| !self.skills.contains_key(*name));
+        extra.map(|name| format!("`{name}` is there and not listed"))
+    }
+}

@@ -1,0 +1,256 @@
+//! The folder that skills are installed into, and what stands beside it.
+//!
+//! Everything that changes it happens under one lock, and begins by finishing what a process that was
+//! killed had begun. A reader needs no lock: each skill appears by one rename.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use metier_fs::{
+    EntryKind, FileLock, LockError, TreeWriter, entry_kind, is_abandoned_tree, is_real_dir,
+    read_dir_names, remove_tree,
+};
+use metier_registry::manage::Backups;
+use metier_skill::Source;
+
+use crate::error::PackError;
+use crate::journal;
+use crate::records::{LOCK_FILE, LockedSkill, Records};
+
+/// The names of what an unfinished change leaves in the folder of skills. They are hidden, so that no scan
+/// looks into them.
+const STAGING_DIR: &str = ".metier-staging";
+pub(crate) const COMMIT_DIR: &str = ".metier-commit";
+
+/// How long one process waits for another. Each holds the lock while it renames, not while it unpacks.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A folder of skills to install into.
+#[derive(Debug, Clone)]
+pub struct InstallTarget {
+    /// The folder of skills.
+    pub(crate) root: PathBuf,
+    /// The folder that holds it, and the two records.
+    pub(crate) records: PathBuf,
+    /// Where relative sources in the records start.
+    pub(crate) base: PathBuf,
+    /// Whose skills these are.
+    pub(crate) source: Source,
+    pub(crate) backups: Backups,
+    /// The user's folder of state.
+    pub(crate) state: PathBuf,
+}
+
+impl InstallTarget {
+    /// The folder of skills `root`, whose parent holds the records. Relative sources in them start at
+    /// `base`; what is replaced goes to the backups in the user's `state`.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::BadTarget`] where something else than a folder stands there. A link that leads there is
+    /// followed for the user's own folder; a project could have brought one that leads anywhere.
+    pub fn new(root: &Path, base: &Path, source: Source, state: &Path) -> Result<Self, PackError> {
+        let root = match entry_kind(root) {
+            None | Some(EntryKind::Directory) => root.to_owned(),
+            Some(EntryKind::Link) if source == Source::User && metier_fs::is_dir(root) => {
+                metier_fs::canonical(root).map_err(|error| PackError::not_readable(root, error))?
+            }
+            Some(EntryKind::Link) => {
+                return Err(PackError::BadTarget { path: root.to_owned(), reason: "is a link" });
+            }
+            Some(_) => {
+                return Err(PackError::BadTarget {
+                    path: root.to_owned(),
+                    reason: "is not a folder",
+                });
+            }
+        };
+        let records = root.parent().unwrap_or(Path::new(".")).to_owned();
+        Ok(Self {
+            root,
+            records,
+            base: base.to_owned(),
+            source,
+            backups: Backups::in_state(state),
+            state: state.to_owned(),
+        })
+    }
+
+    /// The folder of skills.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether these are the user's own skills.
+    pub fn is_users(&self) -> bool {
+        self.source == Source::User
+    }
+
+    /// The installed skills, by name, as the lock has them.
+    pub fn locked_skills(&self) -> Result<BTreeMap<String, LockedSkill>, PackError> {
+        Ok(Records::read(&self.records)?.lock.skills)
+    }
+
+    /// Whether something stands in the folder of skills `root` that a killed process may have left.
+    pub fn is_unfinished_at(root: &Path) -> bool {
+        is_real_dir(&root.join(COMMIT_DIR)) || is_real_dir(&root.join(STAGING_DIR))
+    }
+
+    /// Finishes what a process that was killed had begun, and removes what it left. Where there is nothing
+    /// of that kind, which takes two questions to the system, nothing is locked or written.
+    pub fn recover(&self) -> Result<(), PackError> {
+        if self.is_unfinished() {
+            journal::check(self)?;
+        } else if self.abandoned().is_empty() && !self.has_empty_staging() {
+            return Ok(());
+        }
+        let lock = self.lock()?;
+        self.recover_locked(&lock)
+    }
+
+    fn is_unfinished(&self) -> bool {
+        is_real_dir(&self.root.join(COMMIT_DIR))
+    }
+
+    /// Whether a process was killed before it staged anything.
+    fn has_empty_staging(&self) -> bool {
+        let staging = self.root.join(STAGING_DIR);
+        is_real_dir(&staging) && read_dir_names(&staging).is_ok_and(|names| names.is_empty())
+    }
+
+    /// Staging directories whose makers are gone.
+    fn abandoned(&self) -> Vec<PathBuf> {
+        let staging = self.root.join(STAGING_DIR);
+        if !is_real_dir(&staging) {
+            return Vec::new();
+        }
+        let names = read_dir_names(&staging).unwrap_or_default();
+        let paths = names.into_iter().map(|name| staging.join(name));
+        paths.filter(|path| is_real_dir(path) && is_abandoned_tree(path)).collect()
+    }
+
+    /// The lock over the folder. The folders are there.
+    pub(crate) fn lock(&self) -> Result<FileLock, PackError> {
+        let path = self.records.join(format!(".{LOCK_FILE}.lock"));
+        FileLock::take(&path, LOCK_TIMEOUT).map_err(|error| match error {
+            LockError::Busy(_) => PackError::Busy(self.root.clone()),
+            LockError::Io(error) => PackError::not_written(&path, error),
+            _ => PackError::Busy(path.clone()),
+        })
+    }
+
+    /// The same under a lock that is held.
+    pub(crate) fn recover_locked(&self, _: &FileLock) -> Result<(), PackError> {
+        if self.is_unfinished() {
+            journal::finish(self)?;
+        }
+        for path in self.abandoned() {
+            remove_tree(&path).map_err(|error| PackError::not_written(&path, error))?;
+        }
+        // Others may still be in it.
+        let _ = metier_fs::remove_empty_dir(&self.root.join(STAGING_DIR));
+        Ok(())
+    }
+
+    /// A new staging directory in the folder of skills, which is made where it is missing.
+    pub(crate) fn stage(&self) -> Result<Staging, PackError> {
+        let mut made = Vec::new();
+        let missing = |dir: &&Path| !dir.as_os_str().is_empty() && entry_kind(dir).is_none();
+        let missing: Vec<&Path> = self.root.ancestors().take_while(missing).collect();
+        for dir in missing.into_iter().rev() {
+            match metier_fs::create_dir(dir) {
+                Ok(true) => made.push(dir.to_owned()),
+                Ok(false) => {}
+                Err(error) => {
+                    remove_empty(&made);
+                    return Err(PackError::not_written(dir, error));
+                }
+            }
+        }
+        let written = |error| PackError::not_written(&self.root, error);
+        let staged = self.lock().and_then(|lock| {
+            self.recover_locked(&lock)?;
+            // Under the lock: another process could take a tree for abandoned before it is held.
+            self.new_tree().map_err(written)
+        });
+        match staged {
+            Ok(tree) => Ok(Staging { path: tree.path().to_owned(), tree: Some(tree), made }),
+            Err(error) => {
+                remove_empty(&made);
+                Err(error)
+            }
+        }
+    }
+}
+
+impl InstallTarget {
+    /// A new tree in the directory of staging. Another process may remove that directory when it takes its
+    /// own tree out of it, so making the two is tried more than once.
+    fn new_tree(&self) -> std::io::Result<TreeWriter> {
+        let staging = self.root.join(STAGING_DIR);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            metier_fs::create_dir(&staging)?;
+            if !is_real_dir(&staging) {
+                return Err(std::io::ErrorKind::NotADirectory.into());
+            }
+            match TreeWriter::create_in(&staging, "") {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && tries < 100 => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+/// A staging directory. Dropped before it is committed, nothing is left of it.
+#[derive(Debug)]
+pub(crate) struct Staging {
+    path: PathBuf,
+    tree: Option<TreeWriter>,
+    /// Folders that were made for it.
+    made: Vec<PathBuf>,
+}
+
+impl Staging {
+    pub(crate) fn tree(&self) -> Option<&TreeWriter> {
+        self.tree.as_ref()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It has become something else: nothing is removed any more.
+    pub(crate) fn keep(mut self) {
+        self.tree = None;
+        self.made.clear();
+        self.leave();
+    }
+
+    /// Removes the directory of staging, unless another process uses it.
+    fn leave(&self) {
+        if let Some(staging) = self.path.parent() {
+            let _ = metier_fs::remove_empty_dir(staging);
+        }
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if self.tree.is_some() {
+            // What cannot be removed now is removed by the next command.
+            let _ = remove_tree(&self.path);
+            self.leave();
+        }
+        self.tree = None;
+        remove_empty(&self.made);
+    }
+}
+
+fn remove_empty(made: &[PathBuf]) {
+    for dir in made.iter().rev() {
+        let _ = metier_fs::remove_empty_dir(dir);
+    }
+}

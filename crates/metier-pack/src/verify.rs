@@ -1,0 +1,217 @@
+//! Verifying: what is on the disk against the lock, file by file. Nothing is written.
+//!
+//! The digests are the result as much as the verdict: a person can compare them with what others have.
+
+use std::collections::BTreeMap;
+
+use metier_fs::{entry_kind, is_real_dir, read_dir_names};
+use metier_registry::parallel;
+use metier_skill::{Digest, Profile};
+use serde::Serialize;
+
+use crate::directory::read_directory;
+use crate::error::PackError;
+use crate::facts::SKILL_FILE;
+use crate::left_out::LeftOutReason;
+use crate::limits::PackLimits;
+use crate::outgoing::Outgoing;
+use crate::records::{LockedSkill, Records};
+use crate::shipped_tree::ShippedTree;
+use crate::target::InstallTarget;
+
+/// How a skill compares with the lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum VerifyState {
+    /// It is what was installed.
+    Unchanged,
+    /// It differs.
+    Modified,
+    /// It is locked and not there.
+    Missing,
+    /// It is there and was not installed.
+    Unmanaged,
+    /// It cannot be read.
+    Unreadable,
+    /// What the lock says of it contradicts itself.
+    BadLock,
+}
+
+/// What is different about a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FileState {
+    /// It holds something else.
+    Changed,
+    /// It is not there.
+    Missing,
+    /// It was not installed.
+    Extra,
+    /// Its execute bit is different.
+    Mode,
+    /// It is a link, or something else that is not a file.
+    NotAFile,
+}
+
+/// A file that is not as the lock says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FileDifference {
+    /// Its path in the skill.
+    pub path: String,
+    /// What is different.
+    pub state: FileState,
+}
+
+/// A skill that was verified.
+#[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
+pub struct VerifiedSkill {
+    /// Its name.
+    pub name: String,
+    /// How it compares.
+    pub state: VerifyState,
+    /// Where it is.
+    pub path: String,
+    /// Where it came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Its version, as it was installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The digest of its tree, as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Digest>,
+    /// The digest that is locked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked: Option<Digest>,
+    /// What is different.
+    pub differences: Vec<FileDifference>,
+    /// The digest of each file, as it is.
+    pub files: BTreeMap<String, Digest>,
+    /// Why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl InstallTarget {
+    /// Verifies the skills of these names, or everything in the folder.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError`], where the lock cannot be read, or a name is neither installed nor there.
+    pub fn verify(&self, names: &[String]) -> Result<Vec<VerifiedSkill>, PackError> {
+        self.recover()?;
+        let records = Records::read(&self.records)?;
+        let chosen = if names.is_empty() { self.all_names(&records)? } else { names.to_vec() };
+        for name in names {
+            let is_there = || {
+                crate::skills_in::check_folder_name(name).is_ok()
+                    && entry_kind(&self.root.join(name)).is_some()
+            };
+            if !records.lock.skills.contains_key(name) && !is_there() {
+                return Err(PackError::NotInstalled(name.clone()));
+            }
+        }
+        let lock = &records.lock.skills;
+        Ok(parallel::map(
+            chosen,
+            4,
+            || (),
+            |(), name: String| {
+                let locked = lock.get(&name);
+                self.verify_one(name, locked)
+            },
+        ))
+    }
+
+    fn all_names(&self, records: &Records) -> Result<Vec<String>, PackError> {
+        let mut names: Vec<String> = records.lock.skills.keys().cloned().collect();
+        if is_real_dir(&self.root) {
+            let there = read_dir_names(&self.root);
+            let there = there.map_err(|error| PackError::not_readable(&self.root, error))?;
+            let is_skill = |name: &String| {
+                !records.lock.skills.contains_key(name)
+                    && entry_kind(&self.root.join(name).join(SKILL_FILE)).is_some()
+            };
+            names.extend(there.into_iter().filter(is_skill));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn verify_one(&self, name: String, locked: Option<&LockedSkill>) -> VerifiedSkill {
+        let place = self.root.join(&name);
+        let mut verified = VerifiedSkill {
+            name,
+            state: VerifyState::Missing,
+            path: place.to_string_lossy().into_owned(),
+            source: locked.map(|it| it.source.clone()),
+            version: locked.and_then(|it| it.version.clone()),
+            tree: None,
+            locked: locked.map(|it| it.tree),
+            differences: Vec::new(),
+            files: BTreeMap::new(),
+            reason: None,
+        };
+        if entry_kind(&place).is_none() {
+            return verified;
+        }
+        let tree = match read_directory(
+            &place,
+            &PackLimits::default(),
+            Outgoing::nowhere(Profile::Lenient),
+        ) {
+            Ok(tree) => tree,
+            Err(error) => {
+                verified.state = VerifyState::Unreadable;
+                verified.reason = Some(error.to_string());
+                return verified;
+            }
+        };
+        verified.tree = Some(tree.digest());
+        verified.files = tree.files.iter().map(|file| (file.path.clone(), file.digest)).collect();
+        verified.state = match locked {
+            None => VerifyState::Unmanaged,
+            Some(locked) => {
+                verified.differences = differences(&tree, locked);
+                match verified.differences.is_empty() {
+                    false => VerifyState::Modified,
+                    true if verified.tree != verified.locked => VerifyState::BadLock,
+                    true => VerifyState::Unchanged,
+                }
+            }
+        };
+        verified
+    }
+}
+
+fn differences(tree: &ShippedTree, locked: &LockedSkill) -> Vec<FileDifference> {
+    let mut found = Vec::new();
+    let mut note = |path: &str, state| found.push(FileDifference { path: path.to_owned(), state });
+    let here: BTreeMap<&str, _> =
+        tree.files.iter().map(|file| (file.path.as_str(), file)).collect();
+    for (path, digest) in &locked.files {
+        match here.get(path.as_str()) {
+            None => note(path, FileState::Missing),
+            Some(file) if file.digest != *digest => note(path, FileState::Changed),
+            Some(file) if file.executable != locked.executable.contains(path) => {
+                note(path, FileState::Mode);
+            }
+            Some(_) => {}
+        }
+    }
+    for path in here.keys().filter(|path| !locked.files.contains_key(**path)) {
+        note(path, FileState::Extra);
+    }
+    for left in &tree.left_out {
+        use LeftOutReason::{HardLink, Link, Special};
+        if matches!(left.reason, HardLink | Link | Special) {
+            note(&left.path, FileState::NotAFile);
+        }
+    }
+    found.sort_by(|a, b| (&a.path, a.state).cmp(&(&b.path, b.state)));
+    found
+}
