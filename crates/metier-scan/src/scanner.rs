@@ -130,6 +130,12 @@ impl Scanner {
         self.report.findings.extend(found);
     }
 
+    /// Counts something that was not read against the coverage; `path` is empty for the skill as a whole.
+    pub fn unread(&mut self, path: &str, bytes: u64, reason: &'static str) {
+        self.report.coverage.bytes += bytes;
+        self.not_inspected(path, bytes, reason);
+    }
+
     fn not_text(&mut self, path: &str, bytes: &[u8]) {
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
