@@ -43,6 +43,7 @@ Examples:
                                     run a skill's script in the sandbox
   metier new my-skill               a skill to start from
   metier install ./pdf.zip          install skills from an archive or a directory
+  metier scan pdf                   what a skill could do to you, with the lines
   metier verify                     whether installed skills are what was installed
   metier disable pdf                stop a skill from being used
 
@@ -124,6 +125,7 @@ commands! {
     Install(commands::install::InstallArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Verify(commands::verify::VerifyArgs),
+    Scan(commands::scan::ScanArgs),
     Pack(commands::pack::PackArgs),
     Restore(commands::restore::RestoreArgs),
     Run(commands::run::RunArgs),
@@ -236,7 +238,11 @@ fn parse_named(typed: &[OsString]) -> Option<Cli> {
 impl Command {
     /// Whether this command line asks for JSON in another way than `--json`.
     fn prints_json(&self) -> bool {
-        matches!(self, Self::Check(args) if args.wants_json())
+        match self {
+            Self::Check(args) => args.wants_json(),
+            Self::Scan(args) => args.wants_json(),
+            _ => false,
+        }
     }
 }
 

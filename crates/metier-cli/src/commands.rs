@@ -35,6 +35,7 @@ pub(crate) mod resume;
 pub(crate) mod roots;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod stats;
@@ -70,6 +71,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Install(args) => install::run(args, &context()?, cli.global.json),
         Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
         Command::Verify(args) => verify::run(args, &context()?),
+        Command::Scan(args) => scan::run(args, &context()?),
         Command::Pack(args) => pack::run(args, &context()?),
         Command::Restore(args) => restore::run(args, &context()?),
         Command::Run(args) => run::run(args, &context()?, cli.global.json),

@@ -24,7 +24,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "tools", "stats",
         ],
     ),
-    ("Security", &["trust", "untrust", "permissions", "explain"]),
+    ("Security", &["scan", "trust", "untrust", "permissions", "explain"]),
     ("Setup", &["doctor", "roots", "refresh", "config", "completions", "man"]),
 ];
 

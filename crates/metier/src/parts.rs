@@ -64,6 +64,14 @@ pub mod pack {
     };
 }
 
+/// What a skill could do to its user: findings with evidence, rules, accepted findings.
+pub mod scan {
+    pub use metier_scan::{
+        Coverage, FindingSeverity, InvalidSuppressions, NotInspected, ScanFinding, ScanReport,
+        ScanRule, Scanner, Suppression, Suppressions, rule, rules,
+    };
+}
+
 /// Who may do what: decisions, answers, questions.
 pub mod policy {
     pub use metier_policy::{

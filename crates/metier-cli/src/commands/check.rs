@@ -5,7 +5,7 @@
 
 mod code_page;
 mod statistics;
-mod targets;
+pub(super) mod targets;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -90,6 +90,7 @@ mod runs_show;
 mod runs_verified;
 mod same_decision;
 mod sandbox;
+mod scan;
 mod screen;
 mod script_question;
 mod script_view;

@@ -1,4 +1,4 @@
-//! Which files `metier check` checks: what a path means, and what is meant without one.
+//! Which skills `metier check` and `metier scan` look at: what a path means, and what is meant without one.
 //!
 //! Looking is `metier-registry`'s; this file turns what a scan found into files to judge, each once.
 
@@ -16,9 +16,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Result};
 
 /// A `SKILL.md` to check, or something in its place that cannot be one.
-pub(super) struct Target {
-    pub(super) file: PathBuf,
-    pub(super) problem: Option<Diagnostic>,
+pub(in crate::commands) struct Target {
+    pub(in crate::commands) file: PathBuf,
+    pub(in crate::commands) problem: Option<Diagnostic>,
 }
 
 impl Target {
@@ -35,13 +35,13 @@ impl Target {
         Self { file, problem: Some(Diagnostic::about_file(code, severity, message)) }
     }
 
-    pub(super) fn directory(&self) -> &Path {
+    pub(in crate::commands) fn directory(&self) -> &Path {
         self.file.parent().unwrap_or(Path::new(""))
     }
 }
 
 /// Which skills are checked.
-pub(super) enum CheckScope<'p> {
+pub(in crate::commands) enum CheckScope<'p> {
     /// Those that were named.
     Named(&'p [PathBuf]),
     /// Those in the current directory, else the project's.
@@ -53,13 +53,13 @@ pub(super) enum CheckScope<'p> {
 }
 
 /// What is checked, and which folders were looked at to find it.
-pub(super) struct Targets {
-    pub(super) targets: Vec<Target>,
-    pub(super) looked_at: Vec<PathBuf>,
+pub(in crate::commands) struct Targets {
+    pub(in crate::commands) targets: Vec<Target>,
+    pub(in crate::commands) looked_at: Vec<PathBuf>,
 }
 
 /// The files of a scope.
-pub(super) fn targets(scope: &CheckScope<'_>, context: &Context) -> Result<Targets> {
+pub(in crate::commands) fn targets(scope: &CheckScope<'_>, context: &Context) -> Result<Targets> {
     match scope {
         CheckScope::Named(paths) => {
             Ok(Targets { targets: named(paths, context)?, looked_at: Vec::new() })

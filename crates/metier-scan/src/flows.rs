@@ -1,0 +1,66 @@
+//! What is dangerous only together, in one file: a source of secrets and a way out; a request for secrets and the
+//! order to keep quiet about it.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::addresses::has_dubious_address;
+use crate::report::ScanFinding;
+use crate::rules::FindingSeverity::High;
+
+/// Code that sends something over the network.
+static SENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r"(?i)\bcurl\b[^\n]{0,200}(?:\s-d\b|\s-F\b|\s-T\b|--data|--upload-file|-X\s*(?:POST|PUT))|\b(?:requests|httpx|session)\.(?:post|put)\s*\(|\burlopen\s*\(|\bfetch\s*\(|\baxios\b|\bhttps?\.request\s*\(|\bdns\.(?:resolve|lookup)|\bsocket\.connect|\.connect\s*\(\s*\(|\bnc\s+\S+\s+\d+|\bURLSession\b";
+    Regex::new(pattern).ok()
+});
+/// Lines around a request for secrets in which an order to conceal it counts.
+const NEAR_LINES: usize = 6;
+
+/// Where code that sends something begins.
+pub(crate) fn sends_at(text: &str) -> Option<usize> {
+    SENDS.as_ref()?.find(text).map(|hit| hit.start())
+}
+
+/// Whether the findings of one executed file are a way for secrets to leave, and if so, whether to an address that
+/// only someone with something to hide uses.
+pub(crate) fn secrets_leave(found: &[ScanFinding], text: &str) -> Option<bool> {
+    let has = |code: &str| found.iter().any(|finding| finding.rule == code);
+    let has_source = has("reads-credentials") || has("sweeps-environment");
+    (has_source && sends_at(text).is_some())
+        .then(|| has("drop-address") || has("sweeps-environment") || has_public_number(text))
+}
+
+fn has_public_number(text: &str) -> bool {
+    // Plain `http` alone is too common in code to say anything.
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let host = &rest[at + 3..];
+        if host.starts_with(|ch: char| ch.is_ascii_digit())
+            && has_dubious_address(&format!("http://{}", host.lines().next().unwrap_or_default()))
+        {
+            return true;
+        }
+        rest = host;
+    }
+    false
+}
+
+/// Raises what asks for secrets and is to be concealed.
+pub(crate) fn raise_concealed(found: &mut [ScanFinding]) {
+    let lines: Vec<(usize, &'static str)> =
+        found.iter().map(|finding| (finding.line, finding.rule)).collect();
+    let near = |line: usize, rule: &str| {
+        lines.iter().any(|(other, code)| *code == rule && other.abs_diff(line) <= NEAR_LINES)
+    };
+    for finding in found {
+        let other = match finding.rule {
+            "asks-for-secrets" => "conceals",
+            "conceals" => "asks-for-secrets",
+            _ => continue,
+        };
+        if near(finding.line, other) {
+            finding.severity = High;
+        }
+    }
+}

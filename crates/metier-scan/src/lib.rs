@@ -1,0 +1,36 @@
+//! A linter for what a skill could do to its user. It gives evidence, never a verdict: a skill without findings is
+//! not safe, and nothing is allowed because a scan found nothing.
+//!
+//! Pure: the bytes of a skill's files in, findings out. The sharpest question is not "is this skill bad" but "what is
+//! new since the version that I accepted", which [`ScanReport::new_since`] answers.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `rules` | the table of patterns: what, where it counts, how severe, what to do ([`ScanRule`]) |
+//! | `places` | whether a line of a file is prose, a quotation, or something that is executed |
+//! | `scanner` | one skill, file by file ([`Scanner`]) |
+//! | `hidden_text` | text that a model reads and a person does not see, decoded |
+//! | `encoded` | commands in base64, escapes and character codes, decoded |
+//! | `split_words` | names of dangerous functions that are put together from pieces |
+//! | `addresses` | addresses from which nothing should be executed |
+//! | `flows` | what is dangerous only together: a secret and a way out, a request and its concealment |
+//! | `report` | findings, and how much of the skill could be inspected ([`ScanReport`]) |
+//! | `suppression` | findings that a person looked at and accepted ([`Suppressions`]) |
+//!
+//! Files on disk: none.
+
+mod addresses;
+mod encoded;
+mod flows;
+mod hidden_text;
+mod places;
+mod report;
+mod rules;
+mod scanner;
+mod split_words;
+mod suppression;
+
+pub use report::{Coverage, NotInspected, ScanFinding, ScanReport};
+pub use rules::{FindingSeverity, ScanRule, rule, rules};
+pub use scanner::Scanner;
+pub use suppression::{InvalidSuppressions, Suppression, Suppressions};

@@ -1,0 +1,232 @@
+//! One skill, file by file.
+//!
+//! Files come one at a time, so a large skill is never in memory as a whole. What is not text is not inspected and
+//! counts against the coverage: partial is reported, never silently clean.
+
+use std::sync::LazyLock;
+
+use metier_skill::{ParseOptions, ToolMeaning, parse, tool_meaning};
+use regex::{Regex, RegexSet};
+
+use crate::addresses::has_dubious_address;
+use crate::encoded::encoded_commands;
+use crate::flows;
+use crate::hidden_text::hidden_places;
+use crate::places::{FileKind, Lines, PlaceKind};
+use crate::report::{FoundAt, NotInspected, ScanFinding, ScanReport};
+use crate::rules::{FindingSeverity, Reads, ScanRule, rule, rules};
+use crate::split_words::split_words;
+
+/// Bytes of one file that are inspected.
+const MAX_INSPECTED: usize = 4 << 20;
+/// Findings of one rule in one file; the rest would say the same.
+const MAX_PER_RULE: usize = 20;
+
+/// Endings of compiled programs.
+const COMPILED: &[&str] = &[
+    "exe", "dll", "so", "dylib", "pyc", "pyo", "class", "jar", "wasm", "node", "o", "a", "bin", "msi", "dmg", "apk",
+];
+/// Endings of archives.
+const ARCHIVES: &[&str] = &["zip", "tar", "gz", "tgz", "bz2", "xz", "7z", "rar", "zst", "whl", "skill"];
+/// First bytes of compiled programs: ELF, PE, Mach-O, Java.
+const COMPILED_MARKS: &[&[u8]] = &[
+    b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm",
+];
+
+struct Patterns {
+    rules: Vec<(&'static ScanRule, Regex)>,
+    /// Which of them match at all: most texts match none, and one pass says so.
+    any: RegexSet,
+}
+
+static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
+    let with_pattern = rules().iter().filter(|rule| !rule.pattern.is_empty());
+    let rules: Vec<(&'static ScanRule, Regex)> =
+        with_pattern.map(|rule| Some((rule, Regex::new(rule.pattern).ok()?))).collect::<Option<_>>()?;
+    let any = RegexSet::new(rules.iter().map(|(rule, _)| rule.pattern)).ok()?;
+    Some(Patterns { rules, any })
+});
+
+/// Scans one skill.
+#[derive(Debug, Default)]
+pub struct Scanner {
+    report: ScanReport,
+    /// Whether `SKILL.md` lists tools and none of them reaches the network.
+    declares_no_network: bool,
+    /// The first place in a script that uses the network.
+    uses_network: Option<ScanFinding>,
+}
+
+impl Scanner {
+    /// A scan with no file yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Inspects one file; `path` is below the skill, with `/` between names.
+    pub fn file(&mut self, path: &str, bytes: &[u8]) {
+        let size = bytes.len() as u64;
+        self.report.coverage.files += 1;
+        self.report.coverage.bytes += size;
+        let head = &bytes[..bytes.len().min(MAX_INSPECTED)];
+        let text = match std::str::from_utf8(head) {
+            Ok(text) => text,
+            // A character that the limit cuts in two.
+            Err(error) if head.len() - error.valid_up_to() < 4 && bytes.len() > head.len() => {
+                std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => return self.not_text(path, bytes),
+        };
+        if text.contains('\0') {
+            return self.not_text(path, bytes);
+        }
+        self.report.coverage.inspected_bytes += text.len() as u64;
+        if text.len() < bytes.len() {
+            let left = size - text.len() as u64;
+            self.not_inspected(path, left, "it is too large");
+        }
+        if path == "SKILL.md" {
+            self.declares_no_network = declares_no_network(text.as_bytes());
+        }
+        self.text(path, text);
+    }
+
+    fn text(&mut self, path: &str, text: &str) {
+        let kind = FileKind::of(path, text);
+        let lines = Lines::new(text, kind);
+        let mut found = matched(path, &lines);
+        for hidden in hidden_places(text) {
+            // Markup and blank space mean nothing in code, except where they are meant to be read.
+            let is_prose_only = hidden.rule == "hidden-instruction";
+            if is_prose_only && kind == FileKind::Executed {
+                continue;
+            }
+            let decoded = hidden.decoded.as_deref();
+            let weight = (hidden.rule, hidden.severity);
+            found.extend(finding(path, &lines, weight, hidden.at, (&hidden.evidence, decoded)));
+        }
+        for encoded in encoded_commands(text) {
+            let weight = ("encoded-command", FindingSeverity::High);
+            let evidence = (lines.line(encoded.at), Some(encoded.decoded.as_str()));
+            found.extend(finding(path, &lines, weight, encoded.at, evidence));
+        }
+        if kind == FileKind::Executed {
+            for (at, word) in split_words(text) {
+                let weight = ("split-word", FindingSeverity::High);
+                found.extend(finding(path, &lines, weight, at, (lines.line(at), Some(&word))));
+            }
+            if let Some(at) = flows::sends_at(text) {
+                if let Some(to_dubious) = flows::secrets_leave(&found, text) {
+                    let severity = if to_dubious { FindingSeverity::High } else { FindingSeverity::Medium };
+                    let weight = ("secrets-leave", severity);
+                    found.extend(finding(path, &lines, weight, at, (lines.line(at), None)));
+                }
+                let weight = ("undeclared-network", FindingSeverity::Low);
+                let network = finding(path, &lines, weight, at, (lines.line(at), None));
+                self.uses_network = self.uses_network.take().or(network);
+            }
+        }
+        flows::raise_concealed(&mut found);
+        self.report.findings.extend(found);
+    }
+
+    /// Counts something that was not read against the coverage; `path` is empty for the skill as a whole.
+    pub fn unread(&mut self, path: &str, bytes: u64, reason: &'static str) {
+        self.report.coverage.bytes += bytes;
+        self.not_inspected(path, bytes, reason);
+    }
+
+    fn not_text(&mut self, path: &str, bytes: &[u8]) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+        let is_compiled = COMPILED.contains(&ending.as_str())
+            || COMPILED_MARKS.iter().any(|mark| bytes.starts_with(mark));
+        let is_archive = ARCHIVES.contains(&ending.as_str()) || bytes.starts_with(b"PK\x03\x04");
+        let (code, reason) = match (is_compiled, is_archive) {
+            (true, _) => (Some("opaque-code"), "it is a compiled program"),
+            (_, true) => (Some("nested-archive"), "it is an archive"),
+            _ => (None, "it is not text"),
+        };
+        self.not_inspected(path, bytes.len() as u64, reason);
+        if let Some(rule) = code.and_then(rule) {
+            let at = FoundAt { file: path, line: 0, column: 0 };
+            let evidence = format!("{name}, {} bytes", bytes.len());
+            self.report.findings.push(ScanFinding::new(rule, rule.severity, &at, &evidence, None));
+        }
+    }
+
+    fn not_inspected(&mut self, path: &str, bytes: u64, reason: &'static str) {
+        let file = path.to_owned();
+        self.report.coverage.not_inspected.push(NotInspected { file, bytes, reason });
+    }
+
+    /// What was found.
+    pub fn finish(mut self) -> ScanReport {
+        if self.declares_no_network {
+            self.report.findings.extend(self.uses_network);
+        }
+        self.report.findings.sort_by(|a, b| {
+            (&a.file, a.line, a.column, a.rule).cmp(&(&b.file, b.line, b.column, b.rule))
+        });
+        self.report.coverage.not_inspected.sort_by(|a, b| a.file.cmp(&b.file));
+        self.report
+    }
+}
+
+/// The findings of the table in one file.
+fn matched(path: &str, lines: &Lines<'_>) -> Vec<ScanFinding> {
+    let Some(patterns) = PATTERNS.as_ref() else { return Vec::new() };
+    let mut found = Vec::new();
+    for number in &patterns.any.matches(lines.text) {
+        let (rule, pattern) = &patterns.rules[number];
+        let hits = pattern.find_iter(lines.text).filter_map(|hit| {
+            // A pattern may begin with the blanks or the end of the line before.
+            let at = hit.start() + (hit.as_str().len() - hit.as_str().trim_start().len());
+            let severity = weighed(rule, lines.place(at), hit.as_str())?;
+            finding(path, lines, (rule.code, severity), at, (lines.line(at), None))
+        });
+        found.extend(hits.take(MAX_PER_RULE));
+    }
+    found
+}
+
+/// What a match weighs at its place; nothing where it does not count.
+fn weighed(rule: &ScanRule, place: PlaceKind, matched: &str) -> Option<FindingSeverity> {
+    let severity = match (rule.reads, place) {
+        (Reads::Prose, PlaceKind::Sentence) | (Reads::Executed | Reads::Everything, PlaceKind::Executed) => {
+            Some(rule.severity)
+        }
+        (Reads::Everything, PlaceKind::Sentence) => Some(rule.severity),
+        (Reads::Prose | Reads::Everything, PlaceKind::Quotation)
+        | (Reads::Prose, PlaceKind::Executed)
+        | (Reads::Executed, PlaceKind::Quotation | PlaceKind::Sentence) => rule.mentioned,
+    }?;
+    let is_raised = rule.raised_by_address && place != PlaceKind::Quotation && has_dubious_address(matched);
+    Some(if is_raised { FindingSeverity::High } else { severity })
+}
+
+fn finding(
+    path: &str,
+    lines: &Lines<'_>,
+    (code, severity): (&'static str, FindingSeverity),
+    at: usize,
+    (evidence, decoded): (&str, Option<&str>),
+) -> Option<ScanFinding> {
+    let place = FoundAt { file: path, line: lines.number(at) + 1, column: lines.column(at) };
+    Some(ScanFinding::new(rule(code)?, severity, &place, evidence, decoded))
+}
+
+/// Whether a `SKILL.md` lists the tools that it uses, and no tool among them reaches the network.
+fn declares_no_network(text: &[u8]) -> bool {
+    let Some(skill) = parse(text, &ParseOptions::default()).skill else { return false };
+    let Some(tools) = &skill.controls.allowed_tools else { return false };
+    let reaches_network = |tool: &str| {
+        let name = tool.split('(').next().unwrap_or(tool);
+        let meaning = tool_meaning(name);
+        // A tool that is not known may do anything.
+        meaning.is_none_or(|meaning| {
+            matches!(meaning, ToolMeaning::Shell | ToolMeaning::NetworkRequest | ToolMeaning::ScriptNetwork)
+        })
+    };
+    !tools.iter().any(|tool| reaches_network(tool))
+}

@@ -1,0 +1,22 @@
+//! The scanner from outside: whole skills in, reports out.
+
+mod cases;
+mod corpus;
+mod laws;
+mod suppressions;
+
+use metier_scan::{FindingSeverity, ScanReport, Scanner};
+
+/// The report of a skill with these files.
+fn scan(files: &[(&str, &str)]) -> ScanReport {
+    let mut scanner = Scanner::new();
+    for (path, text) in files {
+        scanner.file(path, text.as_bytes());
+    }
+    scanner.finish()
+}
+
+/// Rule and weight of each finding.
+fn weights(report: &ScanReport) -> Vec<(&'static str, FindingSeverity)> {
+    report.findings.iter().map(|finding| (finding.rule, finding.severity)).collect()
+}
