@@ -140,7 +140,7 @@ mod read;
 mod restore;
 mod run;
 mod runs;
-mod scan;
+mod scan_folder;
 mod session;
 mod session_model;
 mod set_setting;
@@ -172,7 +172,7 @@ pub use parts::{agent, config, fs, loader, model, pack, policy, registry, sandbo
 pub use read::{SkillReader, files};
 pub use run::Run;
 pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};
-pub use scan::scan_folder;
+pub use scan_folder::scan_folder;
 pub use session::Session;
 pub use set_setting::SettingChange;
 pub use skills::{SearchHit, enabled, find};

@@ -126,7 +126,7 @@ pub(crate) fn run(args: &ScanArgs, context: &Context) -> Result<Box<dyn Output>>
     }
     if skills.is_empty() {
         return Err(CommandError::failed("nothing-to-scan", "no skill was found to scan")
-            .with_help("name the folder of a skill, or use --all"));
+            .help("name the folder of a skill, or use --all"));
     }
     if let Some(before) = &args.since {
         keep_new(&mut skills, &context.metier.working_dir().join(before))?;
@@ -150,7 +150,7 @@ fn read_list(file: &PathBuf, context: &Context) -> Result<Suppressions> {
     let refused = |error: String| {
         let message = format!("{} is not a list of accepted findings: {error}", path_text(&path));
         CommandError::failed("invalid-suppressions", message)
-            .with_help("write {\"suppressions\": [{\"rule\", \"fingerprint\", \"reason\"}]}")
+            .help("write {\"suppressions\": [{\"rule\", \"fingerprint\", \"reason\"}]}")
     };
     let bytes =
         metier::fs::read_bounded(&path, MAX_LIST_BYTES).map_err(|error| refused(error.to_string()))?;
@@ -162,7 +162,7 @@ fn read_list(file: &PathBuf, context: &Context) -> Result<Suppressions> {
 fn keep_new(skills: &mut [ScannedSkill], before: &std::path::Path) -> Result<()> {
     let [skill] = skills else {
         return Err(CommandError::usage("--since compares one skill with its older version")
-            .with_help("name the folder of one skill"));
+            .help("name the folder of one skill"));
     };
     let old = scan_folder(before)?;
     skill.report.findings = skill.report.new_since(&old).into_iter().cloned().collect();
