@@ -127,3 +127,13 @@ fn scripts_that_use_the_network_need_a_tool_that_does_where_tools_are_listed() {
         assert_eq!(weights(&scan(&[("SKILL.md", &skill(tools)), script])), expected, "{tools}");
     }
 }
+
+#[test]
+fn the_page_lists_every_rule_with_what_it_says() {
+    let page = include_str!("../../../../docs/scan.md");
+    for rule in metier_scan::rules() {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}` |", rule.code)));
+        let row = row.unwrap_or_else(|| panic!("docs/scan.md has no row for {}", rule.code));
+        assert!(row.contains(rule.what) && row.contains(rule.severity.as_str()), "{row}");
+    }
+}
