@@ -206,7 +206,7 @@ fn a_check_says_what_holds_and_where_it_stops() {
     ---- stdout
     20260131-120000-aaaaa  holds, 47 events; the run is finished
       last hash [HASH]
-    20260131-120000-aaaaa-sub5  holds, 10 events; the run is finished
+    20260131-120000-aaaaa-sub5  holds, 12 events; the run is finished
       last hash [HASH]
 
     ---- stderr
@@ -220,7 +220,7 @@ fn a_check_says_what_holds_and_where_it_stops() {
     20260131-120000-aaaaa  broken, 15 events read; the run is not finished
       last hash [HASH]
       events.jsonl:16 the line, or one before it, is not what was written [hash-mismatch]
-    20260131-120000-aaaaa-sub5  holds, 10 events; the run is finished
+    20260131-120000-aaaaa-sub5  holds, 12 events; the run is finished
       last hash [HASH]
 
     ---- stderr
