@@ -277,7 +277,7 @@ pub(crate) fn open_anchor(home: &Path, folder: &Path) {
     let first = records.first().map_or_else(|| log::genesis(&id), |first| first.hash);
     let project = home.with_file_name("project").canonicalize().expect("a path");
     // An answer is announced before it is recorded, so the anchor of a killed run has the last one.
-    let is_answer = |it: &&Record| matches!(it.event, Event::AskAnswered { .. });
+    let is_answer = |it: &&metier_agent::Record| matches!(it.event, Event::AskAnswered { .. });
     let (events, last) =
         records.iter().rfind(is_answer).map_or((1, first), |answer| (answer.seq, answer.hash));
     let anchor = json!({"workspace": project, "first_hash": first, "events": events,

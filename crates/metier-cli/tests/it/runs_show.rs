@@ -131,7 +131,7 @@ fn a_run_is_shown_turn_by_turn() {
                | Let me think.
 
     turn 3  100 tokens in, 10 out, [MS], 40 from a cache
-      decides  call_tool grep secret needle
+      decides  call_tool grep {"pattern":"secret needle"}
       policy   allow: grep secret needle
                a rule about grep secret needle
       does     grep secret needle  (ok, [MS])
@@ -144,7 +144,7 @@ fn a_run_is_shown_turn_by_turn() {
                | ... 894 more lines (--full shows all)
 
     turn 4  100 tokens in, 10 out, [MS], 40 from a cache
-      decides  call_tool write_file path="out.txt" text="900"
+      decides  call_tool write_file {"path":"out.txt","text":"900"}
       plan     Know how many
                [x] Find them
                [>] Write it down
@@ -156,7 +156,7 @@ fn a_run_is_shown_turn_by_turn() {
                | written
 
     turn 5  100 tokens in, 10 out, [MS], 40 from a cache
-      decides  call_tool network_request https://example.com
+      decides  call_tool network_request {"url":"https://example.com"}
       policy   deny: network_request https://example.com
                a rule about network_request https://example.com
 
