@@ -68,8 +68,9 @@ fn joined_argument(op: &Op, outcome: &Outcome) -> Option<String> {
     if !has_failed || !args.iter().any(is_joined) {
         return None;
     }
-    let split: Vec<&str> = args.iter().flat_map(|arg| arg.split_whitespace()).collect();
-    Some(format!("each word is an argument of its own: \"args\":{}", json!(split)))
+    let words = args.iter().flat_map(|arg| arg.split_whitespace());
+    let split: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+    Some(format!("Each word is an argument of its own: {}", split.join(", ")))
 }
 
 /// A person's no, as the model is shown it.

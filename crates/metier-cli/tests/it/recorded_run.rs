@@ -276,8 +276,12 @@ pub(crate) fn open_anchor(home: &Path, folder: &Path) {
     let (records, _) = log::read(&id, &bytes);
     let first = records.first().map_or_else(|| log::genesis(&id), |first| first.hash);
     let project = home.with_file_name("project").canonicalize().expect("a path");
-    let anchor = json!({"workspace": project, "first_hash": first, "events": 1,
-        "last_hash": first, "state": "open"});
+    // An answer is announced before it is recorded, so the anchor of a killed run has the last one.
+    let is_answer = |it: &&metier_agent::Record| matches!(it.event, Event::AskAnswered { .. });
+    let (events, last) =
+        records.iter().rfind(is_answer).map_or((1, first), |answer| (answer.seq, answer.hash));
+    let anchor = json!({"workspace": project, "first_hash": first, "events": events,
+        "last_hash": last, "state": "open"});
     let anchors = home.join(".local/state/metier/runs");
     std::fs::create_dir_all(&anchors).expect("a folder");
     std::fs::write(anchors.join(id), format!("{anchor}\n")).expect("writes");

@@ -132,9 +132,9 @@ fn a_run_is_shown_turn_by_turn() {
 
     turn 3  100 tokens in, 10 out, [MS], 40 from a cache
       decides  call_tool grep {"pattern":"secret needle"}
-      policy   allow: grep {"pattern":"secret needle"}
-               a rule about grep {"pattern":"secret needle"}
-      does     grep {"pattern":"secret needle"}  (ok, [MS])
+      policy   allow: grep secret needle
+               a rule about grep secret needle
+      does     grep secret needle  (ok, [MS])
                | line 1 matches
                | line 2 matches
                | line 3 matches
@@ -148,17 +148,17 @@ fn a_run_is_shown_turn_by_turn() {
       plan     Know how many
                [x] Find them
                [>] Write it down
-      policy   ask: write_file {"path":"out.txt","text":"900"}
-               a rule about write_file {"path":"out.txt","text":"900"}
-      asks     write_file {"path":"out.txt","text":"900"}
+      policy   ask: write_file path="out.txt" text="900"
+               a rule about write_file path="out.txt" text="900"
+      asks     write_file path="out.txt" text="900"
       answer   yes, this time  (by yes)
-      does     write_file {"path":"out.txt","text":"900"}  (ok, [MS])
+      does     write_file path="out.txt" text="900"  (ok, [MS])
                | written
 
     turn 5  100 tokens in, 10 out, [MS], 40 from a cache
       decides  call_tool network_request {"url":"https://example.com"}
-      policy   deny: network_request {"url":"https://example.com"}
-               a rule about network_request {"url":"https://example.com"}
+      policy   deny: network_request https://example.com
+               a rule about network_request https://example.com
 
     turn 6  100 tokens in, 10 out, [MS], 40 from a cache
       decides  select_skills researcher

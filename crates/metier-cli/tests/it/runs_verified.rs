@@ -58,8 +58,8 @@ fn a_replay_reports_the_first_difference_of_a_record_that_was_written_anew() {
     exit: 1
     ---- stdout
     20260131-120000-aaaaa  differs at event 6, in /plan/steps/1/title
-      expected  {\"type\":\"plan.changed\",\"plan\":{\"goal\":\"Know how many\",\"steps\":[{\"id\":\"s1\",\"title\":\"Find them\",\"status\":\"in_progress\"},{\"id\":\"s2\",\"title\":\"Write it down\",\"status\":\"pending\"}],\"assumptions\":[],\"constraints\":[]}}
-      recorded  {\"type\":\"plan.changed\",\"plan\":{\"goal\":\"Know how many\",\"steps\":[{\"id\":\"s1\",\"title\":\"Find them\",\"status\":\"in_progress\"},{\"id\":\"s2\",\"title\":\"Write \\u001b[31mnothing\",\"status\":\"pending\"}],\"assumptions\":[],\"constraints\":[]}}
+      expected  {\"type\":\"plan.changed\",\"plan\":{\"goal\":\"Know how many\",\"steps\":[{\"id\":\"s1\",\"title\":\"Find them\",\"status\":\"in_progress\"},{\"id\":\"s2\",\"title\":\"Write it down\",\"status\":\"pending\"}],\"assumptions\":[],\"constraints\":[]},\"by\":\"model\"}
+      recorded  {\"type\":\"plan.changed\",\"plan\":{\"goal\":\"Know how many\",\"steps\":[{\"id\":\"s1\",\"title\":\"Find them\",\"status\":\"in_progress\"},{\"id\":\"s2\",\"title\":\"Write \\u001b[31mnothing\",\"status\":\"pending\"}],\"assumptions\":[],\"constraints\":[]},\"by\":\"model\"}
 
     ---- stderr
     the record was rewritten, or another version of Metier wrote it
@@ -206,7 +206,7 @@ fn a_check_says_what_holds_and_where_it_stops() {
     ---- stdout
     20260131-120000-aaaaa  holds, 47 events; the run is finished
       last hash [HASH]
-    20260131-120000-aaaaa-sub5  holds, 10 events; the run is finished
+    20260131-120000-aaaaa-sub5  holds, 12 events; the run is finished
       last hash [HASH]
 
     ---- stderr
@@ -220,7 +220,7 @@ fn a_check_says_what_holds_and_where_it_stops() {
     20260131-120000-aaaaa  broken, 15 events read; the run is not finished
       last hash [HASH]
       events.jsonl:16 the line, or one before it, is not what was written [hash-mismatch]
-    20260131-120000-aaaaa-sub5  holds, 10 events; the run is finished
+    20260131-120000-aaaaa-sub5  holds, 12 events; the run is finished
       last hash [HASH]
 
     ---- stderr
