@@ -108,15 +108,23 @@ pub fn measure_body(bytes: &[u8], limits: &BodyLimits) -> Result<BodySize, LoadE
 /// Whether the body of this `SKILL.md` is certainly loaded as it is, told by its size alone: `true` for nearly
 /// every skill, at a small part of what [`measure_body`] costs. Where it is `false`, that has to be asked.
 pub fn is_surely_whole(bytes: &[u8], limits: &BodyLimits) -> bool {
-    /// Characters that a model is given for a byte, at most: `\x1b` for an escape.
-    const MAX_CHARS_PER_BYTE: usize = 4;
+    /// More than an escape takes: `\u{2028}` instead of one character.
+    const ESCAPE_CHARS: usize = 8;
     let Fence::Closed(found) = find(bytes, Complete::Yes) else { return false };
-    let body = &bytes[found.body..];
     // A NUL makes it no text, and a carriage return may break a line more.
-    memchr::memchr2(0, b'\r', bytes).is_none()
-        && body.len() <= limits.chars / MAX_CHARS_PER_BYTE
-        && memchr::memchr_iter(b'\n', body).count() < limits.lines
-        && std::str::from_utf8(bytes).is_ok()
+    if memchr::memchr2(0, b'\r', bytes).is_some() {
+        return false;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let body = &text[found.body..];
+    // What a model is given is the text, with less of what hides and more for what is escaped: control
+    // characters, and some of those that start with these two bytes.
+    let may_be_escaped = |byte: u8| {
+        (byte < b' ' && byte != b'\n' && byte != b'\t') || matches!(byte, 0x7f | 0xc2 | 0xe2)
+    };
+    let escapes = body.bytes().map(|byte| usize::from(may_be_escaped(byte))).sum::<usize>();
+    body.chars().count() + escapes * ESCAPE_CHARS <= limits.chars
+        && memchr::memchr_iter(b'\n', body.as_bytes()).count() < limits.lines
 }
 
 fn body_of<'f>(file: &'f FileText<'_>) -> Result<&'f str, LoadError> {

@@ -189,20 +189,22 @@ pub fn render_in_order<T: Sync>(
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     /// Items of a piece: enough for rendering them to be most of what a thread does.
-    const ITEMS: usize = 32;
-    /// Pieces that may wait for one before them.
-    const MAX_WAITING: usize = 16;
+    const ITEMS: usize = 24;
+    /// Pieces that may wait for one before them, and for the thread that writes.
+    const MAX_WAITING: usize = 4;
     let pieces: Vec<&[T]> = items.chunks(ITEMS).collect();
     let next = AtomicUsize::new(0);
     let workers = if pieces.len() < 2 { 1 } else { cores().min(pieces.len()) };
-    let buffer = |_| Vec::with_capacity(ITEMS.min(items.len()) * item_bytes);
-    let spare: Mutex<Vec<Vec<u8>>> = Mutex::new((0..workers * 2).map(buffer).collect());
+    let buffer = || Vec::with_capacity(ITEMS.min(items.len()) * item_bytes);
+    // As many as can be in use: in each hand, on the way and waiting.
+    let most = if workers == 1 { 1 } else { workers + 2 * MAX_WAITING };
+    let spare: Mutex<Vec<Vec<u8>>> = Mutex::new((0..most).map(|_| buffer()).collect());
     let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
     // The next piece that no one has begun, rendered.
     let rendered = || {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let piece = pieces.get(at)?;
-        let mut bytes = spare().pop().unwrap_or_default();
+        let mut bytes = spare().pop().unwrap_or_else(buffer);
         bytes.clear();
         piece.iter().for_each(|item| render(item, &mut bytes));
         Some((at, bytes))

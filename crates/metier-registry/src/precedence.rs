@@ -113,7 +113,8 @@ fn place(entry: &Entry) -> (usize, bool, Reverse<i64>, &Path) {
 /// look the same can be in one directory, so the disk is asked about those alone.
 fn merge_links(mut candidates: Vec<Candidate>, disk: &mut dyn Disk) -> Vec<Candidate> {
     // Nearly always every file is its own; sorted numbers tell so without hashing each stamp.
-    let mut numbers: Vec<u64> = candidates.iter().filter_map(|c| Some(c.file?.inode)).collect();
+    let mut numbers: Vec<u64> = Vec::with_capacity(candidates.len());
+    numbers.extend(candidates.iter().filter_map(|c| Some(c.file?.inode)));
     numbers.sort_unstable();
     let repeated: HashSet<u64> =
         numbers.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();

@@ -105,7 +105,7 @@ impl AllowedWriters<'_> {
 pub fn resolve(places: &SkillPlaces) -> Vec<Root> {
     /// The folders of agents in a directory and one above it, and in the home directory: more only cost a
     /// little more.
-    const USUAL_ROOTS: usize = 160;
+    const USUAL_ROOTS: usize = 136;
     let mut roots: Vec<Root> = Vec::with_capacity(USUAL_ROOTS);
     // What tells one root from another: the folder itself, or the path where none can be opened.
     let mut folders: HashSet<FileId> = HashSet::new();

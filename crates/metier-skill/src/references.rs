@@ -134,7 +134,7 @@ fn parse_references(text: &str) -> Vec<Reference> {
 fn may_refer(text: &str) -> bool {
     let bytes = text.as_bytes();
     let may_link = |at: usize| match bytes.get(at + 1) {
-        Some(b':') => true,
+        Some(b':') => may_define(&bytes[..at]),
         Some(b'(') => {
             let target = &bytes[at + 2..];
             !ADDRESSES.iter().any(|start| target.starts_with(start))
@@ -156,6 +156,15 @@ fn may_refer(text: &str) -> bool {
         b'/' => may_mention(at),
         _ => may_be_entity(at),
     })
+}
+
+/// Whether the `]` that follows may end the label of a definition: its bracket is on an earlier line, or
+/// nothing but the marks of quotes and lists is before it on this one.
+fn may_define(before: &[u8]) -> bool {
+    let line = &before[memchr::memrchr(b'\n', before).map_or(0, |end| end + 1)..];
+    let Some(open) = memchr::memrchr(b'[', line) else { return true };
+    let marks = &line[..open];
+    marks.ends_with(b"\\") || marks.iter().all(|byte| b" \t>*+-.)0123456789".contains(byte))
 }
 
 /// Whether [`starts_a_path`] may hold where the parser has seen this before a path. It takes away marks
@@ -450,6 +459,10 @@ mod tests {
             "<b>scripts/a.py</b>",
             ">scripts/a.py",
             "[x][r]\n\n> [r]: scripts/a.py\n",
+            "[x\ny]\n\n* 1. [x\ny]: scripts/a.py\n",
+            r"[x\[]
+
+[x\[]: scripts/a.py",
             "[x]( <scripts/a.py>)",
             "![y](./scripts/a.py)",
         ] {

@@ -61,59 +61,54 @@ pub fn estimate_tokens(text: &str) -> usize {
     let mut at = 0;
     while let Some(&first) = bytes.get(at) {
         let kind = KINDS[usize::from(first)];
-        if kind == BEYOND {
+        if kind == LETTER {
+            let (cost, len) = word_at_start(&bytes[at..]);
+            hundredths += cost;
+            at += len;
+        } else if kind == BEYOND {
             let ch = text[at..].chars().next().unwrap_or_default();
             hundredths += beyond_ascii(ch);
             at += ch.len_utf8();
-            continue;
+        } else {
+            let same = |byte: &&u8| KINDS[usize::from(**byte)] == kind;
+            let len = bytes[at..].iter().take_while(same).count();
+            hundredths += run_cost(kind, &bytes[at..at + len]);
+            at += len;
         }
-        let run = Run::at_start(&bytes[at..], kind);
-        hundredths += run.cost(kind);
-        at += run.len;
     }
     hundredths.div_ceil(100)
 }
 
-/// Bytes of one kind, seen in one pass: nearly every run is a word of a few letters or one blank, so what is
-/// done for each run decides what an estimate costs.
-struct Run {
-    len: usize,
-    /// The bits that all bytes after the first have.
-    common: u8,
-    /// Whether all bytes are the same.
-    is_uniform: bool,
+/// What the word at the start of `bytes` costs, and its length with the one blank after it, which costs
+/// nothing. Most of a text is that, so it is seen in one pass.
+fn word_at_start(bytes: &[u8]) -> (usize, usize) {
+    /// What a small letter has and its capital has not.
+    const LOWER: u8 = 0x20;
+    let kind = |at: usize| bytes.get(at).map_or(BEYOND, |byte| KINDS[usize::from(*byte)]);
+    let mut common = LOWER;
+    let mut len = 1;
+    while let Some(&byte) = bytes.get(len) {
+        if KINDS[usize::from(byte)] != LETTER {
+            break;
+        }
+        common &= byte;
+        len += 1;
+    }
+    let inside = if common == LOWER { 0 } else { CAPITALS };
+    let cost = PER_WORD + PER_LETTER * len.saturating_sub(WORD) + inside;
+    let has_one_blank = kind(len) == BLANK && kind(len + 1) != BLANK;
+    (cost, len + usize::from(has_one_blank))
 }
 
-impl Run {
-    fn at_start(bytes: &[u8], kind: u8) -> Self {
-        let first = bytes.first().copied().unwrap_or_default();
-        let mut run = Self { len: 1, common: u8::MAX, is_uniform: true };
-        for &byte in &bytes[1..] {
-            if KINDS[usize::from(byte)] != kind {
-                break;
-            }
-            run.common &= byte;
-            run.is_uniform &= byte == first;
-            run.len += 1;
-        }
-        run
-    }
-
-    fn cost(&self, kind: u8) -> usize {
-        /// What a small letter has and its capital has not.
-        const LOWER: u8 = 0x20;
-        match kind {
-            LETTER => {
-                let inside = if self.common & LOWER == 0 { CAPITALS } else { 0 };
-                PER_WORD + PER_LETTER * self.len.saturating_sub(WORD) + inside
-            }
-            DIGIT => PER_DIGITS * self.len.div_ceil(3),
-            BREAK => LINE_BREAKS,
-            BLANK if self.len > 1 => BLANKS,
-            BLANK => 0,
-            _ if self.is_uniform => PER_PUNCTUATION,
-            _ => PER_PUNCTUATION * self.len.div_ceil(2),
-        }
+/// What a run of bytes of one kind costs, other than letters.
+fn run_cost(kind: u8, run: &[u8]) -> usize {
+    match kind {
+        DIGIT => PER_DIGITS * run.len().div_ceil(3),
+        BREAK => LINE_BREAKS,
+        BLANK if run.len() > 1 => BLANKS,
+        BLANK => 0,
+        _ if run.iter().all(|byte| *byte == run[0]) => PER_PUNCTUATION,
+        _ => PER_PUNCTUATION * run.len().div_ceil(2),
     }
 }
 
@@ -142,6 +137,30 @@ mod tests {
         let code = estimate_tokens("let parsed = SkillName::parse(\"pdf-forms\").expect(1024);\n");
         assert!((17..=25).contains(&code), "{code}");
         assert_eq!(estimate_tokens(""), 0);
+    }
+
+    /// The same, one run after the other.
+    fn by_runs(text: &str) -> usize {
+        let kind = |ch: char| if ch.is_ascii() { KINDS[ch as usize] } else { BEYOND };
+        let chars: Vec<char> = text.chars().collect();
+        let runs = chars.chunk_by(|a, b| kind(*a) == kind(*b) && kind(*a) != BEYOND);
+        let cost = |run: &[char]| match kind(run[0]) {
+            BEYOND => beyond_ascii(run[0]),
+            LETTER => {
+                let capitals = run[1..].iter().any(char::is_ascii_uppercase);
+                let inside = if capitals { CAPITALS } else { 0 };
+                PER_WORD + PER_LETTER * run.len().saturating_sub(WORD) + inside
+            }
+            kind => run_cost(kind, run.iter().collect::<String>().as_bytes()),
+        };
+        runs.map(cost).sum::<usize>().div_ceil(100)
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_text_costs_what_its_runs_cost(text in "([a-z]{1,9}|[A-Z]| |\t|\n|[0-9.,*#é表]){0,20}") {
+            proptest::prop_assert_eq!(estimate_tokens(&text), by_runs(&text));
+        }
     }
 
     #[test]
