@@ -200,7 +200,7 @@ struct Apart {
     phrases: Vec<String>,
 }
 
-fn held_apart(skill: OfferedSkill) -> Apart {
+fn without_phrases(skill: OfferedSkill) -> Apart {
     let mut parts = skill.description.split('"');
     let mut description = parts.next().unwrap_or_default().to_owned();
     let mut phrases = Vec::new();
@@ -227,7 +227,7 @@ fn quoted_phrases_fire_the_skill_they_were_taken_from_and_little_else() {
         std::fs::write(folder.join("SKILL.md"), &text.bytes).expect("writes");
     }
     let found = scan_all(&[root(&home.path().join("texts"))]);
-    let skills: Vec<Apart> = offered(&found).into_iter().map(held_apart).collect();
+    let skills: Vec<Apart> = offered(&found).into_iter().map(without_phrases).collect();
     let shelf = |number: usize| skills.iter().skip(number % SHELVES).step_by(SHELVES);
     let (mut first, mut fired, mut strange) = Default::default();
     let count: fn(&mut Share, bool) = Share::count;
