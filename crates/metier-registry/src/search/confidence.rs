@@ -30,7 +30,7 @@ const LEAD: f32 = 2.0;
 /// The part of a request below which one shared word is a coincidence, however far it puts a document ahead.
 const CHANCE: f32 = 1.0 / 6.0;
 /// More of anything than this is not surer.
-const MOST: f32 = 4.0;
+const MAX_EACH: f32 = 4.0;
 /// What all that must come to.
 const NEEDED: f32 = 2.6;
 
@@ -100,8 +100,8 @@ impl Evidence {
             return 0.0; // or it cannot be distinguished from the next
         }
         let by_chance = self.words < 2 && self.coverage < CHANCE;
-        let lead = if by_chance { 0.0 } else { lead.min(MOST) };
-        let evidence = self.telling.min(MOST) + COVERAGE * self.coverage + LEAD * lead;
+        let lead = if by_chance { 0.0 } else { lead.min(MAX_EACH) };
+        let evidence = self.telling.min(MAX_EACH) + COVERAGE * self.coverage + LEAD * lead;
         (evidence / NEEDED * FIRES).clamp(0.0, 1.0)
     }
 }

@@ -170,7 +170,7 @@ fn a_quoted_phrase_that_opens_a_long_request_fires() {
 }
 
 #[test]
-fn everyday_words_tell_as_little_in_a_small_shelf_as_in_a_large_one() {
+fn everyday_words_count_as_little_in_a_small_shelf_as_in_a_large_one() {
     let few = [
         ("status", "Write the weekly report of a project for the team."),
         ("tides", "Predict tides and currents for sailing."),

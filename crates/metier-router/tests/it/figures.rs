@@ -200,7 +200,7 @@ struct Apart {
     phrases: Vec<String>,
 }
 
-fn apart(skill: OfferedSkill) -> Apart {
+fn without_phrases(skill: OfferedSkill) -> Apart {
     let mut parts = skill.description.split('"');
     let mut description = parts.next().unwrap_or_default().to_owned();
     let mut phrases = Vec::new();
@@ -227,10 +227,10 @@ fn quoted_phrases_fire_the_skill_they_were_taken_from_and_little_else() {
         std::fs::write(folder.join("SKILL.md"), &text.bytes).expect("writes");
     }
     let found = scan_all(&[root(&home.path().join("texts"))]);
-    let skills: Vec<Apart> = offered(&found).into_iter().map(apart).collect();
+    let skills: Vec<Apart> = offered(&found).into_iter().map(without_phrases).collect();
     let shelf = |number: usize| skills.iter().skip(number % SHELVES).step_by(SHELVES);
     let (mut first, mut fired, mut strange) = Default::default();
-    let tell: fn(&mut Share, bool) = Share::count;
+    let count: fn(&mut Share, bool) = Share::count;
     for number in 0..SHELVES {
         let own: Vec<&Apart> = shelf(number).collect();
         let documents =
@@ -240,8 +240,8 @@ fn quoted_phrases_fire_the_skill_they_were_taken_from_and_little_else() {
             for phrase in &skill.phrases {
                 let best = index.rank(phrase, 1).into_iter().next();
                 let found = best.filter(|hit| own[hit.document].name == skill.name);
-                tell(&mut first, found.is_some());
-                tell(&mut fired, found.is_some_and(|hit| hit.fires()));
+                count(&mut first, found.is_some());
+                count(&mut fired, found.is_some_and(|hit| hit.fires()));
             }
         }
         // Skills of one maker are named alike and do alike: a sibling on the shelf may well fire.
@@ -250,7 +250,7 @@ fn quoted_phrases_fire_the_skill_they_were_taken_from_and_little_else() {
         let strangers = shelf(number + 1).filter(|skill| !here.contains(&family(&skill.name)));
         for phrase in strangers.flat_map(|skill| &skill.phrases) {
             let best = index.rank(phrase, 1).into_iter().next();
-            tell(&mut strange, best.is_some_and(|hit| hit.fires()));
+            count(&mut strange, best.is_some_and(|hit| hit.fires()));
         }
     }
     println!("quoted phrases: first {first}  fired {fired}  fired without its skill {strange}");
