@@ -40,6 +40,7 @@ fn the_defaults() {
     model.base_url                                null      default
     model.key_env                                 null      default
     model.key_command                             null      default
+    model.plan                                    "auto"    default
     model.params                                  {}        default
     execution.require_approval_for                []        default
     execution.timeout_s                           60        default

@@ -43,16 +43,16 @@ fn a_skill_that_is_not_for_people_is_refused() {
 fn the_block_names_the_skill_and_its_files() {
     let home = skills();
     let output = run(&home, &["read", "fix", "--block"]);
-    insta::with_settings!({filters => vec![("[0-9a-f]{16,64}", "[digest]")]}, {
+    insta::with_settings!({filters => vec![("[0-9a-f]{64}", "[digest]"), ("mark [0-9a-f]{8}", "mark [mark]")]}, {
         insta::assert_snapshot!(shown(&home, &output), @r#"
         exit: 0
         ---- stdout
         [Skill: fix | source=user]
         [Skill Path: [T]/home/.agents/skills/fix]
         [Load Report: file=SKILL.md sha256=sha256:[digest] truncated=false bytes_read=133]
-        [Skill Text [digest]]
+        [Skill Text | mark [mark]]
         Fix issue $1 ($priority). All: $ARGUMENTS. Costs \$5.
-        [End of Skill Text [digest]]
+        [End of Skill Text | mark [mark]]
         [Skill Files: scripts/run.sh]
 
         ---- stderr
