@@ -29,10 +29,11 @@ impl Metier {
         let root = self.skills_target(scope)?;
         let state = &self.require_user_folders()?.state;
         let of_user = self.require_user_folders()?.agent.join("skills");
-        let (source, base) = match root == of_user {
-            true => (Source::User, self.require_user_folders()?.home.clone()),
+        let (source, base) = if root == of_user {
+            (Source::User, self.require_user_folders()?.home.clone())
+        } else {
             // `.agent/skills` of a project, or of a part of it.
-            false => (Source::Project, root.ancestors().nth(2).unwrap_or(&root).to_owned()),
+            (Source::Project, root.ancestors().nth(2).unwrap_or(&root).to_owned())
         };
         Ok(InstallTarget::new(&root, &base, source, state)?)
     }

@@ -161,7 +161,9 @@ impl Output for Installed {
         if !self.dry_run {
             write_done(&self.plan, out)?;
             out.flush()?;
-            left_out_lines(&self.plan.left_out).iter().for_each(|line| print_note(line));
+            for line in left_out_lines(&self.plan.left_out) {
+                print_note(&line);
+            }
             return Ok(());
         }
         for line in plan_lines(&self.plan) {

@@ -124,7 +124,9 @@ fn write_skills(plan: &PackPlan, out: &mut dyn Write) -> io::Result<()> {
         let warning = paint(YELLOW, "warning");
         print_note(&format!("{warning}: SKILL.md:{line}: {} [{code}]", safe(&problem.message)));
     }
-    left_out_lines(&plan.left_out).iter().for_each(|line| print_note(line));
+    for line in left_out_lines(&plan.left_out) {
+        print_note(&line);
+    }
     Ok(())
 }
 

@@ -72,7 +72,9 @@ fn prepared() -> TestHome {
     let home = TestHome::new();
     for (dir, version, names) in [("one", "1", &["a", "b", "gone"][..]), ("two", "2", &["a", "c"])]
     {
-        names.iter().for_each(|name| skill(&home, dir, name, version));
+        for name in names {
+            skill(&home, dir, name, version);
+        }
         let zip = format!("../project/{dir}.zip");
         assert_eq!(run_in(&home, "src", &["pack", dir, "-o", &zip]).code, 0);
     }

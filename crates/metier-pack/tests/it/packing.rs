@@ -191,9 +191,10 @@ fn manifest_of(home: &Home, zip: &str) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
+    // Names with a letter in front, so that none is a device's (`nul`, `con`), which is refused.
     #[test]
     fn any_tree_comes_back_from_both_formats(
-        files in proptest::collection::btree_map("[a-z]{1,3}(/[a-zé]{1,3}){0,3}", proptest::collection::vec(any::<u8>(), 0..400), 0..8),
+        files in proptest::collection::btree_map("w[a-z]{0,2}(/w[a-zé]{0,2}){0,3}", proptest::collection::vec(any::<u8>(), 0..400), 0..8),
     ) {
         let home = Home::new();
         home.write("pdf/SKILL.md", SKILL);
