@@ -5,16 +5,37 @@ use std::net::Ipv4Addr;
 
 /// Hosts that hide where they lead, or serve whatever anyone put there a minute ago.
 const DUBIOUS_HOSTS: &[&str] = &[
-    "bit.ly", "tinyurl.com", "is.gd", "t.ly", "cutt.ly", "rb.gy", "shorturl.at", "pastebin.com", "rentry.co",
-    "rentry.org", "glot.io", "paste.ee", "hastebin.com", "transfer.sh", "file.io", "0x0.st", "webhook.site",
-    "ngrok.io", "ngrok.app", "ngrok-free.app", "trycloudflare.com", "gist.githubusercontent.com", "anonfiles.com",
+    "bit.ly",
+    "tinyurl.com",
+    "is.gd",
+    "t.ly",
+    "cutt.ly",
+    "rb.gy",
+    "shorturl.at",
+    "pastebin.com",
+    "rentry.co",
+    "rentry.org",
+    "glot.io",
+    "paste.ee",
+    "hastebin.com",
+    "transfer.sh",
+    "file.io",
+    "0x0.st",
+    "webhook.site",
+    "ngrok.io",
+    "ngrok.app",
+    "ngrok-free.app",
+    "trycloudflare.com",
+    "gist.githubusercontent.com",
+    "anonfiles.com",
 ];
 
 /// Whether an address in `text` is one from which nothing should be executed.
 pub(crate) fn has_dubious_address(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = rest.find("://") {
-        let scheme = rest[..at].rsplit(|ch: char| !ch.is_ascii_alphabetic()).next().unwrap_or_default();
+        let scheme =
+            rest[..at].rsplit(|ch: char| !ch.is_ascii_alphabetic()).next().unwrap_or_default();
         let after = &rest[at + 3..];
         let end = after.find(|ch: char| ch.is_whitespace() || "/\"'`)>]|;?#".contains(ch));
         let authority = &after[..end.unwrap_or(after.len())];
@@ -36,8 +57,9 @@ fn is_dubious(scheme: &str, host: &str) -> bool {
     if host.is_empty() || !host.contains('.') || host.contains(['$', '{', '<']) {
         return false;
     }
-    let is_listed =
-        |known: &str| host == known || host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.'));
+    let is_listed = |known: &str| {
+        host == known || host.strip_suffix(known).is_some_and(|rest| rest.ends_with('.'))
+    };
     scheme.eq_ignore_ascii_case("http") || DUBIOUS_HOSTS.iter().any(|known| is_listed(known))
 }
 

@@ -22,10 +22,16 @@ const MIN_BASE64: usize = 24;
 /// How often something decoded is decoded again.
 const MAX_DEPTH: usize = 3;
 
-static BASE64: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"[A-Za-z0-9+/_-]{16,}(?:["']\s*(?:\+\s*|\\\s*)?\n?\s*["'][A-Za-z0-9+/_-]{8,})*={0,2}"#).ok());
-static HEX: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?:\\x[0-9a-fA-F]{2}){6,}|(?:\\u00[0-9a-fA-F]{2}){6,}|\b(?:[0-9a-fA-F]{2}){20,}\b").ok());
+static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"[A-Za-z0-9+/_-]{16,}(?:["']\s*(?:\+\s*|\\\s*)?\n?\s*["'][A-Za-z0-9+/_-]{8,})*={0,2}"#,
+    )
+    .ok()
+});
+static HEX: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:\\x[0-9a-fA-F]{2}){6,}|(?:\\u00[0-9a-fA-F]{2}){6,}|\b(?:[0-9a-fA-F]{2}){20,}\b")
+        .ok()
+});
 static CODES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[\[(]\s*\d{2,3}(?:\s*,\s*\d{2,3}){7,}\s*,?\s*[\])]").ok());
 /// What only a command or an instruction about secrets says.
@@ -34,8 +40,18 @@ static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(pattern).ok()
 });
 /// Names that nobody has a reason to escape letter by letter.
-const NAMES: &[&str] =
-    &["child_process", "execsync", "eval", "exec", "curl", "wget", "powershell", "http://", "https://", "/bin/"];
+const NAMES: &[&str] = &[
+    "child_process",
+    "execsync",
+    "eval",
+    "exec",
+    "curl",
+    "wget",
+    "powershell",
+    "http://",
+    "https://",
+    "/bin/",
+];
 
 /// Everything in `text` that decodes to a command, in its order.
 pub(crate) fn encoded_commands(text: &str) -> Vec<EncodedText> {
@@ -55,7 +71,8 @@ pub(crate) fn encoded_commands(text: &str) -> Vec<EncodedText> {
     }
     for whole in matches(&CODES, text) {
         let codes = text[whole.clone()].split(|ch: char| !ch.is_ascii_digit());
-        let bytes: Option<Vec<u8>> = codes.filter(|code| !code.is_empty()).map(|code| code.parse().ok()).collect();
+        let bytes: Option<Vec<u8>> =
+            codes.filter(|code| !code.is_empty()).map(|code| code.parse().ok()).collect();
         add(&mut found, whole.start, bytes, is_command_or_name);
     }
     found.sort_by_key(|it| it.at);
@@ -63,7 +80,10 @@ pub(crate) fn encoded_commands(text: &str) -> Vec<EncodedText> {
 }
 
 fn matches(pattern: &LazyLock<Option<Regex>>, text: &str) -> Vec<std::ops::Range<usize>> {
-    pattern.as_ref().map(|it| it.find_iter(text).map(|hit| hit.range()).collect()).unwrap_or_default()
+    pattern
+        .as_ref()
+        .map(|it| it.find_iter(text).map(|hit| hit.range()).collect())
+        .unwrap_or_default()
 }
 
 fn add(found: &mut Vec<EncodedText>, at: usize, bytes: Option<Vec<u8>>, wanted: fn(&str) -> bool) {
@@ -138,9 +158,11 @@ mod tests {
         assert_eq!(decoded(&format!("b64decode(\n    '{left}'\n    '{right}'\n)")), [command]);
         let hex: String = command.bytes().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(decoded(&hex), [command]);
-        let escaped: String = "child_process".bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+        let escaped: String =
+            "child_process".bytes().map(|byte| format!("\\x{byte:02x}")).collect();
         assert_eq!(decoded(&format!("require('{escaped}')")), ["child_process"]);
-        let codes: Vec<String> = "https://evil.example".bytes().map(|byte| byte.to_string()).collect();
+        let codes: Vec<String> =
+            "https://evil.example".bytes().map(|byte| byte.to_string()).collect();
         assert_eq!(decoded(&format!("[{}]", codes.join(", "))), ["https://evil.example"]);
         let wide: Vec<u8> = command.bytes().flat_map(|byte| [byte, 0]).collect();
         assert_eq!(decoded(&data_encoding::BASE64.encode(&wide)), [command]);

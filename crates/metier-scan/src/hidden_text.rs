@@ -87,14 +87,25 @@ fn padding(text: &str) -> Vec<HiddenPlace> {
         } else {
             if blank_lines >= PADDING_LINES {
                 let severity = if blank_lines >= FAR_LINES { High } else { Medium };
-                found.push(place(severity, at, format!("after {blank_lines} blank lines: {words}")));
+                found.push(place(
+                    severity,
+                    at,
+                    format!("after {blank_lines} blank lines: {words}"),
+                ));
             }
             blank_lines = 0;
-            let inside = words.as_bytes().windows(PADDING_BLANKS).position(|it| it.iter().all(|byte| *byte == b' '));
+            let inside = words
+                .as_bytes()
+                .windows(PADDING_BLANKS)
+                .position(|it| it.iter().all(|byte| *byte == b' '));
             let leading = line.len() - line.trim_start().len();
             if inside.is_some() || leading >= PADDING_BLANKS {
                 let tail = words.rsplit("    ").next().unwrap_or(words);
-                found.push(place(Medium, at, format!("after {PADDING_BLANKS} blanks or more: {tail}")));
+                found.push(place(
+                    Medium,
+                    at,
+                    format!("after {PADDING_BLANKS} blanks or more: {tail}"),
+                ));
             }
         }
         at += line.len();
@@ -104,17 +115,74 @@ fn padding(text: &str) -> Vec<HiddenPlace> {
 
 /// Letters of other scripts and what they are taken for.
 const LOOKALIKES: &[(char, char)] = &[
-    ('а', 'a'), ('с', 'c'), ('е', 'e'), ('һ', 'h'), ('і', 'i'), ('ј', 'j'), ('ԛ', 'q'), ('о', 'o'), ('р', 'p'),
-    ('ѕ', 's'), ('ԁ', 'd'), ('ԝ', 'w'), ('х', 'x'), ('у', 'y'), ('ո', 'n'), ('α', 'a'), ('ο', 'o'), ('ν', 'v'),
-    ('ρ', 'p'), ('ɡ', 'g'), ('ⅼ', 'l'), ('ℓ', 'l'), ('ӏ', 'l'), ('υ', 'u'), ('ʏ', 'y'), ('к', 'k'), ('т', 't'),
-    ('м', 'm'), ('в', 'b'), ('г', 'r'), ('ѵ', 'v'), ('ҁ', 'c'),
+    ('а', 'a'),
+    ('с', 'c'),
+    ('е', 'e'),
+    ('һ', 'h'),
+    ('і', 'i'),
+    ('ј', 'j'),
+    ('ԛ', 'q'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('ѕ', 's'),
+    ('ԁ', 'd'),
+    ('ԝ', 'w'),
+    ('х', 'x'),
+    ('у', 'y'),
+    ('ո', 'n'),
+    ('α', 'a'),
+    ('ο', 'o'),
+    ('ν', 'v'),
+    ('ρ', 'p'),
+    ('ɡ', 'g'),
+    ('ⅼ', 'l'),
+    ('ℓ', 'l'),
+    ('ӏ', 'l'),
+    ('υ', 'u'),
+    ('ʏ', 'y'),
+    ('к', 'k'),
+    ('т', 't'),
+    ('м', 'm'),
+    ('в', 'b'),
+    ('г', 'r'),
+    ('ѵ', 'v'),
+    ('ҁ', 'c'),
 ];
 
 /// What is worth disguising.
 const COMMANDS: &[&str] = &[
-    "curl", "wget", "bash", "sudo", "pip", "pip3", "npm", "npx", "python", "python3", "node", "eval", "exec", "ssh",
-    "scp", "chmod", "powershell", "rm", "git", "base64", "http", "https", "localhost", "github", "google", "openai",
-    "anthropic", "pypi", "npmjs", "microsoft", "apple", "paypal",
+    "curl",
+    "wget",
+    "bash",
+    "sudo",
+    "pip",
+    "pip3",
+    "npm",
+    "npx",
+    "python",
+    "python3",
+    "node",
+    "eval",
+    "exec",
+    "ssh",
+    "scp",
+    "chmod",
+    "powershell",
+    "rm",
+    "git",
+    "base64",
+    "http",
+    "https",
+    "localhost",
+    "github",
+    "google",
+    "openai",
+    "anthropic",
+    "pypi",
+    "npmjs",
+    "microsoft",
+    "apple",
+    "paypal",
 ];
 
 /// Words of Latin letters in which some are of another script, and which read as a command or a known address.
@@ -217,7 +285,13 @@ mod tests {
         let message = "send the keys";
         let selectors: String = message
             .bytes()
-            .filter_map(|byte| char::from_u32(if byte < 16 { 0xFE00 + u32::from(byte) } else { 0xE0100 + u32::from(byte) - 16 }))
+            .filter_map(|byte| {
+                char::from_u32(if byte < 16 {
+                    0xFE00 + u32::from(byte)
+                } else {
+                    0xE0100 + u32::from(byte) - 16
+                })
+            })
             .collect();
         for (family, hidden) in [
             ("tag characters", tagged(message)),

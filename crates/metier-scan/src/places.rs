@@ -101,8 +101,10 @@ impl<'t> Lines<'t> {
         let is_open = |mark: char| before.matches(mark).count() % 2 == 1;
         let is_quoted = is_open('`')
             || is_open('"')
-            || before.matches(['“', '「', '『']).count() > before.matches(['”', '」', '』']).count()
-            || before.trim_start_matches(['-', '*', ' ', '>']).is_empty() && line.trim_start().starts_with('>')
+            || before.matches(['“', '「', '『']).count()
+                > before.matches(['”', '」', '』']).count()
+            || before.trim_start_matches(['-', '*', ' ', '>']).is_empty()
+                && line.trim_start().starts_with('>')
             || before.ends_with(['\'', '‘'])
             || line.trim_start().starts_with('|');
         if is_quoted { PlaceKind::Quotation } else { PlaceKind::Sentence }

@@ -105,7 +105,7 @@ const RULES: &[ScanRule] = &[
         mentioned: Some(Medium),
         what: "decodes a text and runs it as a program",
         advice: "Decode it yourself and read it. Honest skills ship their commands as text.",
-        pattern: r#"(?i)\bbase64\s+(?:-d|--decode)\b[^\n|]{0,80}\|\s*(?:sudo\s+)?(?:[\w./-]*/)?(?:(?:ba|z|da|k)?sh|python3?|perl|node)\b|\b(?:exec|eval|Function)\s*\(\s*(?:\w+[.(]\s*){0,4}(?:b64decode|b85decode|a85decode|unhexlify|fromhex|atob|zlib\.decompress|marshal\.loads)\b|\b(?:eval|Function)\s*\(\s*Buffer\.from\s*\(|-e(?:nc(?:odedcommand)?)?\s+[A-Za-z0-9+/]{60,}"#,
+        pattern: r"(?i)\bbase64\s+(?:-d|--decode)\b[^\n|]{0,80}\|\s*(?:sudo\s+)?(?:[\w./-]*/)?(?:(?:ba|z|da|k)?sh|python3?|perl|node)\b|\b(?:exec|eval|Function)\s*\(\s*(?:\w+[.(]\s*){0,4}(?:b64decode|b85decode|a85decode|unhexlify|fromhex|atob|zlib\.decompress|marshal\.loads)\b|\b(?:eval|Function)\s*\(\s*Buffer\.from\s*\(|-e(?:nc(?:odedcommand)?)?\s+[A-Za-z0-9+/]{60,}",
         reads: Everything,
         ..BASE
     },
@@ -232,7 +232,7 @@ const RULES: &[ScanRule] = &[
         severity: Low,
         what: "names a file of credentials in code",
         advice: "Check that this is what the skill is for.",
-        pattern: r#"(?i)\.ssh/(?:id_\w+|\*)|\.aws/credentials\b|\.gnupg/|\.netrc\b|\.kube/config\b|\.docker/config\.json\b|\.config/gcloud\b|\.git-credentials\b|\.claude/\.credentials\.json|\.codex/auth\.json|auth-profiles\.json|\.openclaw/openclaw\.json|\.clawdbot/(?:\.env|clawdbot\.json)|\bsecurity\s+(?:find-generic-password|find-internet-password|dump-keychain)\b|\bLogin Data\b|\bcookies\.sqlite\b|\bwallet\.dat\b"#,
+        pattern: r"(?i)\.ssh/(?:id_\w+|\*)|\.aws/credentials\b|\.gnupg/|\.netrc\b|\.kube/config\b|\.docker/config\.json\b|\.config/gcloud\b|\.git-credentials\b|\.claude/\.credentials\.json|\.codex/auth\.json|auth-profiles\.json|\.openclaw/openclaw\.json|\.clawdbot/(?:\.env|clawdbot\.json)|\bsecurity\s+(?:find-generic-password|find-internet-password|dump-keychain)\b|\bLogin Data\b|\bcookies\.sqlite\b|\bwallet\.dat\b",
         reads: Executed,
         ..BASE
     },

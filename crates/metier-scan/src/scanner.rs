@@ -24,14 +24,15 @@ const MAX_PER_RULE: usize = 20;
 
 /// Endings of compiled programs.
 const COMPILED: &[&str] = &[
-    "exe", "dll", "so", "dylib", "pyc", "pyo", "class", "jar", "wasm", "node", "o", "a", "bin", "msi", "dmg", "apk",
+    "exe", "dll", "so", "dylib", "pyc", "pyo", "class", "jar", "wasm", "node", "o", "a", "bin",
+    "msi", "dmg", "apk",
 ];
 /// Endings of archives.
-const ARCHIVES: &[&str] = &["zip", "tar", "gz", "tgz", "bz2", "xz", "7z", "rar", "zst", "whl", "skill"];
+const ARCHIVES: &[&str] =
+    &["zip", "tar", "gz", "tgz", "bz2", "xz", "7z", "rar", "zst", "whl", "skill"];
 /// First bytes of compiled programs: ELF, PE, Mach-O, Java.
-const COMPILED_MARKS: &[&[u8]] = &[
-    b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm",
-];
+const COMPILED_MARKS: &[&[u8]] =
+    &[b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm"];
 
 struct Patterns {
     rules: Vec<(&'static ScanRule, Regex)>,
@@ -41,8 +42,9 @@ struct Patterns {
 
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
     let with_pattern = rules().iter().filter(|rule| !rule.pattern.is_empty());
-    let rules: Vec<(&'static ScanRule, Regex)> =
-        with_pattern.map(|rule| Some((rule, Regex::new(rule.pattern).ok()?))).collect::<Option<_>>()?;
+    let rules: Vec<(&'static ScanRule, Regex)> = with_pattern
+        .map(|rule| Some((rule, Regex::new(rule.pattern).ok()?)))
+        .collect::<Option<_>>()?;
     let any = RegexSet::new(rules.iter().map(|(rule, _)| rule.pattern)).ok()?;
     Some(Patterns { rules, any })
 });
@@ -117,7 +119,8 @@ impl Scanner {
             }
             if let Some(at) = flows::sends_at(text) {
                 if let Some(to_dubious) = flows::secrets_leave(&found, text) {
-                    let severity = if to_dubious { FindingSeverity::High } else { FindingSeverity::Medium };
+                    let severity =
+                        if to_dubious { FindingSeverity::High } else { FindingSeverity::Medium };
                     let weight = ("secrets-leave", severity);
                     found.extend(finding(path, &lines, weight, at, (lines.line(at), None)));
                 }
@@ -138,7 +141,10 @@ impl Scanner {
 
     fn not_text(&mut self, path: &str, bytes: &[u8]) {
         let name = path.rsplit('/').next().unwrap_or(path);
-        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+        let ending = name
+            .rsplit_once('.')
+            .map(|(_, ending)| ending.to_ascii_lowercase())
+            .unwrap_or_default();
         let is_compiled = COMPILED.contains(&ending.as_str())
             || COMPILED_MARKS.iter().any(|mark| bytes.starts_with(mark));
         let is_archive = ARCHIVES.contains(&ending.as_str()) || bytes.starts_with(b"PK\x03\x04");
@@ -192,16 +198,15 @@ fn matched(path: &str, lines: &Lines<'_>) -> Vec<ScanFinding> {
 
 /// What a match weighs at its place; nothing where it does not count.
 fn weighed(rule: &ScanRule, place: PlaceKind, matched: &str) -> Option<FindingSeverity> {
-    let severity = match (rule.reads, place) {
-        (Reads::Prose, PlaceKind::Sentence) | (Reads::Executed | Reads::Everything, PlaceKind::Executed) => {
-            Some(rule.severity)
-        }
-        (Reads::Everything, PlaceKind::Sentence) => Some(rule.severity),
-        (Reads::Prose | Reads::Everything, PlaceKind::Quotation)
-        | (Reads::Prose, PlaceKind::Executed)
-        | (Reads::Executed, PlaceKind::Quotation | PlaceKind::Sentence) => rule.mentioned,
-    }?;
-    let is_raised = rule.raised_by_address && place != PlaceKind::Quotation && has_dubious_address(matched);
+    // A rule about sentences is only mentioned in code, one about code only in sentences.
+    let is_meant = match place {
+        PlaceKind::Sentence => rule.reads != Reads::Executed,
+        PlaceKind::Executed => rule.reads != Reads::Prose,
+        PlaceKind::Quotation => false,
+    };
+    let severity = if is_meant { rule.severity } else { rule.mentioned? };
+    let is_raised =
+        rule.raised_by_address && place != PlaceKind::Quotation && has_dubious_address(matched);
     Some(if is_raised { FindingSeverity::High } else { severity })
 }
 
@@ -225,7 +230,10 @@ fn declares_no_network(text: &[u8]) -> bool {
         let meaning = tool_meaning(name);
         // A tool that is not known may do anything.
         meaning.is_none_or(|meaning| {
-            matches!(meaning, ToolMeaning::Shell | ToolMeaning::NetworkRequest | ToolMeaning::ScriptNetwork)
+            matches!(
+                meaning,
+                ToolMeaning::Shell | ToolMeaning::NetworkRequest | ToolMeaning::ScriptNetwork
+            )
         })
     };
     !tools.iter().any(|tool| reaches_network(tool))

@@ -7,15 +7,27 @@ use regex::{Captures, Regex};
 
 /// Names that are only split to hide them.
 const NAMES: &[&str] = &[
-    "child_process", "execsync", "spawnsync", "eval", "__import__", "subprocess", "os.system", "readfilesync",
-    "powershell", "invoke-expression", "/dev/tcp",
+    "child_process",
+    "execsync",
+    "spawnsync",
+    "eval",
+    "__import__",
+    "subprocess",
+    "os.system",
+    "readfilesync",
+    "powershell",
+    "invoke-expression",
+    "/dev/tcp",
 ];
 
 static SUM: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"["'][\w./ -]{1,24}["'](?:\s*\+\s*["'][\w./ -]{1,24}["'])+"#).ok()
 });
 static JOIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"\[((?:\s*["'][\w./: -]{1,24}["']\s*,?){2,})\]\s*\.join\(\s*["'](.{0,2})["']\s*\)"#).ok()
+    Regex::new(
+        r#"\[((?:\s*["'][\w./: -]{1,24}["']\s*,?){2,})\]\s*\.join\(\s*["'](.{0,2})["']\s*\)"#,
+    )
+    .ok()
 });
 static PIECE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"["']([^"']*)["']"#).ok());
 
@@ -42,8 +54,10 @@ pub(crate) fn split_words(text: &str) -> Vec<(usize, String)> {
 
 fn joined(pieces: &str, between: &str) -> String {
     let piece = |hit: Captures<'_>| hit.get(1).map(|it| it.as_str().to_owned());
-    let words: Vec<String> =
-        PIECE.as_ref().map(|it| it.captures_iter(pieces).filter_map(piece).collect()).unwrap_or_default();
+    let words: Vec<String> = PIECE
+        .as_ref()
+        .map(|it| it.captures_iter(pieces).filter_map(piece).collect())
+        .unwrap_or_default();
     words.join(between)
 }
 
@@ -53,7 +67,8 @@ mod tests {
 
     #[test]
     fn split_names_are_found_and_split_sentences_are_not() {
-        let words = |text: &str| split_words(text).into_iter().map(|(_, word)| word).collect::<Vec<_>>();
+        let words =
+            |text: &str| split_words(text).into_iter().map(|(_, word)| word).collect::<Vec<_>>();
         assert_eq!(words("const m = 'chil' + 'd_pr' + 'ocess';"), ["child_process"]);
         assert_eq!(words("load(['child', 'process'].join('_'))"), ["child_process"]);
         assert_eq!(words("g['ev' + \"al\"](x)"), ["eval"]);

@@ -48,7 +48,10 @@ impl Suppressions {
             serde_json::from_str(text).map_err(|error| InvalidSuppressions(error.to_string()))?;
         for (number, entry) in (1..).zip(&list.suppressions) {
             if rule(&entry.rule).is_none() {
-                return Err(InvalidSuppressions(format!("entry {number}: unknown rule `{}`", entry.rule)));
+                return Err(InvalidSuppressions(format!(
+                    "entry {number}: unknown rule `{}`",
+                    entry.rule
+                )));
             }
             if entry.reason.trim().is_empty() {
                 return Err(InvalidSuppressions(format!("entry {number}: a reason is required")));

@@ -168,7 +168,9 @@ pub use metier_registry::{MemorySkill, SkillSource};
 pub use metier_tools::policy_facts::{changed_since_trusted, trust_status};
 pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult};
 pub use open::{Builder, FindOptions, Metier};
-pub use parts::{agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, skill, tools};
+pub use parts::{
+    agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, skill, tools,
+};
 pub use read::{SkillReader, files};
 pub use run::Run;
 pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};

@@ -22,8 +22,9 @@ pub fn scan_folder(folder: &Path) -> Result<ScanReport> {
         Error::failed("IoError", format!("{} cannot be read: {error}", folder.display()))
     };
     let tree = TreeReader::open(folder).map_err(unreadable)?;
-    let listing =
-        tree.list(MAX_ENTRIES, |path| path != ".git" && !path.ends_with("/.git")).map_err(unreadable)?;
+    let listing = tree
+        .list(MAX_ENTRIES, |path| path != ".git" && !path.ends_with("/.git"))
+        .map_err(unreadable)?;
     let mut scanner = Scanner::new();
     for node in &listing.nodes {
         let path = node.path.as_str();

@@ -152,8 +152,8 @@ fn read_list(file: &PathBuf, context: &Context) -> Result<Suppressions> {
         CommandError::failed("invalid-suppressions", message)
             .help("write {\"suppressions\": [{\"rule\", \"fingerprint\", \"reason\"}]}")
     };
-    let bytes =
-        metier::fs::read_bounded(&path, MAX_LIST_BYTES).map_err(|error| refused(error.to_string()))?;
+    let bytes = metier::fs::read_bounded(&path, MAX_LIST_BYTES)
+        .map_err(|error| refused(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|error| refused(error.to_string()))?;
     Suppressions::parse(&text).map_err(|error| refused(error.to_string()))
 }
@@ -196,7 +196,11 @@ impl Output for Scanned {
             }
         }
         for entry in &self.unused_suppressions {
-            writeln!(out, "{}", paint(YELLOW, format!("accepted, but not found: {}", safe(entry))))?;
+            writeln!(
+                out,
+                "{}",
+                paint(YELLOW, format!("accepted, but not found: {}", safe(entry)))
+            )?;
         }
         writeln!(out, "{}", self.closing_line())?;
         writeln!(out, "{}", paint(DIM, "No finding does not mean that a skill is safe."))

@@ -18,8 +18,8 @@ pub(crate) fn document<'a>(findings: impl Iterator<Item = (&'a str, &'a Diagnost
         });
         results.push(result(file, diagnostic, rule));
     }
-    let rules = used.iter().map(|code| rule(*code)).collect();
-    envelope(rules, results)
+    let rules: Vec<Value> = used.iter().map(|code| rule(*code)).collect();
+    envelope(&rules, &results)
 }
 
 /// One run with the findings of scans: the folder of a skill, as it is shown, and what was found below it.
@@ -46,7 +46,7 @@ pub(crate) fn findings<'a>(found: impl Iterator<Item = (&'a str, &'a ScanFinding
         }
         result
     });
-    let results = results.collect();
+    let results: Vec<Value> = results.collect();
     let described = rules().iter().map(|rule| {
         json!({
             "id": rule.code,
@@ -54,10 +54,11 @@ pub(crate) fn findings<'a>(found: impl Iterator<Item = (&'a str, &'a ScanFinding
             "help": { "text": rule.advice },
         })
     });
-    envelope(described.collect(), results)
+    let described: Vec<Value> = described.collect();
+    envelope(&described, &results)
 }
 
-fn envelope(rules: Vec<Value>, results: Vec<Value>) -> Value {
+fn envelope(rules: &[Value], results: &[Value]) -> Value {
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

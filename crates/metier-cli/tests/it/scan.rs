@@ -30,7 +30,10 @@ fn a_finding_names_its_line_and_gives_exit_code_1() {
     let skill = &document["skills"][0];
     assert_eq!(code, 1);
     assert_eq!(skill["findings"][0]["rule"], "fetch-and-run");
-    assert_eq!((&skill["coverage"]["files"], &skill["findings"][0]["line"]), (&json!(2), &json!(2)));
+    assert_eq!(
+        (&skill["coverage"]["files"], &skill["findings"][0]["line"]),
+        (&json!(2), &json!(2))
+    );
 }
 
 #[test]
@@ -48,10 +51,10 @@ fn an_accepted_finding_is_kept_with_its_reason_until_its_line_changes() {
     let home = project();
     let print = scanned(&home, &["sums"]).1["skills"][0]["findings"][0]["fingerprint"].clone();
     let list = json!({"suppressions": [{"rule": "fetch-and-run", "fingerprint": print, "reason": "our own"}]});
-    home.write("project/accepted.json", &list.to_string());
+    home.write("project/accepted.json", list.to_string());
     let (code, document) = scanned(&home, &["sums", "--suppressions", "accepted.json"]);
     assert_eq!((code, &document["skills"][0]["findings"][0]["suppressed"]), (0, &json!("our own")));
-    home.write("project/.agent/skills/sums/scripts/a.sh", &HOSTILE.replace("/x", "/y"));
+    home.write("project/.agent/skills/sums/scripts/a.sh", HOSTILE.replace("/x", "/y"));
     let (code, document) = scanned(&home, &["sums", "--suppressions", "accepted.json"]);
     assert_eq!(code, 1);
     assert_eq!(document["unused_suppressions"].as_array().map(Vec::len), Some(1));
@@ -73,7 +76,10 @@ fn what_is_no_finding_of_this_weight_exits_0_and_sarif_carries_the_rules() {
     assert_eq!(run["results"][0]["ruleId"], "fetch-and-run");
     assert_eq!(run["results"][0]["level"], "warning");
     let rule = run["results"][0]["ruleIndex"].as_u64().expect("a number");
-    assert_eq!(run["tool"]["driver"]["rules"][usize::try_from(rule).expect("small")]["id"], "fetch-and-run");
+    assert_eq!(
+        run["tool"]["driver"]["rules"][usize::try_from(rule).expect("small")]["id"],
+        "fetch-and-run"
+    );
 }
 
 #[cfg(unix)]

@@ -16,8 +16,10 @@ fn few_real_skills_have_a_high_finding_and_each_names_its_line() {
     let Some(skills) = corpus_skills(into.path()) else { return };
     let (mut total, mut high) = (0, Vec::new());
     let mut by_rule: BTreeMap<(FindingSeverity, &str), usize> = BTreeMap::new();
-    let mut folders: Vec<_> =
-        fs::read_dir(&skills).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let mut folders: Vec<_> = fs::read_dir(&skills)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     folders.sort();
     for folder in folders.iter().filter(|folder| folder.join("SKILL.md").exists()) {
         total += 1;
@@ -37,8 +39,10 @@ fn few_real_skills_have_a_high_finding_and_each_names_its_line() {
         }
         if report.worst() == Some(FindingSeverity::High) {
             let first = report.findings.iter().filter(|it| it.severity == FindingSeverity::High);
-            let why: Vec<String> =
-                first.take(3).map(|it| format!("{} {}:{} {}", it.rule, it.file, it.line, it.evidence)).collect();
+            let why: Vec<String> = first
+                .take(3)
+                .map(|it| format!("{} {}:{} {}", it.rule, it.file, it.line, it.evidence))
+                .collect();
             high.push(format!("{name}: {}", why.join(" | ")));
         }
     }
@@ -51,8 +55,10 @@ fn few_real_skills_have_a_high_finding_and_each_names_its_line() {
 }
 
 fn add(scanner: &mut Scanner, root: &Path, folder: &Path) {
-    let mut entries: Vec<_> =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {

@@ -1,4 +1,10 @@
 //! The scanner from outside: whole skills in, reports out.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "tests read the corpus, print its shares, and fail by panicking"
+)]
 
 mod cases;
 mod corpus;

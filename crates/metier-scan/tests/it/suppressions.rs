@@ -11,7 +11,9 @@ fn a_suppression_is_bound_to_the_evidence_and_needs_a_reason() {
     let mut report = scan(&[SCRIPT]);
     let print = report.findings[0].fingerprint;
     let list = |reason: &str| {
-        format!(r#"{{"suppressions":[{{"rule":"fetch-and-run","fingerprint":"{print}","reason":"{reason}"}}]}}"#)
+        format!(
+            r#"{{"suppressions":[{{"rule":"fetch-and-run","fingerprint":"{print}","reason":"{reason}"}}]}}"#
+        )
     };
     let accepted = Suppressions::parse(&list("our own server")).expect("a list");
     assert!(accepted.apply(&mut report).is_empty());
