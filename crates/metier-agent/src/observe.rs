@@ -118,7 +118,7 @@ pub(crate) fn observation(acting: &Acting) -> Observed {
     }
 }
 
-/// A loaded skill, and what comes next: a model that is not told selects it again.
+/// A loaded skill, and what comes next: without that, a model selects it again.
 fn skill_words(skill: &SkillText) -> String {
     let path = skill.path.as_deref();
     let mut words = shown_block(&skill.id, path, skill.body.as_str(), &skill.files);

@@ -258,7 +258,7 @@ impl Voice {
     }
 }
 
-/// The text of a failure, with its code. Of a denial it is the policy's reason: what a model is told
+/// The text of a failure, with its code. Of a denial it is the policy's reason: what a model is shown
 /// says what to do next, and a person wants to know why.
 pub(crate) fn failure_text(past: &PastAction) -> String {
     let denied = past.data["reason"].as_str().map(|reason| format!("Not allowed: {reason}"));

@@ -107,7 +107,7 @@ fn a_decision_goes_back_without_its_plan_and_the_plan_stands_once_in_the_tail() 
 }
 
 #[test]
-fn after_a_load_the_model_is_told_what_comes_next_and_no_absolute_path() {
+fn after_a_load_the_model_is_shown_what_comes_next_and_no_absolute_path() {
     let (seen, _) = turns(json!([select(&["pdf"]), answer("x")]), |_| {});
     let text = observed(&seen[1]);
     let mark = text.split("mark ").nth(1).and_then(|rest| rest.get(..8)).expect("a mark");
