@@ -105,7 +105,7 @@ pub fn measure_body(bytes: &[u8], limits: &BodyLimits) -> Result<BodySize, LoadE
     BodySize::of(&for_model(body_of(&file)?), limits)
 }
 
-/// Whether the body of this `SKILL.md` is certainly loaded as it is, told by its size alone: `true` for nearly
+/// Whether the body of this `SKILL.md` is certainly loaded as it is, known by its size alone: `true` for nearly
 /// every skill, at a small part of what [`measure_body`] costs. Where it is `false`, that has to be asked.
 pub fn is_surely_whole(bytes: &[u8], limits: &BodyLimits) -> bool {
     /// More than an escape takes: `\u{2028}` instead of one character.

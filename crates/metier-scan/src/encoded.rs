@@ -39,7 +39,7 @@ static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"(?i)\b(?:curl|wget|powershell|invoke-expression|iex)\s|/bin/(?:ba|z)?sh\b|\b(?:ba|z)?sh\s+-[ci]\b|/dev/tcp/|\b(?:subprocess|os\.system|child_process|execsync|eval\(|exec\()|\bos\.environ\b|\bprocess\.env\b|\b(?:send|post|upload|output)\b[^\n]{0,60}\b(?:keys?|tokens?|secrets?|passwords?|credentials?)\b|\bignore\b[^\n]{0,30}\binstructions\b|\bchmod\s+\+x\b|\brm\s+-rf\b";
     Regex::new(pattern).ok()
 });
-/// Names that nobody has a reason to escape letter by letter.
+/// Names that no honest author escapes letter by letter.
 const NAMES: &[&str] = &[
     "child_process",
     "execsync",
@@ -156,10 +156,12 @@ mod tests {
         assert_eq!(decoded(&twice), [command]);
         let (left, right) = once.split_at(24);
         assert_eq!(decoded(&format!("b64decode(\n    '{left}'\n    '{right}'\n)")), [command]);
-        let hex: String = command.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = HEXLOWER_PERMISSIVE.encode(command.as_bytes());
         assert_eq!(decoded(&hex), [command]);
-        let escaped: String =
-            "child_process".bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+        let escaped = HEXLOWER_PERMISSIVE.encode(b"child_process");
+        let escaped: Vec<&str> =
+            (0..escaped.len()).step_by(2).map(|at| &escaped[at..at + 2]).collect();
+        let escaped = format!("\\x{}", escaped.join("\\x"));
         assert_eq!(decoded(&format!("require('{escaped}')")), ["child_process"]);
         let codes: Vec<String> =
             "https://evil.example".bytes().map(|byte| byte.to_string()).collect();

@@ -24,7 +24,7 @@ pub(crate) struct HiddenPlace {
 
 /// Blank lines before text that make a page of nothing.
 const PADDING_LINES: usize = 60;
-/// Blank lines that nobody scrolls through.
+/// Blank lines that no reader scrolls through.
 const FAR_LINES: usize = 300;
 /// Blanks in a line before text that put it beyond any window.
 const PADDING_BLANKS: usize = 200;

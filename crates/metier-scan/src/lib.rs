@@ -2,7 +2,7 @@
 //! not safe, and nothing is allowed because a scan found nothing.
 //!
 //! Pure: the bytes of a skill's files in, findings out. The sharpest question is not "is this skill bad" but "what is
-//! new since the version that I accepted", which [`ScanReport::new_since`] answers.
+//! new since the version that I accepted", which [`FindingReport::new_since`] answers.
 //!
 //! | module | owns |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `split_words` | names of dangerous functions that are put together from pieces |
 //! | `addresses` | addresses from which nothing should be executed |
 //! | `flows` | what is dangerous only together: a secret and a way out, a request and its concealment |
-//! | `report` | findings, and how much of the skill could be inspected ([`ScanReport`]) |
+//! | `report` | findings, and how much of the skill could be inspected ([`FindingReport`]) |
 //! | `suppression` | findings that a person looked at and accepted ([`Suppressions`]) |
 //!
 //! Files on disk: none.
@@ -30,7 +30,7 @@ mod scanner;
 mod split_words;
 mod suppression;
 
-pub use report::{Coverage, NotInspected, ScanFinding, ScanReport};
+pub use report::{Coverage, FindingReport, NotInspected, ScanFinding};
 pub use rules::{FindingSeverity, ScanRule, rule, rules};
 pub use scanner::Scanner;
 pub use suppression::{InvalidSuppressions, Suppression, Suppressions};

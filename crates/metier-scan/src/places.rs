@@ -1,7 +1,8 @@
 //! Whether a place in a file is prose, a quotation in prose, or something that is executed.
 //!
 //! Skills explain attacks as often as they carry them. What stands in a script or in a fenced block is going to be
-//! executed or copied; what stands in backticks or quotation marks in a sentence is talked about.
+//! executed or copied; what stands in backticks or quotation marks in a sentence is talked about. Quotation marks
+//! are those of Chinese and Japanese too: tidy:allow-cjk.
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

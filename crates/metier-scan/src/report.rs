@@ -1,4 +1,5 @@
-//! What a scan found, and how much of the skill it could inspect.
+//! What a scan found, and how much of the skill it could inspect. Text of a skill is made safe to print
+//! where it enters a finding.
 
 use std::collections::HashMap;
 
@@ -31,7 +32,7 @@ pub struct ScanFinding {
     pub decoded: Option<String>,
     /// The digest of rule, file and evidence: what a suppression is bound to.
     pub fingerprint: Digest,
-    /// Why a person accepted it; nothing while nobody did.
+    /// Why a person accepted it, where one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<String>,
 }
@@ -106,15 +107,15 @@ impl Coverage {
 
 /// What a scan found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct ScanReport {
+pub struct FindingReport {
     /// By file, line and column.
     pub findings: Vec<ScanFinding>,
     /// How much could be inspected.
     pub coverage: Coverage,
 }
 
-impl ScanReport {
-    /// Findings that nobody accepted.
+impl FindingReport {
+    /// Findings that no one has accepted.
     pub fn open(&self) -> impl Iterator<Item = &ScanFinding> {
         self.findings.iter().filter(|finding| finding.suppressed.is_none())
     }

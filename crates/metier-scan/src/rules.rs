@@ -4,6 +4,7 @@
 //! executed; quoted in prose it is usually an explanation (skills about security are full of attacks), and then
 //! [`ScanRule::mentioned`] counts. `high` stops an installation, so a pattern earns it only where honest skills
 //! practically never have it: on the collection that the tests read, each rule prints its share.
+//! Some patterns read Chinese: tidy:allow-cjk.
 
 use serde::Serialize;
 

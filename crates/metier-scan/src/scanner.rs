@@ -13,7 +13,7 @@ use crate::encoded::encoded_commands;
 use crate::flows;
 use crate::hidden_text::hidden_places;
 use crate::places::{FileKind, Lines, PlaceKind};
-use crate::report::{FoundAt, NotInspected, ScanFinding, ScanReport};
+use crate::report::{FindingReport, FoundAt, NotInspected, ScanFinding};
 use crate::rules::{FindingSeverity, Reads, ScanRule, rule, rules};
 use crate::split_words::split_words;
 
@@ -52,7 +52,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 /// Scans one skill.
 #[derive(Debug, Default)]
 pub struct Scanner {
-    report: ScanReport,
+    report: FindingReport,
     /// Whether `SKILL.md` lists tools and none of them reaches the network.
     declares_no_network: bool,
     /// The first place in a script that uses the network.
@@ -167,7 +167,7 @@ impl Scanner {
     }
 
     /// What was found.
-    pub fn finish(mut self) -> ScanReport {
+    pub fn finish(mut self) -> FindingReport {
         if self.declares_no_network {
             self.report.findings.extend(self.uses_network);
         }

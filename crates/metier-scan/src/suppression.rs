@@ -6,7 +6,7 @@
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
 
-use crate::report::ScanReport;
+use crate::report::FindingReport;
 use crate::rules::rule;
 
 /// One accepted finding.
@@ -62,7 +62,7 @@ impl Suppressions {
 
     /// Marks the findings of a report that are accepted. Gives the entries that matched nothing: what they were about
     /// has changed or is gone.
-    pub fn apply<'s>(&'s self, report: &mut ScanReport) -> Vec<&'s Suppression> {
+    pub fn apply<'s>(&'s self, report: &mut FindingReport) -> Vec<&'s Suppression> {
         let mut unused = Vec::new();
         for entry in &self.suppressions {
             let mut matched = false;

@@ -67,7 +67,7 @@ pub mod pack {
 /// What a skill could do to its user: findings with evidence, rules, accepted findings.
 pub mod scan {
     pub use metier_scan::{
-        Coverage, FindingSeverity, InvalidSuppressions, NotInspected, ScanFinding, ScanReport,
+        Coverage, FindingReport, FindingSeverity, InvalidSuppressions, NotInspected, ScanFinding,
         ScanRule, Scanner, Suppression, Suppressions, rule, rules,
     };
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use metier_fs::{EntryKind, TreeReader};
-use metier_scan::{ScanReport, Scanner};
+use metier_scan::{FindingReport, Scanner};
 
 use crate::error::{Error, Result};
 
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 32 << 20;
 
 /// What a scan finds in the folder of a skill. Every file is looked at, those in hidden folders and caches too:
 /// an interpreter runs what lies there. Only `.git` is left out, and what is left out counts against the coverage.
-pub fn scan_folder(folder: &Path) -> Result<ScanReport> {
+pub fn scan_folder(folder: &Path) -> Result<FindingReport> {
     let unreadable = |error: std::io::Error| {
         Error::failed("IoError", format!("{} cannot be read: {error}", folder.display()))
     };

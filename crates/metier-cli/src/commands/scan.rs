@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use metier::scan::{FindingSeverity, ScanFinding, ScanReport, Suppressions, rule};
+use metier::scan::{FindingReport, FindingSeverity, ScanFinding, Suppressions, rule};
 use metier::scan_folder;
 use serde::Serialize;
 
@@ -98,7 +98,7 @@ struct ScannedSkill {
     /// The folder, relative to the working directory where it lies below.
     path: String,
     #[serde(flatten)]
-    report: ScanReport,
+    report: FindingReport,
 }
 
 pub(crate) fn run(args: &ScanArgs, context: &Context) -> Result<Box<dyn Output>> {

@@ -1,4 +1,5 @@
-//! `metier scan` through the binary: findings with their lines, what is new, what is accepted.
+//! `metier scan` through the binary: findings with their lines, what is new, what is accepted. The rules
+//! themselves are tested in `metier-scan`.
 
 use metier_testkit::TestHome;
 use serde_json::{Value, json};

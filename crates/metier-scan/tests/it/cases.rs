@@ -1,4 +1,5 @@
-//! A case for each rule: what it finds, and its honest neighbour.
+//! A case for each rule: what it finds, and its honest neighbour. Hidden text and encodings have their
+//! cases beside their code. tidy:allow-cjk
 
 use metier_scan::FindingSeverity::{self, High, Low, Medium};
 use metier_scan::Scanner;

@@ -1,4 +1,5 @@
 //! A large collection of real skills, some of them hostile: how many have a high finding, and for what.
+//! Run it with `--nocapture` to see the shares.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,9 +1,10 @@
 //! Laws: any bytes give a report, the same bytes the same one, and the order of files means nothing.
+//! Bytes are bounded, so that a run stays short.
 
 use metier_scan::Scanner;
 use proptest::prelude::*;
 
-fn report(files: &[(String, Vec<u8>)]) -> metier_scan::ScanReport {
+fn report(files: &[(String, Vec<u8>)]) -> metier_scan::FindingReport {
     let mut scanner = Scanner::new();
     for (path, bytes) in files {
         scanner.file(path, bytes);

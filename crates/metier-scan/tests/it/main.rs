@@ -1,8 +1,8 @@
 //! The scanner from outside: whole skills in, reports out.
+//! The command is tested in `metier-cli`.
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
-    clippy::print_stderr,
     reason = "tests read the corpus, print its shares, and fail by panicking"
 )]
 
@@ -11,10 +11,10 @@ mod corpus;
 mod laws;
 mod suppressions;
 
-use metier_scan::{FindingSeverity, ScanReport, Scanner};
+use metier_scan::{FindingReport, FindingSeverity, Scanner};
 
 /// The report of a skill with these files.
-fn scan(files: &[(&str, &str)]) -> ScanReport {
+fn scan(files: &[(&str, &str)]) -> FindingReport {
     let mut scanner = Scanner::new();
     for (path, text) in files {
         scanner.file(path, text.as_bytes());
@@ -23,6 +23,6 @@ fn scan(files: &[(&str, &str)]) -> ScanReport {
 }
 
 /// Rule and weight of each finding.
-fn weights(report: &ScanReport) -> Vec<(&'static str, FindingSeverity)> {
+fn weights(report: &FindingReport) -> Vec<(&'static str, FindingSeverity)> {
     report.findings.iter().map(|finding| (finding.rule, finding.severity)).collect()
 }

@@ -1,4 +1,5 @@
-//! Accepted findings, and what is new since a version.
+//! Accepted findings, and what is new since a version: both are bound to the evidence, not to the
+//! number of a line.
 
 use metier_scan::{FindingSeverity, Suppressions};
 
