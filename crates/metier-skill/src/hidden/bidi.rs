@@ -43,7 +43,7 @@ struct Paragraph {
     pairs: Vec<(usize, usize)>,
 }
 
-/// Whether there is a control or mark about which [`survey`] would be asked. Told by bytes, at once for
+/// Whether there is a control or mark about which [`survey`] would be asked. Seen by bytes, at once for
 /// nearly all texts; bytes that only look alike cost a survey, no more.
 pub(super) fn has_controls(text: &str) -> bool {
     let bytes = text.as_bytes();
