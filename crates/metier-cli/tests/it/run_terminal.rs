@@ -83,6 +83,17 @@ impl Terminal {
         (seen.replace('\r', ""), code)
     }
 
+    /// Types a key until it ends: what is typed while the editor takes the terminal can be lost.
+    pub(crate) fn end_by(mut self, key: &str) -> (String, i32) {
+        let since = Instant::now();
+        while self.child.try_wait().expect("waits").is_none() {
+            assert!(since.elapsed() < TIMEOUT, "no end in {:?}", self.seen());
+            let _ = self.keys.write_all(key.as_bytes()).and_then(|()| self.keys.flush());
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        self.end()
+    }
+
     /// The same with every byte that moves the cursor.
     pub(crate) fn end_raw(mut self) -> (String, i32) {
         let code = self.child.wait().expect("ends").code().unwrap_or(-1);
