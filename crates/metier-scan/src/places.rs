@@ -94,7 +94,10 @@ impl<'t> Lines<'t> {
     pub(crate) fn place(&self, at: usize) -> PlaceKind {
         let number = self.number(at);
         if self.kind == FileKind::Executed || self.fenced.get(number).copied().unwrap_or(false) {
-            return PlaceKind::Executed;
+            // What is quoted in an example is what the example is about.
+            let is_quoted =
+                self.kind == FileKind::Prose && self.text[..at].ends_with(['"', '\'', '`']);
+            return if is_quoted { PlaceKind::Quotation } else { PlaceKind::Executed };
         }
         let start = self.starts.get(number).copied().unwrap_or(0);
         let before = &self.text[start..at];

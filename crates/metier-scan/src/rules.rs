@@ -125,7 +125,7 @@ const RULES: &[ScanRule] = &[
         severity: High,
         what: "runs a download or an inline program when a package is installed",
         advice: "Remove the hook, or install with scripts switched off.",
-        pattern: r#"(?i)"(?:pre|post)?(?:install|start|prepare)"\s*:\s*"[^"\n]*(?:\bcurl\b|\bwget\b|node\s+-e|base64|python3?\s+-c)"#,
+        pattern: r#"(?i)"(?:pre|post)?(?:install|start|prepare)"\s*:\s*"[^"\n]*(?:\b(?:curl|wget)\b[^"\n]*https?:|node\s+-e|base64|python3?\s+-c)"#,
         reads: Executed,
         ..BASE
     },
@@ -155,7 +155,7 @@ const RULES: &[ScanRule] = &[
         mentioned: Some(Low),
         what: "sends a file of credentials or all environment variables over the network",
         advice: "Do not run it.",
-        pattern: r#"(?i)\b(?:cat|tar|base64)\b[^\n|]{0,120}(?:\.ssh\b|\.aws\b|\.gnupg\b|\.netrc\b|\.kube\b|\.env\b|credentials(?:\.json)?\b|auth-profiles|openclaw\.json|id_rsa|id_ed25519)[^\n|]{0,80}\|[^\n]{0,80}\b(?:curl|wget|nc|ncat)\b|\bcurl\b[^\n]{0,160}(?:-d|-T|-F|--data\S*|--upload-file)\s*["']?(?:\w+=)?@(?:~|\$HOME|\$\{HOME\})/\.[^\n]{0,80}|\b(?:env|printenv)\s*\|[^\n]{0,60}\b(?:curl|nc|wget)\b|(?:-d|--data\S*)\s+["']?\$\((?:env|printenv)\b|\.post\([^\n]{0,120}(?:dict\(\s*os\.environ|json\.dumps\(\s*dict\(os\.environ|process\.env\s*\))"#,
+        pattern: r#"(?i)\b(?:cat|tar|base64)\b[^\n|]{0,120}(?:\.ssh\b|\.aws\b|\.gnupg\b|\.netrc\b|\.kube\b|\.env\b|credentials(?:\.json)?\b|auth-profiles|openclaw\.json|id_rsa|id_ed25519)[^\n|]{0,80}\|[^\n]{0,80}\b(?:curl|wget|nc|ncat)\s|\bcurl\b[^\n]{0,160}(?:-d|-T|-F|--data\S*|--upload-file)\s*["']?(?:\w+=)?@(?:~|\$HOME|\$\{HOME\})/\.[^\n]{0,80}|\b(?:env|printenv)\s*\|[^\n]{0,60}\b(?:curl|nc|wget)\b|(?:-d|--data\S*)\s+["']?\$\((?:env|printenv)\b|\.post\([^\n]{0,120}(?:dict\(\s*os\.environ|json\.dumps\(\s*dict\(os\.environ|process\.env\s*\))"#,
         reads: Everything,
         ..BASE
     },
@@ -185,7 +185,7 @@ const RULES: &[ScanRule] = &[
         mentioned: Some(Low),
         what: "tells the model to ignore its other instructions",
         advice: "Remove the sentence.",
-        pattern: r"(?i)\b(?:ignore|disregard|forget|override)\s+(?:(?:all|any|the|your|of)\s+){0,3}(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|messages?|guidelines?)|忽略(?:之前|以上|前面|先前)的?(?:所有)?(?:指令|提示|规则|说明)",
+        pattern: r"(?im)(?:^|[.!?]\s+)(?:please\s+|now\s+|you\s+(?:must|should)\s+)?(?:ignore|disregard|forget|override)\s+(?:(?:all|any|the|your|of)\s+){0,3}(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|messages?|guidelines?)(?:[\s.,!]|$)|(?:^|。)忽略(?:之前|以上|前面|先前)的?(?:所有)?(?:指令|提示|规则|说明)",
         reads: Prose,
         ..BASE
     },
@@ -224,7 +224,7 @@ const RULES: &[ScanRule] = &[
         severity: Medium,
         what: "collects environment variables by words such as key, secret or token",
         advice: "Name the variables that are needed.",
-        pattern: r"(?i)(?:Object\.(?:entries|keys)\(\s*process\.env\s*\)|os\.environ(?:\.items\(\))?)[^\n]{0,40}\n?[^\n]{0,80}(?:key|secret|token|pass|cred)[^\n]{0,40}(?:\||,)[^\n]{0,40}(?:key|secret|token|pass|cred)|\b(?:env|printenv)\s*\|\s*grep\s+-\w*i\w*\s+\S*(?:key|secret|token|pass)",
+        pattern: r"(?i)(?:Object\.(?:entries|keys)\(\s*process\.env\s*\)|os\.environ\.(?:items|keys)\(\))[^\n]{0,40}\n?[^\n]{0,80}(?:key|secret|token|pass|cred)[^\n]{0,40}(?:\||,)[^\n]{0,40}(?:key|secret|token|pass|cred)|\b(?:env|printenv)\s*\|\s*grep\s+-\w*i\w*\s+\S*(?:key|secret|token|pass)",
         reads: Executed,
         ..BASE
     },

@@ -107,13 +107,20 @@ impl Scanner {
             let weight = (hidden.rule, hidden.severity);
             found.extend(finding(path, &lines, weight, hidden.at, (&hidden.evidence, decoded)));
         }
+        // Nothing decodes what stands in prose and data by itself.
+        let encoded_weight = match kind {
+            FileKind::Executed if !is_data(path) => FindingSeverity::High,
+            _ => FindingSeverity::Medium,
+        };
         for encoded in encoded_commands(text) {
-            let weight = ("encoded-command", FindingSeverity::High);
+            let weight = ("encoded-command", encoded_weight);
             let evidence = (lines.line(encoded.at), Some(encoded.decoded.as_str()));
             found.extend(finding(path, &lines, weight, encoded.at, evidence));
         }
         if kind == FileKind::Executed {
-            for (at, word) in split_words(text) {
+            // A comment explains.
+            let is_code = |at: usize| !lines.line(at).trim_start().starts_with(['*', '#', '/']);
+            for (at, word) in split_words(text).into_iter().filter(|(at, _)| is_code(*at)) {
                 let weight = ("split-word", FindingSeverity::High);
                 found.extend(finding(path, &lines, weight, at, (lines.line(at), Some(&word))));
             }
@@ -219,6 +226,12 @@ fn finding(
 ) -> Option<ScanFinding> {
     let place = FoundAt { file: path, line: lines.number(at) + 1, column: lines.column(at) };
     Some(ScanFinding::new(rule(code)?, severity, &place, evidence, decoded))
+}
+
+/// Whether a file holds data, by its name.
+fn is_data(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    matches!(ending.as_deref(), Some("json" | "jsonl" | "yaml" | "yml" | "toml" | "csv" | "xml"))
 }
 
 /// Whether a `SKILL.md` lists the tools that it uses, and no tool among them reaches the network.
