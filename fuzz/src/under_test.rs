@@ -52,8 +52,12 @@ fn assert_holds(parsed: &Parsed, bytes: &[u8]) {
 /// Reads `bytes` as an archive. What it accepts is within the limits, and its names stay below.
 pub fn read_archive(bytes: &[u8]) {
     // Small, so that a bomb shows as an error here and not as a process that is killed.
-    let limits =
-        PackLimits { entries: 200, file_bytes: 1 << 20, total_bytes: 4 << 20, ..PackLimits::default() };
+    let limits = PackLimits {
+        entries: 200,
+        file_bytes: 1 << 20,
+        total_bytes: 4 << 20,
+        ..PackLimits::default()
+    };
     let read = || inspect_archive(bytes, &limits).map_err(|error| error.code());
     let Ok(files) = read() else { return };
     assert_eq!(read(), Ok(files.clone()), "the same bytes gave two answers");
