@@ -269,7 +269,11 @@ mod tests {
                     warnings: 10,
                     notes: 11,
                 },
-                sandbox: Sandbox { least: Tier::Strict, probe: None, fault: Some("no".into()) },
+                sandbox: Sandbox {
+                    least: metier.min_tier(),
+                    probe: None,
+                    fault: Some("no".into()),
+                },
                 all: false,
                 deny_warnings: false,
                 absent: 0,
