@@ -105,7 +105,7 @@ pub fn measure_body(bytes: &[u8], limits: &BodyLimits) -> Result<BodySize, LoadE
     BodySize::of(&for_model(body_of(&file)?), limits)
 }
 
-/// Whether the body of this `SKILL.md` is certainly loaded as it is, told by its size alone: `true` for nearly
+/// Whether the body of this `SKILL.md` is certainly loaded as it is, known from its size alone: `true` for nearly
 /// every skill, at a small part of what [`measure_body`] costs. Where it is `false`, that has to be asked.
 pub fn is_surely_whole(bytes: &[u8], limits: &BodyLimits) -> bool {
     /// Characters that a model is given for a byte, at most: `\x1b` for an escape.

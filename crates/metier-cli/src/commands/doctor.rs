@@ -139,6 +139,8 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
     findings.extend(findings::of_plugins(&metier));
     findings.extend(findings::of_rules(&metier, &scan));
     let mut skills = Vec::with_capacity(index.entries().len());
+    // Growing through ever larger blocks of fresh memory takes longer than counting.
+    findings.reserve(examined.iter().map(|it| it.findings.len()).sum());
     for (at, examined) in examined.into_iter().enumerate() {
         findings.extend(examined.findings);
         if at < index.entries().len() {

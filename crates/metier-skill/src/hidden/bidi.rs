@@ -43,7 +43,7 @@ struct Paragraph {
     pairs: Vec<(usize, usize)>,
 }
 
-/// Whether there is a control or mark about which [`survey`] would be asked. Told by bytes, at once for
+/// Whether there is a control or mark about which [`survey`] would be asked. Seen by bytes, at once for
 /// nearly all texts; bytes that only look alike cost a survey, no more.
 pub(super) fn has_controls(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_character_that_the_survey_is_about_is_told_by_its_bytes() {
+    fn every_character_that_the_survey_is_about_is_seen_by_its_bytes() {
         for ch in '\0'..=char::MAX {
             let is_asked = matches!(suspect(ch), Some(Suspect::BidiControl | Suspect::BidiMark));
             assert_eq!(has_controls(&format!("a{ch}b")), is_asked, "{ch:?}");
