@@ -105,10 +105,12 @@ pub fn measure_body(bytes: &[u8], limits: &BodyLimits) -> Result<BodySize, LoadE
     BodySize::of(&for_model(body_of(&file)?), limits)
 }
 
-/// Whether the body of this `SKILL.md` is certainly loaded as it is, known by its size alone: `true` for nearly
+/// Whether the body of this `SKILL.md` is certainly loaded as it is, known from its size alone: `true` for nearly
 /// every skill, at a small part of what [`measure_body`] costs. Where it is `false`, that has to be asked.
 pub fn is_surely_whole(bytes: &[u8], limits: &BodyLimits) -> bool {
-    /// More than an escape takes: `\u{2028}` instead of one character.
+    /// Characters that a model is given for a byte, at most: `\x1b` for an escape.
+    const MAX_CHARS_PER_BYTE: usize = 4;
+    /// What the longest escape takes: `\u{2028}`.
     const ESCAPE_CHARS: usize = 8;
     let Fence::Closed(found) = find(bytes, Complete::Yes) else { return false };
     // A NUL makes it no text, and a carriage return may break a line more.
@@ -117,14 +119,23 @@ pub fn is_surely_whole(bytes: &[u8], limits: &BodyLimits) -> bool {
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let body = &text[found.body..];
-    // What a model is given is the text, with less of what hides and more for what is escaped: control
-    // characters, and some of those that start with these two bytes.
+    memchr::memchr_iter(b'\n', body.as_bytes()).count() < limits.lines
+        && (body.len() <= limits.chars / MAX_CHARS_PER_BYTE
+            || body.chars().count() + possible_escapes(body) * ESCAPE_CHARS <= limits.chars)
+}
+
+/// How many characters of a text may be escaped for a model, at most: control characters, and whatever starts with
+/// one of two bytes. Counted in small pieces, many bytes at a time.
+fn possible_escapes(text: &str) -> usize {
+    const PIECE: usize = 128;
     let may_be_escaped = |byte: u8| {
-        (byte < b' ' && byte != b'\n' && byte != b'\t') || matches!(byte, 0x7f | 0xc2 | 0xe2)
+        u8::from(byte < b' ' && byte != b'\n' && byte != b'\t')
+            | u8::from(byte == 0x7f)
+            | u8::from(byte == 0xc2)
+            | u8::from(byte == 0xe2)
     };
-    let escapes = body.bytes().map(|byte| usize::from(may_be_escaped(byte))).sum::<usize>();
-    body.chars().count() + escapes * ESCAPE_CHARS <= limits.chars
-        && memchr::memchr_iter(b'\n', body.as_bytes()).count() < limits.lines
+    let count = |piece: &[u8]| piece.iter().fold(0u8, |sum, byte| sum + may_be_escaped(*byte));
+    text.as_bytes().chunks(PIECE).map(|piece| usize::from(count(piece))).sum()
 }
 
 fn body_of<'f>(file: &'f FileText<'_>) -> Result<&'f str, LoadError> {

@@ -53,7 +53,7 @@ fn program(path: &Path, args: &[&str], home: &Path, cwd: &Path) -> Program {
 }
 
 fn table(machine: &str, folders: u32, repeats: u32, list: &Stat, doctor: &Stat) -> String {
-    let mut out = format!("{machine} {repeats} rounds in turns, {folders} folders.\n\n");
+    let mut out = format!("Machine: {machine}. {repeats} rounds in turns, {folders} folders.\n\n");
     out.push_str("| what | ms | CPU ms | peak MB |\n|---|--:|--:|--:|\n");
     for (what, stat) in [("list", list), ("doctor", doctor)] {
         let _ = writeln!(
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn a_missed_target_is_said() {
         let stat = |min| Stat { min, median: min, cpu: min, peak_mb: 1.0 };
-        assert!(table("Machine.", 10, 1, &stat(1.0), &stat(3.9)).contains("3.90x"));
-        assert!(table("Machine.", 10, 1, &stat(1.0), &stat(3.9)).contains("PASS"));
-        assert!(table("Machine.", 10, 1, &stat(1.0), &stat(4.1)).contains("MISSED"));
+        assert!(table("2 cores", 10, 1, &stat(1.0), &stat(3.9)).contains("3.90x"));
+        assert!(table("2 cores", 10, 1, &stat(1.0), &stat(3.9)).contains("PASS"));
+        assert!(table("2 cores", 10, 1, &stat(1.0), &stat(4.1)).contains("MISSED"));
     }
 }

@@ -139,6 +139,8 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
     findings.extend(findings::of_plugins(&metier));
     findings.extend(findings::of_rules(&metier, &scan));
     let mut skills = Vec::with_capacity(index.entries().len());
+    // Growing through ever larger blocks of fresh memory takes longer than counting.
+    findings.reserve(examined.iter().map(|it| it.findings.len()).sum());
     for (at, examined) in examined.into_iter().enumerate() {
         findings.extend(examined.findings);
         if at < index.entries().len() {
@@ -269,7 +271,11 @@ mod tests {
                     warnings: 10,
                     notes: 11,
                 },
-                sandbox: Sandbox { least: Tier::Strong, probe: None, fault: Some("no".into()) },
+                sandbox: Sandbox {
+                    least: metier.min_tier(),
+                    probe: None,
+                    fault: Some("no".into()),
+                },
                 all: false,
                 deny_warnings: false,
                 absent: 0,

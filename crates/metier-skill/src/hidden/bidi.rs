@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_character_that_the_survey_is_about_is_known_by_its_bytes() {
+    fn every_character_that_the_survey_is_about_is_seen_by_its_bytes() {
         for ch in '\0'..=char::MAX {
             let is_asked = matches!(suspect(ch), Some(Suspect::BidiControl | Suspect::BidiMark));
             assert_eq!(has_controls(&format!("a{ch}b")), is_asked, "{ch:?}");

@@ -70,7 +70,7 @@ impl Finding {
     }
 }
 
-/// The digests of the frontmatter of skills, by their directories.
+/// The digests of the frontmatter of skills that others shadow, by their directories.
 type Digests<'s> = HashMap<&'s Path, Digest>;
 
 /// Skills of the project that have changed since they were trusted, each; and in one finding those that never
@@ -108,8 +108,8 @@ pub(super) fn of_trust(scan: &Scan, trusted: &TrustedFolders) -> Vec<Finding> {
 pub(super) fn of_scan(scan: &Scan) -> Vec<Finding> {
     let mut findings: Vec<Finding> = scan.report.ignored.iter().map(ignored).collect();
     findings.extend(scan.report.notes.iter().map(not_searched));
-    let all = scan.index.entries().iter().chain(scan.index.shadowed());
-    let digests: Digests<'_> = all.map(|entry| (entry.path.as_path(), entry.digest)).collect();
+    let losers = scan.index.shadowed().iter();
+    let digests: Digests<'_> = losers.map(|entry| (entry.path.as_path(), entry.digest)).collect();
     for conflict in &scan.report.conflicts {
         let finding = |loser| shadowed(conflict, loser, &scan.index, &digests);
         findings.extend(conflict.shadowed.iter().map(finding));
@@ -173,8 +173,11 @@ fn shadowed(
         _ if loser.source == conflict.source => Severity::Warning,
         _ => Severity::Note,
     };
-    let digest = |path: &PathBuf| digests.get(path.as_path());
-    let differs = if digest(&loser.path) == digest(&conflict.winner) {
+    // What counts under a name is what the conflict says won.
+    let entries = index.entries();
+    let winner = entries.binary_search_by(|entry| entry.name().as_str().cmp(&conflict.name));
+    let winner = winner.ok().map(|at| entries[at].digest);
+    let differs = if digests.get(loser.path.as_path()).copied() == winner {
         "their frontmatter is the same, the body or other files differ"
     } else {
         "their frontmatter differs"
