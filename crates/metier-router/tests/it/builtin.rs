@@ -204,7 +204,7 @@ fn the_summary_takes_the_csv_that_people_have() {
         let text = printed(&summary(&["--by", "year", "numbers.csv"]));
         assert_eq!(table(&text, "n by year:")[1], ["9", "1", "2", "2", "2", "2"], "{shell}");
         assert!(printed(&summary(&["head.csv"])).contains("There is a header and no row."));
-        assert!(printed(&summary(&["a=b.csv"])).contains("1 rows"));
+        assert!(printed(&summary(&["a=b.csv"])).contains("1 row,"));
         for (args, said) in [
             (&["nowhere.csv"][..], "there is no file nowhere.csv"),
             (&["empty.csv"], "empty.csv is empty"),
