@@ -234,6 +234,8 @@ mod tests {
     fn what_runs_by_itself_is_not_written() {
         for at in [
             "/home/me/.bashrc",
+            "/home/me/bin/ls",
+            "/home/me/.claude.json",
             "/home/me/.config/fish/config.fish",
             "/home/me/.local/share/systemd/user/x.service",
             "/etc/cron.d/x",
@@ -261,6 +263,7 @@ mod tests {
             "/home/me/src/mise/src/main.rs",
             "/home/me/p/etc/cron.d/x",
             "/home/me/p/vim/x",
+            "/home/me/p/bin/x",
             "/home/me/p/package.json",
         ] {
             assert!(!refused(&Permission::WriteFile, at, None), "{at}");
@@ -287,6 +290,7 @@ mod tests {
             ".idea/workspace.xml",
             ".zed/tasks.json",
             ".fleet/run.json",
+            ".theia/tasks.json",
             ".nova/Configuration.json",
             ".helix/languages.toml",
             "a.code-workspace",
@@ -309,6 +313,8 @@ mod tests {
             ".config/mise/config.toml",
             ".Rprofile",
             ".gdbinit",
+            ".agent/skills.json",
+            ".agent/skills.lock.json",
         ] {
             for at in [below.to_owned(), format!("a/b/{below}"), below.to_uppercase()] {
                 let at = format!("/home/me/p/{at}");

@@ -219,6 +219,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     home(".cargo/config.toml", Changes, TOOL),
     home(".cargo/config", Changes, TOOL),
     home(".local/bin", Changes, TOOL),
+    home("bin", Changes, TOOL),
     home(".ipython", Changes, TOOL),
     home(".jupyter", Changes, TOOL),
     home(".psqlrc", Changes, TOOL),
@@ -264,6 +265,9 @@ pub(crate) const PROTECTED: &[Protected] = &[
     name("pre-receive", Changes, HOOK),
     name("post-receive", Changes, HOOK),
     // Agents that look for no skills, or keep settings beside their folder.
+    home(".claude.json", Changes, AGENT),
+    home(".config/claude", Changes, AGENT),
+    home("library/application support/claude", Changes, AGENT),
     name(".mcp.json", Changes, AGENT),
     name("mcp.json", Changes, AGENT),
     name("opencode.json*", Changes, AGENT),
@@ -289,6 +293,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     anywhere(".run", Changes, EDITOR),
     anywhere(".zed", Changes, EDITOR),
     anywhere(".fleet", Changes, EDITOR),
+    anywhere(".theia", Changes, EDITOR),
     anywhere(".nova", Changes, EDITOR),
     anywhere(".helix", Changes, EDITOR),
     anywhere(".lapce", Changes, EDITOR),
@@ -339,6 +344,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     name(".erlang", Changes, ENTER),
     // Ours, wherever a project keeps it.
     anywhere(".agent/config.json", Changes, OWN),
+    anywhere(".agent/skills.json", Changes, OWN),
     anywhere(".agent/skills.lock.json", Changes, OWN),
     anywhere(".agent/runs", Changes, OWN),
     // Skills: a file written here would be loaded as a skill the next time.
