@@ -61,6 +61,16 @@ pub(crate) fn commands(body: &str, files: &[String]) -> Vec<Command> {
     found
 }
 
+/// The option with which scripts of this skill speak a language, where the body names it in inline code, as in
+/// "add `--lang zh`".
+pub(crate) fn language_option(body: &str, language: &str) -> Option<[String; 2]> {
+    body.split('`').skip(1).step_by(2).find_map(|code| {
+        let (option, value) = code.split_once(' ')?;
+        let says = ["--lang", "--language", "--locale"].contains(&option) && value == language;
+        says.then(|| [option.to_owned(), value.to_owned()])
+    })
+}
+
 /// The script and the words of one command, if it runs a script of the skill.
 fn command(text: &str, files: &[String]) -> Option<(String, Vec<String>)> {
     let mut words = split(text)?;

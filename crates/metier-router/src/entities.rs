@@ -7,7 +7,7 @@
 //! | file | a word with an extension (`sales.csv`, `data/a.json`), or one of the files the user gave |
 //! | folder | a word with a slash and no extension (`src/`, `crates/app`) |
 //! | group | what stands after *by*, *per*, *for each*; Chinese *an*, *mei ge*: `by region and year` |
-//! | group and measure | `top 3 products by units` |
+//! | group and measure | `top 3 products by units`; in Chinese see `chinese` |
 //! | measure | what stands after *sum*, *total*, *average*, …: `average price`, or before `column` |
 //! | number, address | as written |
 //! | text | what stands in quotes |
@@ -50,11 +50,6 @@ const TOPS: &[&str] = &["top", "best", "largest", "biggest", "highest"];
 /// Words after a measure that are no column.
 const NO_COLUMN: &[&str] =
     &["up", "value", "values", "number", "numbers", "amount", "column", "columns"];
-const CHINESE_MEASURES: &[&str] = &["总和", "平均", "合计", "总计", "均值", "最大", "最小"];
-const CHINESE_GROUPS: &[&str] = &["按照", "按", "每个", "根据"];
-const CHINESE_GROUP_ENDS: &[&str] = &[
-    "汇总", "分组", "统计", "归类", "来", "求", "计算", "算", "列", "进行", "的", "，", "。", "、",
-];
 
 impl RequestEntities {
     /// What `request` names, and the files that came with it.
@@ -231,39 +226,6 @@ impl RequestEntities {
             && !self.files.iter().any(is_stem)
             && !word.text.chars().any(is_han)
     }
-
-    fn read_chinese(&mut self, request: &str) {
-        for open in CHINESE_GROUPS {
-            for (at, _) in request.match_indices(open) {
-                let rest = request[at + open.len()..].trim_start();
-                let end = CHINESE_GROUP_ENDS.iter().filter_map(|end| rest.find(end)).min();
-                let end = end.unwrap_or(rest.len()).min(blank(rest));
-                let column = rest[..end].trim().trim_matches(['"', '“', '”', '`']);
-                if !column.is_empty() && column.chars().count() <= 20 && extension(column).is_none()
-                {
-                    push(&mut self.groups, column);
-                }
-            }
-        }
-        // What stands before 的总和 is what is added up.
-        for mark in CHINESE_MEASURES {
-            for (at, _) in request.match_indices(mark) {
-                let before = request[..at].trim_end();
-                let Some(before) = before.strip_suffix('的') else {
-                    continue;
-                };
-                let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                let start = before
-                    .trim_end()
-                    .rfind(|c| !is_part(c))
-                    .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-                let column = before[start..].trim();
-                if column.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                    push(&mut self.measures, column);
-                }
-            }
-        }
-    }
 }
 
 /// A word of a request, without the signs around it.
@@ -353,15 +315,11 @@ fn is_filler(word: &Word) -> bool {
     !word.stop && FILLERS.contains(&word.lower.as_str())
 }
 
-fn is_han(c: char) -> bool {
+pub(crate) fn is_han(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}')
 }
 
-fn blank(text: &str) -> usize {
-    text.find(char::is_whitespace).unwrap_or(text.len())
-}
-
-fn push(list: &mut Vec<String>, thing: &str) {
+pub(crate) fn push(list: &mut Vec<String>, thing: &str) {
     if !list.iter().any(|known| known == thing) {
         list.push(thing.to_owned());
     }

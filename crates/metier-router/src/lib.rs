@@ -15,7 +15,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `router` | [`Router`]: the choice of a skill, what is done for it, the plan |
-//! | `entities` | what a request names: files, columns, numbers |
+//! | `entities`, `chinese` | what a request names: files, columns, numbers |
 //! | `commands` | the commands that a body gives |
 //! | `fill` | what a request names, put into a command's placeholders |
 //! | `formats` | the kinds of files that a skill says it is for |
@@ -31,6 +31,7 @@
 //! Files on disk: none.
 
 mod answer;
+mod chinese;
 mod commands;
 mod entities;
 mod fill;

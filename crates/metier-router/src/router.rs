@@ -1,8 +1,11 @@
 //! [`Router`]: from a turn to the next decision. Pure: the same turn gives the same decision.
+//! tidy:allow-cjk
 //!
 //! Nothing is tried twice, except what was interrupted, once. A skill is chosen by the registry's
 //! search over names and descriptions, the one that `search` and the catalog use too; it is built
 //! when it is needed, once in a run (a thousand skills take milliseconds).
+
+use std::borrow::Cow;
 
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -16,7 +19,7 @@ use metier_skill::{FailureCode, text};
 
 use crate::answer::{Ending, Voice};
 use crate::commands::{self, Command};
-use crate::entities::RequestEntities;
+use crate::entities::{RequestEntities, is_chinese};
 use crate::fill::{self, Filled};
 use crate::tool_requests::{ToolRequest, tool_request};
 use crate::{formats, reading, script};
@@ -73,7 +76,7 @@ fn choose(turn: &Turn, voice: Voice) -> Decision {
     if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
         return decision;
     }
-    let ranking = rank(&turn.view.request, &turn.view.offered);
+    let ranking = rank(turn);
     let chosen = chosen(&ranking, turn);
     if chosen.is_empty() {
         let near: Vec<&OfferedSkill> =
@@ -117,10 +120,29 @@ fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
 }
 
 /// The offered skills that have anything to do with the request, best first.
-fn rank(request: &str, offered: &[OfferedSkill]) -> Vec<Hit> {
+fn rank(turn: &Turn) -> Vec<Hit> {
+    let offered = turn.view.offered.iter();
     let documents =
-        offered.iter().map(|skill| Document { name: &skill.name, description: &skill.description });
-    SearchIndex::build(documents).rank(request, MAX_RANKED)
+        offered.map(|skill| Document { name: &skill.name, description: &skill.description });
+    let request = with_grammar(&turn.view.request, &turn.view.files);
+    SearchIndex::build(documents).rank(&request, MAX_RANKED)
+}
+
+/// The request, with English words for what Chinese says by grammar alone: `各产品销量` has no word for a
+/// breakdown. Only where a file is named: "the highest mountain" is about no table.
+fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, str> {
+    // Charts and sorted tables are other work.
+    let is_other = ["图", "画", "排序"].iter().any(|word| request.contains(word));
+    if !is_chinese(request) || is_other {
+        return Cow::Borrowed(request);
+    }
+    let entities = RequestEntities::of(request, given);
+    if entities.files.is_empty() || entities.groups.is_empty() && entities.measures.is_empty() {
+        return Cow::Borrowed(request);
+    }
+    let groups = if entities.groups.is_empty() { "" } else { " breakdown by column" };
+    let measures = if entities.measures.is_empty() { "" } else { " total" };
+    Cow::Owned(format!("{request}{groups}{measures}"))
 }
 
 /// The skills that fire: all that are called by name, or else the best.
@@ -194,11 +216,18 @@ fn next_step(turn: &Turn, voice: Voice, skill: &LoadedText, at: usize) -> Step {
     let commands = commands::commands(&skill.body, &skill.files);
     let filled = if commands.is_empty() { None } else { filled(turn, skill, at, &commands) };
     match filled {
-        Some(filled) if filled.missing.is_empty() => Step::Act(Action::RunScript {
-            skill: loaded_reference(skill, turn),
-            relative_path: filled.script,
-            args: filled.args,
-        }),
+        Some(mut filled) if filled.missing.is_empty() => {
+            if voice == Voice::Chinese
+                && let Some(option) = commands::language_option(&skill.body, "zh")
+            {
+                filled.args.splice(..0, option);
+            }
+            Step::Act(Action::RunScript {
+                skill: loaded_reference(skill, turn),
+                relative_path: filled.script,
+                args: filled.args,
+            })
+        }
         Some(filled) => Step::Say(voice.missing(skill, &filled), Ending::GaveUp),
         None => read_out(turn, voice, skill),
     }

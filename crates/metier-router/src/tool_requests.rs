@@ -342,7 +342,9 @@ fn chinese(request: &str, entities: &RequestEntities) -> Option<ToolRequest> {
             "写了什么",
             "里有什么",
         ]);
-        return (!long && reads).then(|| ToolRequest::Read(file.clone()));
+        // A question about what is in a table is not a wish to see all of it.
+        let asks = has(&["有没有", "是否", "多少", "哪", "重复", "质量", "空值"]);
+        return (!long && reads && !asks).then(|| ToolRequest::Read(file.clone()));
     }
     let lists = has(&[
         "列出",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Summarise a CSV file, whole or grouped by columns. Plain POSIX sh and awk.
 #
-#   summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] FILE
+#   summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] [--lang en|zh] FILE
 #
 # Quoted fields may hold delimiters, doubled quotes and line breaks; CRLF and a byte order mark are
 # taken off. A column counts as numeric when every value in it that is not missing is a number; $300,
@@ -12,7 +12,7 @@ LC_ALL=C
 export LC_ALL
 
 usage() {
-    printf '%s\n' "usage: summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] FILE" >&2
+    printf '%s\n' "usage: summarise.sh [--by COLUMN] [--column COLUMN] [--top N] [--delimiter CHAR] [--lang en|zh] FILE" >&2
 }
 
 fail() {
@@ -24,15 +24,17 @@ by=
 only=
 top=
 delimiter=
+lang=en
 file=
 while [ $# -gt 0 ]; do
     case $1 in
-        --by | --column | --top | --delimiter)
+        --by | --column | --top | --delimiter | --lang)
             [ $# -ge 2 ] || { usage; fail "$1 needs a value" 2; }
             case $1 in
                 --by) by=$2 ;;
                 --column) only=$2 ;;
                 --top) top=$2 ;;
+                --lang) lang=$2 ;;
                 *) delimiter=$2 ;;
             esac
             shift 2
@@ -69,13 +71,17 @@ case $file in */stage/given/*) file=${file##*/} ;; esac
 case $top in
     *[!0-9]* | 0) fail "--top takes a number" 2 ;;
 esac
+case $lang in
+    en | zh) ;;
+    *) fail "--lang takes en or zh" 2 ;;
+esac
 case $delimiter in
     '' | ? | tab) ;;
     *) fail "the delimiter is one character, or the word tab" 2 ;;
 esac
 
 # The words go through the environment: awk -v would read backslashes in them.
-BY=$by ONLY=$only TOP=$top DELIMITER=$delimiter NAME=$file awk '
+SPOKEN=$lang BY=$by ONLY=$only TOP=$top DELIMITER=$delimiter NAME=$file awk '
 function fail(message) {
     print "summarise.sh: " message | "cat 1>&2"
     close("cat 1>&2")
@@ -171,7 +177,7 @@ function translated_column(name,    i, n, pairs, pair, other, found) {
         split(pairs[i], pair, " ")
         other = pair[1] == name ? pair[2] : (pair[2] == tolower(name) ? pair[1] : "")
         found = other == "" ? 0 : column_named(other)
-        if (found) { translated = translated (translated == "" ? "" : ", ") name " as " header[found]; return found }
+        if (found) { translated = translated (translated == "" ? "" : ", ") name said(" as ", " 即 ") header[found]; return found }
     }
     return 0
 }
@@ -190,9 +196,24 @@ function counted(number, word) {
     return number " " word (number == 1 ? "" : "s")
 }
 
+# What is said in English or in Chinese.
+function said(english, chinese) {
+    return ENVIRON["SPOKEN"] == "zh" ? chinese : english
+}
+
 function names(    i, list) {
     for (i = 1; i <= columns; i++) list = list (i > 1 ? ", " : "") header[i]
     return list
+}
+
+function no_column(name) {
+    return said("there is no column \"" name "\"; the columns are: " names(), "没有“" name "”这一列；各列是：" names())
+}
+
+# The heads of the columns of numbers.
+function heads() {
+    cell[1, 2] = said("count", "个数"); cell[1, 3] = said("sum", "总和"); cell[1, 4] = said("mean", "平均")
+    cell[1, 5] = said("min", "最小"); cell[1, 6] = said("max", "最大")
 }
 
 function read_header(n,    i) {
@@ -207,13 +228,13 @@ function read_header(n,    i) {
         if (whole) { groups = 1; key[1] = whole }
         else for (i = 1; i <= groups; i++) {
             key[i] = column_of(trimmed(wanted[i]))
-            if (!key[i]) fail("there is no column \"" trimmed(wanted[i]) "\"; the columns are: " names())
+            if (!key[i]) fail(no_column(trimmed(wanted[i])))
         }
         for (i = 1; i <= groups; i++) is_key[key[i]] = 1
     }
     if (ENVIRON["ONLY"] != "") {
         only = column_of(trimmed(ENVIRON["ONLY"]))
-        if (!only) fail("there is no column \"" trimmed(ENVIRON["ONLY"]) "\"; the columns are: " names())
+        if (!only) fail(no_column(trimmed(ENVIRON["ONLY"])))
     }
 }
 
@@ -289,10 +310,12 @@ function size_of(group, column) {
     return column ? sum[group, column] + 0 : count[group]
 }
 
-# Characters, not bytes: the later bytes of UTF-8 have no width.
-function wide(text) {
+# Columns of a terminal, not bytes: the later bytes of UTF-8 have no width, and characters of three bytes from
+# U+3000 on (Chinese, Japanese, Korean) take two.
+function wide(text,    double) {
+    double = gsub(/[\343-\355\357]/, "&", text)
     gsub(/[\200-\277]/, "", text)
-    return length(text)
+    return length(text) + double
 }
 
 # Rows of cells, padded to the widest of their column; numbers stand right.
@@ -314,8 +337,8 @@ function print_table(lines, width,    i, j, size, text, line) {
 }
 
 function table(column,    i, line, group) {
-    cell[1, 1] = groups ? group_title : "column"
-    cell[1, 2] = "count"; cell[1, 3] = "sum"; cell[1, 4] = "mean"; cell[1, 5] = "min"; cell[1, 6] = "max"
+    cell[1, 1] = groups ? group_title : said("column", "列")
+    heads()
     line = 1
     for (i = 1; i <= group_count; i++) {
         group = group_name[i]
@@ -363,45 +386,47 @@ END {
     if (failed) exit 1
     if (open_record) fail("a quote that opens on line " opened_at " of " ENVIRON["NAME"] " is never closed")
     if (!columns) fail(ENVIRON["NAME"] " has no header line")
-    print ENVIRON["NAME"] ": " counted(rows + 0, "row") ", " counted(columns, "column") " (" names() ")"
-    if (translated != "") print "Read: " translated "."
-    if (uneven == 1) print "Note: row " first_uneven " has more or fewer fields than the header."
-    else if (uneven) print "Note: " uneven " rows have more or fewer fields than the header; the first is row " first_uneven "."
-    if (!rows) { print "There is a header and no row."; exit 0 }
+    print ENVIRON["NAME"] said(": " counted(rows + 0, "row") ", " counted(columns, "column") " (" names() ")", "：" rows + 0 " 行，" columns " 列（" names() "）")
+    if (translated != "") print said("Read: " translated ".", "按以下对应读取：" translated "。")
+    if (uneven == 1) print said("Note: row " first_uneven " has more or fewer fields than the header.", "注意：第 " first_uneven " 行的字段数与表头不一致。")
+    else if (uneven) print said("Note: " uneven " rows have more or fewer fields than the header; the first is row " first_uneven ".", "注意：有 " uneven " 行的字段数与表头不一致，第一处是第 " first_uneven " 行。")
+    if (!rows) { print said("There is a header and no row.", "只有表头，没有数据行。"); exit 0 }
     in_order()
     for (i = 1; i <= columns; i++) if (numbers[i] && !words[i]) { numeric[i] = 1; numeric_count++ }
-    if (only && !numeric[only]) fail("the column \"" header[only] "\" is not numeric: it holds \"" first_word[only] "\"")
+    if (only && !numeric[only]) fail(said("the column \"" header[only] "\" is not numeric: it holds \"" first_word[only] "\"", "“" header[only] "”列不全是数字：其中有“" first_word[only] "”"))
     if (groups) {
         for (i = 1; i <= groups; i++) group_title = group_title (i > 1 ? " / " : "") header[key[i]]
         top = ENVIRON["TOP"] + 0
         if (top) {
             all_groups = group_count
             largest_first(only)
-            print "The " (group_count == 1 ? "largest" : group_count " largest") " of " counted(all_groups, "group") ", by " (only ? "the sum of " header[only] : "rows") "."
+            print said("The " (group_count == 1 ? "largest" : group_count " largest") " of " counted(all_groups, "group") ", by " (only ? "the sum of " header[only] : "rows") ".", "共 " all_groups " 组，按" (only ? " " header[only] " 之和" : "行数") "取最大的 " group_count " 组。")
         }
         print ""
-        print "Rows by " group_title ":"
-        cell[1, 1] = group_title; cell[1, 2] = "rows"
+        print said("Rows by " group_title ":", "按 " group_title " 统计的行数：")
+        cell[1, 1] = group_title; cell[1, 2] = said("rows", "行数")
         for (i = 1; i <= group_count; i++) { cell[i + 1, 1] = group_name[i]; cell[i + 1, 2] = count[group_name[i]] }
         print_table(group_count + 1, 2)
         for (i = 1; i <= columns; i++) {
             if (!numeric[i] || is_key[i] || (only && i != only)) continue
             print ""
-            print header[i] " by " group_title ":"
+            print said(header[i] " by " group_title ":", "按 " group_title " 统计的 " header[i] "：")
             table(i)
         }
     } else if (numeric_count) {
         print ""
-        print "Numeric columns:"
-        cell[1, 1] = "column"; cell[1, 2] = "count"; cell[1, 3] = "sum"; cell[1, 4] = "mean"; cell[1, 5] = "min"; cell[1, 6] = "max"
+        print said("Numeric columns:", "数值列：")
+        cell[1, 1] = said("column", "列")
+        heads()
         line = 1
         for (i = 1; i <= columns; i++) if (numeric[i] && (!only || i == only)) { cell[++line, 1] = header[i]; fill(line, "", i) }
         print_table(line, 6)
     }
     if (!groups && !only && numeric_count < columns) {
         print ""
-        print "Other columns:"
-        cell[1, 1] = "column"; cell[1, 2] = "values"; cell[1, 3] = "distinct"; cell[1, 4] = "most frequent"; cell[1, 5] = "times"
+        print said("Other columns:", "其他列：")
+        cell[1, 1] = said("column", "列"); cell[1, 2] = said("values", "值"); cell[1, 3] = said("distinct", "不同值")
+        cell[1, 4] = said("most frequent", "最常见"); cell[1, 5] = said("times", "次数")
         line = 1
         for (i = 1; i <= columns; i++) if (!numeric[i]) {
             cell[++line, 1] = header[i]; cell[line, 2] = present[i] + 0; cell[line, 3] = distinct[i] + 0
@@ -411,12 +436,12 @@ END {
     }
     gaps = ""
     for (i = 1; i <= columns; i++) if (missing[i]) gaps = gaps (gaps == "" ? "" : ", ") header[i] " " missing[i]
-    if (gaps != "") { print ""; print "Missing values: " gaps "." }
+    if (gaps != "") { print ""; print said("Missing values: " gaps ".", "缺失值：" gaps "。") }
     as_numbers = ""
-    for (i = 1; i <= columns; i++) if (numeric[i] && first_read[i] != "" && (!only || i == only)) as_numbers = as_numbers (as_numbers == "" ? "" : ", ") header[i] " (\"" first_read[i] "\" as " first_meant[i] ")"
-    if (as_numbers != "") print "Read as numbers: " as_numbers "."
+    for (i = 1; i <= columns; i++) if (numeric[i] && first_read[i] != "" && (!only || i == only)) as_numbers = as_numbers (as_numbers == "" ? "" : ", ") header[i] said(" (\"" first_read[i] "\" as " first_meant[i] ")", "（“" first_read[i] "”读作 " first_meant[i] "）")
+    if (as_numbers != "") print said("Read as numbers: " as_numbers ".", "按数字读取：" as_numbers "。")
     mixed = ""
-    for (i = 1; i <= columns; i++) if (numbers[i] && words[i]) mixed = mixed (mixed == "" ? "" : ", ") header[i] " (such as \"" first_word[i] "\")"
-    if (mixed != "") print "Not summed, for they hold words as well as numbers: " mixed "."
+    for (i = 1; i <= columns; i++) if (numbers[i] && words[i]) mixed = mixed (mixed == "" ? "" : ", ") header[i] said(" (such as \"" first_word[i] "\")", "（例如“" first_word[i] "”）")
+    if (mixed != "") print said("Not summed, for they hold words as well as numbers: " mixed ".", "未求和，因为其中既有数字也有文字：" mixed "。")
 }
 ' <"$path"

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Say what is in a CSV or TSV file and what looks wrong with it, in sentences or, with --json, as JSON."""
+"""Say what is in a CSV or TSV file and what looks wrong with it, in sentences or, with --json, as JSON.
+
+The sentences are in English or, with --lang zh, in Chinese (tidy:allow-cjk).
+"""
 
 import argparse
 import collections
@@ -57,60 +60,159 @@ def plural(count, word):
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def worries(report):
+class English:
+    """The sentences."""
+
+    TYPES = {}
+    JOIN = " and "
+    CLEAN = "Nothing looks wrong: no empty values, mixed types, duplicate or uneven rows."
+    ONE_COLUMN = "There is only one column; the delimiter may be wrong (--delimiter)."
+    COLUMNS = "Columns:"
+
+    def size(self, file, rows, columns):
+        return f"{file} has {plural(rows, 'row')} and {plural(columns, 'column')}."
+
+    def found(self, count):
+        return f"{plural(count, 'thing')} to look at:"
+
+    def all_empty(self, name):
+        return f"The column {name} is empty."
+
+    def empty(self, name, count):
+        return f"{name} is empty in {plural(count, 'row')}."
+
+    def mixed(self, name, numbers, others, odd):
+        such = f", such as \"{odd}\"" if odd is not None else ""
+        return f"{name} mixes {plural(numbers, 'number')} with {plural(others, 'other value')}{such}."
+
+    def as_text(self, name, count, odd):
+        return f"{name} has {plural(count, 'number')} written as text, such as \"{odd}\"."
+
+    def constant(self, name, value):
+        return f"{name} has the same value in every row: \"{value}\"."
+
+    def uneven(self, count):
+        return f"{plural(count, 'row')} {'has' if count == 1 else 'have'} more or fewer fields than the header."
+
+    def repeated(self, count):
+        return f"{plural(count, 'row')} {'repeats' if count == 1 else 'repeat'} another row exactly."
+
+    def no_values(self, name):
+        return f"- {name}: no values"
+
+    def column(self, name, kinds, distinct):
+        return f"- {name}: {kinds}, {plural(distinct, 'distinct value')}"
+
+    def between(self, low, high):
+        return f", from {low:g} to {high:g}"
+
+    def most_often(self, value, times):
+        return f", most often \"{value}\" ({times:,} times)"
+
+
+class Chinese:
+    """The same in Chinese."""
+
+    TYPES = {"integer": "整数", "number": "小数", "number as text": "文本形式的数字", "boolean": "布尔值", "text": "文本"}
+    JOIN = "、"
+    CLEAN = "没有发现问题：没有空值、混合类型、重复行或字段数不一致的行。"
+    ONE_COLUMN = "只有一列，分隔符可能不对（--delimiter）。"
+    COLUMNS = "各列："
+
+    def size(self, file, rows, columns):
+        return f"{file} 共有 {rows:,} 行、{columns:,} 列。"
+
+    def found(self, count):
+        return f"有 {count:,} 处需要注意："
+
+    def all_empty(self, name):
+        return f"{name} 列全部为空。"
+
+    def empty(self, name, count):
+        return f"{name} 有 {count:,} 行为空。"
+
+    def mixed(self, name, numbers, others, odd):
+        such = f"，例如“{odd}”" if odd is not None else ""
+        return f"{name} 混有 {numbers:,} 个数字和 {others:,} 个其他值{such}。"
+
+    def as_text(self, name, count, odd):
+        return f"{name} 有 {count:,} 个数字写成了文本，例如“{odd}”。"
+
+    def constant(self, name, value):
+        return f"{name} 每一行的值都相同：“{value}”。"
+
+    def uneven(self, count):
+        return f"有 {count:,} 行的字段数与表头不一致。"
+
+    def repeated(self, count):
+        return f"有 {count:,} 行与另一行完全重复。"
+
+    def no_values(self, name):
+        return f"- {name}：没有值"
+
+    def column(self, name, kinds, distinct):
+        return f"- {name}：{kinds}，{distinct:,} 个不同的值"
+
+    def between(self, low, high):
+        return f"，从 {low:g} 到 {high:g}"
+
+    def most_often(self, value, times):
+        return f"，最常见的是“{value}”（{times:,} 次）"
+
+
+def worries(report, words):
     """What looks wrong, the worst first."""
     rows = report["rows"]
     found = []
     for column in report["columns"]:
         name, kinds = column["name"], column["types"]
         if column["empty"] == rows:
-            found.append((rows, f"The column {name} is empty."))
+            found.append((rows, words.all_empty(name)))
             continue
         if column["empty"]:
-            found.append((column["empty"], f"{name} is empty in {plural(column['empty'], 'row')}."))
+            found.append((column["empty"], words.empty(name, column["empty"])))
         numeric = kinds.get("integer", 0) + kinds.get("number", 0)
         others = sum(kinds.values()) - numeric - kinds.get("number as text", 0)
         if numeric and others:
             odd = next((it["value"] for it in column["most_frequent"] if kind(it["value"]) in ("text", "boolean")), None)
-            such = f", such as \"{odd}\"" if odd is not None else ""
-            found.append((min(numeric, others), f"{name} mixes {plural(numeric, 'number')} with {plural(others, 'other value')}{such}."))
+            found.append((min(numeric, others), words.mixed(name, numeric, others, odd)))
         if kinds.get("number as text"):
             odd = next((it["value"] for it in column["most_frequent"] if kind(it["value"]) == "number as text"), "")
-            found.append((kinds["number as text"], f"{name} has {plural(kinds['number as text'], 'number')} written as text, such as \"{odd}\"."))
+            found.append((kinds["number as text"], words.as_text(name, kinds["number as text"], odd)))
         if column["distinct"] == 1 and rows > 1:
-            found.append((0, f"{name} has the same value in every row: \"{column['most_frequent'][0]['value']}\"."))
+            found.append((0, words.constant(name, column["most_frequent"][0]["value"])))
     if report["ragged_rows"]:
-        found.append((report["ragged_rows"], f"{plural(report['ragged_rows'], 'row')} have more or fewer fields than the header."))
+        found.append((report["ragged_rows"], words.uneven(report["ragged_rows"])))
     if report["duplicate_rows"]:
-        found.append((report["duplicate_rows"], f"{plural(report['duplicate_rows'], 'row')} repeat another row exactly."))
+        found.append((report["duplicate_rows"], words.repeated(report["duplicate_rows"])))
     return [sentence for _, sentence in sorted(found, key=lambda it: -it[0])]
 
 
-def describe(column):
+def describe(column, words):
     """One line about a column."""
     kinds = column["types"]
     if not kinds:
-        return f"- {column['name']}: no values"
-    name = max(kinds, key=kinds.get) if len(kinds) == 1 else " and ".join(sorted(kinds))
-    line = f"- {column['name']}: {name}, {plural(column['distinct'], 'distinct value')}"
+        return words.no_values(column["name"])
+    names = words.JOIN.join(words.TYPES.get(name, name) for name in sorted(kinds))
+    line = words.column(column["name"], names, column["distinct"])
     if set(kinds) <= {"integer", "number"}:
-        line += f", from {column['min']:g} to {column['max']:g}"
+        line += words.between(column["min"], column["max"])
     elif column["most_frequent"] and column["most_frequent"][0]["count"] > 1:
         top = column["most_frequent"][0]
-        line += f", most often \"{top['value']}\" ({top['count']:,} times)"
+        line += words.most_often(top["value"], top["count"])
     return line
 
 
-def sentences(report, file):
-    found = worries(report)
-    lines = [f"{file} has {plural(report['rows'], 'row')} and {plural(len(report['columns']), 'column')}."]
+def sentences(report, file, words):
+    found = worries(report, words)
+    lines = [words.size(file, report["rows"], len(report["columns"]))]
     if found:
-        lines += [f"{plural(len(found), 'thing')} to look at:"] + [f"- {sentence}" for sentence in found]
+        lines += [words.found(len(found))] + [f"- {sentence}" for sentence in found]
     else:
-        lines.append("Nothing looks wrong: no empty values, mixed types, duplicate or uneven rows.")
+        lines.append(words.CLEAN)
     if len(report["columns"]) == 1:
-        lines.append("There is only one column; the delimiter may be wrong (--delimiter).")
-    return "\n".join(lines + ["", "Columns:"] + [describe(column) for column in report["columns"]])
+        lines.append(words.ONE_COLUMN)
+    return "\n".join(lines + ["", words.COLUMNS] + [describe(column, words) for column in report["columns"]])
 
 
 def main():
@@ -119,6 +221,7 @@ def main():
     parser.add_argument("--delimiter", help="the character between columns (guessed by default)")
     parser.add_argument("--rows", type=int, default=None, help="read only the first ROWS rows")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--lang", choices=("en", "zh"), default="en", help="the language of the sentences")
     options = parser.parse_args()
     shown = options.file
     project = os.environ.get("WORKSPACE_DIR", "")
@@ -160,7 +263,7 @@ def main():
         json.dump(report, sys.stdout, indent=2, ensure_ascii=False)
         print()
     else:
-        print(sentences(report, shown))
+        print(sentences(report, shown, Chinese() if options.lang == "zh" else English()))
     return 0
 
 

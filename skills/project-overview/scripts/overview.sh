@@ -1,8 +1,9 @@
 #!/bin/sh
 # What a project is made of: README title and first paragraph, build files, languages, top folders. Plain POSIX sh.
 #
-#   overview.sh [FOLDER]
+#   overview.sh [--lang en|zh] [FOLDER]
 #
+# The headings are in English or Chinese (tidy:allow-cjk).
 # Reads names and line counts only, follows no links, leaves out hidden folders, dependencies and build
 # output, and stops at 20,000 files. Writes nothing into the project.
 set -eu
@@ -14,10 +15,22 @@ fail() {
     exit "${2:-1}"
 }
 
-[ $# -le 1 ] || fail "usage: overview.sh [FOLDER]" 2
+# said ENGLISH CHINESE: the one that is spoken.
+said() {
+    if [ "$SPOKEN" = zh ]; then printf '%s' "$2"; else printf '%s' "$1"; fi
+}
+
+SPOKEN=en
+if [ "${1:-}" = --lang ]; then
+    SPOKEN=${2:-}
+    case $SPOKEN in en | zh) ;; *) fail "--lang takes en or zh" 2 ;; esac
+    shift 2
+fi
+export SPOKEN
+[ $# -le 1 ] || fail "usage: overview.sh [--lang en|zh] [FOLDER]" 2
 wanted=${1:-.}
 case $wanted in
-    -h | --help) printf 'usage: overview.sh [FOLDER]\n'; exit 0 ;;
+    -h | --help) printf 'usage: overview.sh [--lang en|zh] [FOLDER]\n'; exit 0 ;;
     -*) fail "unknown option: $wanted" 2 ;;
 esac
 # A script of a skill starts in a directory of its own; the project is in WORKSPACE_DIR.
@@ -48,7 +61,7 @@ find . \( -type d \( -name node_modules -o -name target -o -name dist -o -name b
 head -n "$limit" "$work/all" | sort >"$work/files"
 files=$(wc -l <"$work/files" | tr -d ' ')
 
-printf 'Folder: %s\n' "$(basename "$(pwd -P)")"
+printf '%s%s\n' "$(said 'Folder: ' '文件夹：')" "$(basename "$(pwd -P)")"
 for readme in README.md README.rst README.txt README Readme.md readme.md; do
     [ -f "$readme" ] && [ -r "$readme" ] || continue
     # The first heading, or else the first line with letters in it; markup is taken off.
@@ -57,7 +70,7 @@ for readme in README.md README.rst README.txt README Readme.md readme.md; do
         first == "" && /[A-Za-z0-9]/ && !/^[ \t]*[<!\[]/ { first = $0 }
         END { if (!found && first != "") print first }
     ' | cut -c 1-200)
-    [ -z "$title" ] || printf 'Title: %s (%s)\n' "$title" "$readme"
+    [ -z "$title" ] || printf '%s%s (%s)\n' "$(said 'Title: ' '标题：')" "$title" "$readme"
     # The first paragraph below it; badges, images and markup lines are passed over.
     about=$(head -n 80 "$readme" | tr -d '\r' | awk '
         /^#/ || /^(===|---)/ { if (text != "") exit; next }
@@ -66,16 +79,17 @@ for readme in README.md README.rst README.txt README Readme.md readme.md; do
         { sub(/^[ \t]+/, ""); text = text (text == "" ? "" : " ") $0 }
         END { print text }
     ' | cut -c 1-600)
-    [ -z "$about" ] || [ "$about" = "$title" ] || printf 'About: %s\n' "$about"
+    [ -z "$about" ] || [ "$about" = "$title" ] || printf '%s%s\n' "$(said 'About: ' '简介：')" "$about"
     break
 done
-printf 'Files: %s' "$files"
-[ "$(wc -l <"$work/all" | tr -d ' ')" -le "$limit" ] || printf ' (the first found; there are more)'
+printf '%s%s' "$(said 'Files: ' '文件数：')" "$files"
+[ "$(wc -l <"$work/all" | tr -d ' ')" -le "$limit" ] || said ' (the first found; there are more)' '（只数到这里，还有更多）'
 printf '\n'
 [ "$files" -gt 0 ] || exit 0
 
-printf '\nBuild and settings files:\n'
+printf '\n%s\n' "$(said 'Build and settings files:' '构建与配置文件：')"
 awk -F/ '
+    BEGIN { zh = ENVIRON["SPOKEN"] == "zh" }
     function known(name) {
         return name ~ /^(Cargo\.toml|package\.json|pyproject\.toml|setup\.py|requirements\.txt|go\.mod|pom\.xml|build\.gradle|build\.gradle\.kts|CMakeLists\.txt|Makefile|GNUmakefile|meson\.build|configure\.ac|Dockerfile|docker-compose\.yml|compose\.yaml|Gemfile|composer\.json|mix\.exs|Package\.swift|deno\.json|tsconfig\.json|flake\.nix|WORKSPACE|BUILD\.bazel|justfile|Justfile|stack\.yaml|dune-project|pubspec\.yaml)$/ \
             || name ~ /\.(sln|csproj|fsproj|cabal|gemspec)$/
@@ -85,8 +99,8 @@ awk -F/ '
         if (++shown <= 20) print "  " path; else more++
     }
     END {
-        if (!shown) print "  none known"
-        if (more) print "  and " more " more"
+        if (!shown) print "  " (zh ? "没有已知的" : "none known")
+        if (more) print zh ? "  还有 " more " 个" : "  and " more " more"
     }
 ' "$work/files"
 
@@ -119,7 +133,7 @@ if [ -s "$work/plain" ]; then
         awk '$2 != "total" && $2 != "/dev/null" { print $2 "\t" $1 }' >"$work/counted" || true
 fi
 
-printf '\nLanguages:\n'
+printf '\n%s\n' "$(said 'Languages:' '语言：')"
 awk -F '\t' '
     FILENAME == ARGV[1] { lines[$1] = $2; next }
     {
@@ -132,17 +146,18 @@ awk -F '\t' '
         if (files["other"]) printf "-2\t%d\tother\n", files["other"]
     }
 ' "$work/counted" "$work/languages" | sort -t "$(printf '\t')" -k 1,1nr -k 2,2nr -k 3,3 | awk -F '\t' '
-    $1 == -1 { note = "  lines of " $2 " files were not counted (large, or unusual names)"; next }
-    $1 == -2 { printf "  %-18s %6d files\n", "other", $2; next }
-    ++shown <= 15 { printf "  %-18s %6d files %9d lines\n", $3, $2, $1; next }
+    BEGIN { zh = ENVIRON["SPOKEN"] == "zh" }
+    $1 == -1 { note = zh ? "  有 " $2 " 个文件没有数行（太大或文件名特殊）" : "  lines of " $2 " files were not counted (large, or unusual names)"; next }
+    $1 == -2 { printf "  %-18s %6d %s\n", zh ? "其他" : "other", $2, zh ? "个文件" : "files"; next }
+    ++shown <= 15 { printf "  %-18s %6d %s %9d %s\n", $3, $2, zh ? "个文件" : "files", $1, zh ? "行" : "lines"; next }
     { more++ }
     END {
-        if (more) printf "  and %d more languages\n", more
+        if (more) printf zh ? "  还有 %d 种语言\n" : "  and %d more languages\n", more
         if (note != "") print note
     }
 '
 
-printf '\nTop folders by number of files:\n'
-awk -F/ '{ folders[NF > 2 ? $2 : "(top level)"]++ } END { for (name in folders) printf "%d\t%s\n", folders[name], name }' \
+printf '\n%s\n' "$(said 'Top folders by number of files:' '文件最多的文件夹：')"
+awk -F/ '{ folders[NF > 2 ? $2 : (ENVIRON["SPOKEN"] == "zh" ? "（顶层）" : "(top level)")]++ } END { for (name in folders) printf "%d\t%s\n", folders[name], name }' \
     "$work/files" | sort -t "$(printf '\t')" -k 1,1nr -k 2,2 | head -n 12 |
     awk -F '\t' '{ printf "  %-24s %6d\n", $2, $1 }'

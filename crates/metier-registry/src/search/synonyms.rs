@@ -25,8 +25,10 @@ audio, mp3, wav, m4a, sound, recording, 音频, 录音, 語音
 transcribe, transcript, transcription, speech, 转写, 转录, 语音, 转文字, 转成文字
 translate, translation, localize, localization, i18n, 翻译
 summarize, summary, digest, tldr, recap, 总结, 摘要, 概括, 汇总
-total, sum, 总和, 合计, 求和, 总计
-average, mean, 平均, 均值
+total, sum, 总和, 合计, 求和, 总计, 总数, 总量, 总额, 总销量, 总销售额, 总共
+average, mean, 平均, 均值, 平均值
+count, 多少行, 几行, 行数, 多少条, 条数
+region, 地区, 区域
 group, breakdown, 分组
 overview, outline, 概览, 概述, 概况
 project, codebase, 项目
@@ -93,7 +95,7 @@ newsletter, mailing list, subscribers, 简报
 social media, twitter, linkedin, instagram, facebook, tiktok, 社交媒体, 小红书
 brand, branding, identity, 品牌
 customer, client, crm, lead, prospect, salesforce, hubspot, 客户
-sales, revenue, deal, quota, 销售
+sales, revenue, deal, quota, 销售, 销量, 销售额, 销售量
 support, helpdesk, zendesk, faq, 客服
 survey, questionnaire, poll, feedback, 问卷
 write, writing, draft, compose, 写作, 撰写, 起草

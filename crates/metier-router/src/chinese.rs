@@ -1,0 +1,224 @@
+//! What a request in Chinese names: columns to group by, to add up, and how many of the largest.
+//! tidy:allow-cjk
+//!
+//! | said | gives |
+//! |---|---|
+//! | 按地区汇总, 每个产品的销量, 各地区的销量 | a group |
+//! | units 的总和, 价格的平均值, 总销量, 平均价格 | a measure |
+//! | 销量最高的 3 个产品, 销量前三的产品, 哪些产品的销量最高 | a group, a measure and a number |
+//!
+//! Chinese has no blanks, so a column ends where a word stands that cannot be part of one.
+
+use crate::entities::{RequestEntities, extension, is_han, push};
+
+const GROUPS: &[&str] = &["按照", "按", "每个", "每种", "根据", "各个", "各"];
+/// What is added up stands before one of these and 的.
+const MEASURES: &[&str] = &["总和", "平均", "合计", "总计", "均值", "最大", "最小", "总数"];
+/// What is added up stands behind one of these.
+const BEFORE_MEASURE: &[&str] = &["平均", "总"];
+/// Words that look as if a measure followed.
+const NOT_BEFORE_MEASURE: &[&str] =
+    &["总和", "总计", "总结", "总共", "总数", "总体", "总是", "总览", "平均值", "平均数", "平均的"];
+/// What is ranked stands before and behind one of these.
+const TOPS: &[&str] = &["最高", "最多", "最大", "最好", "前"];
+/// What ends a column.
+const ENDS: &[&str] = &[
+    "汇总", "分组", "统计", "归类", "来", "求", "计算", "算", "列", "进行", "排", "的", "是", "有",
+    "在", "里", "中", "哪", "多少", "怎", "吗", "呢", "分别", "，", "。", "、", "？", "?", "！",
+    "：",
+];
+/// What a column does not begin with.
+const OPENINGS: &[&str] = &[
+    "按照", "按", "里", "中", "的", "哪些", "哪个", "哪", "列出", "找出", "给我", "请", "查", "看",
+];
+const COUNTERS: &[&str] = &["个", "名", "种", "位", "款", "大", "项", "条"];
+const DIGITS: &[(char, &str)] = &[
+    ('一', "1"),
+    ('二', "2"),
+    ('两', "2"),
+    ('三', "3"),
+    ('四', "4"),
+    ('五', "5"),
+    ('六', "6"),
+    ('七', "7"),
+    ('八', "8"),
+    ('九', "9"),
+    ('十', "10"),
+];
+const MAX_COLUMN_CHARS: usize = 20;
+
+impl RequestEntities {
+    /// Adds what a request in Chinese names.
+    pub(crate) fn read_chinese(&mut self, request: &str) {
+        let ranked = self.read_chinese_top(request);
+        for open in GROUPS {
+            for (at, _) in request.match_indices(open) {
+                let rest = request[at + open.len()..].trim_start();
+                let column = column_at(rest);
+                let is_order =
+                    rest.strip_prefix(column).is_some_and(|it| it.trim_start().starts_with("排序"));
+                if is_order {
+                    continue;
+                }
+                // 按销量排前三的产品: ranked by, not grouped by.
+                if !column.is_empty() && !(ranked && self.measures.iter().any(|it| it == column)) {
+                    push(&mut self.groups, column);
+                }
+            }
+        }
+        for mark in MEASURES {
+            for (at, _) in request.match_indices(mark) {
+                let before = request[..at].trim_end();
+                // 产品的平均价格: the measure follows.
+                let follows = column_at(&request[at + mark.len()..]);
+                let is_last = matches!(follows, "" | "值" | "数");
+                if let Some(before) = before.strip_suffix('的').filter(|_| is_last) {
+                    self.add_measure(column_before(before.trim_end()));
+                }
+            }
+        }
+        for mark in BEFORE_MEASURE {
+            for (at, _) in request.match_indices(mark) {
+                let rest = &request[at..];
+                // 汇总 is about all columns.
+                let is_word = request[..at].ends_with('汇')
+                    || NOT_BEFORE_MEASURE.iter().any(|word| rest.starts_with(word));
+                if !is_word {
+                    self.add_measure(column_at(&rest[mark.len()..]));
+                }
+            }
+        }
+    }
+
+    fn add_measure(&mut self, column: &str) {
+        let is_group = self.groups.iter().any(|group| group == column);
+        if !column.is_empty() && !is_group {
+            push(&mut self.measures, column);
+        }
+    }
+
+    /// 销量最高的 3 个产品: groups of products, measured in sales. Whether anything is ranked.
+    fn read_chinese_top(&mut self, request: &str) -> bool {
+        for mark in TOPS {
+            for (at, _) in request.match_indices(mark) {
+                let before = request[..at].trim_end();
+                let before = before.trim_end_matches("排名").trim_end_matches("排行");
+                let measure = column_before(before.trim_end_matches(['排', '的']));
+                let (number, rest) = number_at(&request[at + mark.len()..]);
+                if measure.is_empty() || *mark == "前" && number.is_none() {
+                    continue;
+                }
+                let behind = column_at(rest);
+                // 哪些产品的销量最高: what is ranked stands before its measure.
+                let ahead = before.strip_suffix(measure).map(str::trim_end);
+                let ahead = ahead.and_then(|it| it.strip_suffix('的')).map(column_before);
+                let ahead = ahead.map(without_count).unwrap_or_default();
+                let group = if behind.is_empty() { ahead } else { behind };
+                if group.is_empty() || group == measure {
+                    continue;
+                }
+                self.groups.retain(|known| known != measure);
+                self.groups.insert(0, group.to_owned());
+                push(&mut self.measures, measure);
+                if let Some(number) = number {
+                    push(&mut self.numbers, &number);
+                }
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// A number and what counts things, and what follows them: `的 3 个产品` gives 3 and `产品`.
+fn number_at(text: &str) -> (Option<String>, &str) {
+    let text = text.trim_start_matches('的').trim_start();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, rest) = match (&text[..digits], text.chars().next()) {
+        ("", Some(first)) => match DIGITS.iter().find(|(digit, _)| *digit == first) {
+            Some((_, number)) => (Some((*number).to_owned()), &text[first.len_utf8()..]),
+            None => (None, text),
+        },
+        ("", None) => (None, text),
+        (number, _) => (Some(number.to_owned()), &text[digits..]),
+    };
+    let rest = rest.trim_start();
+    let counter =
+        COUNTERS.iter().find_map(|counter| rest.strip_prefix(counter)).filter(|_| number.is_some());
+    (number, counter.unwrap_or(rest).trim_start_matches('的').trim_start())
+}
+
+/// A column without the count before it: `3 个产品` and `个产品` are `产品`.
+fn without_count(column: &str) -> &str {
+    let (_, rest) = number_at(column);
+    let counted = ["个", "些", "种"].iter().find_map(|counter| rest.strip_prefix(counter));
+    counted.unwrap_or(rest)
+}
+
+/// The column that a text begins with.
+fn column_at(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = ENDS.iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
+    let end = end.min(text.find(char::is_whitespace).unwrap_or(text.len()));
+    as_column(&text[..end])
+}
+
+/// The column that a text ends with: one word of letters, or of Chinese characters.
+fn column_before(text: &str) -> &str {
+    let Some(last) = text.chars().next_back() else { return "" };
+    let is_part =
+        |c: char| if is_han(last) { is_han(c) } else { c.is_ascii_alphanumeric() || c == '_' };
+    let start = text
+        .rfind(|c| !is_part(c))
+        .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    let mut word = &text[start..];
+    // Only what stands behind the last word that opens a phrase.
+    for opening in OPENINGS {
+        if let Some(at) = word.rfind(opening) {
+            word = &word[at + opening.len()..];
+        }
+    }
+    as_column(word)
+}
+
+fn as_column(word: &str) -> &str {
+    let word = word.trim().trim_matches(['"', '“', '”', '`']);
+    let fits = word.chars().count() <= MAX_COLUMN_CHARS
+        && word.starts_with(|c: char| c.is_alphabetic())
+        && extension(word).is_none();
+    if fits { word } else { "" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_found_in_chinese() {
+        type Named<'a> = (&'a [&'a str], &'a [&'a str], &'a [&'a str]);
+        let cases: &[(&str, Named<'_>)] = &[
+            ("按 region 汇总 sales.csv", (&["region"], &[], &[])),
+            ("按地区汇总销量", (&["地区"], &[], &[])),
+            ("统计 sales.csv 中 units 的总和", (&[], &["units"], &[])),
+            ("sales.csv 里销量最高的 3 个产品", (&["产品"], &["销量"], &["3"])),
+            ("销量最高的三个产品是哪些", (&["产品"], &["销量"], &["3"])),
+            ("sales.csv 中销量前5的产品", (&["产品"], &["销量"], &["5"])),
+            ("按销量排名前三的产品", (&["产品"], &["销量"], &["3"])),
+            ("哪些产品的销量最高", (&["产品"], &["销量"], &[])),
+            ("sales.csv 中哪 3 个产品的销量最高？", (&["产品"], &["销量"], &["3"])),
+            ("计算 sales.csv 的总销量", (&[], &["销量"], &[])),
+            ("平均价格是多少", (&[], &["价格"], &[])),
+            ("每个产品的平均价格", (&["产品"], &["价格"], &[])),
+            ("总结 README.md", (&[], &[], &[])),
+            ("总共有多少行", (&[], &[], &[])),
+            ("按 units 排序", (&[], &[], &[])),
+            ("前面的文件", (&[], &[], &[])),
+        ];
+        for (request, (groups, measures, numbers)) in cases {
+            let found = RequestEntities::of(request, &[]);
+            assert_eq!(found.groups, *groups, "{request}");
+            assert_eq!(found.measures, *measures, "{request}");
+            assert_eq!(found.numbers, *numbers, "{request}");
+        }
+    }
+}
