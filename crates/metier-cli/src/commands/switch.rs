@@ -4,6 +4,7 @@
 //! What counts in the end is asked of the merged settings afterwards: the other file may disagree.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use metier::config::Scope;
 use metier::find;
@@ -54,7 +55,14 @@ pub(crate) fn run(
 ) -> Result<Box<dyn Output>> {
     let context = Context::new(global)?;
     let scan = context.finding(find_args).skills();
-    let entry = find(name, &scan)?;
+    let entry = match (wanted, find(name, &scan)?) {
+        // Of one name, what is off is meant: the one that took over is on already.
+        (SkillSwitch::On, used) if used.enabled && used.name().as_str() == name => {
+            let off = |entry: &&Arc<Entry>| entry.name() == used.name() && !entry.enabled;
+            scan.index.shadowed().iter().find(off).map_or(used, |entry| &**entry)
+        }
+        (_, entry) => entry,
+    };
     let asked_for = asked_id(name, entry)?;
     let counts = Some(entry.id()).filter(|id| *id != asked_for).map(|id| id.to_string());
     let id = asked_for.to_string();

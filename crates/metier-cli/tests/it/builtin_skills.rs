@@ -52,7 +52,8 @@ fn a_column_named_in_the_other_language_is_found_and_said() {
     }
     let output = run(&home, &["run", "--yes", "按地区汇总 orders.csv"]);
     assert_eq!(output.code, 0, "{output:?}");
-    for shown in ["按以下对应读取：地区 即 region。", "按 region 统计的行数：", "North      2"] {
+    for shown in ["按以下对应读取：地区 即 region。", "按 region 统计的行数：", "North      2"]
+    {
         assert!(output.stdout.contains(shown), "{shown}: {output:?}");
     }
     home.write("project/zh.csv", "地区,销售额\n北,3\n");

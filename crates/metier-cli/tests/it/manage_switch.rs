@@ -280,3 +280,23 @@ fn the_advice_names_the_file_that_was_written() {
     assert_eq!(run(&home, &["enable", "--project", "builtin:write-skill"]).stderr, "");
     assert!(is_on(&home, "builtin:write-skill"));
 }
+
+#[test]
+fn enable_undoes_disable_where_another_skill_took_over_the_name() {
+    let home = TestHome::new();
+    home.write(
+        "project/.agent/skills/twin/SKILL.md",
+        "---\nname: twin\ndescription: Ours.\n---\nA\n",
+    );
+    home.write("home/.agent/skills/twin/SKILL.md", "---\nname: twin\ndescription: Mine.\n---\nB\n");
+    for _ in 0..2 {
+        let off = json(&home, &["disable", "twin", "--json"]);
+        assert_eq!((&off["id"], &off["takes_over"]), (&"project:twin".into(), &"user:twin".into()));
+        let on = json(&home, &["enable", "twin", "--json"]);
+        assert_eq!((&on["id"], &on["changed"]), (&"project:twin".into(), &true.into()));
+        assert!(is_on(&home, "project:twin"));
+    }
+    // Nothing is off: the one that is used is on already.
+    let on = json(&home, &["enable", "twin", "--json"]);
+    assert_eq!((&on["id"], &on["changed"]), (&"project:twin".into(), &false.into()));
+}
