@@ -265,16 +265,7 @@ pub fn is_real_dir(path: &Path) -> bool {
 
 /// What stands at `path`, a link as itself; `None` where nothing does.
 pub fn entry_kind(path: &Path) -> Option<EntryKind> {
-    let kind = fs::symlink_metadata(path).ok()?.file_type();
-    Some(if kind.is_symlink() {
-        EntryKind::Link
-    } else if kind.is_dir() {
-        EntryKind::Directory
-    } else if kind.is_file() {
-        EntryKind::File
-    } else {
-        EntryKind::Special
-    })
+    Some(fs::symlink_metadata(path).ok()?.file_type().into())
 }
 
 /// Where the link at `path` leads, one step; `None` where no link stands.

@@ -64,6 +64,20 @@ pub enum EntryKind {
     Unknown,
 }
 
+impl From<std::fs::FileType> for EntryKind {
+    fn from(kind: std::fs::FileType) -> Self {
+        if kind.is_symlink() {
+            Self::Link
+        } else if kind.is_dir() {
+            Self::Directory
+        } else if kind.is_file() {
+            Self::File
+        } else {
+            Self::Special
+        }
+    }
+}
+
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntryName {

@@ -263,17 +263,7 @@ fn each_entry(
     }
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
-        let kind = entry.file_type()?;
-        let kind = if kind.is_symlink() {
-            EntryKind::Link
-        } else if kind.is_dir() {
-            EntryKind::Directory
-        } else if kind.is_file() {
-            EntryKind::File
-        } else {
-            EntryKind::Special
-        };
-        if !found(&entry.file_name(), kind) {
+        if !found(&entry.file_name(), entry.file_type()?.into()) {
             break;
         }
     }

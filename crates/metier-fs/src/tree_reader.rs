@@ -186,19 +186,8 @@ mod system {
     impl TreeReader {
         pub(super) fn children(&self, path: &str) -> io::Result<Vec<(OsString, EntryKind)>> {
             let entries = fs::read_dir(self.dir.join(path))?;
-            let kind = |kind: fs::FileType| {
-                if kind.is_symlink() {
-                    EntryKind::Link
-                } else if kind.is_dir() {
-                    EntryKind::Directory
-                } else if kind.is_file() {
-                    EntryKind::File
-                } else {
-                    EntryKind::Special
-                }
-            };
             entries
-                .map(|entry| entry.and_then(|it| Ok((it.file_name(), kind(it.file_type()?)))))
+                .map(|entry| entry.and_then(|it| Ok((it.file_name(), it.file_type()?.into()))))
                 .collect()
         }
 
