@@ -10,6 +10,7 @@ use metier_registry::manage::ManageError;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
+use crate::fetch::FetchError;
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -123,6 +124,8 @@ pub enum PackError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A source on the network was not fetched.
+    Fetch(FetchError),
 }
 
 /// A skill that stands where another one should be put.
@@ -220,6 +223,7 @@ impl PackError {
             Self::NotInstalled(_) => "not-installed",
             Self::Backup(error) => error.code(),
             Self::BadSource { .. } => "bad-source",
+            Self::Fetch(error) => error.code(),
         }
     }
 
@@ -270,6 +274,7 @@ impl PackError {
                     .to_owned()
             }
             Self::Backup(error) => error.help(),
+            Self::Fetch(error) => error.help(),
         }
     }
 }
@@ -336,6 +341,7 @@ impl fmt::Display for PackError {
             }
             Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
+            Self::Fetch(error) => error.fmt(f),
             Self::BadSource { source, reason } => {
                 write!(f, "{source} cannot be a source: {reason}")
             }
@@ -344,3 +350,9 @@ impl fmt::Display for PackError {
 }
 
 impl std::error::Error for PackError {}
+
+impl From<FetchError> for PackError {
+    fn from(error: FetchError) -> Self {
+        Self::Fetch(error)
+    }
+}

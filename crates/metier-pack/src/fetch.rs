@@ -2,6 +2,22 @@
 //!
 //! A [`Fetch`] brings one kind of source into a private folder as a directory or an archive; from there it
 //! takes the same way as a local one, through the same strict readers. [`Fetchers`] picks by kind.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `download` | [`Download`]: the fetcher for everything that comes over our own HTTP client |
+//! | `http` | downloads into the private folder, with digests |
+//! | `https` | an archive at a URL |
+//! | `well_known` | a host that lists its skills |
+//! | `oci` | registries and OCI layouts |
+//! | `fault` | why nothing was fetched ([`FetchError`]) |
+
+mod download;
+mod fault;
+mod http;
+mod https;
+pub(crate) mod oci;
+mod well_known;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +33,10 @@ use crate::error::PackError;
 use crate::limits::PackLimits;
 use crate::records::SourceKind;
 use crate::source::InstallSource;
+
+pub use download::Download;
+pub use fault::{FetchError, FetchFault};
+pub use http::{DownloadSettings, PlaceJudge};
 
 /// Where fetched sources lie in the user's state: not in the project, so that a preview leaves no trace there.
 const FETCH_DIR: &str = "fetch";

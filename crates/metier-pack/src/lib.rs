@@ -55,7 +55,8 @@ pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archi
 pub use error::{Obstacle, ObstacleReason, PackError};
 pub use facts::SkillProblem;
 pub use fetch::{
-    Fetch, FetchProgress, Fetched, FetchedKind, Fetchers, SilentProgress, remove_abandoned_fetches,
+    Download, DownloadSettings, Fetch, FetchError, FetchFault, FetchProgress, Fetched, FetchedKind,
+    Fetchers, PlaceJudge, SilentProgress, remove_abandoned_fetches,
 };
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};

@@ -8,12 +8,14 @@ mod git;
 
 use std::path::{Path, PathBuf};
 
-use metier_fs::{entry_kind, is_dir};
+use metier_fs::{EntryKind, entry_kind, is_dir};
 
 pub use address::SourceUrl;
 pub use git::{GitRemote, GitSource};
 
 use crate::error::PackError;
+use crate::facts::SKILL_FILE;
+use crate::fetch::oci;
 use crate::records::SourceKind;
 
 /// What can be installed from, for help and errors.
@@ -64,12 +66,22 @@ pub struct WellKnownSource {
     pub url: SourceUrl,
 }
 
-/// An artifact of a registry.
+/// An artifact of a registry, or of an OCI layout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OciSource {
-    /// The registry and the name; the tag or digest is part of the path.
-    pub url: SourceUrl,
+pub enum OciSource {
+    /// In a registry.
+    Registry {
+        /// The registry and the name; the tag or digest is part of the path.
+        url: SourceUrl,
+    },
+    /// In a directory on this machine.
+    Layout {
+        /// Where it is.
+        path: PathBuf,
+        /// How the records name it.
+        recorded: String,
+    },
 }
 
 /// What a policy judges of a source: pure text, known before anything is asked of the network.
@@ -92,7 +104,8 @@ impl InstallSource {
             Self::Git(git) => git.recorded(),
             Self::Https(HttpsSource { url })
             | Self::WellKnown(WellKnownSource { url })
-            | Self::Oci(OciSource { url }) => url.shown(),
+            | Self::Oci(OciSource::Registry { url }) => url.shown(),
+            Self::Oci(OciSource::Layout { recorded, .. }) => recorded.clone(),
         }
     }
 
@@ -121,7 +134,8 @@ impl InstallSource {
         };
         match self {
             Self::Local(source) => local(&source.path),
-            Self::Git(GitSource { remote: GitRemote::Path { path, .. }, .. }) => local(path),
+            Self::Git(GitSource { remote: GitRemote::Path { path, .. }, .. })
+            | Self::Oci(OciSource::Layout { path, .. }) => local(path),
             Self::Git(GitSource { remote: GitRemote::Scp { host, path, .. }, .. }) => SourcePlace {
                 scheme: "ssh".to_owned(),
                 host: Some(host.clone()),
@@ -130,7 +144,7 @@ impl InstallSource {
             Self::Git(GitSource { remote: GitRemote::Url(url), .. })
             | Self::Https(HttpsSource { url })
             | Self::WellKnown(WellKnownSource { url })
-            | Self::Oci(OciSource { url }) => SourcePlace {
+            | Self::Oci(OciSource::Registry { url }) => SourcePlace {
                 scheme: url.scheme.clone(),
                 host: Some(url.authority()),
                 path: bare_path(&url.path),
@@ -176,7 +190,8 @@ pub fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<InstallSource
     Err(PackError::NoSource(dir.join(bare).to_string_lossy().into_owned()))
 }
 
-/// What stands at a path: a bare repository is one, every other directory is a directory.
+/// What stands at a path: a bare repository and an OCI layout are what they are, every other directory is a
+/// directory.
 fn at_path(text: &str, dir: &Path, base: &Path) -> Result<Option<InstallSource>, PackError> {
     let path = dir.join(text);
     if entry_kind(&path).is_none() {
@@ -187,6 +202,9 @@ fn at_path(text: &str, dir: &Path, base: &Path) -> Result<Option<InstallSource>,
     let recorded = recorded(&path, base);
     if is_bare_repository(&path) {
         return Ok(Some(InstallSource::Git(GitSource::local(path, recorded))));
+    }
+    if is_oci_layout(&path) {
+        return Ok(Some(InstallSource::Oci(OciSource::Layout { path, recorded })));
     }
     let kind = if is_dir(&path) { SourceKind::Directory } else { SourceKind::Archive };
     Ok(Some(InstallSource::Local(LocalSource { kind, path, recorded })))
@@ -223,6 +241,11 @@ fn is_bare_repository(path: &Path) -> bool {
         && entry_kind(&path.join("HEAD")).is_some()
 }
 
+fn is_oci_layout(path: &Path) -> bool {
+    let has = |name: &str| entry_kind(&path.join(name)) == Some(EntryKind::File);
+    has(oci::MARKER) && has(oci::INDEX) && !has(SKILL_FILE)
+}
+
 fn is_repository(path: &Path) -> bool {
     is_bare_repository(path) || is_bare_repository(&path.join(".git"))
 }
@@ -237,7 +260,7 @@ fn parse_other_url(text: &str) -> Option<Result<InstallSource, PackError>> {
     };
     let is_list = matches!(url.path.as_str(), "" | "/") || url.path.contains("/.well-known/");
     Some(Ok(match scheme.to_ascii_lowercase().as_str() {
-        "oci" => InstallSource::Oci(OciSource { url }),
+        "oci" => InstallSource::Oci(OciSource::Registry { url }),
         "https" | "http" if is_list => InstallSource::WellKnown(WellKnownSource { url }),
         "https" | "http" => InstallSource::Https(HttpsSource { url }),
         _ => {
