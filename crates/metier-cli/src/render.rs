@@ -8,6 +8,7 @@ pub(crate) mod markdown;
 pub(crate) mod operation;
 pub(crate) mod page;
 pub(crate) mod plan;
+pub(crate) mod progress;
 pub(crate) mod sarif;
 pub(crate) mod shell;
 pub(crate) mod style;

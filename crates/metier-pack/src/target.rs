@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metier_fs::{
@@ -16,7 +17,7 @@ use metier_skill::Source;
 
 use crate::access::SourceAccess;
 use crate::error::PackError;
-use crate::fetch;
+use crate::fetch::{self, FetchProgress};
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
 
@@ -86,6 +87,13 @@ impl InstallTarget {
     #[must_use]
     pub fn with_access(mut self, access: SourceAccess) -> Self {
         self.access = access;
+        self
+    }
+
+    /// `progress` hears how far a fetch is.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn FetchProgress>) -> Self {
+        self.access = self.access.with_progress(progress);
         self
     }
 

@@ -87,7 +87,7 @@
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
-//! | `install`, `sources` | packing, installing, uninstalling, restoring and verifying skills; how their sources are reached |
+//! | `install`, `sources`, `downloads` | packing, installing, uninstalling, restoring and verifying skills; how their sources are reached |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -121,6 +121,7 @@ mod chosen_skills;
 mod config_files;
 mod configured_roots;
 mod endpoints;
+mod downloads;
 mod environment;
 mod error;
 mod exec;

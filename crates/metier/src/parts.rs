@@ -56,7 +56,8 @@ pub mod loader {
 /// Shipping skills: archives, plans, the lock, and what verifying found.
 pub mod pack {
     pub use metier_pack::{
-        ArchiveError, ArchiveFault, ArchiveKind, Fetch, FetchProgress, Fetched, FetchedKind,
+        ArchiveError, ArchiveFault, ArchiveKind, Download, DownloadSettings, Fetch, FetchError,
+        FetchFault, FetchProgress, Fetched, FetchedKind, PlaceJudge,
         Fetchers, FileDifference, FileState, InstallPlan, InstallRequest, InstallSource,
         InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle, ObstacleReason,
         Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,

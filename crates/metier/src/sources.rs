@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use metier_pack::{Fetchers, SourceAccess};
+use metier_pack::{Fetchers, SourceAccess, SourceKind};
 
 use crate::open::Metier;
 
@@ -15,8 +15,11 @@ impl Metier {
     }
 
     /// Who fetches which kind of source.
-    #[expect(clippy::unused_self, reason = "fetchers take the environment from it")]
     fn fetchers(&self) -> Fetchers {
+        let download = Arc::new(self.download(Arc::new(|_| Ok(()))));
         Fetchers::default()
+            .with(SourceKind::Https, download.clone())
+            .with(SourceKind::WellKnown, download.clone())
+            .with(SourceKind::Oci, download)
     }
 }

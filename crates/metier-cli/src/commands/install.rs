@@ -3,6 +3,7 @@
 //! Staging, judging and moving are `metier-pack`'s. This file shows the plan, asks, and reports.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use clap::Args;
 use metier::pack::{InstallPlan, InstallTarget, LockUse, Overwrite, PlanView};
@@ -13,6 +14,7 @@ use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::prompt;
 use crate::render::plan::{left_out_lines, plan_lines, write_done};
+use crate::render::progress::DownloadBar;
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
@@ -71,12 +73,17 @@ struct Installed {
 }
 
 pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let target = context.metier.install_target(args.scope.chosen())?;
+    let bar = Arc::new(DownloadBar::new());
+    let target = context.metier.install_target(args.scope.chosen())?.with_progress(bar.clone());
     if args.dry_run || args.list {
-        let plan = preview(args, context, &target)?;
+        let plan = preview(args, context, &target);
+        bar.clear();
+        let plan = plan?;
         return Ok(Box::new(Installed { dry_run: true, plan, listed: args.list }));
     }
-    let plan = plan(args, context, &target)?;
+    let plan = plan(args, context, &target);
+    bar.clear();
+    let plan = plan?;
     if plan.view().changes_skills() && !args.yes {
         let mut words = context.command_words();
         words.push("install --yes".to_owned());
