@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn a_fragment_is_a_whole_digest_or_an_error() {
         let hex = "ab".repeat(32);
-        let (path, digest) = split_pin(&format!("/a.zip?b#sha256={hex}"), "").expect("splits").to_owned();
+        let text = format!("/a.zip?b#sha256={hex}");
+        let (path, digest) = split_pin(&text, "").expect("splits");
         assert_eq!((path, digest.map(|it| it.to_string())), ("/a.zip?b", Some(format!("sha256:{hex}"))));
         assert_eq!(split_pin("/a.zip", "").expect("splits"), ("/a.zip", None));
         for bad in ["/a.zip#", "/a.zip#sha256=abc", "/a.zip#readme", "/a.zip#sha1=ab"] {

@@ -5,6 +5,7 @@
 //! (`skopeo inspect` refuses other configurations); that it is a skill stands in `artifactType` and the
 //! annotations.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use metier_fs::WholeFile;
@@ -140,10 +141,17 @@ fn place(blobs: &Path, digest: Digest) -> PathBuf {
 fn put(blobs: &Path, value: &Value) -> std::io::Result<Blob> {
     let bytes = serde_json::to_vec(value).unwrap_or_default();
     let blob = Blob { digest: Digest::of(&bytes), size: bytes.len() as u64 };
-    metier_fs::write_atomic(&place(blobs, blob.digest), &bytes)?;
+    write(&place(blobs, blob.digest), &bytes)?;
     Ok(blob)
 }
 
 fn put_at(path: &Path, value: &Value) -> std::io::Result<()> {
-    metier_fs::write_atomic(path, &serde_json::to_vec(value).unwrap_or_default())
+    write(path, &serde_json::to_vec(value).unwrap_or_default())
+}
+
+/// A new file that others may read, like the layer.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file = WholeFile::create(path)?;
+    file.write_all(bytes)?;
+    file.finish_new()
 }

@@ -181,7 +181,7 @@ mod tests {
             json!({"schemaVersion": 2, "mediaType": index, "config": one, "layers": [one]}),
             json!({"schemaVersion": 1, "config": one, "layers": [one]}),
             json!({"schemaVersion": 2, "config": one}),
-            json!({"schemaVersion": 2, "config": one, "layers": vec![one; 10_000]}),
+            json!({"schemaVersion": 2, "config": one, "layers": vec![&one; 10_000]}),
             json!({"schemaVersion": 2, "config": one, "layers": [{"digest": "sha256:../..", "size": 1}]}),
             json!({"schemaVersion": 2, "config": one, "layers": [{"digest": "sha512:00", "size": 1}]}),
             json!({"schemaVersion": 2, "config": one, "layers": [{"digest": one["digest"], "size": -1}]}),
