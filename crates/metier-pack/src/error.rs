@@ -10,6 +10,7 @@ use metier_registry::manage::ManageError;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
+use crate::fetch::GitFault;
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -123,6 +124,13 @@ pub enum PackError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A git repository could not be fetched.
+    Git {
+        /// As the records spell it.
+        source: String,
+        /// Why.
+        fault: GitFault,
+    },
 }
 
 /// A skill that stands where another one should be put.
@@ -220,6 +228,7 @@ impl PackError {
             Self::NotInstalled(_) => "not-installed",
             Self::Backup(error) => error.code(),
             Self::BadSource { .. } => "bad-source",
+            Self::Git { fault, .. } => fault.code(),
         }
     }
 
@@ -270,6 +279,7 @@ impl PackError {
                     .to_owned()
             }
             Self::Backup(error) => error.help(),
+            Self::Git { fault, .. } => fault.help(),
         }
     }
 }
@@ -336,6 +346,7 @@ impl fmt::Display for PackError {
             }
             Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
+            Self::Git { source, fault } => write!(f, "{source}: {fault}"),
             Self::BadSource { source, reason } => {
                 write!(f, "{source} cannot be a source: {reason}")
             }

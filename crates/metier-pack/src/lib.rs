@@ -37,6 +37,7 @@ mod journal;
 mod layout;
 mod left_out;
 mod limits;
+mod marketplace;
 mod outgoing;
 mod pack;
 mod plan;
@@ -55,7 +56,8 @@ pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archi
 pub use error::{Obstacle, ObstacleReason, PackError};
 pub use facts::SkillProblem;
 pub use fetch::{
-    Fetch, FetchProgress, Fetched, FetchedKind, Fetchers, SilentProgress, remove_abandoned_fetches,
+    Fetch, FetchProgress, Fetched, FetchedKind, Fetchers, GIT_VARIABLES, GitFault, GitFetch,
+    SilentProgress, remove_abandoned_fetches,
 };
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
