@@ -10,7 +10,7 @@ use metier_registry::manage::ManageError;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
-use crate::fetch::FetchError;
+use crate::fetch::{FetchError, GitFault};
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -126,6 +126,13 @@ pub enum PackError {
     },
     /// A source on the network was not fetched.
     Fetch(FetchError),
+    /// A git repository could not be fetched.
+    Git {
+        /// As the records spell it.
+        source: String,
+        /// Why.
+        fault: GitFault,
+    },
 }
 
 /// A skill that stands where another one should be put.
@@ -224,6 +231,7 @@ impl PackError {
             Self::Backup(error) => error.code(),
             Self::BadSource { .. } => "bad-source",
             Self::Fetch(error) => error.code(),
+            Self::Git { fault, .. } => fault.code(),
         }
     }
 
@@ -275,6 +283,7 @@ impl PackError {
             }
             Self::Backup(error) => error.help(),
             Self::Fetch(error) => error.help(),
+            Self::Git { fault, .. } => fault.help(),
         }
     }
 }
@@ -342,6 +351,7 @@ impl fmt::Display for PackError {
             Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
             Self::Fetch(error) => error.fmt(f),
+            Self::Git { source, fault } => write!(f, "{source}: {fault}"),
             Self::BadSource { source, reason } => {
                 write!(f, "{source} cannot be a source: {reason}")
             }

@@ -10,10 +10,15 @@
 //! | `https` | an archive at a URL |
 //! | `well_known` | a host that lists its skills |
 //! | `oci` | registries and OCI layouts |
+//! | `git`, `git_command`, `git_tree`, `git_fault` | git repositories, through the `git` program |
 //! | `fault` | why nothing was fetched ([`FetchError`]) |
 
 mod download;
 mod fault;
+mod git;
+mod git_command;
+mod git_fault;
+mod git_tree;
 mod http;
 mod https;
 pub(crate) mod oci;
@@ -30,12 +35,16 @@ use metier_fs::{
 };
 
 use crate::error::PackError;
+use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
 use crate::records::SourceKind;
 use crate::source::InstallSource;
 
 pub use download::Download;
 pub use fault::{FetchError, FetchFault};
+pub use git::GitFetch;
+pub use git_command::GIT_VARIABLES;
+pub use git_fault::GitFault;
 pub use http::{DownloadSettings, PlaceJudge};
 
 /// Where fetched sources lie in the user's state: not in the project, so that a preview leaves no trace there.
@@ -60,6 +69,7 @@ pub trait Fetch: Send + Sync + fmt::Debug {
 
 /// What was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fetched {
     /// Where it is, inside the private folder.
     pub path: PathBuf,
@@ -69,6 +79,18 @@ pub struct Fetched {
     pub resolved: String,
     /// When that was published, in seconds since 1970, where the source says so.
     pub released_at: Option<i64>,
+    /// Whether the source was named by something that should never mean anything else, as a tag or a digest.
+    pub is_fixed: bool,
+    /// What the source holds and was not fetched.
+    pub left_out: Vec<LeftOut>,
+}
+
+impl Fetched {
+    /// What lies at `path` and is to be read as `kind`.
+    pub fn new(path: PathBuf, kind: FetchedKind, resolved: impl Into<String>) -> Self {
+        let resolved = resolved.into();
+        Self { path, kind, resolved, released_at: None, is_fixed: false, left_out: Vec::new() }
+    }
 }
 
 /// How a fetched source is to be read.
@@ -84,6 +106,11 @@ pub enum FetchedKind {
 pub trait FetchProgress: Send + Sync + fmt::Debug {
     /// `done` of `total` bytes or things of `what`; both start again for the next `what`.
     fn step(&self, what: &str, done: u64, total: Option<u64>);
+
+    /// Whether the fetch is to stop. It is asked often.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Says nothing.

@@ -37,6 +37,7 @@ mod journal;
 mod layout;
 mod left_out;
 mod limits;
+mod marketplace;
 mod outgoing;
 mod pack;
 mod plan;
@@ -56,7 +57,8 @@ pub use error::{Obstacle, ObstacleReason, PackError};
 pub use facts::SkillProblem;
 pub use fetch::{
     Download, DownloadSettings, Fetch, FetchError, FetchFault, FetchProgress, Fetched, FetchedKind,
-    Fetchers, PlaceJudge, SilentProgress, remove_abandoned_fetches,
+    Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
+    remove_abandoned_fetches,
 };
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};

@@ -68,7 +68,9 @@ impl Preparing<'_> {
                 access.progress.as_ref(),
             )?;
             let is_archive = fetched.kind == FetchedKind::Archive;
-            let (tree, _, staged_in) = self.read(&fetched.path, &shown, is_archive, number)?;
+            let (mut tree, _, staged_in) = self.read(&fetched.path, &shown, is_archive, number)?;
+            tree.left_out.extend(fetched.left_out);
+            tree.left_out.sort();
             (tree, Some(fetched.resolved), staged_in)
         };
         let skills = skills_in(&tree, &shown, chosen)?;

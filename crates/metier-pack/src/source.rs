@@ -162,6 +162,7 @@ impl InstallSource {
 }
 
 fn bare_path(path: &str) -> String {
+    let path = address::decoded(path);
     let path = path.trim_matches('/');
     path.strip_suffix(".git").unwrap_or(path).to_owned()
 }

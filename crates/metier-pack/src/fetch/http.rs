@@ -38,6 +38,7 @@ impl std::fmt::Debug for DownloadSettings {
 /// The downloads of one source.
 pub(super) struct Web<'a> {
     client: WebClient,
+    cancel: CancelToken,
     /// How the records spell the source.
     pub(super) source: String,
     progress: &'a dyn FetchProgress,
@@ -59,13 +60,14 @@ impl<'a> Web<'a> {
         progress: &'a dyn FetchProgress,
     ) -> Result<Self, FetchError> {
         let judge = Arc::clone(&settings.judge);
-        let client = WebClient::new(settings.cancel.clone())
+        let cancel = settings.cancel.child();
+        let client = WebClient::new(cancel.clone())
             .map_err(|error| FetchError::of_web(source, error))?;
         let mut client = client
             .with_times(settings.times)
             .with_judge(Box::new(move |url| judge(&place_of(url))));
         client.name_host(home);
-        Ok(Self { client, source: source.to_owned(), progress })
+        Ok(Self { client, cancel, source: source.to_owned(), progress })
     }
 
     /// Gets a URL; only what is found counts.
@@ -95,6 +97,9 @@ impl<'a> Web<'a> {
             hasher.update(piece);
             bytes += piece.len() as u64;
             self.progress.step(what, bytes, total);
+            if self.progress.is_cancelled() {
+                self.cancel.cancel();
+            }
             out.write_all(piece)
         };
         let reply = self

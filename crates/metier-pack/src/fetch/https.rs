@@ -60,7 +60,8 @@ pub(super) fn fetch(
     let modified = got.reply.last_modified.as_deref().and_then(|it| httpdate::parse_http_date(it).ok());
     let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let released_at = since.and_then(|it| i64::try_from(it.as_secs()).ok());
-    Ok(Fetched { path, kind, resolved, released_at })
+    let is_fixed = expected.is_some();
+    Ok(Fetched { released_at, is_fixed, ..Fetched::new(path, kind, resolved) })
 }
 
 /// The path of a URL without its fragment, and the digest that the fragment gives.

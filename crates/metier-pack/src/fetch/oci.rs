@@ -148,7 +148,8 @@ impl Artifact<'_> {
             }
             layers => (self.files(layers, into)?, FetchedKind::Directory),
         };
-        Ok(Fetched { path, kind, resolved, released_at: created })
+        let is_fixed = wanted == resolved;
+        Ok(Fetched { released_at: created, is_fixed, ..Fetched::new(path, kind, resolved) })
     }
 
     /// The manifest that is meant, and the digest of what the tag led to.

@@ -69,7 +69,7 @@ pub(super) fn fetch(
                 listed.fetch_all(entries)?;
                 let path = into.join("skills");
                 let resolved = Digest::of(&bytes).to_string();
-                return Ok(Fetched { path, kind: FetchedKind::Directory, resolved, released_at: None });
+                return Ok(Fetched::new(path, FetchedKind::Directory, resolved));
             }
             Err(error) if error.fault == FetchFault::NotFound => missing = missing.or(Some(error)),
             Err(error) => return Err(error.into()),
