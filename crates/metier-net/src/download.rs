@@ -172,8 +172,8 @@ impl WebClient {
     pub fn get(&self, wanted: &WebGet<'_>, sink: &mut WebSink<'_>) -> Result<WebReply, WebError> {
         let cancelled = || WebError::new(WebFault::Cancelled, "the download was cancelled");
         let Some(runtime) = &self.runtime else { return Err(cancelled()) };
-        let got =
-            runtime.block_on(async { self.cancel.run_until_cancelled(self.follow(wanted, sink)).await });
+        let got = runtime
+            .block_on(async { self.cancel.run_until_cancelled(self.follow(wanted, sink)).await });
         got.unwrap_or_else(|| Err(cancelled()))
     }
 
@@ -197,7 +197,8 @@ impl WebClient {
             };
             redirects += 1;
             if redirects > MAX_REDIRECTS {
-                let message = format!("{} was redirected more than {MAX_REDIRECTS} times", shown(wanted.url));
+                let message =
+                    format!("{} was redirected more than {MAX_REDIRECTS} times", shown(wanted.url));
                 return Err(WebError::new(WebFault::Redirects, message));
             }
             let next = url.join(&location).map_err(|error| {
@@ -205,7 +206,8 @@ impl WebClient {
                 WebError::new(WebFault::BadUrl, message)
             })?;
             if url.scheme() == "https" && next.scheme() != "https" {
-                let message = format!("{} redirects to {}, which is not https", shown(&url), shown(&next));
+                let message =
+                    format!("{} redirects to {}, which is not https", shown(&url), shown(&next));
                 return Err(WebError::new(WebFault::RedirectToHttp, message));
             }
             url = next;
@@ -214,9 +216,8 @@ impl WebClient {
 
     /// What can be said about a URL before its host is resolved.
     fn check(&self, url: &Url) -> Result<(), WebError> {
-        let bad = |why: &str| {
-            Err(WebError::new(WebFault::BadUrl, format!("{}: {why}", shown(url))))
-        };
+        let bad =
+            |why: &str| Err(WebError::new(WebFault::BadUrl, format!("{}: {why}", shown(url))));
         if url.as_str().chars().count() > MAX_URL_CHARS {
             return bad("the URL is too long");
         }
@@ -321,7 +322,8 @@ impl WebClient {
         sink: &mut WebSink<'_>,
     ) -> Result<WebReply, WebError> {
         let url = response.url().clone();
-        let header = |name: HeaderName| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
+        let header =
+            |name: HeaderName| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
         let challenges = response.headers().get_all(WWW_AUTHENTICATE).iter();
         let mut reply = WebReply {
             status: response.status().as_u16(),
@@ -350,7 +352,10 @@ impl WebClient {
                 _ if !is_success => return Ok(reply),
                 Ok(Err(error)) => {
                     let why = causes(&error).join(": ");
-                    let message = format!("{}: the connection broke off after {done} bytes: {why}", shown(&reply.url));
+                    let message = format!(
+                        "{}: the connection broke off after {done} bytes: {why}",
+                        shown(&reply.url)
+                    );
                     return Err(WebError::new(WebFault::CutOff, message));
                 }
                 Err(_) => return Err(late(&reply.url)),
@@ -386,7 +391,8 @@ fn literal(url: &Url) -> Option<IpAddr> {
 }
 
 fn is_this_machine(url: &Url) -> bool {
-    literal(url).map_or_else(|| url.host_str() == Some("localhost"), |address| address.is_loopback())
+    literal(url)
+        .map_or_else(|| url.host_str() == Some("localhost"), |address| address.is_loopback())
 }
 
 fn headers(wanted: &WebGet<'_>, is_home: bool) -> Result<HeaderMap, WebError> {

@@ -57,13 +57,12 @@ pub mod loader {
 pub mod pack {
     pub use metier_pack::{
         ArchiveError, ArchiveFault, ArchiveKind, Download, DownloadSettings, Fetch, FetchError,
-        FetchFault, FetchProgress, Fetched, FetchedKind, PlaceJudge,
-        Fetchers, FileDifference, FileState, InstallPlan, InstallRequest, InstallSource,
-        InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle, ObstacleReason,
-        Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
-        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SilentProgress,
-        SkillProblem, SourceAccess, SourceKind, SourceOrigin, SourcePlace, VerifiedSkill,
-        VerifyState, inspect_archive,
+        FetchFault, FetchProgress, Fetched, FetchedKind, Fetchers, FileDifference, FileState,
+        InstallPlan, InstallRequest, InstallSource, InstallTarget, LeftOut, LeftOutReason, LockUse,
+        LockedSkill, Obstacle, ObstacleReason, Overwrite, PackError, PackLayout, PackLimits,
+        PackOptions, PackPlan, Packed, PackedSkill, PlaceJudge, PlanView, PlannedAction,
+        PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SilentProgress, SkillProblem, SourceAccess,
+        SourceKind, SourceOrigin, SourcePlace, VerifiedSkill, VerifyState, inspect_archive,
     };
 }
 

@@ -173,7 +173,8 @@ impl Output for Written {
         let packed = &self.packed;
         let path = paint(BOLD, safe(&packed.path));
         writeln!(out, "{} {path}  {}", paint(GREEN, "packed"), bytes(packed.bytes))?;
-        let tag = packed.tag.as_ref().map_or_else(String::new, |tag| format!("  tag {}", safe(tag)));
+        let tag =
+            packed.tag.as_ref().map_or_else(String::new, |tag| format!("  tag {}", safe(tag)));
         writeln!(out, "  {}{tag}", paint(DIM, packed.digest))?;
         write_skills(&packed.plan, out)
     }

@@ -43,7 +43,9 @@ pub(crate) fn archive_kind(archive: &(impl ReadAt + ?Sized)) -> Result<ArchiveKi
         _ if start.starts_with(&gzip::MAGIC) => Ok(ArchiveKind::TarGz),
         // A program that looks for the end record first would read it as a zip.
         _ => match zip::entries(archive, &PackLimits::default()) {
-            Err(ArchiveError::Fault { fault: ArchiveFault::UnknownFormat, .. }) if is_tar(archive)? => {
+            Err(ArchiveError::Fault { fault: ArchiveFault::UnknownFormat, .. })
+                if is_tar(archive)? =>
+            {
                 Ok(ArchiveKind::Tar)
             }
             Err(ArchiveError::Fault { fault: ArchiveFault::UnknownFormat, .. }) | Ok(_) => {

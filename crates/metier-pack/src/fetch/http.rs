@@ -61,8 +61,8 @@ impl<'a> Web<'a> {
     ) -> Result<Self, FetchError> {
         let judge = Arc::clone(&settings.judge);
         let cancel = settings.cancel.child();
-        let client = WebClient::new(cancel.clone())
-            .map_err(|error| FetchError::of_web(source, error))?;
+        let client =
+            WebClient::new(cancel.clone()).map_err(|error| FetchError::of_web(source, error))?;
         let mut client = client
             .with_times(settings.times)
             .with_judge(Box::new(move |url| judge(&place_of(url))));
@@ -136,7 +136,9 @@ impl<'a> Web<'a> {
         let host = url.host_str().unwrap_or_default();
         let status = reply.status;
         let (fault, about) = match status {
-            404 | 410 => (FetchFault::NotFound, format!("{host} has nothing at this address ({status})")),
+            404 | 410 => {
+                (FetchFault::NotFound, format!("{host} has nothing at this address ({status})"))
+            }
             401 | 403 => {
                 (FetchFault::NotAuthorized, format!("{host} does not let you read it ({status})"))
             }

@@ -8,7 +8,7 @@ use metier_net::WebGet;
 use metier_skill::Digest;
 
 use super::fault::{FetchError, FetchFault};
-use super::http::{Downloaded, DownloadSettings, Web, url_of};
+use super::http::{DownloadSettings, Downloaded, Web, url_of};
 use super::{FetchProgress, Fetched, FetchedKind};
 use crate::archive::{ArchiveError, ArchiveFault, archive_kind};
 use crate::facts::SKILL_FILE;
@@ -57,7 +57,8 @@ pub(super) fn fetch(
     check_digest(&web, got.digest, expected, pinned)?;
     let path = if is_manual { into.join("skill") } else { target };
     let resolved = got.digest.to_string();
-    let modified = got.reply.last_modified.as_deref().and_then(|it| httpdate::parse_http_date(it).ok());
+    let modified =
+        got.reply.last_modified.as_deref().and_then(|it| httpdate::parse_http_date(it).ok());
     let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let released_at = since.and_then(|it| i64::try_from(it.as_secs()).ok());
     let is_fixed = expected.is_some();
@@ -86,24 +87,23 @@ fn check_digest(
     pinned: Option<&str>,
 ) -> Result<(), FetchError> {
     if let Some(expected) = expected.filter(|expected| *expected != digest) {
-        return Err(web.failed(FetchFault::Digest, format!("its digest is {digest}, not {expected}")));
+        return Err(
+            web.failed(FetchFault::Digest, format!("its digest is {digest}, not {expected}"))
+        );
     }
     let found = digest.to_string();
     match pinned.filter(|pinned| *pinned != found) {
         None => Ok(()),
         Some(pinned) => {
-            let about = format!("it is not what skills.lock.json says it was: {found}, not {pinned}");
+            let about =
+                format!("it is not what skills.lock.json says it was: {found}, not {pinned}");
             Err(web.failed(FetchFault::Changed, about))
         }
     }
 }
 
 /// A page, which a browser would show, is the usual mistake, so it is named.
-fn check_is_archive(
-    web: &Web<'_>,
-    got: &Downloaded,
-    path: &Path,
-) -> Result<(), FetchError> {
+fn check_is_archive(web: &Web<'_>, got: &Downloaded, path: &Path) -> Result<(), FetchError> {
     let unreadable = |why: String| web.failed(FetchFault::NotAnArchive, why);
     let file = PiecewiseFile::open(path).map_err(|error| unreadable(error.to_string()))?;
     let is_unknown = matches!(
@@ -135,7 +135,10 @@ mod tests {
         let hex = "ab".repeat(32);
         let text = format!("/a.zip?b#sha256={hex}");
         let (path, digest) = split_pin(&text, "").expect("splits");
-        assert_eq!((path, digest.map(|it| it.to_string())), ("/a.zip?b", Some(format!("sha256:{hex}"))));
+        assert_eq!(
+            (path, digest.map(|it| it.to_string())),
+            ("/a.zip?b", Some(format!("sha256:{hex}")))
+        );
         assert_eq!(split_pin("/a.zip", "").expect("splits"), ("/a.zip", None));
         for bad in ["/a.zip#", "/a.zip#sha256=abc", "/a.zip#readme", "/a.zip#sha1=ab"] {
             assert_eq!(split_pin(bad, "x").expect_err(bad).code(), "digest-mismatch");

@@ -22,13 +22,14 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::path::Path;
 
+use metier_fs::PiecewiseFile;
 use metier_net::Url;
 use metier_skill::Digest;
 
 use super::fault::{FetchError, FetchFault};
 use super::http::{DownloadSettings, Web, new_file, not_written, url_of};
 use super::{FetchProgress, Fetched, FetchedKind};
-use crate::archive::{NameSet, check_entry_name};
+use crate::archive::{NameSet, check_entry_name, inspect_archive};
 use crate::limits::PackLimits;
 use crate::source::OciSource;
 use credentials::Credentials;
@@ -46,6 +47,9 @@ pub(crate) use reference::is_tag;
 const MAX_INDEXES: usize = 2;
 /// The largest configuration that is looked at.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// How the name of a file begins that takes another one away.
+const WHITEOUT: &str = ".wh.";
 
 /// Where blobs come from.
 trait Blobs {
@@ -112,7 +116,12 @@ fn base_url(reference: &OciReference, url: &crate::source::SourceUrl) -> Option<
     format!("{scheme}://{}/", reference.server()).parse().ok()
 }
 
-fn check_blob(source: &str, blob: &Descriptor, digest: Digest, bytes: u64) -> Result<(), FetchError> {
+fn check_blob(
+    source: &str,
+    blob: &Descriptor,
+    digest: Digest,
+    bytes: u64,
+) -> Result<(), FetchError> {
     if digest == blob.digest && bytes == blob.size {
         return Ok(());
     }
@@ -135,7 +144,12 @@ impl Artifact<'_> {
         FetchError::new(fault, self.source, about)
     }
 
-    fn fetch(&self, wanted: &str, pinned: Option<&str>, into: &Path) -> Result<Fetched, FetchError> {
+    fn fetch(
+        &self,
+        wanted: &str,
+        pinned: Option<&str>,
+        into: &Path,
+    ) -> Result<Fetched, FetchError> {
         let (manifest, resolved) = self.manifest(wanted, pinned)?;
         let created = self.created(&manifest)?;
         let layers = self.check_layers(&manifest)?;
@@ -144,6 +158,7 @@ impl Artifact<'_> {
                 let path = into.join("layer");
                 let mut file = new_file(self.source, &path)?;
                 self.blobs.blob(layer, "downloading", &mut file)?;
+                self.check_whiteouts(&path)?;
                 (path, FetchedKind::Archive)
             }
             layers => (self.files(layers, into)?, FetchedKind::Directory),
@@ -153,7 +168,11 @@ impl Artifact<'_> {
     }
 
     /// The manifest that is meant, and the digest of what the tag led to.
-    fn manifest(&self, wanted: &str, pinned: Option<&str>) -> Result<(Manifest, String), FetchError> {
+    fn manifest(
+        &self,
+        wanted: &str,
+        pinned: Option<&str>,
+    ) -> Result<(Manifest, String), FetchError> {
         let bad = |why: String| self.failed(FetchFault::Manifest, why);
         let (mut bytes, digest) = self.blobs.document(wanted)?;
         let resolved = digest.to_string();
@@ -187,7 +206,8 @@ impl Artifact<'_> {
             return Ok(seconds(text));
         }
         let config = &manifest.config;
-        let is_image = config.media_type.contains("image.config") || config.media_type.contains("container.image");
+        let is_image = config.media_type.contains("image.config")
+            || config.media_type.contains("container.image");
         if !is_image || config.size > MAX_CONFIG_BYTES {
             return Ok(None);
         }
@@ -195,6 +215,21 @@ impl Artifact<'_> {
         self.blobs.blob(config, "reading the configuration", &mut bytes)?;
         let config: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(config["created"].as_str().and_then(seconds))
+    }
+
+    /// A layer that takes away files of another one is refused: there is no other one. What is unsound about
+    /// the archive otherwise is said when it is unpacked.
+    fn check_whiteouts(&self, path: &Path) -> Result<(), FetchError> {
+        let Ok(file) = PiecewiseFile::open(path) else { return Ok(()) };
+        let Ok(files) = inspect_archive(&file, self.limits) else { return Ok(()) };
+        let is_whiteout = |path: &str| path.split('/').any(|name| name.starts_with(WHITEOUT));
+        match files.iter().find(|file| is_whiteout(&file.path)) {
+            None => Ok(()),
+            Some(file) => {
+                let about = format!("its layer takes files of another layer away: `{}`", file.path);
+                Err(self.failed(FetchFault::Layers, about))
+            }
+        }
     }
 
     /// What each layer is, before any of them is fetched.
@@ -206,7 +241,10 @@ impl Artifact<'_> {
         let layers = &manifest.layers;
         let total = layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size));
         if total > self.limits.total_bytes {
-            let about = format!("its layers have {total} bytes; at most {} are read", self.limits.total_bytes);
+            let about = format!(
+                "its layers have {total} bytes; at most {} are read",
+                self.limits.total_bytes
+            );
             return Err(bad(about));
         }
         let mut uses = Vec::new();

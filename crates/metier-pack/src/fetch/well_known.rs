@@ -26,7 +26,8 @@ use crate::source::WellKnownSource;
 use index::{IndexContent, IndexEntry, MAX_INDEX_BYTES, parse_index};
 
 /// Where hosts have their lists, the current place first.
-const PLACES: [&str; 2] = ["/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"];
+const PLACES: [&str; 2] =
+    ["/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"];
 
 /// Fetches all skills that a host lists.
 pub(super) fn fetch(
@@ -78,9 +79,10 @@ pub(super) fn fetch(
     let about = format!("there is no list of skills at {}", PLACES[0]);
     let advice = "name an archive, or a repository with owner/repo or its URL";
     Err(missing
-        .map_or_else(|| web.failed(FetchFault::NotFound, &about), |_| {
-            web.failed(FetchFault::NotFound, &about).advise(advice)
-        })
+        .map_or_else(
+            || web.failed(FetchFault::NotFound, &about),
+            |_| web.failed(FetchFault::NotFound, &about).advise(advice),
+        )
         .into())
 }
 
@@ -103,7 +105,9 @@ impl Listed<'_> {
         for entry in entries {
             let dir = top.join(&entry.name);
             let used = match &entry.content {
-                IndexContent::Archive(url, digest) => self.archive(&entry.name, url, *digest, left)?,
+                IndexContent::Archive(url, digest) => {
+                    self.archive(&entry.name, url, *digest, left)?
+                }
                 IndexContent::Manual(url, digest) => {
                     metier_fs::create_private_dir(&dir).map_err(written)?;
                     let limit = left.min(MAX_MANUAL_BYTES);
@@ -150,7 +154,8 @@ impl Listed<'_> {
     fn archive(&self, name: &str, url: &Url, digest: Digest, left: u64) -> Result<u64, PackError> {
         let packed = self.into.join("packed");
         self.file(url, Some(digest), left, &packed)?;
-        let unreadable = |why: String| self.web.failed(FetchFault::NotAnArchive, format!("{url}: {why}"));
+        let unreadable =
+            |why: String| self.web.failed(FetchFault::NotAnArchive, format!("{url}: {why}"));
         let file = PiecewiseFile::open(&packed).map_err(|error| unreadable(error.to_string()))?;
         let shown = Path::new(url.as_str());
         let unsound = |error| PackError::archive(shown, error);
@@ -177,8 +182,9 @@ impl Listed<'_> {
 
     /// The skill in `dir` has to have the name that the list gives it.
     fn check_name(&self, name: &str, dir: &Path) -> Result<(), PackError> {
-        let tree = crate::directory::read_directory(dir, self.limits, Outgoing::nowhere(Profile::Lenient))
-            .map_err(|error| error.called(dir, &format!("{}: {name}", self.web.source)))?;
+        let tree =
+            crate::directory::read_directory(dir, self.limits, Outgoing::nowhere(Profile::Lenient))
+                .map_err(|error| error.called(dir, &format!("{}: {name}", self.web.source)))?;
         let found = skills_in(&tree, &self.web.source, &[])?;
         let own = found.first().map(|skill| skill.summary.name.as_str()).unwrap_or_default();
         if found.len() == 1 && own == name {

@@ -90,7 +90,8 @@ impl PackPlan {
             "manifests": [descriptor],
         });
         put_at(&dir.join(INDEX), &index).map_err(written)?;
-        put_at(&dir.join(MARKER), &json!({"imageLayoutVersion": LAYOUT_VERSION})).map_err(written)?;
+        put_at(&dir.join(MARKER), &json!({"imageLayoutVersion": LAYOUT_VERSION}))
+            .map_err(written)?;
         Ok((manifest.digest, layer.size, tag))
     }
 

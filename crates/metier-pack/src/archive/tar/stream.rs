@@ -22,7 +22,13 @@ impl<'a, A: ReadAt + ?Sized> TarStream<'a, A> {
         if start == MAGIC {
             return Ok(Self::Gzip(Box::new(Gunzip::open(archive, limits)?)));
         }
-        Ok(Self::Plain(PlainStream { archive, at: 0, chunk: vec![0; CHUNK_BYTES], used: 0, filled: 0 }))
+        Ok(Self::Plain(PlainStream {
+            archive,
+            at: 0,
+            chunk: vec![0; CHUNK_BYTES],
+            used: 0,
+            filled: 0,
+        }))
     }
 
     /// The next bytes, at most `most`; none at the end of the stream.

@@ -85,8 +85,8 @@ mod tests {
     use super::*;
 
     fn bearer(realm: &str) -> Challenge {
-        let parameters =
-            [("realm", realm), ("service", "registry.x")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let parameters = [("realm", realm), ("service", "registry.x")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()));
         Challenge { scheme: "bearer".to_owned(), parameters: parameters.into() }
     }
 

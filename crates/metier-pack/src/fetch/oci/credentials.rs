@@ -109,7 +109,9 @@ impl DockerAuth {
         // Some versions of Docker end the password with a zero byte.
         Some(match decoded.map(|it| it.trim_end_matches('\0').to_owned()) {
             Some(text) if text.contains(':') => Credentials::Password(Secret(text)),
-            _ => Credentials::Unusable("its entry `auth` is not a user name and password".to_owned()),
+            _ => {
+                Credentials::Unusable("its entry `auth` is not a user name and password".to_owned())
+            }
         })
     }
 }

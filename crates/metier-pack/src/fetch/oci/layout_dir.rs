@@ -48,7 +48,8 @@ impl LayoutDir {
         let names: Vec<String> =
             all.iter().filter_map(|it| it.annotations.get(REF_NAME).cloned()).collect();
         let top = pick(all).map_err(|why| {
-            let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+            let names =
+                if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
             bad(format!("{why}{names}"))
         })?;
         Ok(Self { tree, source: source.to_owned(), top })

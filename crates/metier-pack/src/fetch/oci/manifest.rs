@@ -89,12 +89,18 @@ impl Document {
         if raw.schema_version != 2 {
             return Err(format!("its manifest has the old schema version {}", raw.schema_version));
         }
-        let says_index = raw.media_type.as_deref().map(|it| it.contains("index") || it.contains("list"));
+        let says_index =
+            raw.media_type.as_deref().map(|it| it.contains("index") || it.contains("list"));
         match (raw.manifests, raw.layers, raw.config) {
-            (Some(manifests), None, None) if says_index != Some(false) => Ok(Self::Index(manifests)),
+            (Some(manifests), None, None) if says_index != Some(false) => {
+                Ok(Self::Index(manifests))
+            }
             (None, Some(layers), Some(config)) if says_index != Some(true) => {
                 if layers.len() > MAX_LAYERS {
-                    return Err(format!("it has {} layers; at most {MAX_LAYERS} are read", layers.len()));
+                    return Err(format!(
+                        "it has {} layers; at most {MAX_LAYERS} are read",
+                        layers.len()
+                    ));
                 }
                 Ok(Self::Manifest(Manifest { config, layers, annotations: raw.annotations }))
             }
@@ -201,7 +207,8 @@ mod tests {
             serde_json::from_value::<Descriptor>(one).expect("a descriptor")
         };
         let plain = || serde_json::from_value::<Descriptor>(descriptor()).expect("a descriptor");
-        let (amd, arm, none) = (on("amd64", "linux"), on("arm64", "linux"), on("unknown", "unknown"));
+        let (amd, arm, none) =
+            (on("amd64", "linux"), on("arm64", "linux"), on("unknown", "unknown"));
         assert_eq!(pick(vec![plain()]), Ok(plain()));
         assert_eq!(pick(vec![arm.clone(), amd.clone()]), Ok(amd.clone()));
         assert_eq!(pick(vec![arm.clone(), none.clone()]), Ok(arm.clone()));

@@ -37,7 +37,9 @@ impl OciReference {
     pub(crate) fn parse(registry: &str, rest: &str) -> Result<Self, &'static str> {
         let (rest, digest) = match rest.split_once('@') {
             Some((rest, digest)) => {
-                let digest = digest.parse().map_err(|_| "its digest is not sha256: and 64 hexadecimal digits")?;
+                let digest = digest
+                    .parse()
+                    .map_err(|_| "its digest is not sha256: and 64 hexadecimal digits")?;
                 (rest, Some(digest))
             }
             None => (rest, None),
@@ -50,7 +52,9 @@ impl OciReference {
             return Err("its tag is not valid");
         }
         if name.len() > MAX_NAME_CHARS || !name.split('/').all(is_name_part) {
-            return Err("its name is not valid: lower-case letters, digits, and . _ - between them");
+            return Err(
+                "its name is not valid: lower-case letters, digits, and . _ - between them",
+            );
         }
         let is_host = registry == "localhost" || registry.contains(['.', ':']);
         if !is_host {
@@ -105,9 +109,9 @@ fn is_name_part(part: &str) -> bool {
     let between = part.split(|ch: char| ch.is_ascii() && is_word(ch as u8));
     is_word(*first)
         && is_word(*last)
-        && between.into_iter().all(|gap| {
-            matches!(gap, "" | "." | "_" | "__") || gap.bytes().all(|byte| byte == b'-')
-        })
+        && between
+            .into_iter()
+            .all(|gap| matches!(gap, "" | "." | "_" | "__") || gap.bytes().all(|byte| byte == b'-'))
 }
 
 #[cfg(test)]

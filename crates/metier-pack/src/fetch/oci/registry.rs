@@ -119,7 +119,8 @@ impl Registry<'_> {
             }
             Credentials::Password(_) => {
                 let to = url.host_str().unwrap_or_default();
-                let why = format!("your password for {} is not sent to {to}", self.reference.registry);
+                let why =
+                    format!("your password for {} is not sent to {to}", self.reference.registry);
                 *self.withheld.borrow_mut() = Some(why);
                 None
             }
@@ -157,10 +158,14 @@ impl Registry<'_> {
                 format!("{why}; write `auth` for {registry} into Docker's config.json")
             }
             (Credentials::Password(_), None) => {
-                format!("the password for {registry} in Docker's config.json is not enough; or it is not there at all")
+                format!(
+                    "the password for {registry} in Docker's config.json is not enough; or it is not there at all"
+                )
             }
             (Credentials::None, None) => {
-                format!("it may be private or not there; `docker login {registry}` writes the password to Docker's config.json")
+                format!(
+                    "it may be private or not there; `docker login {registry}` writes the password to Docker's config.json"
+                )
             }
         };
         error.advise(advice)
@@ -178,7 +183,8 @@ impl Blobs for Registry<'_> {
     fn document(&self, wanted: &str) -> Result<(Vec<u8>, Digest), FetchError> {
         let mut bytes = Vec::new();
         let url = self.url("manifests", wanted);
-        let got = self.get(&url, Some(ACCEPT), MAX_MANIFEST_BYTES, "reading the manifest", &mut bytes)?;
+        let got =
+            self.get(&url, Some(ACCEPT), MAX_MANIFEST_BYTES, "reading the manifest", &mut bytes)?;
         Ok((bytes, got.digest))
     }
 

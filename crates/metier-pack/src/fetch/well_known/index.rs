@@ -56,9 +56,12 @@ struct RawEntry {
 
 /// The skills in the list `bytes`, which is at `at`; or what is wrong with it. A skill of a type that is not
 /// known is left out, as the specification says; its name is in the second list.
-pub(crate) fn parse_index(bytes: &[u8], at: &Url) -> Result<(Vec<IndexEntry>, Vec<String>), String> {
-    let raw: RawIndex =
-        serde_json::from_slice(bytes).map_err(|error| format!("it is not a list of skills: {error}"))?;
+pub(crate) fn parse_index(
+    bytes: &[u8],
+    at: &Url,
+) -> Result<(Vec<IndexEntry>, Vec<String>), String> {
+    let raw: RawIndex = serde_json::from_slice(bytes)
+        .map_err(|error| format!("it is not a list of skills: {error}"))?;
     let has_digests = match raw.schema.as_deref() {
         Some(SCHEMA_0_2) => true,
         None => false,
@@ -164,19 +167,24 @@ mod tests {
         let mut other = entry("c");
         other["type"] = json!("container");
         let (found, unknown) =
-            parse(&json!({"$schema": SCHEMA_0_2, "skills": [entry("a"), manual, other]})).expect("reads");
+            parse(&json!({"$schema": SCHEMA_0_2, "skills": [entry("a"), manual, other]}))
+                .expect("reads");
         let url = |text: &str| text.parse::<Url>().expect("a URL");
         let digest = Digest::from_bytes([0; 32]);
         assert_eq!(
             found.iter().map(|it| it.content.clone()).collect::<Vec<_>>(),
             [
-                IndexContent::Archive(url("https://x.org/.well-known/agent-skills/a/x.zip"), digest),
+                IndexContent::Archive(
+                    url("https://x.org/.well-known/agent-skills/a/x.zip"),
+                    digest
+                ),
                 IndexContent::Manual(url("https://cdn.org/b.md"), digest),
             ]
         );
         assert_eq!(unknown, ["c"]);
         let (found, _) =
-            parse(&json!({"skills": [{"name": "a", "files": ["SKILL.md", "d/x y?.md"]}]})).expect("reads");
+            parse(&json!({"skills": [{"name": "a", "files": ["SKILL.md", "d/x y?.md"]}]}))
+                .expect("reads");
         let IndexContent::Files(files) = &found[0].content else { panic!("files") };
         assert_eq!(files[1].1.as_str(), "https://x.org/.well-known/agent-skills/a/d/x%20y%3F.md");
     }
