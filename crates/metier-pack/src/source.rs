@@ -19,8 +19,8 @@ use crate::fetch::oci;
 use crate::records::SourceKind;
 
 /// What can be installed from, for help and errors.
-pub const SUPPORTED: &str =
-    "a directory, a .zip, .skill or .tar.gz file, or a git repository (owner/repo, or its URL)";
+pub const SUPPORTED: &str = "a directory, a .zip, .skill or .tar.gz file, an https URL of one, a host that lists its \
+    skills, a git repository (owner/repo, or its URL), or oci://HOST/NAME:TAG";
 
 /// A source.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,9 +19,10 @@ use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
 
-/// Install skills from a directory or an archive, or what skills.json says.
+/// Install skills from a directory, an archive or the network, or what skills.json says.
 ///
-/// SOURCE is a directory, or a .zip, .skill or .tar.gz file, with one skill or several. Inside a repository
+/// SOURCE has one skill or several: a directory, a .zip, .skill or .tar.gz file, the https URL of one, a host that
+/// lists its skills, or an OCI artifact (oci://HOST/NAME:TAG, or a layout directory). Inside a repository
 /// skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
 /// checked first, shown, and moved into place whole; what is replaced goes to a backup. What was installed is
 /// written to skills.json and, with digests of every file, to skills.lock.json beside the folder.
@@ -32,13 +33,16 @@ use crate::scope::ScopeArgs;
 #[command(after_help = "\
 Examples:
   metier install ./pdf.zip
+  metier install https://example.org/pdf.zip
+  metier install https://example.org       what the host lists in /.well-known/agent-skills/
+  metier install oci://ghcr.io/me/pdf:1.2.0
   metier install ./pdf.zip --dry-run       show the plan, and change nothing
   metier install ../skills --list          the skills in a directory
   metier install ../skills --skill a,b     only these
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
-    /// A directory, or a .zip, .skill or .tar.gz file.
+    /// A directory, a .zip, .skill or .tar.gz file, a URL, or oci://HOST/NAME:TAG.
     source: Option<String>,
     /// Only these skills of the source (may be repeated).
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "source")]
