@@ -57,12 +57,15 @@ pub mod loader {
 pub mod pack {
     pub use metier_pack::{
         ArchiveError, ArchiveFault, ArchiveKind, Fetch, FetchProgress, Fetched, FetchedKind,
-        Fetchers, FileDifference, FileState, InstallPlan, InstallRequest, InstallSource,
-        InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle, ObstacleReason,
-        Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
-        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SilentProgress,
-        SkillProblem, SourceAccess, SourceKind, SourceOrigin, SourcePlace, VerifiedSkill,
-        VerifyState, inspect_archive,
+        Fetchers, FileDifference, FileState, GIT_VARIABLES, GitFault, GitFetch, GitRemote,
+        GitSource, HttpsSource, InstallPlan, InstallQuestions, InstallRequest, InstallSource,
+        InstallTarget, LeftOut, LeftOutReason, LocalSource, LockUse, LockedSkill, NoQuestions,
+        Obstacle, ObstacleReason, OciSource, Overwrite, PackError, PackLayout, PackLimits,
+        PackOptions, PackPlan, Packed, PackedSkill, PickableSkill, PlanView, PlannedAction,
+        PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SilentProgress, SkillProblem, SourceAccess,
+        SourceDenial, SourceKind, SourceOrigin, SourcePlace, SourcePolicy, SourceQuestion,
+        SourceRuleScope, SourceRules, SourceUrl, SourceVerdict, VerifiedSkill, VerifyState,
+        WellKnownSource, inspect_archive, parse_source,
     };
 }
 
