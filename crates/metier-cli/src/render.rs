@@ -4,11 +4,11 @@
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
 pub(crate) mod duration;
+pub(crate) mod fetching;
 pub(crate) mod markdown;
 pub(crate) mod operation;
 pub(crate) mod page;
 pub(crate) mod plan;
-pub(crate) mod progress;
 pub(crate) mod sarif;
 pub(crate) mod shell;
 pub(crate) mod style;

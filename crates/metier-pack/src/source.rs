@@ -16,6 +16,7 @@ pub use git::{GitRemote, GitSource};
 use crate::error::PackError;
 use crate::facts::SKILL_FILE;
 use crate::fetch::oci;
+use crate::install::InstallRequest;
 use crate::records::SourceKind;
 
 /// What can be installed from, for help and errors.
@@ -189,6 +190,26 @@ pub fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<InstallSource
         }
     }
     Err(PackError::NoSource(dir.join(bare).to_string_lossy().into_owned()))
+}
+
+/// The source of a request, with its ref.
+pub(crate) fn parse_request(
+    request: &InstallRequest,
+    base: &Path,
+) -> Result<InstallSource, PackError> {
+    let source = parse_source(&request.source, &request.dir, base)?;
+    let Some(reference) = &request.reference else { return Ok(source) };
+    let git = match source {
+        InstallSource::Git(git) => git,
+        InstallSource::Local(local) if is_repository(&local.path) => {
+            GitSource::local(local.path, local.recorded)
+        }
+        other => {
+            let reason = "it is not a repository, so it has no refs";
+            return Err(PackError::BadSource { source: other.shown(), reason });
+        }
+    };
+    Ok(InstallSource::Git(git.with_reference(reference)?))
 }
 
 /// What stands at a path: a bare repository and an OCI layout are what they are, every other directory is a

@@ -15,7 +15,7 @@ use metier_fs::{
 use metier_registry::manage::Backups;
 use metier_skill::Source;
 
-use crate::access::SourceAccess;
+use crate::access::{InstallQuestions, SourceAccess};
 use crate::error::PackError;
 use crate::fetch::{self, FetchProgress};
 use crate::journal;
@@ -87,6 +87,13 @@ impl InstallTarget {
     #[must_use]
     pub fn with_access(mut self, access: SourceAccess) -> Self {
         self.access = access;
+        self
+    }
+
+    /// `questions` answers what comes up while a plan is made.
+    #[must_use]
+    pub fn with_questions(mut self, questions: Arc<dyn InstallQuestions>) -> Self {
+        self.access = self.access.with_questions(questions);
         self
     }
 

@@ -36,6 +36,13 @@ fn with_authority(home: &TestHome, server: &WebServer, args: &[&str]) -> Output 
     TestHome::finish(home.command(METIER).env("SSL_CERT_FILE", file).args(args))
 }
 
+/// Allows what is in files to be fetched from `server`.
+fn allow(home: &TestHome, server: &WebServer) {
+    let list = json!([server.url("")]).to_string();
+    let output = run(home, &["config", "set", "sources.allow", &list]);
+    assert_eq!(output.code, 0, "{output:?}");
+}
+
 fn locked(home: &TestHome) -> Value {
     let text = fs::read(home.project().join(".agent/skills.lock.json")).expect("a lock");
     serde_json::from_slice(&text).expect("JSON")
@@ -88,8 +95,12 @@ fn an_archive_at_a_url_is_installed_pinned_and_noticed_when_it_changes() {
     // A second time there is nothing to do.
     let again = with_authority(&home, &server, &args);
     assert!(again.code == 0 && again.stdout.contains("as it should be"), "{again:?}");
-    // What is missing comes back, and is what it was.
+    // What is missing comes back, and is what it was. The source is in a file now, so a rule has to allow it.
     fs::remove_dir_all(&skill).expect("removes");
+    let locked_args = ["--json", "install", "--locked", "--yes"];
+    let output = with_authority(&home, &server, &locked_args);
+    assert_eq!(output.json()["error"]["code"], "source-not-allowed", "{output:?}");
+    allow(&home, &server);
     let output = with_authority(&home, &server, &["install", "--locked", "--yes"]);
     assert_eq!(output.code, 0, "{output:?}");
     assert!(skill.join("SKILL.md").exists());
@@ -220,6 +231,21 @@ fn a_server_does_not_lead_to_another_one_on_this_machine() {
 }
 
 #[test]
+fn a_rule_holds_for_where_a_source_leads_too() {
+    let (home, bytes) = with_pack("one");
+    let server = WebServer::tls(move |asked| match asked.path.as_str() {
+        "/x.zip" => WebAnswer::redirect("/denied/x.zip"),
+        _ => WebAnswer::ok(&bytes),
+    });
+    let list = json!([server.url("/denied")]).to_string();
+    assert_eq!(run(&home, &["config", "set", "sources.deny", &list]).code, 0);
+    let url = server.url("/x.zip");
+    let output = with_authority(&home, &server, &["--json", "install", &url, "--yes"]);
+    fails(&home, &output, "host-not-allowed");
+    assert_eq!(server.asked().len(), 1, "{:?}", server.asked());
+}
+
+#[test]
 fn no_network_no_host_and_no_trust_are_told_apart() {
     let (home, bytes) = with_pack("one");
     let server = WebServer::tls(move |_| WebAnswer::ok(&bytes));
@@ -284,7 +310,7 @@ fn a_host_that_lists_its_skills_is_a_source() {
         let (home, bytes) = with_pack("one");
         let server = listing(bytes, place, |_| {});
         let url = server.url("");
-        let output = with_authority(&home, &server, &["install", &url, "--list"]);
+        let output = with_authority(&home, &server, &["install", &url, "--list", "--yes"]);
         assert!(output.code == 0 && output.stdout.contains("greet"), "{output:?}");
         let args = ["install", &url, "--skill", "pdf,greet", "--yes"];
         let output = with_authority(&home, &server, &args);
@@ -296,6 +322,7 @@ fn a_host_that_lists_its_skills_is_a_source() {
         let again = with_authority(&home, &server, &args);
         assert!(again.code == 0 && again.stdout.contains("as it should be"), "{again:?}");
         fs::remove_dir_all(skills.join("greet")).expect("removes");
+        allow(&home, &server);
         let output = with_authority(&home, &server, &["install", "--locked", "--yes"]);
         assert_eq!(output.code, 0, "{output:?}");
         assert!(skills.join("greet/SKILL.md").exists());

@@ -141,6 +141,8 @@ fn a_skill_travels_through_a_real_registry_and_a_moved_tag_is_noticed() {
     let again = run(&home, &["install", &oci, "--yes"]);
     assert!(again.code == 0 && again.stdout.contains("as it should be"), "{again:?}");
     fs::remove_dir_all(&skill).expect("removes");
+    let list = json!([format!("oci://127.0.0.1:{}", registry.port)]).to_string();
+    assert_eq!(run(&home, &["config", "set", "sources.allow", &list]).code, 0);
     assert_eq!(run(&home, &["install", "--locked", "--yes"]).code, 0);
     // The tag is moved under us.
     pack_oci(&home, "two", "layout2");

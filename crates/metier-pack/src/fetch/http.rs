@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use metier_cancel::CancelToken;
-use metier_net::{Url, WebClient, WebGet, WebReply, WebTimes};
+use metier_net::{Url, WebClient, WebGet, WebReply, WebTimes, authority};
 use metier_skill::Digest;
 use sha2::{Digest as _, Sha256};
 
@@ -52,20 +52,22 @@ pub(super) struct Downloaded {
 }
 
 impl<'a> Web<'a> {
-    /// For the source `source`, whose own host is `home`.
+    /// For the source `source`, whose own host is `home`. Hosts in `admitted` are part of the source, which was
+    /// judged already under the name that people give it.
     pub(super) fn new(
         settings: &DownloadSettings,
         source: &str,
         home: &Url,
+        admitted: Vec<String>,
         progress: &'a dyn FetchProgress,
     ) -> Result<Self, FetchError> {
         let judge = Arc::clone(&settings.judge);
         let cancel = settings.cancel.child();
         let client =
             WebClient::new(cancel.clone()).map_err(|error| FetchError::of_web(source, error))?;
-        let mut client = client
-            .with_times(settings.times)
-            .with_judge(Box::new(move |url| judge(&place_of(url))));
+        let mut client = client.with_times(settings.times).with_judge(Box::new(move |url| {
+            if admitted.contains(&authority(url)) { Ok(()) } else { judge(&place_of(url)) }
+        }));
         client.name_host(home);
         Ok(Self { client, cancel, source: source.to_owned(), progress })
     }

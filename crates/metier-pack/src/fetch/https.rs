@@ -34,7 +34,7 @@ pub(super) fn fetch(
     let Some(url) = url_of(&source.url, &source.url.scheme, path) else {
         return Err(FetchError::new(FetchFault::NotFound, &recorded, "it is not a URL"));
     };
-    let web = Web::new(settings, &recorded, &url, progress)?;
+    let web = Web::new(settings, &recorded, &url, Vec::new(), progress)?;
     let authorization = source.url.credentials.as_deref().map(super::oci::basic);
     let is_manual = url.path().ends_with(&format!("/{SKILL_FILE}"));
     let limit = if is_manual { MAX_MANUAL_BYTES } else { limits.total_bytes };

@@ -79,7 +79,7 @@ pub(super) fn fetch(
     let bad = |why| FetchError::new(FetchFault::Reference, &recorded, why);
     let reference = OciReference::of(url).map_err(bad)?;
     let base = base_url(&reference, url).ok_or_else(|| bad("its host is not valid"))?;
-    let web = Web::new(settings, &recorded, &base, progress)?;
+    let web = Web::new(settings, &recorded, &base, registry::own_servers(&base), progress)?;
     let credentials = match &settings.docker {
         Some(folder) => Credentials::read(folder, &reference.registry)
             .map_err(|why| FetchError::new(FetchFault::Credentials, &recorded, why))?,

@@ -46,7 +46,7 @@ pub(super) fn fetch(
         url_of(&source.url, &source.url.scheme, path)
             .ok_or_else(|| FetchError::new(FetchFault::NotFound, &recorded, "it is not a URL"))
     };
-    let web = Web::new(settings, &recorded, &url("/")?, progress)?;
+    let web = Web::new(settings, &recorded, &url("/")?, Vec::new(), progress)?;
     let authorization = source.url.credentials.as_deref().map(super::oci::basic);
     let mut missing = None;
     for path in paths {

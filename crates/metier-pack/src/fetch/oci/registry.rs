@@ -172,11 +172,17 @@ impl Registry<'_> {
     }
 }
 
+/// The hosts that are a registry: its own, and the one that is known to give out its tokens.
+pub(super) fn own_servers(registry: &Url) -> Vec<String> {
+    let own = authority(registry);
+    let tokens =
+        TOKEN_SERVERS.iter().filter(|(from, _)| *from == own).map(|(_, to)| (*to).to_owned());
+    tokens.chain([own.clone()]).collect()
+}
+
 /// Whether the server of a realm may see the password of a registry.
 fn may_have_password(registry: &Url, realm: &Url) -> bool {
-    let (registry, realm) = (authority(registry), authority(realm));
-    let is_pair = TOKEN_SERVERS.iter().any(|(from, to)| *from == registry && *to == realm);
-    registry == realm || is_pair
+    own_servers(registry).contains(&authority(realm))
 }
 
 impl Blobs for Registry<'_> {
