@@ -182,5 +182,6 @@ fn unreached(error: &reqwest::Error, url: &Url) -> Failure {
 
 /// The causes of an error, each after a colon.
 fn causes(error: &reqwest::Error) -> String {
-    metier_net::causes(error).iter().map(|cause| format!(": {}", shown(cause))).collect()
+    let shown = metier_net::causes(error).into_iter().map(|cause| shown(&cause));
+    std::iter::once(String::new()).chain(shown).collect::<Vec<_>>().join(": ")
 }

@@ -1,4 +1,5 @@
-//! Why a request failed. The error's own words are left out: they hold the URL with all it may carry.
+//! Why a request failed, for messages.
+//! The error's own words are left out: they hold the URL with all it may carry.
 
 use std::error::Error as StdError;
 use std::io;

@@ -1,4 +1,5 @@
 //! What all our HTTP clients have in common.
+//! No other file builds one from nothing.
 
 use std::net::SocketAddr;
 use std::time::Duration;

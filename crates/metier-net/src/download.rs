@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use metier_cancel::CancelToken;
 use reqwest::header::{
@@ -24,7 +23,9 @@ use crate::address::{is_private_network, is_public};
 use crate::causes::{causes, is_tls};
 use crate::client::client_builder;
 use crate::error::{WebError, WebFault};
+use crate::exchange::{WebGet, WebReply, WebTimes};
 use crate::resolve::{Resolver, SystemResolver, resolve};
+use crate::url_parts::{authority, is_this_machine, literal, shown};
 
 /// The longest URL.
 const MAX_URL_CHARS: usize = 4000;
@@ -32,66 +33,6 @@ const MAX_URL_CHARS: usize = 4000;
 const MAX_ERROR_BYTES: usize = 8 << 10;
 /// Redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
-
-/// How long may be waited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WebTimes {
-    /// For a connection.
-    pub connect: Duration,
-    /// For the next bytes.
-    pub idle: Duration,
-    /// For all of it.
-    pub whole: Duration,
-}
-
-impl Default for WebTimes {
-    /// 15 seconds for a connection, one minute for the next bytes, half an hour for one download.
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(15),
-            idle: Duration::from_mins(1),
-            whole: Duration::from_mins(30),
-        }
-    }
-}
-
-/// What is asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct WebGet<'a> {
-    /// Where.
-    pub url: &'a Url,
-    /// The header `accept`.
-    pub accept: Option<&'a str>,
-    /// The header `authorization`. It stays with the host of `url`.
-    pub authorization: Option<&'a str>,
-    /// The most bytes that may come.
-    pub limit: u64,
-}
-
-impl<'a> WebGet<'a> {
-    /// A request for `url` and at most `limit` bytes.
-    pub const fn new(url: &'a Url, limit: u64) -> Self {
-        Self { url, accept: None, authorization: None, limit }
-    }
-}
-
-/// What came, apart from the body.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct WebReply {
-    /// The status. Only with 200 the body went to the caller.
-    pub status: u16,
-    /// Where it came from in the end.
-    pub url: Url,
-    /// The header `content-type`.
-    pub content_type: Option<String>,
-    /// The header `last-modified`.
-    pub last_modified: Option<String>,
-    /// The headers `www-authenticate`.
-    pub challenges: Vec<String>,
-    /// The beginning of the body of a reply that is no success.
-    pub said: Vec<u8>,
-}
 
 /// Whether a host may be reached; else why not.
 pub type HostJudge = dyn Fn(&Url) -> Result<(), String> + Send + Sync;
@@ -266,17 +207,16 @@ impl WebClient {
         }
         let name = url.host_str().unwrap_or_default();
         let port = url.port_or_known_default().unwrap_or(443);
-        let addresses = match literal(url) {
-            Some(address) => vec![address],
-            None => {
-                let lookup = resolve(Arc::clone(&self.resolver), name);
-                let until = (Instant::now() + self.times.idle).min(deadline);
-                let found = timeout_at(until, lookup).await.map_err(|_| late(url))?;
-                found.map_err(|why| {
-                    let message = format!("the host {name} could not be found: {why}");
-                    WebError::new(WebFault::HostUnknown, message)
-                })?
-            }
+        let addresses = if let Some(address) = literal(url) {
+            vec![address]
+        } else {
+            let lookup = resolve(Arc::clone(&self.resolver), name);
+            let until = (Instant::now() + self.times.idle).min(deadline);
+            let found = timeout_at(until, lookup).await.map_err(|_| late(url))?;
+            found.map_err(|why| {
+                let message = format!("the host {name} could not be found: {why}");
+                WebError::new(WebFault::HostUnknown, message)
+            })?
         };
         // One bad address among good ones is an attack or a mistake: either way nothing is sent.
         for address in &addresses {
@@ -378,23 +318,6 @@ impl WebClient {
     }
 }
 
-/// The host of a URL with its port.
-pub fn authority(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    format!("{host}:{}", url.port_or_known_default().unwrap_or(0))
-}
-
-/// The address, when the URL has one in place of a name. The URL parser has already read every odd form of it
-/// (`0x7f.1`, `2130706433`).
-fn literal(url: &Url) -> Option<IpAddr> {
-    url.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    literal(url)
-        .map_or_else(|| url.host_str() == Some("localhost"), |address| address.is_loopback())
-}
-
 fn headers(wanted: &WebGet<'_>, is_home: bool) -> Result<HeaderMap, WebError> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -416,16 +339,6 @@ fn redirect_of(response: &Response) -> Option<String> {
     let code = response.status().as_u16();
     let location = response.headers().get(LOCATION)?.to_str().ok()?;
     matches!(code, 301 | 302 | 303 | 307 | 308).then(|| location.to_owned())
-}
-
-/// A URL without what may be a secret in it.
-fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    url.set_query(None);
-    url.set_fragment(None);
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.to_string()
 }
 
 fn late(url: &Url) -> WebError {

@@ -1,4 +1,5 @@
-//! Why nothing came over the network. Each fault has a stable code.
+//! Why nothing came over the network.
+//! Each fault has a stable code and says what to do.
 
 use std::fmt;
 

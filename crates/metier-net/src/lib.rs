@@ -6,7 +6,9 @@
 //! | `resolve` | the addresses of a name ([`Resolver`]) |
 //! | `client` | what all our HTTP clients have in common: no proxies, cookies, redirects or compression |
 //! | `causes` | why a request failed, without the address that it went to |
+//! | `exchange` | what is asked for and what comes ([`WebGet`], [`WebReply`]) |
 //! | `download` | one GET, bounded, redirects followed by hand ([`WebClient`]) |
+//! | `url_parts` | questions about a URL |
 //! | `error` | why nothing came ([`WebError`]) |
 //!
 //! Which hosts may be reached is the callers' decision. What holds everywhere: a name is resolved once, every
@@ -18,12 +20,16 @@ mod causes;
 mod client;
 mod download;
 mod error;
+mod exchange;
 mod resolve;
+mod url_parts;
 
 pub use address::{is_private_network, is_public};
 pub use causes::{causes, is_tls};
 pub use client::{client_builder, pinned_client};
-pub use download::{HostJudge, WebClient, WebGet, WebReply, WebSink, WebTimes, authority};
+pub use download::{HostJudge, WebClient, WebSink};
 pub use error::{WebError, WebFault};
+pub use exchange::{WebGet, WebReply, WebTimes};
 pub use reqwest::Url;
 pub use resolve::{Resolver, SystemResolver, resolve};
+pub use url_parts::authority;

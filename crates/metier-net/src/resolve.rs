@@ -1,4 +1,5 @@
-//! The addresses of a name.
+//! The addresses of a name, found once.
+//! Whether they may be reached is `address`' and the caller's.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};

@@ -1,4 +1,5 @@
-//! What downloads of sources get of this machine: where Docker keeps passwords, and who judges hosts.
+//! What downloads of sources get of this machine.
+//! That is where Docker keeps passwords, and who judges hosts.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -246,7 +246,7 @@ fn a_rule_holds_for_where_a_source_leads_too() {
 }
 
 #[test]
-fn no_network_no_host_and_no_trust_are_told_apart() {
+fn no_network_no_host_and_no_trust_are_three_errors() {
     let (home, bytes) = with_pack("one");
     let server = WebServer::tls(move |_| WebAnswer::ok(&bytes));
     let install = |url: &str| run(&home, &["--json", "install", url, "--yes"]);

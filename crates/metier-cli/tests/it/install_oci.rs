@@ -211,14 +211,14 @@ fn a_layout_that_was_changed_is_refused() {
     assert_eq!(output.code, 1, "{output:?}");
 }
 
-/// A registry that says what it is told to say.
+/// A registry that says what a test wants.
 #[derive(Default)]
-struct Told {
+struct FakeRegistry {
     blobs: BTreeMap<String, Vec<u8>>,
     manifests: BTreeMap<String, Vec<u8>>,
 }
 
-impl Told {
+impl FakeRegistry {
     fn blob(&mut self, kind: &str, bytes: &[u8], notes: &Value) -> Value {
         let digest = Digest::of(bytes).to_string();
         self.blobs.insert(digest.clone(), bytes.to_vec());
@@ -280,31 +280,31 @@ fn greet() -> String {
 fn layers_are_an_archive_or_a_file_each() {
     let home = TestHome::new();
     let text = greet();
-    let mut told = Told::default();
-    let plain = told.blob(TAR, &tar(&home, &[("skills/greet/SKILL.md", &text)], ""), &json!({}));
-    let image = told.manifest("plain", &[plain]);
+    let mut fake = FakeRegistry::default();
+    let plain = fake.blob(TAR, &tar(&home, &[("skills/greet/SKILL.md", &text)], ""), &json!({}));
+    let image = fake.manifest("plain", &[plain]);
     let packed = tar(&home, &[("SKILL.md", &text), ("a/b.md", "more")], "z");
-    let flat = told.blob(
+    let flat = fake.blob(
         "application/vnd.agent.skill.content.v1.tar+gzip",
         &packed,
         &json!({TITLE: "greet"}),
     );
-    told.manifest("flat", &[flat]);
+    fake.manifest("flat", &[flat]);
     let files = [
-        told.blob(TAR, text.as_bytes(), &json!({TITLE: "greet/SKILL.md"})),
-        told.blob("text/x-sh", b"echo hi\n", &json!({TITLE: "greet/scripts/hi.sh"})),
+        fake.blob(TAR, text.as_bytes(), &json!({TITLE: "greet/SKILL.md"})),
+        fake.blob("text/x-sh", b"echo hi\n", &json!({TITLE: "greet/scripts/hi.sh"})),
     ];
-    told.manifest("files", &files);
+    fake.manifest("files", &files);
     let attestation = {
-        let mut other = told.manifest("other", &files[..1]);
+        let mut other = fake.manifest("other", &files[..1]);
         other["platform"] = json!({"os": "unknown", "architecture": "unknown"});
         other
     };
-    told.document(
+    fake.document(
         "index",
         &json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [attestation, image]}),
     );
-    let server = told.serve();
+    let server = fake.serve();
     for (tag, file) in [
         ("plain", "SKILL.md"),
         ("flat", "a/b.md"),
@@ -322,8 +322,8 @@ fn layers_are_an_archive_or_a_file_each() {
 fn what_a_registry_may_lie_about_is_refused() {
     let home = TestHome::new();
     let text = greet();
-    let mut told = Told::default();
-    let good = told.blob(TAR, text.as_bytes(), &json!({TITLE: "SKILL.md"}));
+    let mut fake = FakeRegistry::default();
+    let good = fake.blob(TAR, text.as_bytes(), &json!({TITLE: "SKILL.md"}));
     let with = |change: Value| {
         let mut layer = good.clone();
         for (key, value) in change.as_object().expect("an object") {
@@ -367,24 +367,24 @@ fn what_a_registry_may_lie_about_is_refused() {
         ("path", "bad-manifest", vec![with(json!({"digest": "sha256:../../../etc/passwd"}))]),
     ];
     let whiteout = tar(&home, &[("SKILL.md", &text), (".wh.SKILL.md", "")], "");
-    let whiteout = told.blob(TAR, &whiteout, &json!({}));
+    let whiteout = fake.blob(TAR, &whiteout, &json!({}));
     cases.push(("whiteout", "bad-layers", vec![whiteout]));
     for (tag, _, layers) in &cases {
-        told.manifest(tag, layers);
+        fake.manifest(tag, layers);
     }
-    told.document(
+    fake.document(
         "both",
         &json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": good,
         "layers": [good], "manifests": [good]}),
     );
-    told.manifests.insert("page".to_owned(), b"<html>".to_vec());
+    fake.manifests.insert("page".to_owned(), b"<html>".to_vec());
     // Other bytes than the digest that is asked for.
     let other = format!("sha256:{}", "1".repeat(64));
-    told.manifests.insert(other.clone(), b"{}".to_vec());
+    fake.manifests.insert(other.clone(), b"{}".to_vec());
     let lie = with(json!({"digest": other}));
-    told.blobs.insert(other.clone(), text.clone().into_bytes());
-    told.manifest("lie", &[lie]);
-    let server = told.serve();
+    fake.blobs.insert(other.clone(), text.clone().into_bytes());
+    fake.manifest("lie", &[lie]);
+    let server = fake.serve();
     let at = |rest: &str| format!("oci://{}/x{rest}", server.host());
     for (tag, code, _) in &cases {
         fails(&home, &install(&home, &at(&format!(":{tag}"))), code);
@@ -398,8 +398,11 @@ fn what_a_registry_may_lie_about_is_refused() {
 }
 
 /// A registry that wants a token from `realm` before it gives anything.
-fn guarded(told: Told, realm: impl Fn(&str) -> String + Send + Sync + 'static) -> WebServer {
-    let told = Arc::new(told);
+fn guarded(
+    fake: FakeRegistry,
+    realm: impl Fn(&str) -> String + Send + Sync + 'static,
+) -> WebServer {
+    let fake = Arc::new(fake);
     WebServer::plain(move |asked| {
         let host = asked.head.split("host: ").nth(1).and_then(|it| it.split("\r\n").next());
         let host = host.unwrap_or_default();
@@ -413,7 +416,7 @@ fn guarded(told: Told, realm: impl Fn(&str) -> String + Send + Sync + 'static) -
             };
         }
         if asked.head.contains("authorization: bearer t0k3n") {
-            return told.answer(&asked.path);
+            return fake.answer(&asked.path);
         }
         let realm = realm(host);
         let header = format!(
@@ -423,11 +426,11 @@ fn guarded(told: Told, realm: impl Fn(&str) -> String + Send + Sync + 'static) -
     })
 }
 
-fn one_skill() -> Told {
-    let mut told = Told::default();
-    let layer = told.blob(TAR, greet().as_bytes(), &json!({TITLE: "SKILL.md"}));
-    told.manifest("latest", &[layer]);
-    told
+fn one_skill() -> FakeRegistry {
+    let mut fake = FakeRegistry::default();
+    let layer = fake.blob(TAR, greet().as_bytes(), &json!({TITLE: "SKILL.md"}));
+    fake.manifest("latest", &[layer]);
+    fake
 }
 
 fn log_in(home: &TestHome, server: &WebServer) {
@@ -485,10 +488,10 @@ fn a_realm_elsewhere_does_not_get_the_password() {
 fn a_blob_may_be_elsewhere_but_not_on_this_machine() {
     let other = WebServer::plain(|_| WebAnswer::ok(greet()));
     let to = other.url("/blob");
-    let told = one_skill();
+    let fake = one_skill();
     let server = WebServer::plain(move |asked| match asked.path.contains("/blobs/") {
         true => WebAnswer::redirect(&to),
-        false => told.answer(&asked.path),
+        false => fake.answer(&asked.path),
     });
     let home = TestHome::new();
     fails(&home, &install(&home, &format!("oci://{}/x", server.host())), "address-not-allowed");

@@ -1,4 +1,5 @@
-//! The client for downloads against servers on loopback: what it sends where, and how it ends.
+//! The client for downloads against servers on loopback.
+//! What it sends where, what it does not follow, and how it ends.
 #![expect(clippy::expect_used, reason = "a failure here is a failed test")]
 
 use std::io::{self, Read, Write};
@@ -9,7 +10,7 @@ use std::time::Duration;
 use metier_cancel::CancelToken;
 use metier_net::{Resolver, Url, WebClient, WebError, WebFault, WebGet, WebReply, WebTimes};
 
-/// A server that answers every request with `answer`, keeps the heads, and then stays silent if told so.
+/// A server that answers every request with `answer`, keeps the heads, and then stays silent where the test wants it.
 struct Server {
     address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,

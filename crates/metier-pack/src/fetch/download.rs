@@ -1,4 +1,5 @@
 //! The fetcher for everything that comes over our own HTTP client.
+//! It only hands each kind of source to its module.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

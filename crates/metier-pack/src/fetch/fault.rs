@@ -1,4 +1,5 @@
-//! Why a source on the network was not fetched. Each fault has a stable code and says what to do.
+//! Why a source on the network was not fetched.
+//! Each fault has a stable code and says what to do.
 
 use std::fmt;
 

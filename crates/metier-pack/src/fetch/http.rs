@@ -1,4 +1,5 @@
 //! Downloads for a source: one client, files in the private folder, digests on the way.
+//! What a status means is said here, once for all kinds of sources.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

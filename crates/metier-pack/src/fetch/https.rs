@@ -1,4 +1,5 @@
-//! An archive at a URL. Its content decides what it is, and its digest is what the lock keeps.
+//! An archive at a URL, or one `SKILL.md`.
+//! Its content decides what it is, and its digest is what the lock keeps.
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -69,14 +70,11 @@ pub(super) fn fetch(
 fn split_pin<'p>(path: &'p str, recorded: &str) -> Result<(&'p str, Option<Digest>), FetchError> {
     let Some((path, fragment)) = path.split_once('#') else { return Ok((path, None)) };
     let digest = fragment.strip_prefix(PIN).and_then(|hex| format!("sha256:{hex}").parse().ok());
-    match digest {
-        Some(digest) => Ok((path, Some(digest))),
-        None => {
-            let about = "what follows `#` is not `sha256=` and 64 hexadecimal digits";
-            Err(FetchError::new(FetchFault::Digest, recorded, about)
-                .advise("leave it away, or give the whole digest"))
-        }
-    }
+    digest.map(|digest| (path, Some(digest))).ok_or_else(|| {
+        let about = "what follows `#` is not `sha256=` and 64 hexadecimal digits";
+        FetchError::new(FetchFault::Digest, recorded, about)
+            .advise("leave it away, or give the whole digest")
+    })
 }
 
 /// Both digests that may be known: the one in the URL, and the one in the lock.

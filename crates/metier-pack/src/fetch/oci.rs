@@ -3,7 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `reference` | `oci://HOST/NAME[:TAG][@sha256:…]` |
-//! | `challenge`, `credentials` | how a registry wants to be told who asks, and what Docker's file knows |
+//! | `challenge`, `credentials` | how a registry asks who one is, and what Docker's file knows |
 //! | `manifest` | manifests and indexes, and what a layer is |
 //! | `registry`, `layout_dir` | the two places where blobs come from |
 //!

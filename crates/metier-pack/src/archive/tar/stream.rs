@@ -1,4 +1,5 @@
 //! The bytes of a tar: as they are, or out of a gzip.
+//! Which of the two it is, its first bytes say.
 
 use super::super::fault::{ArchiveError, ArchiveFault};
 use super::super::gzip::{Gunzip, MAGIC};

@@ -1,4 +1,4 @@
-//! `www-authenticate`: how a registry wants to be told who asks. Pure.
+//! `www-authenticate`: how a registry asks who one is. Pure.
 //!
 //! One header may hold several challenges, and a comma stands both between challenges and between their
 //! parameters, so it is read token by token.
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn challenges_are_told_apart() {
+    fn each_challenge_is_found() {
         let realm = "https://auth.x/token?a=b,c";
         let text = format!("Bearer realm=\"{realm}\",service=\"registry.x\"");
         assert_eq!(parse_challenges(&text), [bearer(realm)]);

@@ -1,4 +1,5 @@
 //! An OCI layout: a directory on this machine with an index and blobs by digest.
+//! It is read without following a link.
 
 use std::io::{Read, Write};
 use std::path::Path;

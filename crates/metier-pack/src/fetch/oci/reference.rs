@@ -1,4 +1,5 @@
 //! `oci://HOST/NAME[:TAG][@sha256:…]`, read as the distribution specification has it. Pure.
+//! What is read is safe to put into the path of a URL.
 
 use std::fmt;
 
