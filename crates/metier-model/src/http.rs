@@ -3,14 +3,13 @@
 //! There are no proxies, no redirects (a key must not travel), no compression and no connection that
 //! is kept. Every wait has a limit. Whether to try again is `adapter`'s business.
 
-use std::error::Error as StdError;
-use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use metier_net::{client_builder, is_tls};
 use reqwest::header::HeaderMap;
-use reqwest::{Client, Response, Url, redirect};
+use reqwest::{Client, Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
@@ -63,22 +62,11 @@ impl LazyClient {
 }
 
 fn client(connect: Duration, https: bool) -> Result<Client, ModelError> {
-    // The HTTP client takes its cryptography from here; who was first has chosen. Certificates are
-    // checked by the system's own means, so what a company added there counts.
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
-    let builder = Client::builder();
+    let builder = client_builder();
     // Plain http needs no root certificates.
     let builder = if https { builder } else { builder.tls_certs_only([]) };
     builder
-        .no_proxy()
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .http1_only()
-        .pool_max_idle_per_host(0)
         .connect_timeout(connect)
-        .user_agent(concat!("metier/", env!("CARGO_PKG_VERSION")))
         .build()
         .map_err(|error| config(format!("no HTTP client can be made{}", causes(&error))))
 }
@@ -192,32 +180,8 @@ fn unreached(error: &reqwest::Error, url: &Url) -> Failure {
     Failure::new(kind, format!("{} {what}{}", place(url), causes(error)))
 }
 
-/// Whether the cause is the safety of the connection. An error inside an `io::Error` is not among
-/// its sources, so it is looked for there.
-fn is_tls(error: &(dyn StdError + 'static)) -> bool {
-    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
-    while let Some(error) = cause {
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if error.is::<rustls::Error>() || inner.is_some_and(|inner| is_tls(inner)) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
-}
-
-/// The causes of an error. Its own words are left out, for they hold the address with all it may
-/// carry.
+/// The causes of an error, each after a colon.
 fn causes(error: &reqwest::Error) -> String {
-    let mut causes: Vec<String> = Vec::new();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = shown(&error.to_string());
-        if !causes.iter().any(|known| known == &words) {
-            causes.push(words);
-        }
-        cause = error.source();
-    }
-    causes.insert(0, String::new());
-    causes.join(": ")
+    let shown = metier_net::causes(error).into_iter().map(|cause| shown(&cause));
+    std::iter::once(String::new()).chain(shown).collect::<Vec<_>>().join(": ")
 }

@@ -10,6 +10,8 @@ use metier_registry::manage::ManageError;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
+use crate::fetch::{FetchError, GitFault};
+use crate::source_policy::SourceDenial;
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -116,6 +118,45 @@ pub enum PackError {
     NotInstalled(String),
     /// A backup could not be made or used.
     Backup(ManageError),
+    /// What was given cannot be a source.
+    BadSource {
+        /// As it was given, without credentials.
+        source: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A source on the network was not fetched.
+    Fetch(FetchError),
+    /// A git repository could not be fetched.
+    Git {
+        /// As the records spell it.
+        source: String,
+        /// Why.
+        fault: GitFault,
+    },
+    /// A source may not be used.
+    SourceDenied {
+        /// As the records spell it.
+        source: String,
+        /// Why.
+        denial: SourceDenial,
+    },
+    /// The source has several skills, and none was chosen.
+    SeveralSkills {
+        /// As the records spell it.
+        source: String,
+        /// The names of its skills.
+        has: Vec<String>,
+    },
+    /// The source lists no plugin of this name.
+    NoPlugin {
+        /// The source.
+        source: String,
+        /// The name.
+        name: String,
+        /// The plugins it lists.
+        has: Vec<String>,
+    },
 }
 
 /// A skill that stands where another one should be put.
@@ -141,6 +182,8 @@ pub enum ObstacleReason {
     OtherSource,
     /// Something that is not a folder stands there.
     NotAFolder,
+    /// The tag that it was installed from means another commit now.
+    Moved,
 }
 
 impl ObstacleReason {
@@ -150,6 +193,7 @@ impl ObstacleReason {
             Self::Modified => "was changed since it was installed",
             Self::OtherSource => "was installed from another source",
             Self::NotAFolder => "is not a folder",
+            Self::Moved => "was installed from a tag that has been moved since",
         }
     }
 }
@@ -169,6 +213,22 @@ impl PackError {
 
     pub(crate) fn archive(path: &Path, error: ArchiveError) -> Self {
         Self::Archive { path: path.to_owned(), error }
+    }
+
+    /// The same about a source that was fetched to `path`, which no one knows: it is called `shown`.
+    pub(crate) fn called(mut self, path: &Path, shown: &str) -> Self {
+        match &mut self {
+            Self::Archive { path: at, .. }
+            | Self::Directory { path: at, .. }
+            | Self::NotReadable { path: at, .. } => {
+                if let Ok(inner) = at.strip_prefix(path) {
+                    let is_top = inner.as_os_str().is_empty();
+                    *at = if is_top { PathBuf::from(shown) } else { Path::new(shown).join(inner) };
+                }
+            }
+            _ => {}
+        }
+        self
     }
 
     /// The stable code.
@@ -196,6 +256,12 @@ impl PackError {
             Self::LockMismatch { .. } => "lock-mismatch",
             Self::NotInstalled(_) => "not-installed",
             Self::Backup(error) => error.code(),
+            Self::BadSource { .. } => "bad-source",
+            Self::Fetch(error) => error.code(),
+            Self::Git { fault, .. } => fault.code(),
+            Self::SourceDenied { denial, .. } => denial.code(),
+            Self::SeveralSkills { .. } => "several-skills",
+            Self::NoPlugin { .. } => "no-plugin",
         }
     }
 
@@ -216,7 +282,7 @@ impl PackError {
             Self::NotWritten { .. } => {
                 "nothing was changed; check the permissions and the free space there".to_owned()
             }
-            Self::NoSource(_) | Self::UnsupportedSource { .. } => {
+            Self::NoSource(_) | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
                 format!("supported sources: {}", crate::source::SUPPORTED)
             }
             Self::NoSkill(_) => "a skill is a folder with a file named exactly SKILL.md".to_owned(),
@@ -246,6 +312,17 @@ impl PackError {
                     .to_owned()
             }
             Self::Backup(error) => error.help(),
+            Self::Fetch(error) => error.help(),
+            Self::Git { fault, .. } => fault.help(),
+            Self::SourceDenied { denial, .. } => denial.help(),
+            Self::NoPlugin { has, .. } if has.is_empty() => {
+                "plugins are listed in .claude-plugin/marketplace.json or .agents/plugins/marketplace.json"
+                    .to_owned()
+            }
+            Self::NoPlugin { has, .. } => format!("it lists: {}", has.join(", ")),
+            Self::SeveralSkills { has, .. } => {
+                format!("choose with --skill NAME,NAME or --all; it has: {}", has.join(", "))
+            }
         }
     }
 }
@@ -312,8 +389,24 @@ impl fmt::Display for PackError {
             }
             Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
+            Self::Fetch(error) => error.fmt(f),
+            Self::SourceDenied { source, denial } => write!(f, "{source} {denial}"),
+            Self::NoPlugin { source, name, .. } => write!(f, "{source} lists no plugin `{name}`"),
+            Self::SeveralSkills { source, has } => {
+                write!(f, "{source} has {} skills, and none was chosen", has.len())
+            }
+            Self::Git { source, fault } => write!(f, "{source}: {fault}"),
+            Self::BadSource { source, reason } => {
+                write!(f, "{source} cannot be a source: {reason}")
+            }
         }
     }
 }
 
 impl std::error::Error for PackError {}
+
+impl From<FetchError> for PackError {
+    fn from(error: FetchError) -> Self {
+        Self::Fetch(error)
+    }
+}

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 
 use metier_skill::Profile;
 
+use crate::access::SourceOrigin;
 use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange, scripts};
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, Preparing, SkillChoice};
 use crate::records::{LockedSkill, Records, WantedSkill};
 use crate::skills_in::FoundSkill;
-use crate::source::parse_source;
+use crate::source::{InstallSource, parse_request};
 use crate::standing::{Standing, folded_names, other_spelling, standing};
 use crate::target::{InstallTarget, Staging};
 
@@ -35,7 +36,8 @@ pub struct InstallRequest {
     pub source: String,
     /// Where relative paths start.
     pub dir: PathBuf,
-    /// Only the skills of these names; all of them when empty.
+    /// Only the skills of these names. When empty: all of a directory or archive, and those that a person picks
+    /// where a repository has several.
     pub skills: Vec<String>,
     /// What is done about what stands in the way.
     pub overwrite: Overwrite,
@@ -43,6 +45,12 @@ pub struct InstallRequest {
     pub profile: Profile,
     /// How large it may be.
     pub limits: PackLimits,
+    /// The branch, tag or commit of a repository.
+    pub reference: Option<String>,
+    /// All skills of a repository, however many.
+    pub all: bool,
+    /// Only the skills of this plugin, where the source lists plugins.
+    pub plugin: Option<String>,
 }
 
 impl InstallRequest {
@@ -55,7 +63,16 @@ impl InstallRequest {
             overwrite: Overwrite::Refuse,
             profile: Profile::Strict,
             limits: PackLimits::default(),
+            reference: None,
+            all: false,
+            plugin: None,
         }
+    }
+}
+
+impl InstallRequest {
+    fn choice(&self) -> SkillChoice<'_> {
+        SkillChoice { names: &self.skills, all: self.all, plugin: self.plugin.as_deref() }
     }
 }
 
@@ -72,26 +89,33 @@ impl InstallTarget {
     /// What the source of a request holds. Nothing is written.
     pub fn preview_install(&self, request: &InstallRequest) -> Result<PlanView, PackError> {
         self.recover()?;
-        Ok(self.make_plan(request, None)?.checked()?.view)
+        let source = parse_request(request, &self.base)?;
+        Ok(self.make_plan(source, request, None)?.checked()?.view)
     }
 
     /// A plan to install from a source. Everything is in staging then, and nothing is in place.
     pub fn plan_install(&self, request: &InstallRequest) -> Result<InstallPlan, PackError> {
         // What cannot be found needs no staging.
-        parse_source(&request.source, &request.dir, &self.base)?;
+        let source = parse_request(request, &self.base)?;
         let staging = self.stage()?;
-        self.make_plan(request, Some(staging))?.checked()
+        self.make_plan(source, request, Some(staging))?.checked()
     }
 
     fn make_plan(
         &self,
+        source: InstallSource,
         request: &InstallRequest,
         staging: Option<Staging>,
     ) -> Result<InstallPlan, PackError> {
-        let source = parse_source(&request.source, &request.dir, &self.base)?;
         let limits = &request.limits;
-        let prepared =
-            prepare(source, &request.skills, staging.as_ref(), 0, request.profile, limits)?;
+        let preparing = Preparing {
+            target: self,
+            staging: staging.as_ref(),
+            profile: request.profile,
+            limits,
+            origin: SourceOrigin::Named,
+        };
+        let prepared = preparing.prepare(source, None, request.choice(), 0)?;
         let records = Records::read(&self.records)?;
         let spelled = folded_names(self)?;
         let mut plan = InstallPlan::new(self, staging);
@@ -105,9 +129,14 @@ impl InstallTarget {
                     .push(Obstacle { name: name.to_owned(), reason: ObstacleReason::Unmanaged });
                 continue;
             }
-            let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded);
+            let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded());
             if is_other && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::OtherSource);
+            }
+            let was_moved = prepared.is_fixed
+                && locked.is_some_and(|it| !is_other && it.resolved != prepared.resolved);
+            if was_moved && standing.obstacle.is_none() && standing.id.is_some() {
+                standing.obstacle = Some(ObstacleReason::Moved);
             }
             plan.put(&prepared, skill, &standing, locked, request.overwrite);
         }
@@ -154,7 +183,8 @@ impl InstallTarget {
         }
         let limits = &PackLimits::default();
         let mut plan = InstallPlan::new(self, staging);
-        let mut needed: BTreeMap<&str, Vec<(&String, Standing)>> = BTreeMap::new();
+        // Skills of one source may be locked at different commits of it.
+        let mut needed: BTreeMap<(&str, Option<&str>), Vec<(&String, Standing)>> = BTreeMap::new();
         for (name, wanted) in &records.wanted.skills {
             let locked = records.lock.skills.get(name).filter(|it| it.source == wanted.source);
             let standing = standing(self, name, records.lock.skills.get(name), limits);
@@ -162,13 +192,24 @@ impl InstallTarget {
                 Some(locked) if standing.id.is_some() && standing.obstacle.is_none() => {
                     plan.keep(name, locked, &standing);
                 }
-                _ => needed.entry(&wanted.source).or_default().push((name, standing)),
+                locked => {
+                    let pinned = locked.and_then(|it| it.resolved.as_deref());
+                    needed.entry((&wanted.source, pinned)).or_default().push((name, standing));
+                }
             }
         }
-        for (number, (source, skills)) in needed.into_iter().enumerate() {
+        for (number, ((source, pinned), skills)) in needed.into_iter().enumerate() {
             let names: Vec<String> = skills.iter().map(|(name, _)| (*name).clone()).collect();
-            let parsed = parse_source(source, &self.base, &self.base)?;
-            let prepared = prepare(parsed, &names, plan.staging.as_ref(), number, profile, limits)?;
+            let parsed = crate::source::parse_source(source, &self.base, &self.base)?;
+            let preparing = Preparing {
+                target: self,
+                staging: plan.staging.as_ref(),
+                profile,
+                limits,
+                origin: SourceOrigin::Recorded,
+            };
+            let choice = SkillChoice { names: &names, ..SkillChoice::default() };
+            let prepared = preparing.prepare(parsed, pinned, choice, number)?;
             for (name, standing) in skills {
                 let is_it = |skill: &&FoundSkill| skill.summary.name.as_str() == name;
                 let Some(skill) = prepared.skills.iter().find(is_it) else { continue };
@@ -262,6 +303,7 @@ impl InstallPlan {
             was,
             overrides: obstacle,
             warnings: skill.warnings.clone(),
+            plugin: prepared.plugin_of(skill),
             name: name.clone(),
         });
         if before != Some(&locked) {
@@ -329,6 +371,7 @@ impl InstallPlan {
             was: standing.tree.as_ref().map(|tree| tree.digest()),
             overrides: None,
             warnings: Vec::new(),
+            plugin: None,
         }
     }
 }

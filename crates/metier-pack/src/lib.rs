@@ -12,7 +12,11 @@
 //! | `directory` | a directory, read without following a link |
 //! | `layout`, `skills_in` | which skills a tree has |
 //! | `pack` | the reproducible writer |
-//! | `source`, `prepare` | what is installed from, brought into staging |
+//! | `source` | what is installed from, as pure text ([`InstallSource`]) |
+//! | `source_policy` | which sources may be used ([`SourcePolicy`]); pure |
+//! | `fetch`, `access` | bringing it to this machine ([`Fetch`]), and how it is reached ([`SourceAccess`]) |
+//! | `marketplace` | lists of plugins, read for the skills they have |
+//! | `prepare` | a source, brought into staging |
 //! | `records` | `skills.json` and `skills.lock.json` |
 //! | `standing` | what stands in a skill's place |
 //! | `plan`, `install`, `uninstall` | plans |
@@ -22,17 +26,20 @@
 //!
 //! Files on disk, all through `metier-fs`: staging (`.metier-staging`, `.metier-commit`) inside the folder
 //! of skills, `skills.json` and `skills.lock.json` beside it, backups and the seals of journals in the
-//! user's state. Which folder that is, asking a person and printing are the caller's.
+//! user's state, and there what is being fetched (`fetch`). Which folder that is, asking a person and printing are the caller's.
 
+mod access;
 mod archive;
 mod directory;
 mod error;
 mod facts;
+mod fetch;
 mod install;
 mod journal;
 mod layout;
 mod left_out;
 mod limits;
+mod marketplace;
 mod outgoing;
 mod pack;
 mod plan;
@@ -41,14 +48,23 @@ mod records;
 mod shipped_tree;
 mod skills_in;
 mod source;
+mod source_policy;
 mod standing;
 mod target;
 mod uninstall;
 mod verify;
 
+pub use access::{
+    InstallQuestions, NoQuestions, PickableSkill, SourceAccess, SourceOrigin, SourceQuestion,
+};
 pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archive};
 pub use error::{Obstacle, ObstacleReason, PackError};
 pub use facts::SkillProblem;
+pub use fetch::{
+    Download, DownloadSettings, Fetch, FetchError, FetchFault, FetchProgress, Fetched, FetchedKind,
+    Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
+    remove_abandoned_fetches,
+};
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;
@@ -56,6 +72,10 @@ pub use pack::{PackLayout, PackOptions, PackPlan, Packed, PackedSkill, plan_pack
 pub use plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 pub use records::{LockedSkill, SkillsLock, SourceKind};
 pub use shipped_tree::ShippedFile;
-pub use source::SUPPORTED;
+pub use source::{
+    GitRemote, GitSource, HttpsSource, InstallSource, LocalSource, OciSource, SUPPORTED,
+    SourcePlace, SourceUrl, WellKnownSource, parse_source,
+};
+pub use source_policy::{SourceDenial, SourcePolicy, SourceRuleScope, SourceRules, SourceVerdict};
 pub use target::InstallTarget;
 pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState};

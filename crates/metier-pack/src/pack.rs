@@ -8,9 +8,11 @@
 //! | `manifest` | `manifest.json`, the list of digests in an archive |
 //! | `zip_writer`, `tar_writer` | the two formats |
 //! | `deflate` | the packer |
+//! | `oci_writer` | an OCI layout around a gzipped tar |
 
 mod deflate;
 mod manifest;
+mod oci_writer;
 mod tar_writer;
 mod zip_writer;
 
@@ -31,7 +33,7 @@ use crate::outgoing::Outgoing;
 use crate::skills_in::{FoundSkill, skills_in};
 
 pub(crate) use manifest::{MANIFEST_FILE, PackManifest};
-use tar_writer::TarWriter;
+use tar_writer::{TarPacking, TarWriter};
 use zip_writer::ZipWriter;
 
 /// How skills lie in an archive.
@@ -112,16 +114,19 @@ pub struct PackedSkill {
     pub warnings: Vec<SkillProblem>,
 }
 
-/// An archive that was written.
+/// An archive, or an OCI layout, that was written.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct Packed {
     /// Where it is.
     pub path: String,
-    /// Its bytes.
+    /// Bytes of the archive.
     pub bytes: u64,
-    /// The digest of the file.
+    /// The digest of the file; of a layout, that of the manifest.
     pub digest: Digest,
+    /// The tag in an OCI layout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// What is in it.
     #[serde(flatten)]
     pub plan: PackPlan,
@@ -170,6 +175,7 @@ impl PackPlan {
         match self.kind {
             ArchiveKind::Zip => format!("{name}.zip"),
             ArchiveKind::TarGz => format!("{name}.tar.gz"),
+            ArchiveKind::Tar => format!("{name}.tar"),
         }
     }
 
@@ -179,14 +185,16 @@ impl PackPlan {
         let mut file = WholeFile::create(target).map_err(written)?;
         let mut writer: Box<dyn ArchiveWriter> = match self.kind {
             ArchiveKind::Zip => Box::new(ZipWriter::new(&mut file)),
-            ArchiveKind::TarGz => Box::new(TarWriter::new(&mut file)),
+            ArchiveKind::TarGz => Box::new(TarWriter::new(&mut file, TarPacking::Gzip)),
+            ArchiveKind::Tar => Box::new(TarWriter::new(&mut file, TarPacking::Plain)),
         };
         self.write_entries(writer.as_mut(), target)?;
         writer.finish().map_err(written)?;
         drop(writer);
         let (digest, bytes) = self.check(target, file.path())?;
         file.finish().map_err(written)?;
-        Ok(Packed { path: target.to_string_lossy().into_owned(), bytes, digest, plan: self })
+        let path = target.to_string_lossy().into_owned();
+        Ok(Packed { path, bytes, digest, tag: None, plan: self })
     }
 
     /// Reads the archive as an installation would, before it counts: what could not be installed is not a pack. Gives its digest and its bytes.

@@ -72,6 +72,9 @@ pub struct PlannedSkill {
     pub overrides: Option<ObstacleReason>,
     /// What could be better in it.
     pub warnings: Vec<SkillProblem>,
+    /// The plugin of the source that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
 }
 
 /// What a plan shows.

@@ -3,64 +3,243 @@
 //! An archive is hashed, unpacked and judged through one open descriptor; one that is written to meanwhile
 //! is refused.
 
-use metier_fs::PiecewiseFile;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use metier_fs::{PiecewiseFile, TreeReader};
 use metier_skill::{Digest, Profile};
 
+use crate::access::SourceOrigin;
 use crate::archive::{ArchiveFault, archive_kind, unpack};
 use crate::directory::read_directory;
 use crate::error::PackError;
+use crate::fetch::{FetchFolder, FetchedKind};
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
+use crate::marketplace::{LISTS, Plugin, PluginPlace, parse_plugins};
 use crate::outgoing::Outgoing;
 use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
-use crate::skills_in::{FoundSkill, skills_in};
-use crate::source::LocalSource;
-use crate::target::Staging;
+use crate::skills_in::{FoundSkill, pickable_skills, skills_in};
+use crate::source::{InstallSource, parse_source};
+use crate::target::{InstallTarget, Staging};
+
+/// The largest list of plugins that is read.
+const MAX_LIST_BYTES: u64 = 4 << 20;
 
 /// A source that was judged.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) source: LocalSource,
+    pub(crate) source: InstallSource,
     pub(crate) resolved: Option<String>,
+    /// Whether it was named by what should never mean anything else.
+    pub(crate) is_fixed: bool,
     pub(crate) skills: Vec<FoundSkill>,
+    plugins: Vec<Plugin>,
     /// The directory in the staging directory that holds its tree.
     pub(crate) staged_in: String,
 }
 
-/// Brings a source into `staging`, or only looks at it without one.
-pub(crate) fn prepare(
-    source: LocalSource,
-    chosen: &[String],
-    staging: Option<&Staging>,
-    number: usize,
-    profile: Profile,
-    limits: &PackLimits,
-) -> Result<Prepared, PackError> {
-    let staged_in = format!("tree-{number}");
-    let outgoing = match staging.and_then(Staging::tree) {
-        Some(tree) => Outgoing::into_staging(tree, &staged_in, profile),
-        None => Outgoing::nowhere(profile),
-    };
-    let (tree, resolved) = match source.kind {
-        SourceKind::Directory => (read_directory(&source.path, limits, outgoing)?, None),
-        SourceKind::Archive => {
-            let (tree, digest) = read_archive(&source, limits, outgoing)?;
-            (tree, Some(digest.to_string()))
+/// How sources are prepared: for one plan, the same for all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Preparing<'a> {
+    pub(crate) target: &'a InstallTarget,
+    /// Without one, sources are only looked at.
+    pub(crate) staging: Option<&'a Staging>,
+    pub(crate) profile: Profile,
+    pub(crate) limits: &'a PackLimits,
+    pub(crate) origin: SourceOrigin,
+}
+
+/// Which skills of a source are meant.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SkillChoice<'a> {
+    /// Those of these names.
+    pub(crate) names: &'a [String],
+    /// All of them, however many.
+    pub(crate) all: bool,
+    /// Those of this plugin.
+    pub(crate) plugin: Option<&'a str>,
+}
+
+/// A source that was read.
+#[derive(Debug, Default)]
+struct ReadSource {
+    tree: ShippedTree,
+    resolved: Option<String>,
+    is_fixed: bool,
+    plugins: Vec<Plugin>,
+    staged_in: String,
+}
+
+impl Preparing<'_> {
+    /// Brings a source into staging, or only looks at it. What is not on this machine is fetched first, at
+    /// `pinned` where the lock has it.
+    pub(crate) fn prepare(
+        &self,
+        source: InstallSource,
+        pinned: Option<&str>,
+        choice: SkillChoice<'_>,
+        number: usize,
+    ) -> Result<Prepared, PackError> {
+        let mut read = self.bring(&source, pinned, number)?;
+        let shown = source.shown();
+        if let Some(name) = choice.plugin {
+            let Some(plugin) = read.plugins.iter().find(|plugin| plugin.name == name) else {
+                let has = read.plugins.into_iter().map(|plugin| plugin.name).collect();
+                return Err(PackError::NoPlugin { source: shown, name: name.to_owned(), has });
+            };
+            match &plugin.place {
+                PluginPlace::Here(top) => {
+                    read.tree = read.tree.only(|dir| plugin.has_skill(top, dir))
+                }
+                PluginPlace::Elsewhere { source, commit } => {
+                    return self.prepare_elsewhere(
+                        plugin,
+                        source,
+                        commit.as_deref(),
+                        choice,
+                        number,
+                    );
+                }
+                PluginPlace::Unknown(place) => {
+                    let source = place.clone();
+                    let kind = "where this program does not look for plugins";
+                    return Err(PackError::UnsupportedSource { source, kind });
+                }
+            }
         }
+        let picked = self.picked(&source, &read.tree, choice)?;
+        let skills = skills_in(&read.tree, &shown, picked.as_deref().unwrap_or(choice.names))?;
+        let ReadSource { resolved, is_fixed, plugins, staged_in, .. } = read;
+        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in })
+    }
+
+    /// The skills of a plugin that is somewhere else. The list named its source, not the person.
+    fn prepare_elsewhere(
+        &self,
+        plugin: &Plugin,
+        source: &str,
+        commit: Option<&str>,
+        choice: SkillChoice<'_>,
+        number: usize,
+    ) -> Result<Prepared, PackError> {
+        let (top, base) = (Path::new("/"), &self.target.base);
+        let source = parse_source(source, top, base)?;
+        // A list that came from elsewhere must not reach into this machine.
+        if source.host().is_none() {
+            return Err(PackError::NoSource(source.recorded()));
+        }
+        let elsewhere = Self { origin: SourceOrigin::Recorded, ..*self };
+        let mut read = elsewhere.bring(&source, commit, number + 1000)?;
+        let own = read.tree.only(|dir| plugin.has_skill("", dir));
+        if !own.files.is_empty() {
+            read.tree = own;
+        }
+        let skills = skills_in(&read.tree, &source.shown(), choice.names)?;
+        let ReadSource { resolved, is_fixed, plugins, staged_in, .. } = read;
+        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in })
+    }
+
+    /// The names that a person picks, where a repository has several skills and none was chosen. A
+    /// directory or an archive was put together to be installed; a repository often was not.
+    fn picked(
+        &self,
+        source: &InstallSource,
+        tree: &ShippedTree,
+        choice: SkillChoice<'_>,
+    ) -> Result<Option<Vec<String>>, PackError> {
+        let is_collection = matches!(source.kind(), SourceKind::Git | SourceKind::WellKnown);
+        let is_chosen = choice.all || choice.plugin.is_some() || !choice.names.is_empty();
+        if !is_collection || is_chosen {
+            return Ok(None);
+        }
+        let offered = pickable_skills(tree);
+        if offered.len() < 2 {
+            return Ok(None);
+        }
+        let picked =
+            self.target.access.questions.pick(&offered).filter(|picked| !picked.is_empty());
+        picked.map(Some).ok_or_else(|| PackError::SeveralSkills {
+            source: source.shown(),
+            has: offered.into_iter().map(|skill| skill.name).collect(),
+        })
+    }
+
+    /// Lets a source through, fetches it where it is not on this machine, and reads it.
+    fn bring(
+        &self,
+        source: &InstallSource,
+        pinned: Option<&str>,
+        number: usize,
+    ) -> Result<ReadSource, PackError> {
+        let access = &self.target.access;
+        access.admit(source, self.origin)?;
+        let shown = source.shown();
+        if let InstallSource::Local(local) = source {
+            return self.read(&local.path, &shown, local.kind == SourceKind::Archive, number);
+        }
+        let folder = FetchFolder::create(&self.target.state)?;
+        let progress = access.progress.as_ref();
+        let fetched = access.fetch.fetch(source, pinned, folder.path(), self.limits, progress)?;
+        access.check_age(source, &fetched)?;
+        let is_archive = fetched.kind == FetchedKind::Archive;
+        let mut read = self.read(&fetched.path, &shown, is_archive, number)?;
+        read.tree.left_out.extend(fetched.left_out);
+        read.tree.left_out.sort();
+        read.resolved = Some(fetched.resolved);
+        read.is_fixed = fetched.is_fixed;
+        Ok(read)
+    }
+
+    /// Reads what is at `path` on this machine; errors call it `shown`.
+    fn read(
+        &self,
+        path: &Path,
+        shown: &str,
+        is_archive: bool,
+        number: usize,
+    ) -> Result<ReadSource, PackError> {
+        let staged_in = format!("tree-{number}");
+        let outgoing = match self.staging.and_then(Staging::tree) {
+            Some(tree) => Outgoing::into_staging(tree, &staged_in, self.profile),
+            None => Outgoing::nowhere(self.profile),
+        };
+        let called = |error: PackError| error.called(path, shown);
+        if !is_archive {
+            let tree = read_directory(path, self.limits, outgoing).map_err(called)?;
+            let plugins = read_plugins(path, shown)?;
+            return Ok(ReadSource { tree, plugins, staged_in, ..ReadSource::default() });
+        }
+        let (tree, digest) = read_archive(path, self.limits, outgoing).map_err(called)?;
+        check_manifest(shown, &tree)?;
+        let resolved = Some(digest.to_string());
+        Ok(ReadSource { tree, resolved, staged_in, ..ReadSource::default() })
+    }
+}
+
+/// The plugins that a directory lists.
+fn read_plugins(path: &Path, shown: &str) -> Result<Vec<Plugin>, PackError> {
+    let Ok(tree) = TreeReader::open(path) else { return Ok(Vec::new()) };
+    // No link is followed: a list is a file of the directory.
+    let Some((name, opened)) =
+        LISTS.iter().find_map(|name| Some((*name, tree.open_file(name).ok()?)))
+    else {
+        return Ok(Vec::new());
     };
-    check_manifest(&source, &tree)?;
-    let skills = skills_in(&tree, &source.path.to_string_lossy(), chosen)?;
-    Ok(Prepared { source, resolved, skills, staged_in })
+    let mut bytes = Vec::new();
+    let read = opened.file.take(MAX_LIST_BYTES).read_to_end(&mut bytes);
+    let bad = |reason| PackError::BadRecord { path: Path::new(shown).join(name), reason };
+    read.map_err(|error| bad(error.to_string()))?;
+    parse_plugins(&bytes).map_err(bad)
 }
 
 fn read_archive(
-    source: &LocalSource,
+    path: &Path,
     limits: &PackLimits,
     outgoing: Outgoing<'_>,
 ) -> Result<(ShippedTree, Digest), PackError> {
-    let path = &source.path;
     let file = PiecewiseFile::open(path)
         .map_err(|error| PackError::not_readable(path, std::io::Error::other(error.to_string())))?;
     let unsound = |error| PackError::archive(path, error);
@@ -75,16 +254,13 @@ fn read_archive(
 }
 
 /// An archive that lists its digests has to fit them.
-fn check_manifest(source: &LocalSource, tree: &ShippedTree) -> Result<(), PackError> {
-    if source.kind != SourceKind::Archive {
-        return Ok(());
-    }
+fn check_manifest(shown: &str, tree: &ShippedTree) -> Result<(), PackError> {
     let listed = tree.files.iter().find(|file| file.path == MANIFEST_FILE);
     let Some(manifest) = listed.and_then(|file| file.manifest.as_deref()) else { return Ok(()) };
-    let all = skills_in(tree, &source.path.to_string_lossy(), &[])?;
+    let all = skills_in(tree, shown, &[])?;
     match manifest.difference(&all) {
         None => Ok(()),
-        Some(what) => Err(PackError::ManifestMismatch { path: source.path.clone(), what }),
+        Some(what) => Err(PackError::ManifestMismatch { path: PathBuf::from(shown), what }),
     }
 }
 
@@ -92,8 +268,8 @@ impl Prepared {
     /// What the lock says of one of its skills.
     pub(crate) fn locked(&self, skill: &FoundSkill) -> LockedSkill {
         let source = &self.source;
-        let mut locked =
-            LockedSkill::new(&source.recorded, source.kind, self.resolved.clone(), &skill.tree);
+        let resolved = self.resolved.clone();
+        let mut locked = LockedSkill::new(&source.recorded(), source.kind(), resolved, &skill.tree);
         locked.path = Some(skill.dir.clone()).filter(|dir| !dir.is_empty());
         locked.version.clone_from(&skill.summary.version);
         locked
@@ -105,6 +281,15 @@ impl Prepared {
             "" => self.staged_in.clone(),
             dir => joined(&self.staged_in, dir),
         }
+    }
+
+    /// The plugin that one of its skills belongs to, where it lists plugins.
+    pub(crate) fn plugin_of(&self, skill: &FoundSkill) -> Option<String> {
+        let has = |plugin: &&Plugin| match &plugin.place {
+            PluginPlace::Here(top) => plugin.has_skill(top, &skill.dir),
+            _ => false,
+        };
+        self.plugins.iter().find(has).map(|plugin| plugin.name.clone())
     }
 
     /// What is in its skills and is not installed.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metier_fs::{
@@ -14,7 +15,9 @@ use metier_fs::{
 use metier_registry::manage::Backups;
 use metier_skill::Source;
 
+use crate::access::{InstallQuestions, SourceAccess};
 use crate::error::PackError;
+use crate::fetch::{self, FetchProgress};
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
 
@@ -40,6 +43,8 @@ pub struct InstallTarget {
     pub(crate) backups: Backups,
     /// The user's folder of state.
     pub(crate) state: PathBuf,
+    /// How sources are reached.
+    pub(crate) access: SourceAccess,
 }
 
 impl InstallTarget {
@@ -74,7 +79,29 @@ impl InstallTarget {
             source,
             backups: Backups::in_state(state),
             state: state.to_owned(),
+            access: SourceAccess::default(),
         })
+    }
+
+    /// Sources that are not on this machine are reached through `access`.
+    #[must_use]
+    pub fn with_access(mut self, access: SourceAccess) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// `questions` answers what comes up while a plan is made.
+    #[must_use]
+    pub fn with_questions(mut self, questions: Arc<dyn InstallQuestions>) -> Self {
+        self.access = self.access.with_questions(questions);
+        self
+    }
+
+    /// `progress` hears how far a fetch is.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn FetchProgress>) -> Self {
+        self.access = self.access.with_progress(progress);
+        self
     }
 
     /// The folder of skills.
@@ -100,6 +127,7 @@ impl InstallTarget {
     /// Finishes what a process that was killed had begun, and removes what it left. Where there is nothing
     /// of that kind, which takes two questions to the system, nothing is locked or written.
     pub fn recover(&self) -> Result<(), PackError> {
+        fetch::remove_abandoned_fetches(&self.state)?;
         if self.is_unfinished() {
             journal::check(self)?;
         } else if self.abandoned().is_empty() && !self.has_empty_staging() {

@@ -56,11 +56,17 @@ pub mod loader {
 /// Shipping skills: archives, plans, the lock, and what verifying found.
 pub mod pack {
     pub use metier_pack::{
-        ArchiveError, ArchiveFault, ArchiveKind, FileDifference, FileState, InstallPlan,
-        InstallRequest, InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle,
-        ObstacleReason, Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan,
-        Packed, PackedSkill, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile,
-        SkillProblem, SourceKind, VerifiedSkill, VerifyState, inspect_archive,
+        ArchiveError, ArchiveFault, ArchiveKind, Download, DownloadSettings, Fetch, FetchError,
+        FetchFault, FetchProgress, Fetched, FetchedKind, Fetchers, FileDifference, FileState,
+        GIT_VARIABLES, GitFault, GitFetch, GitRemote, GitSource, HttpsSource, InstallPlan,
+        InstallQuestions, InstallRequest, InstallSource, InstallTarget, LeftOut, LeftOutReason,
+        LocalSource, LockUse, LockedSkill, NoQuestions, Obstacle, ObstacleReason, OciSource,
+        Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
+        PickableSkill, PlaceJudge, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED,
+        ShippedFile, SilentProgress, SkillProblem, SourceAccess, SourceDenial, SourceKind,
+        SourceOrigin, SourcePlace, SourcePolicy, SourceQuestion, SourceRuleScope, SourceRules,
+        SourceUrl, SourceVerdict, VerifiedSkill, VerifyState, WellKnownSource, inspect_archive,
+        parse_source,
     };
 }
 

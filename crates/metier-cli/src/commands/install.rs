@@ -2,25 +2,34 @@
 //!
 //! Staging, judging and moving are `metier-pack`'s. This file shows the plan, asks, and reports.
 
+mod asking;
+
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 
 use clap::Args;
-use metier::pack::{InstallPlan, InstallTarget, LockUse, Overwrite, PlanView};
+use metier::pack::{InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView};
 use serde::Serialize;
 
+use self::asking::Asking;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::prompt;
+use crate::render::fetching::FetchLine;
 use crate::render::plan::{left_out_lines, plan_lines, write_done};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
 
-/// Install skills from a directory or an archive, or what skills.json says.
+/// Install skills from a directory, an archive, a git repository or another place on the network, or what
+/// skills.json says.
 ///
-/// SOURCE is a directory, or a .zip, .skill or .tar.gz file, with one skill or several. Inside a repository
-/// skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
+/// SOURCE is a directory, a .zip, .skill or .tar.gz file, the https URL of one, a host that lists its skills, an OCI
+/// artifact (oci://HOST/NAME:TAG, or a layout directory), or a git repository: owner/repo (GitHub) or its URL, with
+/// /path for a directory of it and @ref for a branch, tag or commit. Of a repository with several skills you choose:
+/// --skill, --all, --plugin, or the list on a terminal. A host that your setting `sources.allow` does not list is
+/// asked about before anything is fetched. Inside a repository skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
 /// checked first, shown, and moved into place whole; what is replaced goes to a backup. What was installed is
 /// written to skills.json and, with digests of every file, to skills.lock.json beside the folder.
 ///
@@ -30,17 +39,32 @@ use crate::scope::ScopeArgs;
 #[command(after_help = "\
 Examples:
   metier install ./pdf.zip
+  metier install https://example.org/pdf.zip
+  metier install https://example.org       what the host lists in /.well-known/agent-skills/
+  metier install oci://ghcr.io/me/pdf:1.2.0
   metier install ./pdf.zip --dry-run       show the plan, and change nothing
   metier install ../skills --list          the skills in a directory
   metier install ../skills --skill a,b     only these
+  metier install anthropics/skills --list  the skills of a repository
+  metier install anthropics/skills/skills/pdf@main
+  metier install git@host:team/skills.git --ref v2 --all
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
-    /// A directory, or a .zip, .skill or .tar.gz file.
+    /// A directory, a .zip, .skill or .tar.gz file, a URL, a git repository, or oci://HOST/NAME:TAG.
     source: Option<String>,
     /// Only these skills of the source (may be repeated).
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "source")]
     skill: Vec<String>,
+    /// All skills of a repository.
+    #[arg(long, requires = "source", conflicts_with_all = ["skill", "plugin"])]
+    all: bool,
+    /// Only the skills of this plugin, where the source lists plugins.
+    #[arg(long, value_name = "NAME", requires = "source")]
+    plugin: Option<String>,
+    /// The branch, tag or commit of a repository.
+    #[arg(long = "ref", value_name = "REF", requires = "source")]
+    reference: Option<String>,
     /// List the skills of the source, and install nothing.
     #[arg(long, requires = "source", conflicts_with_all = ["dry_run", "force"])]
     list: bool,
@@ -54,7 +78,7 @@ pub(crate) struct InstallArgs {
     /// Show the plan, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask.
+    /// Do not ask. Hosts of sources that you did not name yourself still have to be allowed.
     #[arg(long, short = 'y')]
     yes: bool,
     #[command(flatten)]
@@ -71,16 +95,34 @@ struct Installed {
 }
 
 pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let asking = Arc::new(Asking {
+        can_ask: prompt::can_ask(json),
+        yes: args.yes,
+        lists: args.list,
+        always: Mutex::new(Vec::new()),
+    });
+    let line = Arc::new(FetchLine::new());
     let target = context.metier.install_target(args.scope.chosen())?;
+    let target = target.with_questions(asking.clone()).with_progress(line.clone());
     if args.dry_run || args.list {
-        let plan = preview(args, context, &target)?;
+        let plan = preview(args, context, &target);
+        line.clear();
+        asking.remember(&context.metier)?;
+        let plan = plan?;
         return Ok(Box::new(Installed { dry_run: true, plan, listed: args.list }));
     }
-    let plan = plan(args, context, &target)?;
+    let plan = plan(args, context, &target);
+    line.clear();
+    asking.remember(&context.metier)?;
+    let plan = plan?;
     if plan.view().changes_skills() && !args.yes {
         let mut words = context.command_words();
         words.push("install --yes".to_owned());
         words.extend(args.source.as_deref().map(shell::quoted));
+        words.extend(args.reference.iter().map(|it| format!("--ref {}", shell::quoted(it))));
+        words.extend(args.plugin.iter().map(|it| format!("--plugin {}", shell::quoted(it))));
+        words.extend(args.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
+        words.extend(args.all.then(|| "--all".to_owned()));
         approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
     }
     let plan = context.metier.carry_out(plan)?;
@@ -102,9 +144,7 @@ fn preview(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Res
     let Some(source) = &args.source else {
         return Ok(context.metier.preview_reconcile(target, lock_use(args), overwrite)?);
     };
-    let mut request = context.metier.install_request(source);
-    request.skills.clone_from(&args.skill);
-    request.overwrite = overwrite;
+    let request = request(args, context, source, overwrite);
     Ok(context.metier.preview_install(target, &request)?)
 }
 
@@ -113,10 +153,23 @@ fn plan(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result
     let Some(source) = &args.source else {
         return Ok(context.metier.plan_reconcile(target, lock_use(args), overwrite)?);
     };
+    let request = request(args, context, source, overwrite);
+    Ok(context.metier.plan_install(target, &request)?)
+}
+
+fn request(
+    args: &InstallArgs,
+    context: &Context,
+    source: &str,
+    overwrite: Overwrite,
+) -> InstallRequest {
     let mut request = context.metier.install_request(source);
     request.skills.clone_from(&args.skill);
     request.overwrite = overwrite;
-    Ok(context.metier.plan_install(target, &request)?)
+    request.all = args.all;
+    request.plugin.clone_from(&args.plugin);
+    request.reference.clone_from(&args.reference);
+    request
 }
 
 /// Shows a plan and asks; an error where no one can be asked, or the answer is no.
@@ -154,7 +207,9 @@ impl Output for Installed {
             for skill in &self.plan.skills {
                 let description = skill.description.as_deref().unwrap_or_default();
                 let description = paint(DIM, safe(&fold_line(description)));
-                writeln!(out, "{}  {description}", paint(BOLD, safe(&skill.name)))?;
+                let plugin = skill.plugin.as_deref().map(|it| format!("  ({})", safe(it)));
+                let plugin = plugin.unwrap_or_default();
+                writeln!(out, "{}{plugin}  {description}", paint(BOLD, safe(&skill.name)))?;
             }
             return Ok(());
         }

@@ -20,6 +20,7 @@ use crate::render::{bytes, count, safe};
 ///
 /// Two packs of the same files are equal, byte for byte, on any machine. Version control, secrets such as .env,
 /// caches and links are left out, and named. The archive holds a manifest.json with the digest of every file.
+/// With --oci a directory is written that programs for container images can copy to a registry.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,6 +28,7 @@ Examples:
   metier pack skills/pdf -o pdf.skill
   metier pack skills -o all.tar.gz          every skill below skills
   metier pack skills/pdf --flat -o pdf.zip  SKILL.md at the top of the archive
+  metier pack skills/pdf --oci pdf-oci      for registries: skopeo copy oci:pdf-oci docker://ghcr.io/me/pdf:1
   metier pack skills/pdf --dry-run")]
 pub(crate) struct PackArgs {
     /// A skill's directory, or one with several skills.
@@ -34,6 +36,9 @@ pub(crate) struct PackArgs {
     /// The archive: a name that ends in .zip, .skill, .tar.gz or .tgz.
     #[arg(long, short = 'o', value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write an OCI layout to this directory instead, which must not exist.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "force"])]
+    oci: Option<PathBuf>,
     /// Only these skills (may be repeated).
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     skill: Vec<String>,
@@ -71,12 +76,16 @@ pub(crate) fn run(args: &PackArgs, context: &Context) -> Result<Box<dyn Output>>
     let mut options = metier.pack_options();
     options.kind = match &args.output {
         Some(output) => kind_of(output)?,
+        None if args.oci.is_some() => ArchiveKind::TarGz,
         None => ArchiveKind::Zip,
     };
     options.layout = if args.flat { PackLayout::Flat } else { PackLayout::Folders };
     options.with_manifest = !args.no_manifest;
     options.skills.clone_from(&args.skill);
     let plan = metier.plan_pack(&args.source, options)?;
+    if let Some(dir) = &args.oci {
+        return run_oci(plan, &metier.working_dir().join(dir), args.dry_run);
+    }
     let name = args.output.clone().unwrap_or_else(|| PathBuf::from(plan.file_name()));
     let output = metier.working_dir().join(&name);
     if is_dir(&output) {
@@ -93,6 +102,20 @@ pub(crate) fn run(args: &PackArgs, context: &Context) -> Result<Box<dyn Output>>
         return Ok(Box::new(Planned { dry_run: true, path, plan }));
     }
     let packed = plan.write(&output).map_err(metier::Error::from)?;
+    Ok(Box::new(Written { dry_run: false, packed }))
+}
+
+fn run_oci(plan: PackPlan, dir: &Path, dry_run: bool) -> Result<Box<dyn Output>> {
+    if dry_run {
+        let path = dir.to_string_lossy().into_owned();
+        return Ok(Box::new(Planned { dry_run: true, path, plan }));
+    }
+    if entry_kind(dir).is_some() {
+        let message = format!("{} exists already", dir.display());
+        return Err(CommandError::failed("already-exists", safe(&message))
+            .help("name a directory that does not exist"));
+    }
+    let packed = plan.write_oci(dir).map_err(metier::Error::from)?;
     Ok(Box::new(Written { dry_run: false, packed }))
 }
 
@@ -150,7 +173,9 @@ impl Output for Written {
         let packed = &self.packed;
         let path = paint(BOLD, safe(&packed.path));
         writeln!(out, "{} {path}  {}", paint(GREEN, "packed"), bytes(packed.bytes))?;
-        writeln!(out, "  {}", paint(DIM, packed.digest))?;
+        let tag =
+            packed.tag.as_ref().map_or_else(String::new, |tag| format!("  tag {}", safe(tag)));
+        writeln!(out, "  {}{tag}", paint(DIM, packed.digest))?;
         write_skills(&packed.plan, out)
     }
 }

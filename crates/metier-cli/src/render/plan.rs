@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use metier::pack::{LeftOut, PlanView, PlannedAction, PlannedSkill};
+use metier::pack::{LeftOut, PlanView, PlannedAction, PlannedSkill, SourceKind};
 
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{bytes, count, fold_line, safe};
@@ -67,6 +67,9 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
     }
     if let Some(tools) = &skill.allowed_tools {
         lines.push(format!("  tools: {}", named(tools)));
+    }
+    if let (SourceKind::Git, Some(commit)) = (skill.kind, &skill.resolved) {
+        lines.push(format!("  {}", paint(DIM, format!("commit {}", safe(commit)))));
     }
     lines.push(format!("  {}", paint(DIM, skill.tree)));
     if skill.overrides.is_some() {

@@ -35,7 +35,7 @@ macro_rules! faults {
 }
 
 faults! {
-    UnknownFormat "archive-format" "it is neither a zip nor a gzipped tar";
+    UnknownFormat "archive-format" "it is neither a zip nor a tar";
     Empty "archive-empty" "it holds no files";
     TooManyEntries "archive-entries" "it has too many entries";
     TooLarge "archive-size" "it is too large when unpacked";

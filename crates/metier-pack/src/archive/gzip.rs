@@ -73,20 +73,6 @@ impl<'a, A: ReadAt + ?Sized> Gunzip<'a, A> {
         Ok(self.inflater.chunk(given))
     }
 
-    /// Fills `buffer`; an archive that ends before that is cut off.
-    pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<(), ArchiveError> {
-        let mut done = 0;
-        while done < buffer.len() {
-            let chunk = self.next((buffer.len() - done) as u64)?;
-            if chunk.is_empty() {
-                return Err(ArchiveFault::DataDamaged.into());
-            }
-            buffer[done..done + chunk.len()].copy_from_slice(chunk);
-            done += chunk.len();
-        }
-        Ok(())
-    }
-
     /// Judges what follows the stream, which has ended.
     pub(super) fn finish(self) -> Result<(), ArchiveError> {
         if !self.inflater.unused().is_empty() || self.at != self.end {

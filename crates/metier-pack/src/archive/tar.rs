@@ -1,17 +1,18 @@
-//! A tar inside a gzip: files and directories, one after the other, and nothing else.
+//! A tar, mostly inside a gzip: files and directories, one after the other, and nothing else.
 //!
 //! A tar has no directory to compare with, so it is read once, and what it holds is written as it comes,
 //! into a staging directory that goes when the archive turns out to be unsound. Extended headers may
 //! give a name and nothing else that matters: links, sparse files and sizes in them are refused.
 
 mod header;
+mod stream;
 
 use super::fault::{ArchiveError, ArchiveFault};
-use super::gzip::Gunzip;
 use super::names::{NameSet, check_entry_name};
 use super::read_at::ReadAt;
 use crate::limits::PackLimits;
 use header::{BLOCK, Header, Kind, path_of_extension};
+use stream::TarStream;
 
 /// The longest extended header.
 const MAX_EXTENSION_BYTES: u64 = 64 << 10;
@@ -41,7 +42,7 @@ pub(super) fn read_tar<A: ReadAt + ?Sized>(
     limits: &PackLimits,
     sink: &mut dyn TarSink,
 ) -> Result<(), ArchiveError> {
-    let mut stream = Gunzip::open(archive, limits)?;
+    let mut stream = TarStream::open(archive, limits)?;
     let mut names = NameSet::default();
     let (mut seen, mut total) = (0, 0u64);
     let mut long_name: Option<String> = None;
@@ -124,7 +125,7 @@ fn checked(
 
 /// The name that an extended header gives to the next entry.
 fn read_extension<A: ReadAt + ?Sized>(
-    stream: &mut Gunzip<'_, A>,
+    stream: &mut TarStream<'_, A>,
     header: &Header,
 ) -> Result<Option<String>, ArchiveError> {
     if header.size > MAX_EXTENSION_BYTES {
@@ -138,7 +139,7 @@ fn read_extension<A: ReadAt + ?Sized>(
 
 /// What fills an entry's last block has to be empty, or something could be kept there.
 fn skip_padding<A: ReadAt + ?Sized>(
-    stream: &mut Gunzip<'_, A>,
+    stream: &mut TarStream<'_, A>,
     size: u64,
 ) -> Result<(), ArchiveError> {
     let block = BLOCK as u64;
@@ -153,7 +154,7 @@ fn skip_padding<A: ReadAt + ?Sized>(
 }
 
 /// After the first empty block there is a second one, and then nothing but more of them.
-fn check_end<A: ReadAt + ?Sized>(mut stream: Gunzip<'_, A>) -> Result<(), ArchiveError> {
+fn check_end<A: ReadAt + ?Sized>(mut stream: TarStream<'_, A>) -> Result<(), ArchiveError> {
     let mut after = 0u64;
     loop {
         let chunk = stream.next(u64::MAX)?;

@@ -29,6 +29,8 @@ pub enum ArchiveKind {
     Zip,
     /// A tar in a gzip.
     TarGz,
+    /// A tar as it is, as layers of images may be.
+    Tar,
 }
 
 /// What kind of archive the bytes are, whatever the file is called.
@@ -41,12 +43,26 @@ pub(crate) fn archive_kind(archive: &(impl ReadAt + ?Sized)) -> Result<ArchiveKi
         _ if start.starts_with(&gzip::MAGIC) => Ok(ArchiveKind::TarGz),
         // A program that looks for the end record first would read it as a zip.
         _ => match zip::entries(archive, &PackLimits::default()) {
+            Err(ArchiveError::Fault { fault: ArchiveFault::UnknownFormat, .. })
+                if is_tar(archive)? =>
+            {
+                Ok(ArchiveKind::Tar)
+            }
             Err(ArchiveError::Fault { fault: ArchiveFault::UnknownFormat, .. }) | Ok(_) => {
                 Err(ArchiveFault::UnknownFormat.into())
             }
             Err(error) => Err(error),
         },
     }
+}
+
+/// Whether the first block is a header of POSIX or GNU.
+fn is_tar(archive: &(impl ReadAt + ?Sized)) -> Result<bool, ArchiveError> {
+    let mut magic = [0; 5];
+    if archive.size() >= 512 {
+        archive.read_at(257, &mut magic)?;
+    }
+    Ok(magic == *b"ustar")
 }
 
 /// The files of an archive, read whole and judged; nothing is written.
@@ -76,7 +92,7 @@ pub(crate) fn unpack(
 ) -> Result<ShippedTree, ArchiveError> {
     let mut tree = match kind {
         ArchiveKind::Zip => unpack_zip(archive, limits, outgoing)?,
-        ArchiveKind::TarGz => unpack_tar(archive, limits, outgoing)?,
+        ArchiveKind::TarGz | ArchiveKind::Tar => unpack_tar(archive, limits, outgoing)?,
     };
     tree.files.sort_by(|a, b| a.path.cmp(&b.path));
     tree.left_out.sort();

@@ -1,9 +1,11 @@
-//! A gzipped tar, written so that it is the same everywhere: POSIX headers, no times, no owners.
+//! A tar, mostly in a gzip, written so that it is the same everywhere: POSIX headers, no times, no owners.
 //! Names that do not fit a header, or are not ASCII, get an extended one.
 
 use std::io::{self, Read, Write};
 
 use metier_fs::WholeFile;
+use metier_skill::Digest;
+use sha2::{Digest as _, Sha256};
 
 use super::deflate::Deflater;
 use super::zip_writer::check_size;
@@ -14,23 +16,42 @@ const CHUNK_BYTES: usize = 64 << 10;
 /// Deflated, no flags, no time, no hint, made by no particular system.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
-/// A gzipped tar that is being written.
+/// Whether a tar is in a gzip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TarPacking {
+    Gzip,
+    Plain,
+}
+
+/// A tar that is being written.
 pub(super) struct TarWriter<'f> {
     file: &'f mut WholeFile,
+    packing: TarPacking,
     deflater: Option<Deflater>,
     crc: crc32fast::Hasher,
     size: u64,
+    hasher: Sha256,
 }
 
 impl<'f> TarWriter<'f> {
-    pub(super) fn new(file: &'f mut WholeFile) -> Self {
-        Self { file, deflater: None, crc: crc32fast::Hasher::new(), size: 0 }
+    pub(super) fn new(file: &'f mut WholeFile, packing: TarPacking) -> Self {
+        let (crc, hasher) = (crc32fast::Hasher::new(), Sha256::new());
+        Self { file, packing, deflater: None, crc, size: 0, hasher }
+    }
+
+    /// The digest of the tar itself, after [`ArchiveWriter::finish`].
+    pub(super) fn unpacked_digest(self) -> Digest {
+        Digest::from_bytes(self.hasher.finalize().into())
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.crc.update(bytes);
         self.size += bytes.len() as u64;
+        self.hasher.update(bytes);
         let file = &mut *self.file;
+        if self.packing == TarPacking::Plain {
+            return file.write_all(bytes);
+        }
         if self.deflater.is_none() {
             file.write_all(&GZIP_HEADER)?;
         }
@@ -82,6 +103,9 @@ impl ArchiveWriter for TarWriter<'_> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.put(&[0; 2 * BLOCK])?;
+        if self.packing == TarPacking::Plain {
+            return Ok(());
+        }
         let file = &mut *self.file;
         if let Some(deflater) = self.deflater.take() {
             deflater.finish(&mut |packed| file.write_all(packed))?;

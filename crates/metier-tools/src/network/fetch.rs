@@ -5,34 +5,18 @@
 //! rebinding). There are no cookies, no proxies, no decompression (bombs), and the HTTP client follows
 //! no redirect by itself.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
+use metier_net::{Resolver, causes, pinned_client, resolve};
 use metier_skill::text::short_line;
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED, LOCATION};
-use reqwest::{Client, Method, Response, StatusCode, redirect};
+use reqwest::{Method, Response, StatusCode};
 
 use super::hosts::Target;
 use super::request::NetworkSettings;
 use crate::failure::{ToolFailure, shown};
 use metier_skill::FailureCode;
-
-/// Finds the addresses of a name.
-pub trait Resolver: Send + Sync {
-    /// The addresses of `host`.
-    fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
-}
-
-/// The system's own resolver.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemResolver;
-
-impl Resolver for SystemResolver {
-    fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        Ok((host, 0).to_socket_addrs()?.map(|address| address.ip()).collect())
-    }
-}
 
 /// What is sent.
 pub(crate) struct Outgoing {
@@ -139,23 +123,17 @@ async fn send(
     let target = &sent.target;
     let addresses = match target.literal() {
         Some(address) => vec![address],
-        None => resolve(resolver, target.name()).await?,
+        None => resolve(resolver, target.name())
+            .await
+            .map_err(|why| unknown_host(target.name(), &why))?,
     };
     // One bad address among good ones is an attack or a mistake: either way nothing is sent.
     for address in &addresses {
         settings.check_address(*address, target.port())?;
     }
     let pinned: Vec<SocketAddr> = addresses.iter().map(|ip| (*ip, target.port()).into()).collect();
-    let client = Client::builder()
-        .no_proxy()
-        .redirect(redirect::Policy::none())
-        .referer(false)
-        .http1_only()
-        .pool_max_idle_per_host(0)
-        .user_agent(concat!("metier/", env!("CARGO_PKG_VERSION")))
-        .resolve_to_addrs(target.name(), &pinned)
-        .build()
-        .map_err(|error| failed(&error))?;
+    let client =
+        pinned_client(target.name(), &pinned, settings.time).map_err(|error| failed(&error))?;
     let mut request = client.request(sent.method.clone(), target.url.clone());
     request = request.headers(sent.headers.clone());
     if let Some(body) = &sent.body {
@@ -168,17 +146,6 @@ async fn send(
         return Err(ToolFailure::new(FailureCode::AddressNotAllowed, message));
     }
     Ok(response)
-}
-
-async fn resolve(resolver: Arc<dyn Resolver>, name: &str) -> Result<Vec<IpAddr>, ToolFailure> {
-    let host = name.to_owned();
-    let lookup = tokio::task::spawn_blocking(move || resolver.resolve(&host)).await;
-    let found = match lookup {
-        Ok(Ok(found)) => found,
-        Ok(Err(error)) => return Err(unknown_host(name, &error.to_string())),
-        Err(_) => return Err(unknown_host(name, "the lookup failed")),
-    };
-    if found.is_empty() { Err(unknown_host(name, "it has no address")) } else { Ok(found) }
 }
 
 async fn receive(
@@ -223,10 +190,8 @@ fn unknown_host(name: &str, why: &str) -> ToolFailure {
 /// A failed request, with the chain of causes.
 fn failed(error: &reqwest::Error) -> ToolFailure {
     let mut message = String::from("the request failed");
-    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
-    while let Some(error) = cause {
-        message.push_str(&format!(": {error}"));
-        cause = error.source();
+    for cause in causes(error) {
+        message.push_str(&format!(": {cause}"));
     }
     ToolFailure::new(FailureCode::NetworkError, short_line(&message, 400))
 }

@@ -5,9 +5,9 @@
 
 use std::net::IpAddr;
 
+use metier_net::is_public;
 use reqwest::Url;
 
-use super::address::is_public;
 use crate::failure::{ToolFailure, shown};
 use metier_skill::FailureCode;
 

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use metier_net::{Resolver, SystemResolver};
 use metier_policy::Risk;
 use metier_skill::text::for_model;
 use metier_skill::{Digest, FailureCode};
@@ -19,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::fetch::{Incoming, Outgoing, Resolver, SystemResolver, fetch};
+use super::fetch::{Incoming, Outgoing, fetch};
 use super::hosts::{HostList, PlainHttp, Target, check_address};
 use crate::failure::{ToolFailure, shown};
 use crate::output::{CallResult, ToolResult};
@@ -102,10 +103,6 @@ impl NetworkRequest {
 
     /// A tool that may reach what `settings` allow.
     pub fn new(settings: NetworkSettings) -> Self {
-        // The HTTP client needs a process-wide provider; an earlier choice is respected.
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
         Self { settings, resolver: Arc::new(SystemResolver) }
     }
 

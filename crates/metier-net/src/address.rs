@@ -35,7 +35,7 @@ const NOT_PUBLIC_V6: &[(Ipv6Addr, u32)] = &[
 ];
 
 /// Whether an address belongs to the public network.
-pub(crate) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
             let inside = |(net, length): &(Ipv4Addr, u32)| {
@@ -51,6 +51,38 @@ pub(crate) fn is_public(address: IpAddr) -> bool {
             };
             v6.to_bits() >> 125 == 0b001 && !NOT_PUBLIC_V6.iter().any(inside)
         }
+    }
+}
+
+/// Ranges that homes, companies and single machines use for themselves: address and length of the prefix.
+const PRIVATE_V4: &[(Ipv4Addr, u32)] = &[
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10), // also the range of overlay networks
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+];
+
+/// Addresses inside these ranges that hand a cloud machine its keys.
+const KEEPERS_OF_KEYS: &[IpAddr] = &[
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+];
+
+/// Whether an address belongs to a private network or to this machine, where a server may stand that a user
+/// means. Link-local addresses and those of cloud machines' keys are not among them.
+pub fn is_private_network(address: IpAddr) -> bool {
+    if KEEPERS_OF_KEYS.contains(&address) {
+        return false;
+    }
+    match address {
+        IpAddr::V4(v4) => {
+            let inside = |(net, length): &(Ipv4Addr, u32)| {
+                v4.to_bits() >> (32 - length) == net.to_bits() >> (32 - length)
+            };
+            PRIVATE_V4.iter().any(inside)
+        }
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local(),
     }
 }
 
@@ -103,6 +135,27 @@ mod tests {
             "5f00::1",
         ] {
             assert!(!is_public(bad.parse().expect("an address")), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_private_network_is_neither_public_nor_a_keeper_of_keys() {
+        for private in ["10.1.2.3", "127.0.0.1", "192.168.1.1", "100.64.0.1", "::1", "fd12::1"] {
+            let address = private.parse().expect("an address");
+            assert!(is_private_network(address) && !is_public(address), "{private}");
+        }
+        for other in [
+            "169.254.169.254",
+            "100.100.100.200",
+            "168.63.129.16",
+            "fd00:ec2::254",
+            "fe80::1",
+            "0.0.0.0",
+            "224.0.0.1",
+            "::ffff:10.0.0.1",
+            "8.8.8.8",
+        ] {
+            assert!(!is_private_network(other.parse().expect("an address")), "{other}");
         }
     }
 

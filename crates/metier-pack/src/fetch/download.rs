@@ -1,0 +1,72 @@
+//! The fetcher for everything that comes over our own HTTP client.
+//! It only hands each kind of source to its module.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use metier_cancel::CancelToken;
+use metier_net::WebTimes;
+
+use super::http::{DownloadSettings, PlaceJudge};
+use super::{Fetch, FetchProgress, Fetched, https, oci, well_known};
+use crate::error::PackError;
+use crate::limits::PackLimits;
+use crate::source::InstallSource;
+
+/// Fetches archives at URLs, lists of hosts, and artifacts of registries.
+#[derive(Debug, Clone)]
+pub struct Download {
+    settings: DownloadSettings,
+}
+
+impl Download {
+    /// Reaches the hosts that `judge` allows: that of a source, and those it leads to.
+    pub fn new(judge: Arc<PlaceJudge>) -> Self {
+        let (cancel, times) = (CancelToken::new(), WebTimes::default());
+        Self { settings: DownloadSettings { cancel, judge, docker: None, times } }
+    }
+
+    /// Ends when `cancel` is cancelled.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
+        self.settings.cancel = cancel;
+        self
+    }
+
+    /// Passwords of registries are in the `config.json` of this folder.
+    #[must_use]
+    pub fn with_docker_folder(mut self, folder: Option<PathBuf>) -> Self {
+        self.settings.docker = folder;
+        self
+    }
+}
+
+impl Fetch for Download {
+    fn fetch(
+        &self,
+        source: &InstallSource,
+        pinned: Option<&str>,
+        into: &Path,
+        limits: &PackLimits,
+        progress: &dyn FetchProgress,
+    ) -> Result<Fetched, PackError> {
+        let settings = &self.settings;
+        match source {
+            InstallSource::Https(source) => {
+                Ok(https::fetch(settings, source, pinned, into, limits, progress)?)
+            }
+            InstallSource::Oci(source) => {
+                Ok(oci::fetch(settings, source, pinned, into, limits, progress)?)
+            }
+            // The lists of two days differ where one skill was added. What is locked is compared skill by
+            // skill when it is installed.
+            InstallSource::WellKnown(source) => {
+                well_known::fetch(settings, source, into, limits, progress)
+            }
+            InstallSource::Local(_) | InstallSource::Git(_) => Err(PackError::UnsupportedSource {
+                source: source.recorded(),
+                kind: source.kind().noun(),
+            }),
+        }
+    }
+}

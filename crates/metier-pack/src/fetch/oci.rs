@@ -1,0 +1,291 @@
+//! Artifacts of OCI registries, and OCI layouts on this machine.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `reference` | `oci://HOST/NAME[:TAG][@sha256:…]` |
+//! | `challenge`, `credentials` | how a registry asks who one is, and what Docker's file knows |
+//! | `manifest` | manifests and indexes, and what a layer is |
+//! | `registry`, `layout_dir` | the two places where blobs come from |
+//!
+//! The digest of the manifest is what the lock keeps; everything below it is checked by the digests that it
+//! gives. A skill is one archive, or files that are a layer each. Image layers that lie over each other are not
+//! merged: what a file is would depend on the program that merges.
+
+mod challenge;
+mod credentials;
+mod layout_dir;
+mod manifest;
+mod reference;
+mod registry;
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::path::Path;
+
+use metier_fs::PiecewiseFile;
+use metier_net::Url;
+use metier_skill::Digest;
+
+use super::fault::{FetchError, FetchFault};
+use super::http::{DownloadSettings, Web, new_file, not_written, url_of};
+use super::{FetchProgress, Fetched, FetchedKind};
+use crate::archive::{NameSet, check_entry_name, inspect_archive};
+use crate::limits::PackLimits;
+use crate::source::OciSource;
+use credentials::Credentials;
+use layout_dir::LayoutDir;
+use manifest::{CREATED, Descriptor, Document, LayerUse, MAX_MANIFEST_BYTES, Manifest, pick};
+use reference::OciReference;
+use registry::Registry;
+
+pub(crate) use credentials::basic;
+pub(crate) use layout_dir::{INDEX, LAYOUT_VERSION, MARKER};
+pub(crate) use manifest::REF_NAME;
+pub(crate) use reference::is_tag;
+
+/// How many indexes may lie inside each other.
+const MAX_INDEXES: usize = 2;
+/// The largest configuration that is looked at.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// How the name of a file begins that takes another one away.
+const WHITEOUT: &str = ".wh.";
+
+/// Where blobs come from.
+trait Blobs {
+    /// A manifest by tag or digest, and its own digest, which is not checked yet.
+    fn document(&self, wanted: &str) -> Result<(Vec<u8>, Digest), FetchError>;
+    /// A blob, checked.
+    fn blob(&self, blob: &Descriptor, what: &str, out: &mut dyn Write) -> Result<(), FetchError>;
+}
+
+/// Fetches an artifact of a registry, or of a layout.
+pub(super) fn fetch(
+    settings: &DownloadSettings,
+    source: &OciSource,
+    pinned: Option<&str>,
+    into: &Path,
+    limits: &PackLimits,
+    progress: &dyn FetchProgress,
+) -> Result<Fetched, FetchError> {
+    let (url, recorded) = match source {
+        OciSource::Registry { url } => (url, url.shown()),
+        OciSource::Layout { path, recorded } => {
+            let layout = LayoutDir::open(path, recorded)?;
+            let artifact = Artifact { blobs: &layout, source: recorded, limits };
+            return artifact.fetch(&layout.wanted(), pinned, into);
+        }
+    };
+    let bad = |why| FetchError::new(FetchFault::Reference, &recorded, why);
+    let reference = OciReference::of(url).map_err(bad)?;
+    let base = base_url(&reference, url).ok_or_else(|| bad("its host is not valid"))?;
+    let web = Web::new(settings, &recorded, &base, registry::own_servers(&base), progress)?;
+    let credentials = match &settings.docker {
+        Some(folder) => Credentials::read(folder, &reference.registry)
+            .map_err(|why| FetchError::new(FetchFault::Credentials, &recorded, why))?,
+        None => Credentials::None,
+    };
+    let registry = Registry {
+        web: &web,
+        reference: &reference,
+        base: &base,
+        credentials,
+        authorization: RefCell::new(None),
+        withheld: RefCell::new(None),
+    };
+    let artifact = Artifact { blobs: &registry, source: &recorded, limits };
+    let fetched = artifact.fetch(&reference.wanted(), pinned, into);
+    fetched.map_err(|error| match (&error.fault, pinned) {
+        (FetchFault::Changed, Some(pinned)) => {
+            let (registry, name) = (&reference.registry, &reference.name);
+            error.advise(format!(
+                "the tag was moved; to stay with what is locked: metier install oci://{registry}/{name}@{pinned}"
+            ))
+        }
+        _ => error,
+    })
+}
+
+/// Where a registry answers. On this machine registries speak plain http, as every program takes it.
+fn base_url(reference: &OciReference, url: &crate::source::SourceUrl) -> Option<Url> {
+    let is_local = matches!(url.host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
+    let scheme = if is_local { "http" } else { "https" };
+    if reference.server() == reference.registry {
+        return url_of(url, scheme, "/");
+    }
+    format!("{scheme}://{}/", reference.server()).parse().ok()
+}
+
+fn check_blob(
+    source: &str,
+    blob: &Descriptor,
+    digest: Digest,
+    bytes: u64,
+) -> Result<(), FetchError> {
+    if digest == blob.digest && bytes == blob.size {
+        return Ok(());
+    }
+    let about = format!(
+        "a blob is {digest} with {bytes} bytes, and its manifest says {} with {} bytes",
+        blob.digest, blob.size
+    );
+    Err(FetchError::new(FetchFault::Digest, source, about))
+}
+
+/// One artifact that is being fetched.
+struct Artifact<'a> {
+    blobs: &'a dyn Blobs,
+    source: &'a str,
+    limits: &'a PackLimits,
+}
+
+impl Artifact<'_> {
+    fn failed(&self, fault: FetchFault, about: impl AsRef<str>) -> FetchError {
+        FetchError::new(fault, self.source, about)
+    }
+
+    fn fetch(
+        &self,
+        wanted: &str,
+        pinned: Option<&str>,
+        into: &Path,
+    ) -> Result<Fetched, FetchError> {
+        let (manifest, resolved) = self.manifest(wanted, pinned)?;
+        let created = self.created(&manifest)?;
+        let layers = self.check_layers(&manifest)?;
+        let (path, kind) = match &layers[..] {
+            [(layer, LayerUse::Archive)] => {
+                let path = into.join("layer");
+                let mut file = new_file(self.source, &path)?;
+                self.blobs.blob(layer, "downloading", &mut file)?;
+                self.check_whiteouts(&path)?;
+                (path, FetchedKind::Archive)
+            }
+            layers => (self.files(layers, into)?, FetchedKind::Directory),
+        };
+        let is_fixed = wanted == resolved;
+        Ok(Fetched { released_at: created, is_fixed, ..Fetched::new(path, kind, resolved) })
+    }
+
+    /// The manifest that is meant, and the digest of what the tag led to.
+    fn manifest(
+        &self,
+        wanted: &str,
+        pinned: Option<&str>,
+    ) -> Result<(Manifest, String), FetchError> {
+        let bad = |why: String| self.failed(FetchFault::Manifest, why);
+        let (mut bytes, digest) = self.blobs.document(wanted)?;
+        let resolved = digest.to_string();
+        if wanted.parse::<Digest>().is_ok() && wanted != resolved {
+            let about = format!("its manifest is {resolved}, and {wanted} was asked for");
+            return Err(self.failed(FetchFault::Digest, about));
+        }
+        if let Some(pinned) = pinned.filter(|pinned| *pinned != resolved) {
+            let about = format!("it is {resolved} now, and skills.lock.json says {pinned}");
+            return Err(self.failed(FetchFault::Changed, about));
+        }
+        for _ in 0..=MAX_INDEXES {
+            let inner = match Document::parse(&bytes).map_err(bad)? {
+                Document::Manifest(manifest) => return Ok((manifest, resolved)),
+                Document::Index(all) => pick(all).map_err(bad)?,
+            };
+            if inner.size > MAX_MANIFEST_BYTES {
+                return Err(bad("a manifest in its index is too large".to_owned()));
+            }
+            let digest;
+            (bytes, digest) = self.blobs.document(&inner.digest.to_string())?;
+            check_blob(self.source, &inner, digest, bytes.len() as u64)?;
+        }
+        Err(bad("its indexes lie too deep inside each other".to_owned()))
+    }
+
+    /// When it was made, as it says itself: in its manifest, or in the configuration of an image.
+    fn created(&self, manifest: &Manifest) -> Result<Option<i64>, FetchError> {
+        let seconds = |text: &str| text.parse().ok().map(|at: jiff::Timestamp| at.as_second());
+        if let Some(text) = manifest.annotations.get(CREATED) {
+            return Ok(seconds(text));
+        }
+        let config = &manifest.config;
+        let is_image = config.media_type.contains("image.config")
+            || config.media_type.contains("container.image");
+        if !is_image || config.size > MAX_CONFIG_BYTES {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        self.blobs.blob(config, "reading the configuration", &mut bytes)?;
+        let config: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(config["created"].as_str().and_then(seconds))
+    }
+
+    /// A layer that takes away files of another one is refused: there is no other one. What is unsound about
+    /// the archive otherwise is said when it is unpacked.
+    fn check_whiteouts(&self, path: &Path) -> Result<(), FetchError> {
+        let Ok(file) = PiecewiseFile::open(path) else { return Ok(()) };
+        let Ok(files) = inspect_archive(&file, self.limits) else { return Ok(()) };
+        let is_whiteout = |path: &str| path.split('/').any(|name| name.starts_with(WHITEOUT));
+        match files.iter().find(|file| is_whiteout(&file.path)) {
+            None => Ok(()),
+            Some(file) => {
+                let about = format!("its layer takes files of another layer away: `{}`", file.path);
+                Err(self.failed(FetchFault::Layers, about))
+            }
+        }
+    }
+
+    /// What each layer is, before any of them is fetched.
+    fn check_layers<'m>(
+        &self,
+        manifest: &'m Manifest,
+    ) -> Result<Vec<(&'m Descriptor, LayerUse)>, FetchError> {
+        let bad = |why: String| self.failed(FetchFault::Layers, why);
+        let layers = &manifest.layers;
+        let total = layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size));
+        if total > self.limits.total_bytes {
+            let about = format!(
+                "its layers have {total} bytes; at most {} are read",
+                self.limits.total_bytes
+            );
+            return Err(bad(about));
+        }
+        let mut uses = Vec::new();
+        let mut names = NameSet::default();
+        for layer in layers {
+            let layer_use = layer.layer_use(layers.len() == 1).map_err(bad)?;
+            if let LayerUse::File(title) = &layer_use {
+                let unsound = |fault| bad(format!("the layer `{title}`: {fault}"));
+                let (_, is_dir) = check_entry_name(title, self.limits).map_err(unsound)?;
+                if is_dir {
+                    return Err(bad(format!("the layer `{title}` is called like a folder")));
+                }
+                names.add(title, false).map_err(unsound)?;
+            }
+            uses.push((layer, layer_use));
+        }
+        let archives = uses.iter().filter(|(_, it)| *it == LayerUse::Archive).count();
+        match (uses.len(), archives) {
+            (0, _) => Err(bad("it has no layers".to_owned())),
+            (1, _) | (_, 0) => Ok(uses),
+            (all, archives) => Err(bad(format!(
+                "{archives} of its {all} layers are archives; a skill is one archive, or one layer for each file"
+            ))),
+        }
+    }
+
+    /// Fetches layers that are a file each.
+    fn files(
+        &self,
+        layers: &[(&Descriptor, LayerUse)],
+        into: &Path,
+    ) -> Result<std::path::PathBuf, FetchError> {
+        let top = into.join("files");
+        let written = |error: std::io::Error| not_written(self.source, &error);
+        for (layer, layer_use) in layers {
+            let LayerUse::File(title) = layer_use else { continue };
+            let path = top.join(title);
+            metier_fs::create_private_dir(path.parent().unwrap_or(&top)).map_err(written)?;
+            let mut file = new_file(self.source, &path)?;
+            self.blobs.blob(layer, "downloading", &mut file)?;
+        }
+        Ok(top)
+    }
+}
