@@ -116,6 +116,13 @@ pub enum PackError {
     NotInstalled(String),
     /// A backup could not be made or used.
     Backup(ManageError),
+    /// What was given cannot be a source.
+    BadSource {
+        /// As it was given, without credentials.
+        source: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
 }
 
 /// A skill that stands where another one should be put.
@@ -171,6 +178,22 @@ impl PackError {
         Self::Archive { path: path.to_owned(), error }
     }
 
+    /// The same about a source that was fetched to `path`, which no one knows: it is called `shown`.
+    pub(crate) fn called(mut self, path: &Path, shown: &str) -> Self {
+        match &mut self {
+            Self::Archive { path: at, .. }
+            | Self::Directory { path: at, .. }
+            | Self::NotReadable { path: at, .. } => {
+                if let Ok(inner) = at.strip_prefix(path) {
+                    let is_top = inner.as_os_str().is_empty();
+                    *at = if is_top { PathBuf::from(shown) } else { Path::new(shown).join(inner) };
+                }
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// The stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -196,6 +219,7 @@ impl PackError {
             Self::LockMismatch { .. } => "lock-mismatch",
             Self::NotInstalled(_) => "not-installed",
             Self::Backup(error) => error.code(),
+            Self::BadSource { .. } => "bad-source",
         }
     }
 
@@ -216,7 +240,7 @@ impl PackError {
             Self::NotWritten { .. } => {
                 "nothing was changed; check the permissions and the free space there".to_owned()
             }
-            Self::NoSource(_) | Self::UnsupportedSource { .. } => {
+            Self::NoSource(_) | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
                 format!("supported sources: {}", crate::source::SUPPORTED)
             }
             Self::NoSkill(_) => "a skill is a folder with a file named exactly SKILL.md".to_owned(),
@@ -312,6 +336,9 @@ impl fmt::Display for PackError {
             }
             Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
+            Self::BadSource { source, reason } => {
+                write!(f, "{source} cannot be a source: {reason}")
+            }
         }
     }
 }

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use metier_skill::Profile;
 
+use crate::access::SourceOrigin;
 use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange, scripts};
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, Preparing};
 use crate::records::{LockedSkill, Records, WantedSkill};
 use crate::skills_in::FoundSkill;
 use crate::source::parse_source;
@@ -90,8 +91,14 @@ impl InstallTarget {
     ) -> Result<InstallPlan, PackError> {
         let source = parse_source(&request.source, &request.dir, &self.base)?;
         let limits = &request.limits;
-        let prepared =
-            prepare(source, &request.skills, staging.as_ref(), 0, request.profile, limits)?;
+        let preparing = Preparing {
+            target: self,
+            staging: staging.as_ref(),
+            profile: request.profile,
+            limits,
+            origin: SourceOrigin::Named,
+        };
+        let prepared = preparing.prepare(source, None, &request.skills, 0)?;
         let records = Records::read(&self.records)?;
         let spelled = folded_names(self)?;
         let mut plan = InstallPlan::new(self, staging);
@@ -105,7 +112,7 @@ impl InstallTarget {
                     .push(Obstacle { name: name.to_owned(), reason: ObstacleReason::Unmanaged });
                 continue;
             }
-            let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded);
+            let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded());
             if is_other && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::OtherSource);
             }
@@ -154,7 +161,8 @@ impl InstallTarget {
         }
         let limits = &PackLimits::default();
         let mut plan = InstallPlan::new(self, staging);
-        let mut needed: BTreeMap<&str, Vec<(&String, Standing)>> = BTreeMap::new();
+        // Skills of one source may be locked at different commits of it.
+        let mut needed: BTreeMap<(&str, Option<&str>), Vec<(&String, Standing)>> = BTreeMap::new();
         for (name, wanted) in &records.wanted.skills {
             let locked = records.lock.skills.get(name).filter(|it| it.source == wanted.source);
             let standing = standing(self, name, records.lock.skills.get(name), limits);
@@ -162,13 +170,23 @@ impl InstallTarget {
                 Some(locked) if standing.id.is_some() && standing.obstacle.is_none() => {
                     plan.keep(name, locked, &standing);
                 }
-                _ => needed.entry(&wanted.source).or_default().push((name, standing)),
+                locked => {
+                    let pinned = locked.and_then(|it| it.resolved.as_deref());
+                    needed.entry((&wanted.source, pinned)).or_default().push((name, standing));
+                }
             }
         }
-        for (number, (source, skills)) in needed.into_iter().enumerate() {
+        for (number, ((source, pinned), skills)) in needed.into_iter().enumerate() {
             let names: Vec<String> = skills.iter().map(|(name, _)| (*name).clone()).collect();
             let parsed = parse_source(source, &self.base, &self.base)?;
-            let prepared = prepare(parsed, &names, plan.staging.as_ref(), number, profile, limits)?;
+            let preparing = Preparing {
+                target: self,
+                staging: plan.staging.as_ref(),
+                profile,
+                limits,
+                origin: SourceOrigin::Recorded,
+            };
+            let prepared = preparing.prepare(parsed, pinned, &names, number)?;
             for (name, standing) in skills {
                 let is_it = |skill: &&FoundSkill| skill.summary.name.as_str() == name;
                 let Some(skill) = prepared.skills.iter().find(is_it) else { continue };

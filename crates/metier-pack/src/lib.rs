@@ -12,7 +12,9 @@
 //! | `directory` | a directory, read without following a link |
 //! | `layout`, `skills_in` | which skills a tree has |
 //! | `pack` | the reproducible writer |
-//! | `source`, `prepare` | what is installed from, brought into staging |
+//! | `source` | what is installed from, as pure text ([`InstallSource`]) |
+//! | `fetch`, `access` | bringing it to this machine ([`Fetch`]), and how it is reached ([`SourceAccess`]) |
+//! | `prepare` | a source, brought into staging |
 //! | `records` | `skills.json` and `skills.lock.json` |
 //! | `standing` | what stands in a skill's place |
 //! | `plan`, `install`, `uninstall` | plans |
@@ -22,12 +24,14 @@
 //!
 //! Files on disk, all through `metier-fs`: staging (`.metier-staging`, `.metier-commit`) inside the folder
 //! of skills, `skills.json` and `skills.lock.json` beside it, backups and the seals of journals in the
-//! user's state. Which folder that is, asking a person and printing are the caller's.
+//! user's state, and there what is being fetched (`fetch`). Which folder that is, asking a person and printing are the caller's.
 
+mod access;
 mod archive;
 mod directory;
 mod error;
 mod facts;
+mod fetch;
 mod install;
 mod journal;
 mod layout;
@@ -46,9 +50,13 @@ mod target;
 mod uninstall;
 mod verify;
 
+pub use access::{SourceAccess, SourceOrigin};
 pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archive};
 pub use error::{Obstacle, ObstacleReason, PackError};
 pub use facts::SkillProblem;
+pub use fetch::{
+    Fetch, FetchProgress, Fetched, FetchedKind, Fetchers, SilentProgress, remove_abandoned_fetches,
+};
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;
@@ -56,6 +64,9 @@ pub use pack::{PackLayout, PackOptions, PackPlan, Packed, PackedSkill, plan_pack
 pub use plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 pub use records::{LockedSkill, SkillsLock, SourceKind};
 pub use shipped_tree::ShippedFile;
-pub use source::SUPPORTED;
+pub use source::{
+    GitRemote, GitSource, HttpsSource, InstallSource, LocalSource, OciSource, SUPPORTED,
+    SourcePlace, SourceUrl, WellKnownSource, parse_source,
+};
 pub use target::InstallTarget;
 pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState};

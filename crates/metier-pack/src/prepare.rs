@@ -3,12 +3,16 @@
 //! An archive is hashed, unpacked and judged through one open descriptor; one that is written to meanwhile
 //! is refused.
 
+use std::path::{Path, PathBuf};
+
 use metier_fs::PiecewiseFile;
 use metier_skill::{Digest, Profile};
 
+use crate::access::SourceOrigin;
 use crate::archive::{ArchiveFault, archive_kind, unpack};
 use crate::directory::read_directory;
 use crate::error::PackError;
+use crate::fetch::{FetchFolder, FetchedKind};
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
@@ -16,51 +20,92 @@ use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
 use crate::skills_in::{FoundSkill, skills_in};
-use crate::source::LocalSource;
-use crate::target::Staging;
+use crate::source::InstallSource;
+use crate::target::{InstallTarget, Staging};
 
 /// A source that was judged.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) source: LocalSource,
+    pub(crate) source: InstallSource,
     pub(crate) resolved: Option<String>,
     pub(crate) skills: Vec<FoundSkill>,
     /// The directory in the staging directory that holds its tree.
     pub(crate) staged_in: String,
 }
 
-/// Brings a source into `staging`, or only looks at it without one.
-pub(crate) fn prepare(
-    source: LocalSource,
-    chosen: &[String],
-    staging: Option<&Staging>,
-    number: usize,
-    profile: Profile,
-    limits: &PackLimits,
-) -> Result<Prepared, PackError> {
-    let staged_in = format!("tree-{number}");
-    let outgoing = match staging.and_then(Staging::tree) {
-        Some(tree) => Outgoing::into_staging(tree, &staged_in, profile),
-        None => Outgoing::nowhere(profile),
-    };
-    let (tree, resolved) = match source.kind {
-        SourceKind::Directory => (read_directory(&source.path, limits, outgoing)?, None),
-        SourceKind::Archive => {
-            let (tree, digest) = read_archive(&source, limits, outgoing)?;
-            (tree, Some(digest.to_string()))
+/// How sources are prepared: for one plan, the same for all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Preparing<'a> {
+    pub(crate) target: &'a InstallTarget,
+    /// Without one, sources are only looked at.
+    pub(crate) staging: Option<&'a Staging>,
+    pub(crate) profile: Profile,
+    pub(crate) limits: &'a PackLimits,
+    pub(crate) origin: SourceOrigin,
+}
+
+impl Preparing<'_> {
+    /// Brings a source into staging, or only looks at it. What is not on this machine is fetched first, at
+    /// `pinned` where the lock has it.
+    pub(crate) fn prepare(
+        &self,
+        source: InstallSource,
+        pinned: Option<&str>,
+        chosen: &[String],
+        number: usize,
+    ) -> Result<Prepared, PackError> {
+        let shown = source.shown();
+        let (tree, resolved, staged_in) = if let InstallSource::Local(local) = &source {
+            self.read(&local.path, &shown, local.kind == SourceKind::Archive, number)?
+        } else {
+            let access = &self.target.access;
+            let folder = FetchFolder::create(&self.target.state)?;
+            let fetched = access.fetch.fetch(
+                &source,
+                pinned,
+                folder.path(),
+                self.limits,
+                access.progress.as_ref(),
+            )?;
+            let is_archive = fetched.kind == FetchedKind::Archive;
+            let (mut tree, _, staged_in) = self.read(&fetched.path, &shown, is_archive, number)?;
+            tree.left_out.extend(fetched.left_out);
+            tree.left_out.sort();
+            (tree, Some(fetched.resolved), staged_in)
+        };
+        let skills = skills_in(&tree, &shown, chosen)?;
+        Ok(Prepared { source, resolved, skills, staged_in })
+    }
+
+    /// Reads what is at `path` on this machine; errors call it `shown`.
+    fn read(
+        &self,
+        path: &Path,
+        shown: &str,
+        is_archive: bool,
+        number: usize,
+    ) -> Result<(ShippedTree, Option<String>, String), PackError> {
+        let staged_in = format!("tree-{number}");
+        let outgoing = match self.staging.and_then(Staging::tree) {
+            Some(tree) => Outgoing::into_staging(tree, &staged_in, self.profile),
+            None => Outgoing::nowhere(self.profile),
+        };
+        if !is_archive {
+            let tree = read_directory(path, self.limits, outgoing);
+            return Ok((tree.map_err(|error| error.called(path, shown))?, None, staged_in));
         }
-    };
-    check_manifest(&source, &tree)?;
-    let skills = skills_in(&tree, &source.path.to_string_lossy(), chosen)?;
-    Ok(Prepared { source, resolved, skills, staged_in })
+        let (tree, digest) =
+            read_archive(path, self.limits, outgoing).map_err(|error| error.called(path, shown))?;
+        check_manifest(shown, &tree)?;
+        Ok((tree, Some(digest.to_string()), staged_in))
+    }
 }
 
 fn read_archive(
-    source: &LocalSource,
+    path: &Path,
     limits: &PackLimits,
     outgoing: Outgoing<'_>,
 ) -> Result<(ShippedTree, Digest), PackError> {
-    let path = &source.path;
     let file = PiecewiseFile::open(path)
         .map_err(|error| PackError::not_readable(path, std::io::Error::other(error.to_string())))?;
     let unsound = |error| PackError::archive(path, error);
@@ -75,16 +120,13 @@ fn read_archive(
 }
 
 /// An archive that lists its digests has to fit them.
-fn check_manifest(source: &LocalSource, tree: &ShippedTree) -> Result<(), PackError> {
-    if source.kind != SourceKind::Archive {
-        return Ok(());
-    }
+fn check_manifest(shown: &str, tree: &ShippedTree) -> Result<(), PackError> {
     let listed = tree.files.iter().find(|file| file.path == MANIFEST_FILE);
     let Some(manifest) = listed.and_then(|file| file.manifest.as_deref()) else { return Ok(()) };
-    let all = skills_in(tree, &source.path.to_string_lossy(), &[])?;
+    let all = skills_in(tree, shown, &[])?;
     match manifest.difference(&all) {
         None => Ok(()),
-        Some(what) => Err(PackError::ManifestMismatch { path: source.path.clone(), what }),
+        Some(what) => Err(PackError::ManifestMismatch { path: PathBuf::from(shown), what }),
     }
 }
 
@@ -92,8 +134,8 @@ impl Prepared {
     /// What the lock says of one of its skills.
     pub(crate) fn locked(&self, skill: &FoundSkill) -> LockedSkill {
         let source = &self.source;
-        let mut locked =
-            LockedSkill::new(&source.recorded, source.kind, self.resolved.clone(), &skill.tree);
+        let resolved = self.resolved.clone();
+        let mut locked = LockedSkill::new(&source.recorded(), source.kind(), resolved, &skill.tree);
         locked.path = Some(skill.dir.clone()).filter(|dir| !dir.is_empty());
         locked.version.clone_from(&skill.summary.version);
         locked

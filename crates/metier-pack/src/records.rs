@@ -23,7 +23,7 @@ const MAX_RECORD_BYTES: u64 = 64 << 20;
 const VERSION: u32 = 1;
 
 /// Where a skill came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SourceKind {
@@ -31,6 +31,28 @@ pub enum SourceKind {
     Directory,
     /// An archive on this machine.
     Archive,
+    /// A git repository.
+    Git,
+    /// An archive at a URL.
+    Https,
+    /// A host that lists its skills.
+    WellKnown,
+    /// An artifact of a registry.
+    Oci,
+}
+
+impl SourceKind {
+    /// What an error calls it.
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Self::Directory => "a directory",
+            Self::Archive => "an archive",
+            Self::Git => "a git repository",
+            Self::Https => "an archive at a URL",
+            Self::WellKnown => "a list of skills at a URL",
+            Self::Oci => "an artifact of a registry",
+        }
+    }
 }
 
 /// `skills.lock.json`.
@@ -52,7 +74,7 @@ pub struct LockedSkill {
     pub source: String,
     /// Its kind.
     pub kind: SourceKind,
-    /// What the source was at that time: the digest of an archive.
+    /// What the source was at that time: a commit, or the digest of an archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<String>,
     /// The directory in the source; absent for its top.

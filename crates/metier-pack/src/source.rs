@@ -1,43 +1,252 @@
 //! What `install` is given: text becomes a source, without asking the network anything.
 //!
-//! A path on this machine is what exists here; what looks like something else is named for what it is, so
-//! that an error says what is supported instead of "not found".
+//! A path on this machine is what exists here; everything else is what it looks like. Each kind knows how
+//! the records spell it ([`InstallSource::recorded`]) and what a policy judges ([`InstallSource::place`]).
+
+mod address;
+mod git;
 
 use std::path::{Path, PathBuf};
 
 use metier_fs::{entry_kind, is_dir};
 
+pub use address::SourceUrl;
+pub use git::{GitRemote, GitSource};
+
 use crate::error::PackError;
 use crate::records::SourceKind;
 
 /// What can be installed from, for help and errors.
-pub const SUPPORTED: &str = "a directory, or a .zip, .skill or .tar.gz file";
+pub const SUPPORTED: &str =
+    "a directory, a .zip, .skill or .tar.gz file, or a git repository (owner/repo, or its URL)";
 
-/// A source on this machine.
+/// A source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LocalSource {
-    pub(crate) kind: SourceKind,
-    pub(crate) path: PathBuf,
+#[non_exhaustive]
+pub enum InstallSource {
+    /// On this machine.
+    Local(LocalSource),
+    /// A git repository.
+    Git(GitSource),
+    /// An archive at a URL.
+    Https(HttpsSource),
+    /// A host that lists its skills.
+    WellKnown(WellKnownSource),
+    /// An artifact of a registry.
+    Oci(OciSource),
+}
+
+/// A directory or an archive on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LocalSource {
+    /// Which of the two.
+    pub kind: SourceKind,
+    /// Where it is.
+    pub path: PathBuf,
     /// How the records name it.
-    pub(crate) recorded: String,
+    pub recorded: String,
+}
+
+/// An archive at a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpsSource {
+    /// Where it is.
+    pub url: SourceUrl,
+}
+
+/// A host that lists its skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WellKnownSource {
+    /// The host, or the list itself.
+    pub url: SourceUrl,
+}
+
+/// An artifact of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OciSource {
+    /// The registry and the name; the tag or digest is part of the path.
+    pub url: SourceUrl,
+}
+
+/// What a policy judges of a source: pure text, known before anything is asked of the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourcePlace {
+    /// `https`, `ssh`, `git`, `http`, `oci` or `path`.
+    pub scheme: String,
+    /// The host in lower case, with the port where it is not the usual one; none on this machine.
+    pub host: Option<String>,
+    /// The path on it, without the first `/`, `.git`, refs and directories inside.
+    pub path: String,
+}
+
+impl InstallSource {
+    /// How the records spell it: canonical, and without credentials.
+    pub fn recorded(&self) -> String {
+        match self {
+            Self::Local(local) => local.recorded.clone(),
+            Self::Git(git) => git.recorded(),
+            Self::Https(HttpsSource { url })
+            | Self::WellKnown(WellKnownSource { url })
+            | Self::Oci(OciSource { url }) => url.shown(),
+        }
+    }
+
+    /// The kind that the lock names.
+    pub const fn kind(&self) -> SourceKind {
+        match self {
+            Self::Local(local) => local.kind,
+            Self::Git(_) => SourceKind::Git,
+            Self::Https(_) => SourceKind::Https,
+            Self::WellKnown(_) => SourceKind::WellKnown,
+            Self::Oci(_) => SourceKind::Oci,
+        }
+    }
+
+    /// The host, with its port where it is not the usual one; none on this machine.
+    pub fn host(&self) -> Option<String> {
+        self.place().host
+    }
+
+    /// What a policy judges.
+    pub fn place(&self) -> SourcePlace {
+        let local = |path: &Path| SourcePlace {
+            scheme: "path".to_owned(),
+            host: None,
+            path: path.to_string_lossy().into_owned(),
+        };
+        match self {
+            Self::Local(source) => local(&source.path),
+            Self::Git(GitSource { remote: GitRemote::Path { path, .. }, .. }) => local(path),
+            Self::Git(GitSource { remote: GitRemote::Scp { host, path, .. }, .. }) => SourcePlace {
+                scheme: "ssh".to_owned(),
+                host: Some(host.clone()),
+                path: bare_path(path),
+            },
+            Self::Git(GitSource { remote: GitRemote::Url(url), .. })
+            | Self::Https(HttpsSource { url })
+            | Self::WellKnown(WellKnownSource { url })
+            | Self::Oci(OciSource { url }) => SourcePlace {
+                scheme: url.scheme.clone(),
+                host: Some(url.authority()),
+                path: bare_path(&url.path),
+            },
+        }
+    }
+
+    /// How errors call it: the path on this machine, or as the records spell it.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Local(local) => local.path.to_string_lossy().into_owned(),
+            other => other.recorded(),
+        }
+    }
+}
+
+fn bare_path(path: &str) -> String {
+    let path = path.trim_matches('/');
+    path.strip_suffix(".git").unwrap_or(path).to_owned()
 }
 
 /// The source that `text` means. Relative paths start at `dir`; the records name it relative to `base`
 /// where it lies inside, so that they are the same in every clone.
-pub(crate) fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<LocalSource, PackError> {
+pub fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<InstallSource, PackError> {
     let bare = text.strip_prefix("file://").unwrap_or(text);
-    let path = dir.join(bare);
-    if !bare.is_empty() && entry_kind(&path).is_some() {
-        let kind = if is_dir(&path) { SourceKind::Directory } else { SourceKind::Archive };
+    let is_path = bare.len() < text.len() || !text.contains("://");
+    if is_path && !bare.is_empty() {
+        if let Some(found) = at_path(bare, dir, base)? {
+            return Ok(found);
+        }
+        if let Some(found) = repository_at_path(bare, dir, base)? {
+            return Ok(found);
+        }
+    }
+    if bare.len() == text.len() {
+        if let Some(found) = git::parse_remote(text) {
+            return Ok(InstallSource::Git(found?));
+        }
+        if let Some(found) = parse_other_url(text) {
+            return found;
+        }
+    }
+    Err(PackError::NoSource(dir.join(bare).to_string_lossy().into_owned()))
+}
+
+/// What stands at a path: a bare repository is one, every other directory is a directory.
+fn at_path(text: &str, dir: &Path, base: &Path) -> Result<Option<InstallSource>, PackError> {
+    let path = dir.join(text);
+    if entry_kind(&path).is_none() {
+        return Ok(None);
+    }
+    let path =
+        metier_fs::canonical(&path).map_err(|error| PackError::not_readable(&path, error))?;
+    let recorded = recorded(&path, base);
+    if is_bare_repository(&path) {
+        return Ok(Some(InstallSource::Git(GitSource::local(path, recorded))));
+    }
+    let kind = if is_dir(&path) { SourceKind::Directory } else { SourceKind::Archive };
+    Ok(Some(InstallSource::Local(LocalSource { kind, path, recorded })))
+}
+
+/// `path.git//inside#ref`, `path#ref` and `path@ref` of a repository on this machine.
+fn repository_at_path(
+    text: &str,
+    dir: &Path,
+    base: &Path,
+) -> Result<Option<InstallSource>, PackError> {
+    let split = |at| text.rsplit_once(at).map(|(before, after)| (before, Some(after)));
+    for (address, reference) in [split('#'), split('@'), Some((text, None))].into_iter().flatten() {
+        let (address, inner) = address.split_once("//").unwrap_or((address, ""));
+        let path = dir.join(address);
+        if address.is_empty() || !is_repository(&path) || (reference.is_none() && inner.is_empty())
+        {
+            continue;
+        }
         let path =
             metier_fs::canonical(&path).map_err(|error| PackError::not_readable(&path, error))?;
         let recorded = recorded(&path, base);
-        return Ok(LocalSource { kind, path, recorded });
+        let found = git::with_rest(GitSource::local(path, recorded), reference, inner);
+        let source = text.to_owned();
+        let found = found.map_err(|reason| PackError::BadSource { source, reason })?;
+        return Ok(Some(InstallSource::Git(found)));
     }
-    match foreign_kind(text) {
-        Some(kind) => Err(PackError::UnsupportedSource { source: text.to_owned(), kind }),
-        None => Err(PackError::NoSource(path.to_string_lossy().into_owned())),
-    }
+    Ok(None)
+}
+
+fn is_bare_repository(path: &Path) -> bool {
+    is_dir(&path.join("objects"))
+        && is_dir(&path.join("refs"))
+        && entry_kind(&path.join("HEAD")).is_some()
+}
+
+fn is_repository(path: &Path) -> bool {
+    is_bare_repository(path) || is_bare_repository(&path.join(".git"))
+}
+
+/// A URL that is not a repository's.
+fn parse_other_url(text: &str) -> Option<Result<InstallSource, PackError>> {
+    let (scheme, _) = text.split_once("://")?;
+    let source = git::without_credentials(text);
+    let url = match SourceUrl::parse(text) {
+        Ok(url) => url,
+        Err(reason) => return Some(Err(PackError::BadSource { source, reason })),
+    };
+    let is_list = matches!(url.path.as_str(), "" | "/") || url.path.contains("/.well-known/");
+    Some(Ok(match scheme.to_ascii_lowercase().as_str() {
+        "oci" => InstallSource::Oci(OciSource { url }),
+        "https" | "http" if is_list => InstallSource::WellKnown(WellKnownSource { url }),
+        "https" | "http" => InstallSource::Https(HttpsSource { url }),
+        _ => {
+            return Some(Err(PackError::UnsupportedSource {
+                source,
+                kind: "a URL of an unknown kind",
+            }));
+        }
+    }))
 }
 
 fn recorded(path: &Path, base: &Path) -> String {
@@ -54,56 +263,32 @@ fn recorded(path: &Path, base: &Path) -> String {
     }
 }
 
-/// What a text looks like that is no path here.
-fn foreign_kind(text: &str) -> Option<&'static str> {
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| text.ends_with(suffix));
-    match scheme.as_deref() {
-        Some("oci") => return Some("an OCI reference"),
-        Some("git" | "ssh" | "git+ssh" | "git+https") => return Some("a git repository"),
-        Some("http" | "https") if ends(&[".git"]) => return Some("a git repository"),
-        Some("http" | "https") => return Some("a URL"),
-        Some(_) => return Some("a URL of an unknown kind"),
-        None => {}
-    }
-    if text.starts_with("git@") {
-        return Some("a git repository");
-    }
-    let is_word = |part: &str| {
-        !part.is_empty()
-            && part.chars().all(|ch| ch.is_ascii_alphanumeric() || "-_.@#".contains(ch))
-    };
-    let parts: Vec<&str> = text.split('/').collect();
-    let is_shorthand = parts.len() >= 2
-        && !text.starts_with(['.', '/', '~'])
-        && parts.iter().all(|part| is_word(part))
-        && !ends(&[".zip", ".gz", ".tgz", ".skill"]);
-    is_shorthand.then_some("a repository of a host (owner/repo)")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_a_path_is_named_for_what_it_is() {
+    fn what_is_not_a_path_is_what_it_looks_like() {
         let tmp = tempfile::tempdir().expect("dir");
         let kind = |text: &str| match parse_source(text, tmp.path(), tmp.path()) {
-            Err(PackError::UnsupportedSource { kind, .. }) => kind,
-            Err(PackError::NoSource(_)) => "nothing",
-            other => panic!("{text}: {other:?}"),
+            Ok(source) => Ok(source.kind()),
+            Err(error) => Err(error.code()),
         };
         for (text, expected) in [
-            ("anthropics/skills", "a repository of a host (owner/repo)"),
-            ("anthropics/skills/pdf@v1", "a repository of a host (owner/repo)"),
-            ("https://example.org/x.git", "a git repository"),
-            ("git@github.com:a/b.git", "a git repository"),
-            ("https://example.org/x.zip", "a URL"),
-            ("oci://ghcr.io/a/b:1", "an OCI reference"),
-            ("packs/pdf.zip", "nothing"),
-            ("./pdf", "nothing"),
-            ("pdf", "nothing"),
-            ("", "nothing"),
+            ("anthropics/skills", Ok(SourceKind::Git)),
+            ("https://example.org/x.git", Ok(SourceKind::Git)),
+            ("https://example.org/x.zip", Ok(SourceKind::Https)),
+            ("https://example.org", Ok(SourceKind::WellKnown)),
+            ("https://example.org/.well-known/agent-skills/index.json", Ok(SourceKind::WellKnown)),
+            ("oci://ghcr.io/a/b:1", Ok(SourceKind::Oci)),
+            ("gopher://x/y", Err("source-unsupported")),
+            ("https://a@b@c/x.zip", Err("bad-source")),
+            ("packs/pdf.zip", Err("source-not-found")),
+            ("./pdf", Err("source-not-found")),
+            ("pdf", Err("source-not-found")),
+            ("", Err("source-not-found")),
+            ("file:///none", Err("source-not-found")),
+            ("file://a/b", Err("source-not-found")),
         ] {
             assert_eq!(kind(text), expected, "{text}");
         }
@@ -117,8 +302,32 @@ mod tests {
             metier_fs::create_private_dir(&dir).expect("dir");
         }
         let found = parse_source("skill", &project.join("sub"), &project).expect("found");
-        assert_eq!((found.kind, found.recorded.as_str()), (SourceKind::Directory, "./sub/skill"));
+        assert_eq!(
+            (found.kind(), found.recorded().as_str()),
+            (SourceKind::Directory, "./sub/skill")
+        );
         let found = parse_source("../other", &project, &project).expect("found");
-        assert_eq!(found.recorded, metier_fs::canonical(&other).expect("real").to_string_lossy());
+        assert_eq!(found.recorded(), metier_fs::canonical(&other).expect("real").to_string_lossy());
+    }
+
+    #[test]
+    fn a_bare_repository_is_one_and_a_directory_stays_a_directory() {
+        let tmp = tempfile::tempdir().expect("dir");
+        for top in ["x.git", "tree/.git"] {
+            for inner in ["objects", "refs"] {
+                metier_fs::create_private_dir(&tmp.path().join(top).join(inner)).expect("dir");
+            }
+            metier_fs::write_atomic(&tmp.path().join(top).join("HEAD"), b"ref: x\n")
+                .expect("writes");
+        }
+        let recorded = |text: &str| {
+            let found = parse_source(text, tmp.path(), tmp.path()).expect(text);
+            (found.kind(), found.recorded())
+        };
+        assert_eq!(recorded("x.git"), (SourceKind::Git, "./x.git".to_owned()));
+        assert_eq!(recorded("./x.git//a/b#v1"), (SourceKind::Git, "./x.git//a/b#v1".to_owned()));
+        assert_eq!(recorded("x.git@v1"), (SourceKind::Git, "./x.git#v1".to_owned()));
+        assert_eq!(recorded("tree"), (SourceKind::Directory, "./tree".to_owned()));
+        assert_eq!(recorded("tree#v1"), (SourceKind::Git, "./tree#v1".to_owned()));
     }
 }

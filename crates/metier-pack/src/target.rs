@@ -14,7 +14,9 @@ use metier_fs::{
 use metier_registry::manage::Backups;
 use metier_skill::Source;
 
+use crate::access::SourceAccess;
 use crate::error::PackError;
+use crate::fetch;
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
 
@@ -40,6 +42,8 @@ pub struct InstallTarget {
     pub(crate) backups: Backups,
     /// The user's folder of state.
     pub(crate) state: PathBuf,
+    /// How sources are reached.
+    pub(crate) access: SourceAccess,
 }
 
 impl InstallTarget {
@@ -74,7 +78,15 @@ impl InstallTarget {
             source,
             backups: Backups::in_state(state),
             state: state.to_owned(),
+            access: SourceAccess::default(),
         })
+    }
+
+    /// Sources that are not on this machine are reached through `access`.
+    #[must_use]
+    pub fn with_access(mut self, access: SourceAccess) -> Self {
+        self.access = access;
+        self
     }
 
     /// The folder of skills.
@@ -100,6 +112,7 @@ impl InstallTarget {
     /// Finishes what a process that was killed had begun, and removes what it left. Where there is nothing
     /// of that kind, which takes two questions to the system, nothing is locked or written.
     pub fn recover(&self) -> Result<(), PackError> {
+        fetch::remove_abandoned_fetches(&self.state)?;
         if self.is_unfinished() {
             journal::check(self)?;
         } else if self.abandoned().is_empty() && !self.has_empty_staging() {

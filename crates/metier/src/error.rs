@@ -215,7 +215,7 @@ impl From<ManageError> for Error {
 impl From<PackError> for Error {
     fn from(error: PackError) -> Self {
         let kind = match error {
-            PackError::UnsupportedSource { .. } => ErrorKind::Usage,
+            PackError::UnsupportedSource { .. } | PackError::BadSource { .. } => ErrorKind::Usage,
             _ => ErrorKind::Failed,
         };
         Self::new(kind, error.code(), error.to_string()).with_help(error.help())

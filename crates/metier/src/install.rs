@@ -10,7 +10,7 @@ use metier_config::Scope;
 use metier_fs::content_of;
 use metier_pack::{
     InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PackOptions, PackPlan,
-    PlanView, PlannedAction, VerifiedSkill, plan_pack,
+    PlanView, PlannedAction, VerifiedSkill, plan_pack, remove_abandoned_fetches,
 };
 use metier_policy::TrustedFolder;
 use metier_registry::Root;
@@ -35,13 +35,14 @@ impl Metier {
             // `.agent/skills` of a project, or of a part of it.
             (Source::Project, root.ancestors().nth(2).unwrap_or(&root).to_owned())
         };
-        Ok(InstallTarget::new(&root, &base, source, state)?)
+        Ok(InstallTarget::new(&root, &base, source, state)?.with_access(self.source_access()))
     }
 
     /// Finishes what a killed installation left in these folders, where there is anything of that kind. What
     /// cannot be finished is said by the next command that installs.
     pub(crate) fn finish_installs(&self, roots: &[Root]) {
         let Some(folders) = self.user_folders() else { return };
+        let _ = remove_abandoned_fetches(&folders.state);
         let own = roots.iter().filter(|root| {
             matches!(root.source, Source::Project | Source::User)
                 && root.path.ends_with(OWN_SKILLS_FOLDER)

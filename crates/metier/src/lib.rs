@@ -87,7 +87,7 @@
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
-//! | `install` | packing, installing, uninstalling, restoring and verifying skills |
+//! | `install`, `sources` | packing, installing, uninstalling, restoring and verifying skills; how their sources are reached |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -106,7 +106,7 @@
 //! | `.agent/runs/RUN/` in the workspace | the record of a run: events, outputs, deleted files |
 //! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
 //! | `.agent/skills/`, `.agent/skills.json`, `.agent/skills.lock.json` | installed skills: what is wanted, and what it came to |
-//! | `exec/`, `data/`, `backups/`, `journals/` there | folders of running scripts, what skills keep, deleted skills, changes under way |
+//! | `exec/`, `data/`, `backups/`, `journals/`, `fetch/` there | folders of running scripts, what skills keep, deleted skills, changes and fetches under way |
 //!
 //! Parsing skills is `metier-skill`'s, finding them `metier-registry`'s, reading `metier-loader`'s,
 //! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', shipping
@@ -145,6 +145,7 @@ mod session;
 mod session_model;
 mod set_setting;
 mod skills;
+mod sources;
 mod stats;
 mod switch;
 mod targets;

@@ -56,11 +56,13 @@ pub mod loader {
 /// Shipping skills: archives, plans, the lock, and what verifying found.
 pub mod pack {
     pub use metier_pack::{
-        ArchiveError, ArchiveFault, ArchiveKind, FileDifference, FileState, InstallPlan,
-        InstallRequest, InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle,
-        ObstacleReason, Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan,
-        Packed, PackedSkill, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile,
-        SkillProblem, SourceKind, VerifiedSkill, VerifyState, inspect_archive,
+        ArchiveError, ArchiveFault, ArchiveKind, Fetch, FetchProgress, Fetched, FetchedKind,
+        Fetchers, FileDifference, FileState, InstallPlan, InstallRequest, InstallSource,
+        InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle, ObstacleReason,
+        Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
+        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SilentProgress,
+        SkillProblem, SourceAccess, SourceKind, SourceOrigin, SourcePlace, VerifiedSkill,
+        VerifyState, inspect_archive,
     };
 }
 

@@ -1,0 +1,154 @@
+//! A URL, split strictly: scheme, user, host, port, path. Pure.
+//!
+//! Programs differ in how they read odd URLs, and the one that judges a host must not differ from the one
+//! that connects to it. So what could be read in two ways is refused instead of read in one of them.
+
+use std::fmt;
+
+/// A URL in its parts. Credentials are kept apart, and are never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SourceUrl {
+    /// The scheme, in lower case.
+    pub scheme: String,
+    /// The user, where one is part of the address (`git` in `ssh://git@host`).
+    pub user: Option<String>,
+    /// `user:password` or a token, where the URL had one.
+    pub credentials: Option<String>,
+    /// The host, in lower case.
+    pub host: String,
+    /// The port, where it is not the usual one.
+    pub port: Option<u16>,
+    /// The path, with its first `/`; may be empty.
+    pub path: String,
+}
+
+impl SourceUrl {
+    /// Splits `text`; or says what is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        let (scheme, rest) = text.split_once("://").ok_or("it has no scheme")?;
+        let scheme = scheme.to_ascii_lowercase();
+        if !text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"<>^`{|}".contains(&byte)) {
+            return Err("it has characters that a URL cannot have");
+        }
+        let (authority, path) = match rest.find('/') {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let (userinfo, host) = match authority.split_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        let (host, port) = split_port(host)?;
+        let (user, credentials) = match userinfo {
+            None | Some("") => (None, None),
+            Some(info) if scheme == "ssh" => match info.split_once(':') {
+                Some((user, _)) => (Some(user), Some(info)),
+                None => (Some(info), None),
+            },
+            Some(info) => (None, Some(info)),
+        };
+        if user.is_some_and(|user| user.starts_with('-')) {
+            return Err("its user begins with a hyphen");
+        }
+        let usual = match scheme.as_str() {
+            "https" | "oci" => 443,
+            "http" => 80,
+            "ssh" => 22,
+            "git" => 9418,
+            _ => 0,
+        };
+        Ok(Self {
+            user: user.map(ToOwned::to_owned),
+            credentials: credentials.map(ToOwned::to_owned),
+            host,
+            port: port.filter(|port| *port != usual),
+            path: path.to_owned(),
+            scheme,
+        })
+    }
+
+    /// The URL without credentials.
+    pub fn shown(&self) -> String {
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        format!("{}://{user}{}{}", self.scheme, self.authority(), self.path)
+    }
+
+    /// The host, with the port where it is not the usual one.
+    pub fn authority(&self) -> String {
+        match self.port {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for SourceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
+}
+
+fn split_port(authority: &str) -> Result<(String, Option<u16>), &'static str> {
+    let is_v6 = authority.starts_with('[');
+    let end = if is_v6 { authority.find(']').map(|at| at + 1) } else { authority.find(':') };
+    let (host, port) = match end {
+        Some(at) => authority.split_at(at),
+        None if is_v6 => return Err("its host is not valid"),
+        None => (authority, ""),
+    };
+    let port = match port.strip_prefix(':') {
+        Some(port) => Some(port.parse().map_err(|_| "its port is not valid")?),
+        None if port.is_empty() => None,
+        None => return Err("its host is not valid"),
+    };
+    check_host(host)?;
+    Ok((host.to_ascii_lowercase(), port))
+}
+
+/// Refuses what is not a plain name or address.
+pub(crate) fn check_host(host: &str) -> Result<(), &'static str> {
+    let is_v6 = host.starts_with('[') && host.ends_with(']');
+    let inner = if is_v6 { &host[1..host.len() - 1] } else { host };
+    let is_plain = |byte: u8| {
+        byte.is_ascii_alphanumeric() || b".-_".contains(&byte) || (is_v6 && byte == b':')
+    };
+    if inner.is_empty() || inner.starts_with(['-', '.']) || !inner.bytes().all(is_plain) {
+        return Err("its host is not valid");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_split_and_credentials_are_never_shown() {
+        let url = SourceUrl::parse("HTTPS://me:s3cret@Example.ORG:8443/a/b.git").expect("parses");
+        assert_eq!(url.shown(), "https://example.org:8443/a/b.git");
+        assert_eq!(url.credentials.as_deref(), Some("me:s3cret"));
+        assert!(!format!("{url:?}").contains("s3cret"));
+        let url = SourceUrl::parse("ssh://git@host:22/a").expect("parses");
+        assert_eq!((url.shown().as_str(), url.port), ("ssh://git@host/a", None));
+        assert_eq!(SourceUrl::parse("git://[::1]:99/a").expect("parses").authority(), "[::1]:99");
+    }
+
+    #[test]
+    fn what_programs_read_differently_is_refused() {
+        for text in [
+            "https://good.org\\@evil.org/a",
+            "https://a@b@c/d",
+            "https://ho st/a",
+            "https://-oProxyCommand=x/a",
+            "ssh://-x@host/a",
+            "https:///a",
+            "https://host:99999/a",
+            "https://host:/a",
+            "https://[::1/a",
+            "https://h\u{f6}st/a",
+            "no-scheme",
+        ] {
+            assert!(SourceUrl::parse(text).is_err(), "{text}");
+        }
+    }
+}
