@@ -127,6 +127,8 @@ commands! {
     Verify(commands::verify::VerifyArgs),
     Scan(commands::scan::ScanArgs),
     Pack(commands::pack::PackArgs),
+    Sign(commands::sign::SignArgs),
+    Keys(commands::keys::KeysArgs),
     Restore(commands::restore::RestoreArgs),
     Run(commands::run::RunArgs),
     Chat(commands::chat::ChatArgs),

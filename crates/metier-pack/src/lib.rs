@@ -20,6 +20,7 @@
 //! | `plan`, `install`, `uninstall` | plans |
 //! | `target`, `journal` | staging, the lock over a folder, and changes that are whole |
 //! | `verify` | the disk against the lock |
+//! | `signatures`, `sign_pack` | who signed what is installed; signing and verifying an archive |
 //! | `error` | why it was not done ([`PackError`]) |
 //!
 //! Files on disk, all through `metier-fs`: staging (`.metier-staging`, `.metier-commit`) inside the folder
@@ -43,6 +44,8 @@ mod plan;
 mod prepare;
 mod records;
 mod shipped_tree;
+mod sign_pack;
+mod signatures;
 mod skills_in;
 mod source;
 mod standing;
@@ -64,6 +67,8 @@ pub use pack::{PackLayout, PackOptions, PackPlan, Packed, PackedSkill, plan_pack
 pub use plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 pub use records::{LockedSkill, SkillsLock, SourceKind};
 pub use shipped_tree::ShippedFile;
+pub use sign_pack::{SignedPack, VerifiedPack, VerifiedPackSkill, sign_pack, verify_pack};
+pub use signatures::{SignerChange, SignerRules, UncheckedSignature};
 pub use source::{
     GitRemote, GitSource, HttpsSource, InstallSource, LocalSource, OciSource, SUPPORTED,
     SourcePlace, SourceUrl, WellKnownSource, parse_source,

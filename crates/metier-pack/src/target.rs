@@ -19,6 +19,7 @@ use crate::error::PackError;
 use crate::fetch;
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
+use crate::signatures::{SignerChange, SignerRules};
 
 /// The names of what an unfinished change leaves in the folder of skills. They are hidden, so that no scan
 /// looks into them.
@@ -44,6 +45,8 @@ pub struct InstallTarget {
     pub(crate) state: PathBuf,
     /// How sources are reached.
     pub(crate) access: SourceAccess,
+    /// Whose signatures count.
+    pub(crate) signers: SignerRules,
 }
 
 impl InstallTarget {
@@ -79,6 +82,7 @@ impl InstallTarget {
             backups: Backups::in_state(state),
             state: state.to_owned(),
             access: SourceAccess::default(),
+            signers: SignerRules::default(),
         })
     }
 
@@ -86,6 +90,20 @@ impl InstallTarget {
     #[must_use]
     pub fn with_access(mut self, access: SourceAccess) -> Self {
         self.access = access;
+        self
+    }
+
+    /// Signatures are judged by `signers`.
+    #[must_use]
+    pub fn with_signers(mut self, signers: SignerRules) -> Self {
+        self.signers = signers;
+        self
+    }
+
+    /// A signer that is not the pinned one is treated as `change` says.
+    #[must_use]
+    pub fn with_signer_change(mut self, change: SignerChange) -> Self {
+        self.signers.change = change;
         self
     }
 

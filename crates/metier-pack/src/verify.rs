@@ -94,6 +94,9 @@ pub struct VerifiedSkill {
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Who had signed it when it was installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
 }
 
 impl InstallTarget {
@@ -155,6 +158,7 @@ impl InstallTarget {
             differences: Vec::new(),
             files: BTreeMap::new(),
             reason: None,
+            signer: locked.and_then(|it| it.signer.clone()),
         };
         if entry_kind(&place).is_none() {
             return verified;

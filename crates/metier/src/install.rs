@@ -10,7 +10,7 @@ use metier_config::Scope;
 use metier_fs::content_of;
 use metier_pack::{
     InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PackOptions, PackPlan,
-    PlanView, PlannedAction, VerifiedSkill, plan_pack, remove_abandoned_fetches,
+    PlanView, PlannedAction, SignerRules, VerifiedSkill, plan_pack, remove_abandoned_fetches,
 };
 use metier_policy::TrustedFolder;
 use metier_registry::Root;
@@ -35,7 +35,9 @@ impl Metier {
             // `.agent/skills` of a project, or of a part of it.
             (Source::Project, root.ancestors().nth(2).unwrap_or(&root).to_owned())
         };
-        Ok(InstallTarget::new(&root, &base, source, state)?.with_access(self.source_access()))
+        Ok(InstallTarget::new(&root, &base, source, state)?
+            .with_access(self.source_access())
+            .with_signers(SignerRules::new(self.trusted_keys()?)))
     }
 
     /// Finishes what a killed installation left in these folders, where there is anything of that kind. What

@@ -88,6 +88,7 @@
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
 //! | `install`, `sources` | packing, installing, uninstalling, restoring and verifying skills; how their sources are reached |
+//! | `keys` | keys that the user trusts; signing and verifying packs |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -105,6 +106,7 @@
 //! | `.agent/config.json`, `~/.agent/config.json`, `/etc/metier/config.json` | settings and rules: project, user, administrator |
 //! | `.agent/runs/RUN/` in the workspace | the record of a run: events, outputs, deleted files |
 //! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
+//! | `~/.agent/keys/` | the keys that the user trusts, and the user's own |
 //! | `.agent/skills/`, `.agent/skills.json`, `.agent/skills.lock.json` | installed skills: what is wanted, and what it came to |
 //! | `exec/`, `data/`, `backups/`, `journals/`, `fetch/` there | folders of running scripts, what skills keep, deleted skills, changes and fetches under way |
 //!
@@ -132,6 +134,7 @@ mod health;
 mod init;
 mod install;
 mod key;
+mod keys;
 mod model_choice;
 mod open;
 mod own_tools;
@@ -162,6 +165,7 @@ pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
 pub use explain::{Explanation, ToolRule, WithSkills};
 pub use init::init;
+pub use keys::NewKey;
 pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Question, Record};
 pub use metier_cancel::CancelToken;
 pub use metier_model::Model;
@@ -170,7 +174,7 @@ pub use metier_tools::policy_facts::{changed_since_trusted, trust_status};
 pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult};
 pub use open::{Builder, FindOptions, Metier};
 pub use parts::{
-    agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, skill, tools,
+    agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, sign, skill, tools,
 };
 pub use read::{SkillReader, files};
 pub use run::Run;

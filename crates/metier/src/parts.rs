@@ -60,9 +60,10 @@ pub mod pack {
         Fetchers, FileDifference, FileState, InstallPlan, InstallRequest, InstallSource,
         InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle, ObstacleReason,
         Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
-        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SilentProgress,
-        SkillProblem, SourceAccess, SourceKind, SourceOrigin, SourcePlace, VerifiedSkill,
-        VerifyState, inspect_archive,
+        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SignedPack,
+        SignerChange, SignerRules, SilentProgress, SkillProblem, SourceAccess, SourceKind,
+        SourceOrigin, SourcePlace, UncheckedSignature, VerifiedPack, VerifiedPackSkill,
+        VerifiedSkill, VerifyState, inspect_archive,
     };
 }
 
@@ -72,6 +73,16 @@ pub mod scan {
         Coverage, FindingReport, FindingSeverity, InvalidSuppressions, NotInspected, ScanFinding,
         ScanRule, Scanner, Suppression, Suppressions, rule, rules,
     };
+}
+
+/// Signatures: keys, who signed, and what is wrong with a signature.
+pub mod sign {
+    pub use metier_sign::{
+        ContentDifference, KeyKind, NAMESPACE, NamedKey, OMS_FILE, PublicKey, SidecarKind,
+        SignatureError, Signer, SignerTrust, SigningKey, TrustedKey, TrustedKeys,
+    };
+    /// The version that passwords are handed over in: they are wiped from memory after use.
+    pub use zeroize::Zeroizing;
 }
 
 /// Who may do what: decisions, answers, questions.

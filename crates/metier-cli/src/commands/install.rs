@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::pack::{InstallPlan, InstallTarget, LockUse, Overwrite, PlanView};
+use metier::pack::{InstallPlan, InstallTarget, LockUse, Overwrite, PlanView, SignerChange};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -23,6 +23,9 @@ use crate::scope::ScopeArgs;
 /// skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
 /// checked first, shown, and moved into place whole; what is replaced goes to a backup. What was installed is
 /// written to skills.json and, with digests of every file, to skills.lock.json beside the folder.
+///
+/// A signature beside an archive (FILE.minisig, FILE.sig) or in a skill (skill.oms.sig) is checked and shown. The
+/// signer is pinned: another one, or none, stops the next installation unless --accept-signer says otherwise.
 ///
 /// Without SOURCE, the folder is made to agree with these two files: what is missing is installed, and what is
 /// no longer wanted is uninstalled.
@@ -51,6 +54,9 @@ pub(crate) struct InstallArgs {
     /// kept.
     #[arg(long)]
     force: bool,
+    /// Accept another signer than the one that skills.lock.json pins, or none.
+    #[arg(long)]
+    accept_signer: bool,
     /// Show the plan, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -72,6 +78,12 @@ struct Installed {
 
 pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let target = context.metier.install_target(args.scope.chosen())?;
+    // What is only listed is not installed.
+    let change = match args.accept_signer || args.list {
+        true => SignerChange::Accept,
+        false => SignerChange::Refuse,
+    };
+    let target = target.with_signer_change(change);
     if args.dry_run || args.list {
         let plan = preview(args, context, &target)?;
         return Ok(Box::new(Installed { dry_run: true, plan, listed: args.list }));
