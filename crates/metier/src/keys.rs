@@ -157,10 +157,11 @@ impl Metier {
         let base = match at {
             Some(at) => self.working_dir().join(at),
             None => {
-                metier_skill::SkillName::new(name).map_err(|_| {
-                    Error::usage(format!("`{name}` cannot be the name of a key"))
-                        .with_help("use lower-case letters, digits and single hyphens")
-                })?;
+                let is_plain = |ch: char| ch.is_ascii_alphanumeric() || ch == '-' || ch == '_';
+                if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+                    return Err(Error::usage(format!("`{name}` cannot be the name of a key"))
+                        .with_help("use letters, digits, hyphens and underscores"));
+                }
                 let folder = self.keys_folder()?;
                 create_private_dir(&folder).map_err(|error| not_written(&folder, &error))?;
                 folder.join(name)
