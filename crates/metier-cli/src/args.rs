@@ -123,6 +123,9 @@ commands! {
     Delete(commands::delete::DeleteArgs),
     #[command(aliases = ["add", "i"])]
     Install(commands::install::InstallArgs),
+    Lock(commands::lock::LockArgs),
+    Import(commands::import::ImportArgs),
+    Inventory(commands::inventory::InventoryArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Verify(commands::verify::VerifyArgs),
     Scan(commands::scan::ScanArgs),

@@ -18,10 +18,13 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod generate;
+pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod install;
+pub(crate) mod inventory;
 pub(crate) mod keys;
 pub(crate) mod list;
+pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod new;
@@ -72,6 +75,9 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Disable(args) => disable::run(args, &cli.global),
         Command::Delete(args) => delete::run(args, &context()?, cli.global.json),
         Command::Install(args) => install::run(args, &context()?, cli.global.json),
+        Command::Lock(args) => lock::run(args, &context()?, cli.global.json),
+        Command::Import(args) => import::run(args, &context()?, cli.global.json),
+        Command::Inventory(args) => inventory::run(args, &context()?),
         Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
         Command::Verify(args) => verify::run(args, &context()?),
         Command::Scan(args) => scan::run(args, &context()?),

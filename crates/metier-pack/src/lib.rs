@@ -16,6 +16,7 @@
 //! | `fetch`, `access` | bringing it to this machine ([`Fetch`]), and how it is reached ([`SourceAccess`]) |
 //! | `prepare` | a source, brought into staging |
 //! | `records` | `skills.json` and `skills.lock.json` |
+//! | `foreign_lock` | the records of other installers |
 //! | `standing` | what stands in a skill's place |
 //! | `plan`, `install`, `uninstall` | plans |
 //! | `target`, `journal` | staging, the lock over a folder, and changes that are whole |
@@ -33,6 +34,7 @@ mod directory;
 mod error;
 mod facts;
 mod fetch;
+mod foreign_lock;
 mod install;
 mod journal;
 mod layout;
@@ -60,6 +62,7 @@ pub use facts::SkillProblem;
 pub use fetch::{
     Fetch, FetchProgress, Fetched, FetchedKind, Fetchers, SilentProgress, remove_abandoned_fetches,
 };
+pub use foreign_lock::{ExportedLock, ForeignLock, ForeignSkill, NotExchanged, read_foreign_lock};
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;
@@ -74,4 +77,4 @@ pub use source::{
     SourcePlace, SourceUrl, WellKnownSource, parse_source,
 };
 pub use target::InstallTarget;
-pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState};
+pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState, folder_digest};

@@ -88,6 +88,7 @@
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
 //! | `install`, `sources` | packing, installing, uninstalling, restoring and verifying skills; how their sources are reached |
+//! | `agent_targets`, `inventory` | the folders of other agents, to install into and to look through |
 //! | `keys` | keys that the user trusts; signing and verifying packs |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
@@ -115,6 +116,7 @@
 //! `metier-pack`'s, talking to models `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
 mod acting_agent;
+mod agent_targets;
 mod approval_question;
 mod approvals;
 mod catalog;
@@ -133,6 +135,7 @@ mod guard;
 mod health;
 mod init;
 mod install;
+mod inventory;
 mod key;
 mod keys;
 mod model_choice;
@@ -165,6 +168,7 @@ pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
 pub use explain::{Explanation, ToolRule, WithSkills};
 pub use init::init;
+pub use inventory::{InventorySkill, InventoryState};
 pub use keys::NewKey;
 pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Question, Record};
 pub use metier_cancel::CancelToken;

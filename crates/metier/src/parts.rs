@@ -56,14 +56,15 @@ pub mod loader {
 /// Shipping skills: archives, plans, the lock, and what verifying found.
 pub mod pack {
     pub use metier_pack::{
-        ArchiveError, ArchiveFault, ArchiveKind, Fetch, FetchProgress, Fetched, FetchedKind,
-        Fetchers, FileDifference, FileState, InstallPlan, InstallRequest, InstallSource,
-        InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle, ObstacleReason,
-        Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
-        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SignedPack,
-        SignerChange, SignerRules, SilentProgress, SkillProblem, SourceAccess, SourceKind,
-        SourceOrigin, SourcePlace, UncheckedSignature, VerifiedPack, VerifiedPackSkill,
-        VerifiedSkill, VerifyState, inspect_archive,
+        ArchiveError, ArchiveFault, ArchiveKind, ExportedLock, Fetch, FetchProgress, Fetched,
+        FetchedKind, Fetchers, FileDifference, FileState, ForeignLock, ForeignSkill, InstallPlan,
+        InstallRequest, InstallSource, InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill,
+        NotExchanged, Obstacle, ObstacleReason, Overwrite, PackError, PackLayout, PackLimits,
+        PackOptions, PackPlan, Packed, PackedSkill, PlanView, PlannedAction, PlannedSkill, ReadAt,
+        SUPPORTED, ShippedFile, SignedPack, SignerChange, SignerRules, SilentProgress,
+        SkillProblem, SourceAccess, SourceKind, SourceOrigin, SourcePlace, UncheckedSignature,
+        VerifiedPack, VerifiedPackSkill, VerifiedSkill, VerifyState, inspect_archive,
+        read_foreign_lock,
     };
 }
 

@@ -36,20 +36,32 @@ Examples:
   metier install ./pdf.zip --dry-run       show the plan, and change nothing
   metier install ../skills --list          the skills in a directory
   metier install ../skills --skill a,b     only these
+  metier install ./pdf.zip --agent claude,codex
+                                           into the folders of these agents
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
     /// A directory, or a .zip, .skill or .tar.gz file.
     source: Option<String>,
-    /// Only these skills of the source (may be repeated).
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "source")]
-    skill: Vec<String>,
     /// List the skills of the source, and install nothing.
     #[arg(long, requires = "source", conflicts_with_all = ["dry_run", "force"])]
     list: bool,
     /// Install exactly what skills.lock.json says, and write neither file.
     #[arg(long, conflicts_with = "source")]
     locked: bool,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// How something is installed, and for which agents.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HowArgs {
+    /// Only these skills of the source (may be repeated).
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    skill: Vec<String>,
+    /// Install into the folder of this agent, such as claude or codex (may be repeated).
+    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
+    agent: Vec<String>,
     /// Replace what stands in the way: skills that Metier did not install, or that were changed. A backup is
     /// kept.
     #[arg(long)]
@@ -76,29 +88,94 @@ struct Installed {
     listed: bool,
 }
 
+impl HowArgs {
+    /// The same for these skills.
+    pub(super) fn of_skills(&self, skills: Vec<String>) -> Self {
+        let chosen = skills.into_iter();
+        let chosen = chosen.filter(|name| self.skill.is_empty() || self.skill.contains(name));
+        Self { skill: chosen.collect(), ..self.clone() }
+    }
+
+    pub(super) fn scope(&self) -> Option<metier::config::Scope> {
+        self.scope.chosen()
+    }
+}
+
+impl InstallArgs {
+    /// Everything, or the chosen skills, of a folder.
+    pub(super) fn from_folder(source: String, how: &HowArgs) -> Self {
+        Self { source: Some(source), list: false, locked: false, how: how.clone() }
+    }
+}
+
 pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let target = context.metier.install_target(args.scope.chosen())?;
+    if args.source.is_none() && !args.how.skill.is_empty() {
+        return Err(CommandError::usage("--skill needs a source")
+            .help("metier install SOURCE --skill NAME"));
+    }
+    let scope = args.how.scope.chosen();
+    if args.how.agent.is_empty() {
+        let target = context.metier.install_target(scope)?;
+        return Ok(Box::new(install_into(target, args, context, json)?));
+    }
+    run_all(std::slice::from_ref(args), context, json)
+}
+
+/// The folders that are meant. All of them first: a name that is wrong stops everything.
+fn targets(args: &InstallArgs, context: &Context) -> Result<Vec<InstallTarget>> {
+    let scope = args.how.scope.chosen();
+    if args.how.agent.is_empty() {
+        return Ok(vec![context.metier.install_target(scope)?]);
+    }
+    let all = args.how.agent.iter().map(|agent| context.metier.agent_target(agent, scope));
+    let all: std::result::Result<Vec<InstallTarget>, metier::Error> = all.collect();
+    Ok(all?)
+}
+
+/// Several sources, one after the other.
+pub(super) fn run_all(
+    all: &[InstallArgs],
+    context: &Context,
+    json: bool,
+) -> Result<Box<dyn Output>> {
+    let mut done = Vec::new();
+    for args in all {
+        for target in targets(args, context)? {
+            done.push(install_into(target, args, context, json)?);
+        }
+    }
+    Ok(Box::new(InstalledForAgents { targets: done }))
+}
+
+fn install_into(
+    target: InstallTarget,
+    args: &InstallArgs,
+    context: &Context,
+    json: bool,
+) -> Result<Installed> {
     // What is only listed is not installed.
-    let change = match args.accept_signer || args.list {
+    let change = match args.how.accept_signer || args.list {
         true => SignerChange::Accept,
         false => SignerChange::Refuse,
     };
     let target = target.with_signer_change(change);
-    if args.dry_run || args.list {
+    if args.how.dry_run || args.list {
         let plan = preview(args, context, &target)?;
-        return Ok(Box::new(Installed { dry_run: true, plan, listed: args.list }));
+        return Ok(Installed { dry_run: true, plan, listed: args.list });
     }
     let plan = plan(args, context, &target)?;
-    if plan.view().changes_skills() && !args.yes {
+    if plan.view().changes_skills() && !args.how.yes {
         let mut words = context.command_words();
         words.push("install --yes".to_owned());
         words.extend(args.source.as_deref().map(shell::quoted));
+        words
+            .extend(args.how.agent.iter().map(|agent| format!("--agent {}", shell::quoted(agent))));
         approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
     }
     let plan = context.metier.carry_out(plan)?;
     // What a person has seen and confirmed is trusted, as it is.
     context.metier.trust_installed(&target, &plan)?;
-    Ok(Box::new(Installed { dry_run: false, plan, listed: false }))
+    Ok(Installed { dry_run: false, plan, listed: false })
 }
 
 const fn overwrite(force: bool) -> Overwrite {
@@ -110,23 +187,23 @@ fn lock_use(args: &InstallArgs) -> LockUse {
 }
 
 fn preview(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result<PlanView> {
-    let overwrite = overwrite(args.force || args.list);
+    let overwrite = overwrite(args.how.force || args.list);
     let Some(source) = &args.source else {
         return Ok(context.metier.preview_reconcile(target, lock_use(args), overwrite)?);
     };
     let mut request = context.metier.install_request(source);
-    request.skills.clone_from(&args.skill);
+    request.skills.clone_from(&args.how.skill);
     request.overwrite = overwrite;
     Ok(context.metier.preview_install(target, &request)?)
 }
 
 fn plan(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result<InstallPlan> {
-    let overwrite = overwrite(args.force);
+    let overwrite = overwrite(args.how.force);
     let Some(source) = &args.source else {
         return Ok(context.metier.plan_reconcile(target, lock_use(args), overwrite)?);
     };
     let mut request = context.metier.install_request(source);
-    request.skills.clone_from(&args.skill);
+    request.skills.clone_from(&args.how.skill);
     request.overwrite = overwrite;
     Ok(context.metier.plan_install(target, &request)?)
 }
@@ -154,6 +231,22 @@ pub(super) fn approve(
         return Ok(());
     }
     Err(CommandError { code: "Rejected", ..CommandError::needs_approval("nothing changed") })
+}
+
+/// What was installed for several agents, a folder each.
+#[derive(Serialize)]
+struct InstalledForAgents {
+    targets: Vec<Installed>,
+}
+
+impl Output for InstalledForAgents {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.targets.iter().try_for_each(|installed| installed.human(out))
+    }
 }
 
 impl Output for Installed {

@@ -33,12 +33,16 @@ Examples:
   metier verify
   metier verify pdf --files     the digest of each file too
   metier verify --user --json
+  metier verify --agent claude
   metier verify pdf.zip                       a pack, with the keys that you trust
   metier verify pdf.zip --key publisher.pub   with this key only
   metier verify ./pdf --key ca.pem            a folder with a skill.oms.sig")]
 pub(crate) struct VerifyArgs {
     /// Installed skills, by name (all of them without one), or archives and folders, by path.
     names: Vec<String>,
+    /// Verify what is installed in the folder of this agent.
+    #[arg(long, value_name = "AGENT", conflicts_with = "key")]
+    agent: Option<String>,
     /// Check signatures with the public keys in FILE, and no others (may be repeated).
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     key: Vec<PathBuf>,
@@ -73,7 +77,10 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output
             .help("name either skills or paths"));
         }
     }
-    let target = context.metier.install_target(args.scope.chosen())?;
+    let target = match &args.agent {
+        Some(agent) => context.metier.agent_target(agent, args.scope.chosen())?,
+        None => context.metier.install_target(args.scope.chosen())?,
+    };
     let skills = context.metier.verify_installed(&target, &args.names)?;
     let target = target.root().to_string_lossy().into_owned();
     Ok(Box::new(Verified { target, skills, files: args.files }))
