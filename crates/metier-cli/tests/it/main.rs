@@ -7,6 +7,7 @@
     reason = "these tests build files, start the binary and say what they could not test"
 )]
 
+mod agent_folders;
 mod agents;
 mod approvals;
 mod builtin_skills;
