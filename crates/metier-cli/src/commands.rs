@@ -18,9 +18,13 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod generate;
+pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod install;
+pub(crate) mod inventory;
+pub(crate) mod keys;
 pub(crate) mod list;
+pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod new;
@@ -38,6 +42,7 @@ pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod sign;
 pub(crate) mod stats;
 pub(crate) mod switch;
 pub(crate) mod tools;
@@ -45,6 +50,7 @@ pub(crate) mod trust;
 pub(crate) mod uninstall;
 pub(crate) mod untrust;
 pub(crate) mod verify;
+pub(crate) mod verify_pack;
 
 use crate::args::{Cli, Command};
 use crate::context::Context;
@@ -69,10 +75,15 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Disable(args) => disable::run(args, &cli.global),
         Command::Delete(args) => delete::run(args, &context()?, cli.global.json),
         Command::Install(args) => install::run(args, &context()?, cli.global.json),
+        Command::Lock(args) => lock::run(args, &context()?, cli.global.json),
+        Command::Import(args) => import::run(args, &context()?, cli.global.json),
+        Command::Inventory(args) => inventory::run(args, &context()?),
         Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
         Command::Verify(args) => verify::run(args, &context()?),
         Command::Scan(args) => scan::run(args, &context()?),
         Command::Pack(args) => pack::run(args, &context()?),
+        Command::Sign(args) => sign::run(args, &context()?, cli.global.json),
+        Command::Keys(args) => keys::run(args, &context()?, cli.global.json),
         Command::Restore(args) => restore::run(args, &context()?),
         Command::Run(args) => run::run(args, &context()?, cli.global.json),
         Command::Chat(args) => chat::run(args, &context()?, cli.global.json),

@@ -12,6 +12,7 @@ mod context;
 mod error;
 mod help;
 mod output;
+mod password;
 mod progress;
 mod prompt;
 mod render;

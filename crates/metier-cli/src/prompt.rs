@@ -5,6 +5,7 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use metier::policy::Lifetime;
+use metier::sign::Zeroizing;
 
 use crate::render::duration;
 use crate::render::style::{BOLD, paint};
@@ -31,6 +32,57 @@ pub(crate) fn ask(question: &str) -> Option<String> {
     io::stdin().lock().read_line(&mut line).ok()?;
     let answer = line.trim();
     (!answer.is_empty()).then(|| answer.to_owned())
+}
+
+/// The answer to a question for a secret, which is not shown while it is typed; `None` when there was none.
+pub(crate) fn ask_secret(question: &str) -> Option<Zeroizing<String>> {
+    forget_typed();
+    // Before the question is shown: whoever answers at once is not seen either.
+    let hidden = HiddenInput::begin();
+    let mut out = anstream::stderr();
+    write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush()).ok()?;
+    let mut line = Zeroizing::new(String::new());
+    let read = io::stdin().lock().read_line(&mut line);
+    drop(hidden);
+    let _ = writeln!(out);
+    read.ok()?;
+    let end = line.trim_end_matches(['\r', '\n']).len();
+    line.truncate(end);
+    Some(line)
+}
+
+/// What is typed is not shown until this goes.
+struct HiddenInput {
+    #[cfg(unix)]
+    before: Option<rustix::termios::Termios>,
+}
+
+impl HiddenInput {
+    #[cfg(unix)]
+    fn begin() -> Self {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(io::stdin()).ok();
+        if let Some(mut modes) = before.clone() {
+            modes.local_modes.remove(LocalModes::ECHO);
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
+        }
+        Self { before }
+    }
+
+    #[cfg(not(unix))]
+    fn begin() -> Self {
+        Self {}
+    }
+}
+
+impl Drop for HiddenInput {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(before) = &self.before {
+            use rustix::termios::{OptionalActions, tcsetattr};
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+        }
+    }
 }
 
 /// A yes to a request for approval.

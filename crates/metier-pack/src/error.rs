@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use metier_registry::manage::ManageError;
+use metier_sign::SignatureError;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
@@ -157,6 +158,24 @@ pub enum PackError {
         /// The plugins it lists.
         has: Vec<String>,
     },
+    /// A signature is wrong, or a key cannot be used.
+    Signature {
+        /// The file of the signature or the key.
+        file: String,
+        /// What is wrong with it.
+        error: SignatureError,
+    },
+    /// A skill is signed by someone else than when it was accepted, or by no one.
+    SignerChanged {
+        /// The skill.
+        name: String,
+        /// The signer that the lock pins.
+        pinned: String,
+        /// Who signed it now.
+        found: Vec<String>,
+    },
+    /// There is a signature already.
+    SignatureExists(PathBuf),
 }
 
 /// A skill that stands where another one should be put.
@@ -262,6 +281,10 @@ impl PackError {
             Self::SourceDenied { denial, .. } => denial.code(),
             Self::SeveralSkills { .. } => "several-skills",
             Self::NoPlugin { .. } => "no-plugin",
+            Self::Signature { error, .. } => error.code(),
+            Self::SignerChanged { found, .. } if found.is_empty() => "signer-missing",
+            Self::SignerChanged { .. } => "signer-changed",
+            Self::SignatureExists(_) => "signature-exists",
         }
     }
 
@@ -323,6 +346,12 @@ impl PackError {
             Self::SeveralSkills { has, .. } => {
                 format!("choose with --skill NAME,NAME or --all; it has: {}", has.join(", "))
             }
+            Self::Signature { error, .. } => error.help(),
+            Self::SignerChanged { .. } => {
+                "nothing was installed; ask the publisher, and if the change is right: --accept-signer"
+                    .to_owned()
+            }
+            Self::SignatureExists(_) => "--force replaces it".to_owned(),
         }
     }
 }
@@ -399,6 +428,14 @@ impl fmt::Display for PackError {
             Self::BadSource { source, reason } => {
                 write!(f, "{source} cannot be a source: {reason}")
             }
+            Self::Signature { file, error } => write!(f, "{file}: {error}"),
+            Self::SignerChanged { name, pinned, found } if found.is_empty() => {
+                write!(f, "`{name}` was signed by {pinned}, and no such signature is here now")
+            }
+            Self::SignerChanged { name, pinned, found } => {
+                write!(f, "`{name}` was signed by {pinned}, and now by {}", found.join(", "))
+            }
+            Self::SignatureExists(path) => write!(f, "{} exists already", path.display()),
         }
     }
 }

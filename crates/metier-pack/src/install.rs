@@ -138,7 +138,8 @@ impl InstallTarget {
             if was_moved && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::Moved);
             }
-            plan.put(&prepared, skill, &standing, locked, request.overwrite);
+            let pinned = locked.and_then(|locked| locked.signer.as_deref());
+            plan.put(&prepared, skill, &standing, (locked, pinned), request.overwrite)?;
         }
         plan.view.left_out = prepared.left_out().collect();
         Ok(plan)
@@ -218,7 +219,10 @@ impl InstallTarget {
                     let source = source.to_owned();
                     return Err(PackError::LockMismatch { name: name.clone(), source });
                 }
-                plan.put(&prepared, skill, &standing, locked, overwrite);
+                // The signer is pinned for the name, wherever the skill comes from now.
+                let before = records.lock.skills.get(name);
+                let pinned = before.and_then(|before| before.signer.as_deref());
+                plan.put(&prepared, skill, &standing, (locked, pinned), overwrite)?;
             }
             plan.view.left_out.extend(prepared.left_out());
         }
@@ -257,11 +261,15 @@ impl InstallPlan {
         prepared: &Prepared,
         skill: &FoundSkill,
         standing: &Standing,
-        before: Option<&LockedSkill>,
+        (before, pinned): (Option<&LockedSkill>, Option<&str>),
         overwrite: Overwrite,
-    ) {
+    ) -> Result<(), PackError> {
         let name = skill.summary.name.to_string();
-        let locked = prepared.locked(skill);
+        let rules = &self.target.signers;
+        let checked = prepared.check_signatures(skill, &rules.keys, pinned)?;
+        let signer = checked.signer(&name, pinned, rules.change)?;
+        let mut locked = prepared.locked(skill);
+        locked.signer = signer.as_ref().map(|signer| signer.id.clone());
         let was = standing.tree.as_ref().map(|tree| tree.digest());
         let is_same = was == Some(locked.tree)
             && standing.tree.as_ref().is_some_and(crate::standing::is_whole);
@@ -271,7 +279,7 @@ impl InstallPlan {
             && overwrite == Overwrite::Refuse
         {
             self.obstacles.push(Obstacle { name, reason });
-            return;
+            return Ok(());
         }
         let action = match standing.id {
             _ if is_same => PlannedAction::Keep,
@@ -304,12 +312,15 @@ impl InstallPlan {
             overrides: obstacle,
             warnings: skill.warnings.clone(),
             plugin: prepared.plugin_of(skill),
+            signer,
+            unchecked: checked.unchecked,
             name: name.clone(),
         });
         if before != Some(&locked) {
             let wanted = WantedSkill::from_source(&locked.source);
             self.records.push(RecordChange { name, now: Some((wanted, locked)) });
         }
+        Ok(())
     }
 
     /// Notes a skill that is as it should be.
@@ -372,6 +383,8 @@ impl InstallPlan {
             overrides: None,
             warnings: Vec::new(),
             plugin: None,
+            signer: None,
+            unchecked: Vec::new(),
         }
     }
 }

@@ -63,6 +63,7 @@ mod tests {
             digest: Digest::of(b""),
             facts: None,
             manifest: None,
+            bundle: None,
         };
         skill_dirs(&paths.iter().map(file).collect::<Vec<_>>())
     }

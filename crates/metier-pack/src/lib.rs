@@ -18,10 +18,12 @@
 //! | `marketplace` | lists of plugins, read for the skills they have |
 //! | `prepare` | a source, brought into staging |
 //! | `records` | `skills.json` and `skills.lock.json` |
+//! | `foreign_lock` | the records of other installers |
 //! | `standing` | what stands in a skill's place |
 //! | `plan`, `install`, `uninstall` | plans |
 //! | `target`, `journal` | staging, the lock over a folder, and changes that are whole |
 //! | `verify` | the disk against the lock |
+//! | `signatures`, `sign_pack` | who signed what is installed; signing and verifying an archive |
 //! | `error` | why it was not done ([`PackError`]) |
 //!
 //! Files on disk, all through `metier-fs`: staging (`.metier-staging`, `.metier-commit`) inside the folder
@@ -34,6 +36,7 @@ mod directory;
 mod error;
 mod facts;
 mod fetch;
+mod foreign_lock;
 mod install;
 mod journal;
 mod layout;
@@ -46,6 +49,8 @@ mod plan;
 mod prepare;
 mod records;
 mod shipped_tree;
+mod sign_pack;
+mod signatures;
 mod skills_in;
 mod source;
 mod source_policy;
@@ -65,6 +70,7 @@ pub use fetch::{
     Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
     remove_abandoned_fetches,
 };
+pub use foreign_lock::{ExportedLock, ForeignLock, ForeignSkill, NotExchanged, read_foreign_lock};
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;
@@ -72,10 +78,12 @@ pub use pack::{PackLayout, PackOptions, PackPlan, Packed, PackedSkill, plan_pack
 pub use plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 pub use records::{LockedSkill, SkillsLock, SourceKind};
 pub use shipped_tree::ShippedFile;
+pub use sign_pack::{SignedPack, VerifiedPack, VerifiedPackSkill, sign_pack, verify_pack};
+pub use signatures::{SignerChange, SignerRules, UncheckedSignature};
 pub use source::{
     GitRemote, GitSource, HttpsSource, InstallSource, LocalSource, OciSource, SUPPORTED,
     SourcePlace, SourceUrl, WellKnownSource, parse_source,
 };
 pub use source_policy::{SourceDenial, SourcePolicy, SourceRuleScope, SourceRules, SourceVerdict};
 pub use target::InstallTarget;
-pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState};
+pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState, folder_digest};

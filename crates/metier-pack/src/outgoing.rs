@@ -6,12 +6,14 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use metier_fs::{NewFileMode, TreeWriter};
+use metier_sign::OMS_FILE;
 use metier_skill::{Digest, MAX_FILE_BYTES, Profile};
 use sha2::{Digest as _, Sha256};
 
 use crate::facts::{SKILL_FILE, read_facts};
 use crate::pack::{MANIFEST_FILE, PackManifest};
 use crate::shipped_tree::ShippedFile;
+use crate::signatures::MAX_BUNDLE_BYTES;
 
 /// The most that is kept in memory of a `manifest.json`.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
@@ -66,9 +68,11 @@ impl<'a> Outgoing<'a> {
             None => None,
         };
         let is_manual = path.rsplit('/').next() == Some(SKILL_FILE);
+        let is_bundle = path.rsplit('/').next() == Some(OMS_FILE);
         let keep = match path {
             _ if is_manual => MAX_FILE_BYTES,
             MANIFEST_FILE => MAX_MANIFEST_BYTES,
+            _ if is_bundle => MAX_BUNDLE_BYTES,
             _ => 0,
         };
         Ok(OutgoingFile {
@@ -80,6 +84,7 @@ impl<'a> Outgoing<'a> {
             keep,
             kept: Vec::new(),
             is_manual,
+            is_bundle,
             profile: self.profile,
         })
     }
@@ -96,6 +101,7 @@ pub(crate) struct OutgoingFile {
     keep: u64,
     kept: Vec<u8>,
     is_manual: bool,
+    is_bundle: bool,
     profile: Profile,
 }
 
@@ -116,11 +122,15 @@ impl OutgoingFile {
     }
 
     pub(crate) fn finish(self) -> ShippedFile {
-        let manifest =
-            if self.is_manual { None } else { PackManifest::parse(&self.kept).map(Box::new) };
+        let manifest = if self.is_manual || self.is_bundle {
+            None
+        } else {
+            PackManifest::parse(&self.kept).map(Box::new)
+        };
         ShippedFile {
             facts: self.is_manual.then(|| Box::new(read_facts(&self.kept, self.profile))),
             manifest,
+            bundle: self.is_bundle.then(|| self.kept.into()),
             path: self.path,
             size: self.size,
             executable: self.executable,

@@ -3,6 +3,7 @@
 //! A preview (`--dry-run`) and a plan are made by the same function; the one has no staging directory
 //! behind it.
 
+use metier_sign::Signer;
 use metier_skill::Digest;
 use serde::Serialize;
 
@@ -11,6 +12,7 @@ use crate::facts::SkillProblem;
 use crate::journal::{Journal, JournalMove, changed_records, commit, folder_id};
 use crate::left_out::LeftOut;
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
+use crate::signatures::UncheckedSignature;
 use crate::target::{InstallTarget, Staging};
 
 /// What happens to a skill.
@@ -75,6 +77,12 @@ pub struct PlannedSkill {
     /// The plugin of the source that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<String>,
+    /// Who signed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<Signer>,
+    /// Its signatures that could not be checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<UncheckedSignature>,
 }
 
 /// What a plan shows.

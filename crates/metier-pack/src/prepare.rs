@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{PiecewiseFile, TreeReader};
+use metier_sign::TrustedKeys;
 use metier_skill::{Digest, Profile};
 
 use crate::access::SourceOrigin;
@@ -21,6 +22,7 @@ use crate::outgoing::Outgoing;
 use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
+use crate::signatures::{CheckedSignatures, Sidecar, read_sidecars};
 use crate::skills_in::{FoundSkill, pickable_skills, skills_in};
 use crate::source::{InstallSource, parse_source};
 use crate::target::{InstallTarget, Staging};
@@ -39,6 +41,15 @@ pub(crate) struct Prepared {
     plugins: Vec<Plugin>,
     /// The directory in the staging directory that holds its tree.
     pub(crate) staged_in: String,
+    /// The signatures beside it.
+    pub(crate) sidecars: Vec<Sidecar>,
+}
+
+/// An archive that was read.
+pub(crate) struct ReadArchive {
+    pub(crate) tree: ShippedTree,
+    pub(crate) digest: Digest,
+    pub(crate) sidecars: Vec<Sidecar>,
 }
 
 /// How sources are prepared: for one plan, the same for all of them.
@@ -70,6 +81,8 @@ struct ReadSource {
     resolved: Option<String>,
     is_fixed: bool,
     plugins: Vec<Plugin>,
+    /// The signatures beside it.
+    sidecars: Vec<Sidecar>,
     staged_in: String,
 }
 
@@ -112,8 +125,8 @@ impl Preparing<'_> {
         }
         let picked = self.picked(&source, &read.tree, choice)?;
         let skills = skills_in(&read.tree, &shown, picked.as_deref().unwrap_or(choice.names))?;
-        let ReadSource { resolved, is_fixed, plugins, staged_in, .. } = read;
-        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in })
+        let ReadSource { resolved, is_fixed, plugins, staged_in, sidecars, .. } = read;
+        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars })
     }
 
     /// The skills of a plugin that is somewhere else. The list named its source, not the person.
@@ -138,8 +151,8 @@ impl Preparing<'_> {
             read.tree = own;
         }
         let skills = skills_in(&read.tree, &source.shown(), choice.names)?;
-        let ReadSource { resolved, is_fixed, plugins, staged_in, .. } = read;
-        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in })
+        let ReadSource { resolved, is_fixed, plugins, staged_in, sidecars, .. } = read;
+        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars })
     }
 
     /// The names that a person picks, where a repository has several skills and none was chosen. A
@@ -212,10 +225,11 @@ impl Preparing<'_> {
             let plugins = read_plugins(path, shown)?;
             return Ok(ReadSource { tree, plugins, staged_in, ..ReadSource::default() });
         }
-        let (tree, digest) = read_archive(path, self.limits, outgoing).map_err(called)?;
-        check_manifest(shown, &tree)?;
+        let read = read_archive(path, shown, self.limits, outgoing).map_err(called)?;
+        check_manifest(shown, &read.tree)?;
+        let ReadArchive { tree, digest, sidecars } = read;
         let resolved = Some(digest.to_string());
-        Ok(ReadSource { tree, resolved, staged_in, ..ReadSource::default() })
+        Ok(ReadSource { tree, resolved, sidecars, staged_in, ..ReadSource::default() })
     }
 }
 
@@ -235,18 +249,33 @@ fn read_plugins(path: &Path, shown: &str) -> Result<Vec<Plugin>, PackError> {
     parse_plugins(&bytes).map_err(bad)
 }
 
-fn read_archive(
+/// Reads the archive at `path`, and the signatures beside it; their errors call it `shown`.
+pub(crate) fn read_archive(
+    path: &Path,
+    shown: &str,
+    limits: &PackLimits,
+    outgoing: Outgoing<'_>,
+) -> Result<ReadArchive, PackError> {
+    let file = PiecewiseFile::open(path)
+        .map_err(|error| PackError::not_readable(path, std::io::Error::other(error.to_string())))?;
+    // A signature that cannot be one is known before anything is unpacked.
+    let sidecars = read_sidecars(&file, path, shown)?;
+    let (tree, digest) = read_open_archive(&file, path, limits, outgoing)?;
+    Ok(ReadArchive { tree, digest, sidecars })
+}
+
+/// The same of an archive that is open: whatever was read of it before is of the same bytes.
+pub(crate) fn read_open_archive(
+    file: &PiecewiseFile,
     path: &Path,
     limits: &PackLimits,
     outgoing: Outgoing<'_>,
 ) -> Result<(ShippedTree, Digest), PackError> {
-    let file = PiecewiseFile::open(path)
-        .map_err(|error| PackError::not_readable(path, std::io::Error::other(error.to_string())))?;
     let unsound = |error| PackError::archive(path, error);
-    let kind = archive_kind(&file).map_err(unsound)?;
+    let kind = archive_kind(file).map_err(unsound)?;
     let (digest, _) =
         Digest::of_reader(file.reader()).map_err(|error| PackError::not_readable(path, error))?;
-    let tree = unpack(&file, kind, limits, outgoing).map_err(unsound)?;
+    let tree = unpack(file, kind, limits, outgoing).map_err(unsound)?;
     if !file.is_unchanged() {
         return Err(unsound(ArchiveFault::Changed.into()));
     }
@@ -254,7 +283,7 @@ fn read_archive(
 }
 
 /// An archive that lists its digests has to fit them.
-fn check_manifest(shown: &str, tree: &ShippedTree) -> Result<(), PackError> {
+pub(crate) fn check_manifest(shown: &str, tree: &ShippedTree) -> Result<(), PackError> {
     let listed = tree.files.iter().find(|file| file.path == MANIFEST_FILE);
     let Some(manifest) = listed.and_then(|file| file.manifest.as_deref()) else { return Ok(()) };
     let all = skills_in(tree, shown, &[])?;
@@ -273,6 +302,18 @@ impl Prepared {
         locked.path = Some(skill.dir.clone()).filter(|dir| !dir.is_empty());
         locked.version.clone_from(&skill.summary.version);
         locked
+    }
+
+    /// Checks the signatures of one of its skills: beside the source, and in the skill's folder.
+    pub(crate) fn check_signatures(
+        &self,
+        skill: &FoundSkill,
+        keys: &TrustedKeys,
+        pinned: Option<&str>,
+    ) -> Result<CheckedSignatures, PackError> {
+        let mut checked = CheckedSignatures::of_sidecars(&self.sidecars, keys, pinned)?;
+        checked.add_bundle(&skill.tree, &skill.dir, keys)?;
+        Ok(checked)
     }
 
     /// Where the tree of one of its skills is in the staging directory.

@@ -5,6 +5,7 @@
 //! that anyone can compute it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use metier_skill::Digest;
 use serde::Serialize;
@@ -34,6 +35,9 @@ pub struct ShippedFile {
     /// The list of digests, for the `manifest.json` of a pack.
     #[serde(skip)]
     pub(crate) manifest: Option<Box<PackManifest>>,
+    /// The bytes of a bundle of model signing.
+    #[serde(skip)]
+    pub(crate) bundle: Option<Arc<[u8]>>,
 }
 
 /// A tree of files.

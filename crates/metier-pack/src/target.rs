@@ -20,6 +20,7 @@ use crate::error::PackError;
 use crate::fetch::{self, FetchProgress};
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
+use crate::signatures::{SignerChange, SignerRules};
 
 /// The names of what an unfinished change leaves in the folder of skills. They are hidden, so that no scan
 /// looks into them.
@@ -45,6 +46,8 @@ pub struct InstallTarget {
     pub(crate) state: PathBuf,
     /// How sources are reached.
     pub(crate) access: SourceAccess,
+    /// Whose signatures count.
+    pub(crate) signers: SignerRules,
 }
 
 impl InstallTarget {
@@ -80,6 +83,7 @@ impl InstallTarget {
             backups: Backups::in_state(state),
             state: state.to_owned(),
             access: SourceAccess::default(),
+            signers: SignerRules::default(),
         })
     }
 
@@ -101,6 +105,20 @@ impl InstallTarget {
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn FetchProgress>) -> Self {
         self.access = self.access.with_progress(progress);
+        self
+    }
+
+    /// Signatures are judged by `signers`.
+    #[must_use]
+    pub fn with_signers(mut self, signers: SignerRules) -> Self {
+        self.signers = signers;
+        self
+    }
+
+    /// A signer that is not the pinned one is treated as `change` says.
+    #[must_use]
+    pub fn with_signer_change(mut self, change: SignerChange) -> Self {
+        self.signers.change = change;
         self
     }
 

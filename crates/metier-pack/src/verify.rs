@@ -3,6 +3,7 @@
 //! The digests are the result as much as the verdict: a person can compare them with what others have.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use metier_fs::{entry_kind, is_real_dir, read_dir_names};
 use metier_registry::parallel;
@@ -94,6 +95,9 @@ pub struct VerifiedSkill {
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Who had signed it when it was installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
 }
 
 impl InstallTarget {
@@ -104,6 +108,11 @@ impl InstallTarget {
     /// [`PackError`], where the lock cannot be read, or a name is neither installed nor there.
     pub fn verify(&self, names: &[String]) -> Result<Vec<VerifiedSkill>, PackError> {
         self.recover()?;
+        self.compare(names)
+    }
+
+    /// The same without finishing what a killed process had begun: nothing is written at all.
+    pub fn compare(&self, names: &[String]) -> Result<Vec<VerifiedSkill>, PackError> {
         let records = Records::read(&self.records)?;
         let chosen = if names.is_empty() { self.all_names(&records)? } else { names.to_vec() };
         for name in names {
@@ -155,6 +164,7 @@ impl InstallTarget {
             differences: Vec::new(),
             files: BTreeMap::new(),
             reason: None,
+            signer: locked.and_then(|it| it.signer.clone()),
         };
         if entry_kind(&place).is_none() {
             return verified;
@@ -186,6 +196,16 @@ impl InstallTarget {
         };
         verified
     }
+}
+
+/// The digest of the skill in a folder, as a lock would have it.
+///
+/// # Errors
+///
+/// [`PackError`], where it cannot be read.
+pub fn folder_digest(folder: &Path) -> Result<Digest, PackError> {
+    let outgoing = Outgoing::nowhere(Profile::Lenient);
+    Ok(read_directory(folder, &PackLimits::default(), outgoing)?.digest())
 }
 
 fn differences(tree: &ShippedTree, locked: &LockedSkill) -> Vec<FileDifference> {

@@ -84,6 +84,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     home(".config/op", Everything, KEY),
     home(".config/sops", Everything, KEY),
     home(".password-store", Everything, KEY),
+    home(".minisign", Everything, KEY),
     home(".local/share/keyrings", Everything, KEY),
     home(".mozilla", Everything, KEY),
     home(".config/google-chrome", Everything, KEY),
@@ -345,6 +346,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     // Ours, wherever a project keeps it.
     anywhere(".agent/config.json", Changes, OWN),
     anywhere(".agent/skills.json", Changes, OWN),
+    anywhere(".agent/keys", Everything, KEY),
     anywhere(".agent/skills.lock.json", Changes, OWN),
     anywhere(".agent/runs", Changes, OWN),
     // Skills: a file written here would be loaded as a skill the next time.

@@ -74,7 +74,7 @@ mod value;
 mod work_path;
 pub mod yaml;
 
-pub use agents::{AGENT_FOLDERS, AgentFolders, OWN_SKILLS_FOLDER, agent_folder};
+pub use agents::{AGENT_FOLDERS, AgentFolders, OWN_SKILLS_FOLDER, agent_folder, agent_named};
 pub use codes::Code;
 pub use diagnostic::{Diagnostic, DiagnosticAt, Severity};
 pub use digest::Digest;

@@ -9,8 +9,9 @@ use std::path::Path;
 use metier_config::Scope;
 use metier_fs::content_of;
 use metier_pack::{
-    InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PackOptions, PackPlan,
-    PlanView, PlannedAction, VerifiedSkill, plan_pack, remove_abandoned_fetches,
+    ExportedLock, InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PackOptions,
+    PackPlan, PlanView, PlannedAction, SignerRules, VerifiedSkill, plan_pack,
+    remove_abandoned_fetches,
 };
 use metier_policy::TrustedFolder;
 use metier_registry::Root;
@@ -18,7 +19,7 @@ use metier_registry::manage::Backup;
 use metier_skill::{Digest, OWN_SKILLS_FOLDER, RelPath, Source};
 use metier_tools::policy_facts::{SkillContent, absolute, path_below, real_path};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::guard::now;
 use crate::open::Metier;
 
@@ -35,7 +36,9 @@ impl Metier {
             // `.agent/skills` of a project, or of a part of it.
             (Source::Project, root.ancestors().nth(2).unwrap_or(&root).to_owned())
         };
-        Ok(InstallTarget::new(&root, &base, source, state)?.with_access(self.source_access()))
+        Ok(InstallTarget::new(&root, &base, source, state)?
+            .with_access(self.source_access())
+            .with_signers(SignerRules::new(self.trusted_keys()?)))
     }
 
     /// Finishes what a killed installation left in these folders, where there is anything of that kind. What
@@ -114,9 +117,10 @@ impl Metier {
     /// A plan to restore an installed skill with its records; `None` for a backup of another skill.
     pub fn plan_restore(&self, backup: &Backup) -> Result<Option<InstallPlan>> {
         let path = Path::new(&backup.path);
-        for scope in [Scope::Project, Scope::User] {
-            // A project that cannot be written to has no such skill.
-            let Ok(target) = self.install_target(Some(scope)) else { continue };
+        let own = [Scope::Project, Scope::User].into_iter();
+        // A project that cannot be written to has no such skill.
+        let own = own.filter_map(|scope| self.install_target(Some(scope)).ok());
+        for target in own.chain(self.agent_targets()) {
             if path.parent() == Some(target.root()) {
                 return Ok(target.plan_restore(backup)?);
             }
@@ -186,6 +190,28 @@ impl Metier {
         names: &[String],
     ) -> Result<Vec<VerifiedSkill>> {
         Ok(target.verify(names)?)
+    }
+
+    /// Writes the lock as `skills-lock.json` to `path`; what a file there says of other skills stays.
+    pub fn export_skills_lock(&self, target: &InstallTarget, path: &Path) -> Result<ExportedLock> {
+        const MAX_LOCK_BYTES: u64 = 16 << 20;
+        let before = match metier_fs::read_bounded(path, MAX_LOCK_BYTES) {
+            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(metier_fs::ReadError::Io(error))
+                if error.kind() == std::io::ErrorKind::NotFound =>
+            {
+                None
+            }
+            Err(error) => {
+                let message = format!("{} cannot be read: {error}", path.display());
+                return Err(Error::failed("not-readable", message));
+            }
+        };
+        let exported = target.export_skills_lock(before.as_deref())?;
+        metier_fs::replace_shared(path, exported.text.as_bytes()).map_err(|error| {
+            Error::failed("not-written", format!("{} cannot be written: {error}", path.display()))
+        })?;
+        Ok(exported)
     }
 
     /// What packing the skills at `source` would come to; [`PackPlan::write`] packs them.

@@ -88,6 +88,8 @@
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
 //! | `install`, `sources`, `downloads` | packing, installing, uninstalling, restoring and verifying skills; how their sources are reached |
+//! | `agent_targets`, `inventory` | the folders of other agents, to install into and to look through |
+//! | `keys` | keys that the user trusts; signing and verifying packs |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -105,6 +107,7 @@
 //! | `.agent/config.json`, `~/.agent/config.json`, `/etc/metier/config.json` | settings and rules: project, user, administrator |
 //! | `.agent/runs/RUN/` in the workspace | the record of a run: events, outputs, deleted files |
 //! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
+//! | `~/.agent/keys/` | the keys that the user trusts, and the user's own |
 //! | `.agent/skills/`, `.agent/skills.json`, `.agent/skills.lock.json` | installed skills: what is wanted, and what it came to |
 //! | `exec/`, `data/`, `backups/`, `journals/`, `fetch/` there | folders of running scripts, what skills keep, deleted skills, changes and fetches under way |
 //!
@@ -113,6 +116,7 @@
 //! `metier-pack`'s, talking to models `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
 mod acting_agent;
+mod agent_targets;
 mod approval_question;
 mod approvals;
 mod catalog;
@@ -132,7 +136,9 @@ mod guard;
 mod health;
 mod init;
 mod install;
+mod inventory;
 mod key;
+mod keys;
 mod model_choice;
 mod open;
 mod own_tools;
@@ -163,6 +169,8 @@ pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
 pub use explain::{Explanation, ToolRule, WithSkills};
 pub use init::init;
+pub use inventory::{InventorySkill, InventoryState};
+pub use keys::NewKey;
 pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Question, Record};
 pub use metier_cancel::CancelToken;
 pub use metier_model::Model;
@@ -171,7 +179,7 @@ pub use metier_tools::policy_facts::{changed_since_trusted, trust_status};
 pub use metier_tools::{CallContext, FailureCode, Risk, Tool, ToolFailure, ToolResult};
 pub use open::{Builder, FindOptions, Metier};
 pub use parts::{
-    agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, skill, tools,
+    agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, sign, skill, tools,
 };
 pub use read::{SkillReader, files};
 pub use run::Run;

@@ -56,17 +56,19 @@ pub mod loader {
 /// Shipping skills: archives, plans, the lock, and what verifying found.
 pub mod pack {
     pub use metier_pack::{
-        ArchiveError, ArchiveFault, ArchiveKind, Download, DownloadSettings, Fetch, FetchError,
-        FetchFault, FetchProgress, Fetched, FetchedKind, Fetchers, FileDifference, FileState,
-        GIT_VARIABLES, GitFault, GitFetch, GitRemote, GitSource, HttpsSource, InstallPlan,
-        InstallQuestions, InstallRequest, InstallSource, InstallTarget, LeftOut, LeftOutReason,
-        LocalSource, LockUse, LockedSkill, NoQuestions, Obstacle, ObstacleReason, OciSource,
-        Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
-        PickableSkill, PlaceJudge, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED,
-        ShippedFile, SilentProgress, SkillProblem, SourceAccess, SourceDenial, SourceKind,
-        SourceOrigin, SourcePlace, SourcePolicy, SourceQuestion, SourceRuleScope, SourceRules,
-        SourceUrl, SourceVerdict, VerifiedSkill, VerifyState, WellKnownSource, inspect_archive,
-        parse_source,
+        ArchiveError, ArchiveFault, ArchiveKind, Download, DownloadSettings, ExportedLock, Fetch,
+        FetchError, FetchFault, FetchProgress, Fetched, FetchedKind, Fetchers, FileDifference,
+        FileState, ForeignLock, ForeignSkill, GIT_VARIABLES, GitFault, GitFetch, GitRemote,
+        GitSource, HttpsSource, InstallPlan, InstallQuestions, InstallRequest, InstallSource,
+        InstallTarget, LeftOut, LeftOutReason, LocalSource, LockUse, LockedSkill, NoQuestions,
+        NotExchanged, Obstacle, ObstacleReason, OciSource, Overwrite, PackError, PackLayout,
+        PackLimits, PackOptions, PackPlan, Packed, PackedSkill, PickableSkill, PlaceJudge,
+        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SignedPack,
+        SignerChange, SignerRules, SilentProgress, SkillProblem, SourceAccess, SourceDenial,
+        SourceKind, SourceOrigin, SourcePlace, SourcePolicy, SourceQuestion, SourceRuleScope,
+        SourceRules, SourceUrl, SourceVerdict, UncheckedSignature, VerifiedPack, VerifiedPackSkill,
+        VerifiedSkill, VerifyState, WellKnownSource, inspect_archive, parse_source,
+        read_foreign_lock,
     };
 }
 
@@ -76,6 +78,16 @@ pub mod scan {
         Coverage, FindingReport, FindingSeverity, InvalidSuppressions, NotInspected, ScanFinding,
         ScanRule, Scanner, Suppression, Suppressions, rule, rules,
     };
+}
+
+/// Signatures: keys, who signed, and what is wrong with a signature.
+pub mod sign {
+    pub use metier_sign::{
+        ContentDifference, KeyKind, NAMESPACE, NamedKey, OMS_FILE, PublicKey, SidecarKind,
+        SignatureError, Signer, SignerTrust, SigningKey, TrustedKey, TrustedKeys,
+    };
+    /// The version that passwords are handed over in: they are wiped from memory after use.
+    pub use zeroize::Zeroizing;
 }
 
 /// Who may do what: decisions, answers, questions.

@@ -10,7 +10,7 @@ use super::finding::Finding;
 /// The crates by level, lowest first. A new crate takes its place here.
 const LEVELS: &[&[&str]] = &[
     &["metier-cancel", "metier-skill"],
-    &["metier-policy", "metier-fs", "metier-net", "metier-scan"],
+    &["metier-policy", "metier-fs", "metier-net", "metier-scan", "metier-sign"],
     &["metier-model", "metier-sandbox", "metier-registry", "metier-loader"],
     &["metier-tools", "metier-router"],
     &["metier-agent", "metier-pack"],

@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use clap::Args;
-use metier::pack::{InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView};
+use metier::pack::{
+    InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView, SignerChange,
+};
 use serde::Serialize;
 
 use self::asking::Asking;
@@ -33,6 +35,9 @@ use crate::scope::ScopeArgs;
 /// checked first, shown, and moved into place whole; what is replaced goes to a backup. What was installed is
 /// written to skills.json and, with digests of every file, to skills.lock.json beside the folder.
 ///
+/// A signature beside an archive (FILE.minisig, FILE.sig) or in a skill (skill.oms.sig) is checked and shown. The
+/// signer is pinned: another one, or none, stops the next installation unless --accept-signer says otherwise.
+///
 /// Without SOURCE, the folder is made to agree with these two files: what is missing is installed, and what is
 /// no longer wanted is uninstalled.
 #[derive(Debug, Args)]
@@ -48,14 +53,13 @@ Examples:
   metier install anthropics/skills --list  the skills of a repository
   metier install anthropics/skills/skills/pdf@main
   metier install git@host:team/skills.git --ref v2 --all
+  metier install ./pdf.zip --agent claude,codex
+                                           into the folders of these agents
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
     /// A directory, a .zip, .skill or .tar.gz file, a URL, a git repository, or oci://HOST/NAME:TAG.
     source: Option<String>,
-    /// Only these skills of the source (may be repeated).
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "source")]
-    skill: Vec<String>,
     /// All skills of a repository.
     #[arg(long, requires = "source", conflicts_with_all = ["skill", "plugin"])]
     all: bool,
@@ -71,10 +75,26 @@ pub(crate) struct InstallArgs {
     /// Install exactly what skills.lock.json says, and write neither file.
     #[arg(long, conflicts_with = "source")]
     locked: bool,
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// How something is installed, and for which agents.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HowArgs {
+    /// Only these skills of the source (may be repeated).
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    skill: Vec<String>,
+    /// Install into the folder of this agent, such as claude or codex (may be repeated).
+    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
+    agent: Vec<String>,
     /// Replace what stands in the way: skills that Metier did not install, or that were changed. A backup is
     /// kept.
     #[arg(long)]
     force: bool,
+    /// Accept another signer than the one that skills.lock.json pins, or none.
+    #[arg(long)]
+    accept_signer: bool,
     /// Show the plan, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -94,41 +114,119 @@ struct Installed {
     listed: bool,
 }
 
+impl HowArgs {
+    /// The same for these skills.
+    pub(super) fn of_skills(&self, skills: Vec<String>) -> Self {
+        let chosen = skills.into_iter();
+        let chosen = chosen.filter(|name| self.skill.is_empty() || self.skill.contains(name));
+        Self { skill: chosen.collect(), ..self.clone() }
+    }
+
+    pub(super) fn scope(&self) -> Option<metier::config::Scope> {
+        self.scope.chosen()
+    }
+}
+
+impl InstallArgs {
+    /// Everything, or the chosen skills, of a folder.
+    pub(super) fn from_folder(source: String, how: &HowArgs) -> Self {
+        Self {
+            source: Some(source),
+            all: true,
+            plugin: None,
+            reference: None,
+            list: false,
+            locked: false,
+            how: how.clone(),
+        }
+    }
+}
+
 pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    if args.source.is_none() && !args.how.skill.is_empty() {
+        return Err(CommandError::usage("--skill needs a source")
+            .help("metier install SOURCE --skill NAME"));
+    }
+    let scope = args.how.scope.chosen();
+    if args.how.agent.is_empty() {
+        let target = context.metier.install_target(scope)?;
+        return Ok(Box::new(install_into(target, args, context, json)?));
+    }
+    run_all(std::slice::from_ref(args), context, json)
+}
+
+/// The folders that are meant. All of them first: a name that is wrong stops everything.
+fn targets(args: &InstallArgs, context: &Context) -> Result<Vec<InstallTarget>> {
+    let scope = args.how.scope.chosen();
+    if args.how.agent.is_empty() {
+        return Ok(vec![context.metier.install_target(scope)?]);
+    }
+    let all = args.how.agent.iter().map(|agent| context.metier.agent_target(agent, scope));
+    let all: std::result::Result<Vec<InstallTarget>, metier::Error> = all.collect();
+    Ok(all?)
+}
+
+/// Several sources, one after the other.
+pub(super) fn run_all(
+    all: &[InstallArgs],
+    context: &Context,
+    json: bool,
+) -> Result<Box<dyn Output>> {
+    let mut done = Vec::new();
+    for args in all {
+        for target in targets(args, context)? {
+            done.push(install_into(target, args, context, json)?);
+        }
+    }
+    Ok(Box::new(InstalledForAgents { targets: done }))
+}
+
+fn install_into(
+    target: InstallTarget,
+    args: &InstallArgs,
+    context: &Context,
+    json: bool,
+) -> Result<Installed> {
+    // What is only listed is not installed.
+    let change = match args.how.accept_signer || args.list {
+        true => SignerChange::Accept,
+        false => SignerChange::Refuse,
+    };
     let asking = Arc::new(Asking {
         can_ask: prompt::can_ask(json),
-        yes: args.yes,
+        yes: args.how.yes,
         lists: args.list,
         always: Mutex::new(Vec::new()),
     });
     let line = Arc::new(FetchLine::new());
-    let target = context.metier.install_target(args.scope.chosen())?;
+    let target = target.with_signer_change(change);
     let target = target.with_questions(asking.clone()).with_progress(line.clone());
-    if args.dry_run || args.list {
+    if args.how.dry_run || args.list {
         let plan = preview(args, context, &target);
         line.clear();
         asking.remember(&context.metier)?;
-        let plan = plan?;
-        return Ok(Box::new(Installed { dry_run: true, plan, listed: args.list }));
+        return Ok(Installed { dry_run: true, plan: plan?, listed: args.list });
     }
     let plan = plan(args, context, &target);
     line.clear();
     asking.remember(&context.metier)?;
     let plan = plan?;
-    if plan.view().changes_skills() && !args.yes {
+    if plan.view().changes_skills() && !args.how.yes {
         let mut words = context.command_words();
         words.push("install --yes".to_owned());
         words.extend(args.source.as_deref().map(shell::quoted));
         words.extend(args.reference.iter().map(|it| format!("--ref {}", shell::quoted(it))));
         words.extend(args.plugin.iter().map(|it| format!("--plugin {}", shell::quoted(it))));
-        words.extend(args.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
+        words.extend(args.how.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
         words.extend(args.all.then(|| "--all".to_owned()));
+        words
+            .extend(args.how.agent.iter().map(|agent| format!("--agent {}", shell::quoted(agent))));
         approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
     }
     let plan = context.metier.carry_out(plan)?;
     // What a person has seen and confirmed is trusted, as it is.
     context.metier.trust_installed(&target, &plan)?;
-    Ok(Box::new(Installed { dry_run: false, plan, listed: false }))
+    Ok(Installed { dry_run: false, plan, listed: false })
 }
 
 const fn overwrite(force: bool) -> Overwrite {
@@ -140,7 +238,7 @@ fn lock_use(args: &InstallArgs) -> LockUse {
 }
 
 fn preview(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result<PlanView> {
-    let overwrite = overwrite(args.force || args.list);
+    let overwrite = overwrite(args.how.force || args.list);
     let Some(source) = &args.source else {
         return Ok(context.metier.preview_reconcile(target, lock_use(args), overwrite)?);
     };
@@ -149,7 +247,7 @@ fn preview(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Res
 }
 
 fn plan(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result<InstallPlan> {
-    let overwrite = overwrite(args.force);
+    let overwrite = overwrite(args.how.force);
     let Some(source) = &args.source else {
         return Ok(context.metier.plan_reconcile(target, lock_use(args), overwrite)?);
     };
@@ -164,7 +262,7 @@ fn request(
     overwrite: Overwrite,
 ) -> InstallRequest {
     let mut request = context.metier.install_request(source);
-    request.skills.clone_from(&args.skill);
+    request.skills.clone_from(&args.how.skill);
     request.overwrite = overwrite;
     request.all = args.all;
     request.plugin.clone_from(&args.plugin);
@@ -195,6 +293,22 @@ pub(super) fn approve(
         return Ok(());
     }
     Err(CommandError { code: "Rejected", ..CommandError::needs_approval("nothing changed") })
+}
+
+/// What was installed for several agents, a folder each.
+#[derive(Serialize)]
+struct InstalledForAgents {
+    targets: Vec<Installed>,
+}
+
+impl Output for InstalledForAgents {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.targets.iter().try_for_each(|installed| installed.human(out))
+    }
 }
 
 impl Output for Installed {

@@ -24,11 +24,15 @@ use crate::scope::ScopeArgs;
 Examples:
   metier uninstall pdf
   metier uninstall pdf csv --yes
-  metier uninstall pdf --force     although it was changed")]
+  metier uninstall pdf --force     although it was changed
+  metier uninstall pdf --agent claude")]
 pub(crate) struct UninstallArgs {
     /// The skills, by name.
     #[arg(required = true)]
     names: Vec<String>,
+    /// Uninstall them from the folder of this agent.
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
     /// Uninstall them although they were changed.
     #[arg(long)]
     force: bool,
@@ -69,6 +73,9 @@ pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result
 /// Where the first of the skills is installed, without `--user` or `--project`: the project before the user.
 fn target(args: &UninstallArgs, context: &Context) -> Result<InstallTarget> {
     use metier::config::Scope;
+    if let Some(agent) = &args.agent {
+        return Ok(context.metier.agent_target(agent, args.scope.chosen())?);
+    }
     if let Some(scope) = args.scope.chosen() {
         return Ok(context.metier.install_target(Some(scope))?);
     }

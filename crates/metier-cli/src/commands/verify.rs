@@ -2,13 +2,15 @@
 //! Comparing is `metier-pack`'s; a difference is a finding, and gives the exit code 1.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::Args;
 use metier::pack::{FileState, VerifiedSkill, VerifyState};
 use serde::Serialize;
 
+use crate::commands::verify_pack;
 use crate::context::Context;
-use crate::error::{Exit, Result};
+use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, safe};
@@ -17,19 +19,33 @@ use crate::scope::ScopeArgs;
 /// How many differences of a skill are shown.
 const MAX_SHOWN: usize = 20;
 
-/// Compare installed skills with skills.lock.json, file by file, and print their digests.
+/// Compare installed skills with skills.lock.json, or check the signatures of an archive.
 ///
-/// Exits with 1 if a skill differs from what was installed, or is missing. Skills that Metier did not install are
-/// listed with their digest. Nothing is changed.
+/// Installed skills are compared file by file, and their digests are printed. Exits with 1 if a skill differs from
+/// what was installed, or is missing. Skills that Metier did not install are listed with their digest.
+///
+/// For an archive, or a folder given as a path, the structure, the manifest and the signatures (FILE.minisig,
+/// FILE.sig, skill.oms.sig) are checked. Exits with 1 if it is not signed by a key that you trust, or that --key
+/// names. Nothing is changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier verify
   metier verify pdf --files     the digest of each file too
-  metier verify --user --json")]
+  metier verify --user --json
+  metier verify --agent claude
+  metier verify pdf.zip                       a pack, with the keys that you trust
+  metier verify pdf.zip --key publisher.pub   with this key only
+  metier verify ./pdf --key ca.pem            a folder with a skill.oms.sig")]
 pub(crate) struct VerifyArgs {
-    /// The skills, by name; all of them without one.
+    /// Installed skills, by name (all of them without one), or archives and folders, by path.
     names: Vec<String>,
+    /// Verify what is installed in the folder of this agent.
+    #[arg(long, value_name = "AGENT", conflicts_with = "key")]
+    agent: Option<String>,
+    /// Check signatures with the public keys in FILE, and no others (may be repeated).
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    key: Vec<PathBuf>,
     /// Print the digest of each file.
     #[arg(long)]
     files: bool,
@@ -46,7 +62,25 @@ struct Verified {
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let target = context.metier.install_target(args.scope.chosen())?;
+    let packs = args.names.iter().filter(|name| verify_pack::is_pack(context, name)).count();
+    match packs {
+        0 if !args.key.is_empty() => {
+            return Err(CommandError::usage("--key is for archives and folders")
+                .help("name one by its path: metier verify ./pdf.zip --key FILE"));
+        }
+        0 => {}
+        all if all == args.names.len() => return verify_pack::run(&args.names, &args.key, context),
+        _ => {
+            return Err(CommandError::usage(
+                "installed skills and archives cannot be verified together",
+            )
+            .help("name either skills or paths"));
+        }
+    }
+    let target = match &args.agent {
+        Some(agent) => context.metier.agent_target(agent, args.scope.chosen())?,
+        None => context.metier.install_target(args.scope.chosen())?,
+    };
     let skills = context.metier.verify_installed(&target, &args.names)?;
     let target = target.root().to_string_lossy().into_owned();
     Ok(Box::new(Verified { target, skills, files: args.files }))

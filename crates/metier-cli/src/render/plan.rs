@@ -4,7 +4,10 @@
 
 use std::io::{self, Write};
 
-use metier::pack::{LeftOut, PlanView, PlannedAction, PlannedSkill, SourceKind};
+use metier::pack::{
+    LeftOut, PlanView, PlannedAction, PlannedSkill, SourceKind, UncheckedSignature,
+};
+use metier::sign::{Signer, SignerTrust};
 
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{bytes, count, fold_line, safe};
@@ -71,6 +74,8 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
     if let (SourceKind::Git, Some(commit)) = (skill.kind, &skill.resolved) {
         lines.push(format!("  {}", paint(DIM, format!("commit {}", safe(commit)))));
     }
+    lines.extend(skill.signer.as_ref().map(|signer| format!("  {}", signer_line(signer))));
+    lines.extend(skill.unchecked.iter().map(|it| format!("  {}", unchecked_line(it))));
     lines.push(format!("  {}", paint(DIM, skill.tree)));
     if skill.overrides.is_some() {
         let what = paint(YELLOW, "what stands there");
@@ -82,6 +87,26 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
         lines.push(format!("  {warning}: SKILL.md:{line}: {} [{code}]", safe(&problem.message)));
     }
     lines
+}
+
+/// Who signed something, in a line.
+pub(crate) fn signer_line(signer: &Signer) -> String {
+    let name = signer.name.as_ref().map_or_else(String::new, |name| format!("{} ", safe(name)));
+    let (style, trust) = match signer.trust {
+        SignerTrust::Trusted => (GREEN, "a key that you trust"),
+        SignerTrust::Pinned => (GREEN, "the same key as before"),
+        _ => (YELLOW, "a key that you do not know"),
+    };
+    let trust = paint(style, trust);
+    let comment = signer.comment.as_deref().map(fold_line).unwrap_or_default();
+    let comment = if comment.is_empty() { String::new() } else { format!(": {}", safe(&comment)) };
+    format!("signed by {name}{} ({trust}){comment}", safe(&signer.id))
+}
+
+/// A signature that could not be checked, in a line.
+pub(crate) fn unchecked_line(unchecked: &UncheckedSignature) -> String {
+    let note = paint(YELLOW, "not checked");
+    format!("{note}: {}: {}", safe(&unchecked.file), safe(&unchecked.reason))
 }
 
 /// What was left out, a line for each.

@@ -7,6 +7,7 @@
     reason = "these tests build files, start the binary and say what they could not test"
 )]
 
+mod agent_folders;
 mod agents;
 mod approvals;
 mod builtin_skills;
@@ -47,6 +48,7 @@ mod manage_open;
 mod manage_switch;
 mod managed;
 mod model_endpoints;
+mod model_signing;
 mod offline_requests;
 mod one_decision;
 mod other_accounts;
@@ -100,6 +102,9 @@ mod search;
 mod seed_config;
 mod shipping;
 mod shipping_kill;
+mod signing;
+mod signing_hostile;
+mod signing_programs;
 mod skill_links;
 mod support;
 mod terminal;
