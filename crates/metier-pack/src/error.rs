@@ -10,6 +10,10 @@ use metier_registry::manage::ManageError;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
+use crate::plan::PlanView;
+
+/// How many findings a message names.
+const MAX_NAMED: usize = 5;
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -116,6 +120,34 @@ pub enum PackError {
     NotInstalled(String),
     /// A backup could not be made or used.
     Backup(ManageError),
+    /// New findings of high severity, which no one has accepted.
+    NewFindings(Vec<FoundInSkill>),
+    /// Skills that need each other in a circle, each the next one.
+    DependencyCycle(Vec<String>),
+    /// Skills that others need.
+    Required(Vec<RequiredSkill>),
+}
+
+/// A finding that stops a plan.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct FoundInSkill {
+    /// The skill.
+    pub skill: String,
+    /// The code of the rule.
+    pub rule: &'static str,
+    /// The file and, where it is known, the line.
+    pub place: String,
+}
+
+/// A skill that others need.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct RequiredSkill {
+    /// Its name.
+    pub name: String,
+    /// Those that need it.
+    pub by: Vec<String>,
 }
 
 /// A skill that stands where another one should be put.
@@ -171,6 +203,19 @@ impl PackError {
         Self::Archive { path: path.to_owned(), error }
     }
 
+    /// The error of a plan with findings that no one has accepted.
+    pub(crate) fn new_findings(view: &PlanView) -> Self {
+        let found = view.stopping().map(|(skill, found)| FoundInSkill {
+            skill: skill.name.clone(),
+            rule: found.finding.rule,
+            place: match found.finding.line {
+                0 => found.finding.file.clone(),
+                line => format!("{}:{line}", found.finding.file),
+            },
+        });
+        Self::NewFindings(found.collect())
+    }
+
     /// The stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -196,6 +241,9 @@ impl PackError {
             Self::LockMismatch { .. } => "lock-mismatch",
             Self::NotInstalled(_) => "not-installed",
             Self::Backup(error) => error.code(),
+            Self::NewFindings(_) => "new-findings",
+            Self::DependencyCycle(_) => "dependency-cycle",
+            Self::Required(_) => "required",
         }
     }
 
@@ -246,6 +294,12 @@ impl PackError {
                     .to_owned()
             }
             Self::Backup(error) => error.help(),
+            Self::NewFindings(_) => {
+                "nothing was changed; --dry-run shows the lines, and --accept-findings goes on although they are there"
+                    .to_owned()
+            }
+            Self::DependencyCycle(_) => "one of them has to do without the next one".to_owned(),
+            Self::Required(_) => "uninstall those too, or use --force".to_owned(),
         }
     }
 }
@@ -312,6 +366,26 @@ impl fmt::Display for PackError {
             }
             Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
+            Self::NewFindings(found) => {
+                let each: Vec<String> = found
+                    .iter()
+                    .take(MAX_NAMED)
+                    .map(|it| format!("`{}` {} [{}]", it.skill, it.place, it.rule))
+                    .collect();
+                let more = found.len().saturating_sub(MAX_NAMED);
+                let more = if more > 0 { format!("; {more} more") } else { String::new() };
+                write!(f, "new findings of high severity: {}{more}", each.join("; "))
+            }
+            Self::DependencyCycle(names) => {
+                write!(f, "skills need each other in a circle: {}", names.join(" -> "))
+            }
+            Self::Required(skills) => {
+                let each: Vec<String> = skills
+                    .iter()
+                    .map(|it| format!("`{}` is needed by {}", it.name, it.by.join(", ")))
+                    .collect();
+                write!(f, "{}", each.join("; "))
+            }
         }
     }
 }

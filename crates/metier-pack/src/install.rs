@@ -6,12 +6,15 @@ use std::path::PathBuf;
 
 use metier_skill::Profile;
 
+use crate::changes::SkillChanges;
 use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange, scripts};
-use crate::prepare::{Prepared, prepare};
+use crate::prepare::{Prepared, ReadOptions, prepare, read_source};
 use crate::records::{LockedSkill, Records, WantedSkill};
+use crate::requires::{add_required, check_circles};
+use crate::review::review;
 use crate::skills_in::FoundSkill;
 use crate::source::parse_source;
 use crate::standing::{Standing, folded_names, other_spelling, standing};
@@ -43,6 +46,18 @@ pub struct InstallRequest {
     pub profile: Profile,
     /// How large it may be.
     pub limits: PackLimits,
+    /// What is done about skills of the source that the chosen ones need.
+    pub dependencies: Dependencies,
+}
+
+/// What is done about skills of the source that the chosen ones need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dependencies {
+    /// They are installed too.
+    #[default]
+    Install,
+    /// They are left out, and named as missing.
+    LeaveOut,
 }
 
 impl InstallRequest {
@@ -55,6 +70,7 @@ impl InstallRequest {
             overwrite: Overwrite::Refuse,
             profile: Profile::Strict,
             limits: PackLimits::default(),
+            dependencies: Dependencies::Install,
         }
     }
 }
@@ -90,9 +106,17 @@ impl InstallTarget {
     ) -> Result<InstallPlan, PackError> {
         let source = parse_source(&request.source, &request.dir, &self.base)?;
         let limits = &request.limits;
-        let prepared =
-            prepare(source, &request.skills, staging.as_ref(), 0, request.profile, limits)?;
+        let options = ReadOptions { profile: request.profile, limits, texts: None };
+        let read = read_source(source, staging.as_ref(), 0, options)?;
+        let (mut prepared, tree) = read.chosen(&request.skills)?;
         let records = Records::read(&self.records)?;
+        let mut required = BTreeMap::new();
+        if !request.skills.is_empty() && request.dependencies == Dependencies::Install {
+            let is_there = |name: &str| self.has_skill(&records, name);
+            required = add_required(&mut prepared, &tree, is_there)?;
+        }
+        drop(tree);
+        check_circles(&prepared.skills, &records)?;
         let spelled = folded_names(self)?;
         let mut plan = InstallPlan::new(self, staging);
         for skill in &prepared.skills {
@@ -111,6 +135,10 @@ impl InstallTarget {
             }
             plan.put(&prepared, skill, &standing, locked, request.overwrite);
         }
+        for skill in &mut plan.view.skills {
+            skill.required_by = required.remove(&skill.name).unwrap_or_default();
+        }
+        plan.settle_missing(&records);
         plan.view.left_out = prepared.left_out().collect();
         Ok(plan)
     }
@@ -190,6 +218,7 @@ impl InstallTarget {
         if lock == LockUse::Exact {
             plan.records.clear();
         }
+        plan.settle_missing(records);
         plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(plan)
     }
@@ -211,7 +240,7 @@ fn check_agreement(records: &Records) -> Result<(), PackError> {
 
 impl InstallPlan {
     /// Plans to put a skill in its place.
-    fn put(
+    pub(crate) fn put(
         &mut self,
         prepared: &Prepared,
         skill: &FoundSkill,
@@ -245,6 +274,14 @@ impl InstallPlan {
                 old_record: before.and_then(|before| serde_json::to_value(before).ok()),
             });
         }
+        let (findings, percent) = match action {
+            PlannedAction::Keep => (Vec::new(), None),
+            _ => {
+                let (findings, percent) = review(&self.target, &name, &skill.tree, standing);
+                (findings, Some(percent))
+            }
+        };
+        let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
         let files = skill.tree.files.iter();
         self.view.skills.push(PlannedSkill {
             path: self.target.root.join(&name).to_string_lossy().into_owned(),
@@ -262,6 +299,11 @@ impl InstallPlan {
             was,
             overrides: obstacle,
             warnings: skill.warnings.clone(),
+            findings,
+            inspected_percent: percent,
+            changes: replaced.map(|before| SkillChanges::between(before, &skill.tree)),
+            required_by: Vec::new(),
+            missing: skill.summary.requires.certain.iter().cloned().collect(),
             name: name.clone(),
         });
         if before != Some(&locked) {
@@ -271,7 +313,7 @@ impl InstallPlan {
     }
 
     /// Notes a skill that is as it should be.
-    fn keep(&mut self, name: &str, locked: &LockedSkill, standing: &Standing) {
+    pub(crate) fn keep(&mut self, name: &str, locked: &LockedSkill, standing: &Standing) {
         let planned = self.known(name, locked, standing, PlannedAction::Keep);
         self.view.skills.push(planned);
     }
@@ -329,6 +371,11 @@ impl InstallPlan {
             was: standing.tree.as_ref().map(|tree| tree.digest()),
             overrides: None,
             warnings: Vec::new(),
+            findings: Vec::new(),
+            inspected_percent: None,
+            changes: None,
+            required_by: Vec::new(),
+            missing: Vec::new(),
         }
     }
 }

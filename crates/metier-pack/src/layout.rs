@@ -63,6 +63,8 @@ mod tests {
             digest: Digest::of(b""),
             facts: None,
             manifest: None,
+            inspected: None,
+            text: None,
         };
         skill_dirs(&paths.iter().map(file).collect::<Vec<_>>())
     }

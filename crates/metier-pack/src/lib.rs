@@ -15,7 +15,11 @@
 //! | `source`, `prepare` | what is installed from, brought into staging |
 //! | `records` | `skills.json` and `skills.lock.json` |
 //! | `standing` | what stands in a skill's place |
-//! | `plan`, `install`, `uninstall` | plans |
+//! | `plan`, `install`, `update`, `uninstall` | plans |
+//! | `review` | what a scan found in what comes, and what of it is new ([`PlannedFinding`]) |
+//! | `requires` | which skills need which |
+//! | `upstream`, `outdated` | what the sources of installed skills give now |
+//! | `changes`, `diff`, `kept_texts` | how two versions of a skill differ |
 //! | `target`, `journal` | staging, the lock over a folder, and changes that are whole |
 //! | `verify` | the disk against the lock |
 //! | `error` | why it was not done ([`PackError`]) |
@@ -25,37 +29,51 @@
 //! user's state. Which folder that is, asking a person and printing are the caller's.
 
 mod archive;
+mod changes;
+mod diff;
 mod directory;
 mod error;
 mod facts;
 mod install;
 mod journal;
+mod kept_texts;
 mod layout;
 mod left_out;
 mod limits;
+mod outdated;
 mod outgoing;
 mod pack;
 mod plan;
 mod prepare;
 mod records;
+mod requires;
+mod review;
 mod shipped_tree;
 mod skills_in;
 mod source;
 mod standing;
 mod target;
 mod uninstall;
+mod update;
+mod upstream;
 mod verify;
 
 pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archive};
-pub use error::{Obstacle, ObstacleReason, PackError};
+pub use changes::{SkillChanges, ToolsChange};
+pub use diff::{DiffAgainst, FileChange, FileDiff, SkillDiff};
+pub use error::{FoundInSkill, Obstacle, ObstacleReason, PackError, RequiredSkill};
 pub use facts::SkillProblem;
-pub use install::{InstallRequest, LockUse, Overwrite};
+pub use install::{Dependencies, InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;
 pub use pack::{PackLayout, PackOptions, PackPlan, Packed, PackedSkill, plan_pack};
+pub use outdated::{InstalledSkill, UpstreamState};
 pub use plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 pub use records::{LockedSkill, SkillsLock, SourceKind};
+pub use review::{AcceptedBefore, PlannedFinding};
 pub use shipped_tree::ShippedFile;
 pub use source::SUPPORTED;
 pub use target::InstallTarget;
+pub use update::{NotUpdated, NotUpdatedReason};
+pub use upstream::{SourceProblem, UpdateRequest};
 pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState};

@@ -6,10 +6,12 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use metier_fs::{NewFileMode, TreeWriter};
+use metier_scan::{InspectedFile, MAX_INSPECTED};
 use metier_skill::{Digest, MAX_FILE_BYTES, Profile};
 use sha2::{Digest as _, Sha256};
 
 use crate::facts::{SKILL_FILE, read_facts};
+use crate::kept_texts::{KeptTexts, MAX_TEXT_BYTES};
 use crate::pack::{MANIFEST_FILE, PackManifest};
 use crate::shipped_tree::ShippedFile;
 
@@ -22,6 +24,9 @@ pub(crate) struct Outgoing<'a> {
     /// The staging directory, and the name of the directory in it that holds the tree.
     staging: Option<(&'a TreeWriter, &'a str)>,
     profile: Profile,
+    /// Whether each file is scanned while its bytes are at hand: reading them again would cost more.
+    inspects: bool,
+    texts: Option<&'a KeptTexts>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -31,12 +36,22 @@ impl<'a> Outgoing<'a> {
         dir: &'a str,
         profile: Profile,
     ) -> Self {
-        Self { staging: Some((staging, dir)), profile }
+        Self { staging: Some((staging, dir)), profile, inspects: false, texts: None }
     }
 
     /// Nowhere: only digests are made.
     pub(crate) const fn nowhere(profile: Profile) -> Self {
-        Self { staging: None, profile }
+        Self { staging: None, profile, inspects: false, texts: None }
+    }
+
+    /// The same, with every file scanned for what it could do.
+    pub(crate) const fn inspected(self) -> Self {
+        Self { inspects: true, ..self }
+    }
+
+    /// The same, with the texts kept that `texts` asks for.
+    pub(crate) const fn keeping(self, texts: &'a KeptTexts) -> Self {
+        Self { texts: Some(texts), ..self }
     }
 
     /// Makes the directories, which come outermost first, and the one that holds them.
@@ -59,51 +74,53 @@ impl<'a> Outgoing<'a> {
     }
 
     /// Begins the file at `path`.
-    pub(crate) fn begin(&self, path: &str, executable: bool) -> io::Result<OutgoingFile> {
+    pub(crate) fn begin(&self, path: &str, executable: bool) -> io::Result<OutgoingFile<'a>> {
         let mode = if executable { NewFileMode::Executable } else { NewFileMode::Plain };
         let file = match self.staging {
             Some((staging, tree)) => Some(staging.make_file(&format!("{tree}/{path}"), mode)?),
             None => None,
         };
         let is_manual = path.rsplit('/').next() == Some(SKILL_FILE);
-        let keep = match path {
-            _ if is_manual => MAX_FILE_BYTES,
-            MANIFEST_FILE => MAX_MANIFEST_BYTES,
-            _ => 0,
-        };
+        let keep = [
+            (is_manual, MAX_FILE_BYTES),
+            (path == MANIFEST_FILE, MAX_MANIFEST_BYTES),
+            (self.inspects, MAX_INSPECTED as u64),
+            (self.texts.is_some(), MAX_TEXT_BYTES),
+        ];
+        let keep = keep.into_iter().filter(|(wanted, _)| *wanted).map(|(_, bytes)| bytes);
         Ok(OutgoingFile {
             path: path.to_owned(),
             executable,
             file,
             hasher: Sha256::new(),
             size: 0,
-            keep,
+            keep: usize::try_from(keep.max().unwrap_or(0)).unwrap_or(0),
             kept: Vec::new(),
             is_manual,
-            profile: self.profile,
+            outgoing: *self,
         })
     }
 }
 
 /// A file that is being written.
-pub(crate) struct OutgoingFile {
+pub(crate) struct OutgoingFile<'a> {
     path: String,
     executable: bool,
     file: Option<File>,
     hasher: Sha256,
     size: u64,
-    /// How many bytes are kept, of what is read here already: a `SKILL.md` or a `manifest.json`.
-    keep: u64,
+    /// How many bytes are kept, of what is judged when the file ends.
+    keep: usize,
     kept: Vec<u8>,
     is_manual: bool,
-    profile: Profile,
+    outgoing: Outgoing<'a>,
 }
 
-impl OutgoingFile {
+impl OutgoingFile<'_> {
     pub(crate) fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
         self.hasher.update(chunk);
         self.size += chunk.len() as u64;
-        let room = usize::try_from(self.keep).unwrap_or(0).saturating_sub(self.kept.len());
+        let room = self.keep.saturating_sub(self.kept.len());
         self.kept.extend_from_slice(&chunk[..chunk.len().min(room)]);
         match &mut self.file {
             Some(file) => file.write_all(chunk),
@@ -116,15 +133,21 @@ impl OutgoingFile {
     }
 
     pub(crate) fn finish(self) -> ShippedFile {
-        let manifest =
-            if self.is_manual { None } else { PackManifest::parse(&self.kept).map(Box::new) };
+        let Self { path, executable, hasher, size, kept, is_manual, outgoing, .. } = self;
+        let manual = &kept[..kept.len().min(usize::try_from(MAX_FILE_BYTES).unwrap_or(0))];
+        let manifest = || PackManifest::parse(&kept).map(Box::new);
+        let digest = Digest::from_bytes(hasher.finalize().into());
         ShippedFile {
-            facts: self.is_manual.then(|| Box::new(read_facts(&self.kept, self.profile))),
-            manifest,
-            path: self.path,
-            size: self.size,
-            executable: self.executable,
-            digest: Digest::from_bytes(self.hasher.finalize().into()),
+            facts: is_manual.then(|| Box::new(read_facts(manual, outgoing.profile))),
+            manifest: if path == MANIFEST_FILE { manifest() } else { None },
+            inspected: outgoing
+                .inspects
+                .then(|| Box::new(InspectedFile::new(&path, &kept, size))),
+            text: outgoing.texts.and_then(|texts| texts.text(digest, size, &kept)),
+            path,
+            size,
+            executable,
+            digest,
         }
     }
 }

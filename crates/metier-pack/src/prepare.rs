@@ -9,13 +9,14 @@ use metier_skill::{Digest, Profile};
 use crate::archive::{ArchiveFault, archive_kind, unpack};
 use crate::directory::read_directory;
 use crate::error::PackError;
+use crate::kept_texts::KeptTexts;
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
-use crate::skills_in::{FoundSkill, skills_in};
+use crate::skills_in::{FoundSkill, UnusableSkills, skills_in, usable_skills};
 use crate::source::LocalSource;
 use crate::target::Staging;
 
@@ -29,20 +30,38 @@ pub(crate) struct Prepared {
     pub(crate) staged_in: String,
 }
 
-/// Brings a source into `staging`, or only looks at it without one.
-pub(crate) fn prepare(
+/// A source that was read: its tree is in staging, or was only looked at.
+#[derive(Debug)]
+pub(crate) struct ReadSource {
+    pub(crate) source: LocalSource,
+    pub(crate) resolved: Option<String>,
+    pub(crate) tree: ShippedTree,
+    staged_in: String,
+}
+
+/// How a source is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadOptions<'a> {
+    pub(crate) profile: Profile,
+    pub(crate) limits: &'a PackLimits,
+    /// Which texts of it are kept.
+    pub(crate) texts: Option<&'a KeptTexts>,
+}
+
+/// Brings a source into `staging`, or only looks at it without one. Every file is scanned as it passes.
+pub(crate) fn read_source(
     source: LocalSource,
-    chosen: &[String],
     staging: Option<&Staging>,
     number: usize,
-    profile: Profile,
-    limits: &PackLimits,
-) -> Result<Prepared, PackError> {
+    options: ReadOptions<'_>,
+) -> Result<ReadSource, PackError> {
+    let ReadOptions { profile, limits, texts } = options;
     let staged_in = format!("tree-{number}");
     let outgoing = match staging.and_then(Staging::tree) {
-        Some(tree) => Outgoing::into_staging(tree, &staged_in, profile),
-        None => Outgoing::nowhere(profile),
+        Some(tree) => Outgoing::into_staging(tree, &staged_in, profile).inspected(),
+        None => Outgoing::nowhere(profile).inspected(),
     };
+    let outgoing = texts.map_or(outgoing, |texts| outgoing.keeping(texts));
     let (tree, resolved) = match source.kind {
         SourceKind::Directory => (read_directory(&source.path, limits, outgoing)?, None),
         SourceKind::Archive => {
@@ -51,8 +70,36 @@ pub(crate) fn prepare(
         }
     };
     check_manifest(&source, &tree)?;
-    let skills = skills_in(&tree, &source.path.to_string_lossy(), chosen)?;
-    Ok(Prepared { source, resolved, skills, staged_in })
+    Ok(ReadSource { source, resolved, tree, staged_in })
+}
+
+impl ReadSource {
+    /// The skills of these names, or all of them; an error where one cannot be used.
+    pub(crate) fn chosen(self, names: &[String]) -> Result<(Prepared, ShippedTree), PackError> {
+        let skills = skills_in(&self.tree, &self.source.path.to_string_lossy(), names)?;
+        let Self { source, resolved, tree, staged_in } = self;
+        Ok((Prepared { source, resolved, skills, staged_in }, tree))
+    }
+
+    /// The skills that can be used, and what is wrong with the others.
+    pub(crate) fn usable(self) -> Result<(Prepared, UnusableSkills), PackError> {
+        let (skills, unusable) = usable_skills(&self.tree, &self.source.path.to_string_lossy())?;
+        let Self { source, resolved, staged_in, .. } = self;
+        Ok((Prepared { source, resolved, skills, staged_in }, unusable))
+    }
+}
+
+/// Brings a source into `staging`, or only looks at it without one, and judges the skills of these names.
+pub(crate) fn prepare(
+    source: LocalSource,
+    chosen: &[String],
+    staging: Option<&Staging>,
+    number: usize,
+    profile: Profile,
+    limits: &PackLimits,
+) -> Result<Prepared, PackError> {
+    let options = ReadOptions { profile, limits, texts: None };
+    Ok(read_source(source, staging, number, options)?.chosen(chosen)?.0)
 }
 
 fn read_archive(
@@ -96,6 +143,7 @@ impl Prepared {
             LockedSkill::new(&source.recorded, source.kind, self.resolved.clone(), &skill.tree);
         locked.path = Some(skill.dir.clone()).filter(|dir| !dir.is_empty());
         locked.version.clone_from(&skill.summary.version);
+        locked.requires = skill.summary.requires.certain.iter().cloned().collect();
         locked
     }
 

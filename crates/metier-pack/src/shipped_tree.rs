@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use metier_scan::InspectedFile;
 use metier_skill::Digest;
 use serde::Serialize;
 
@@ -34,6 +35,12 @@ pub struct ShippedFile {
     /// The list of digests, for the `manifest.json` of a pack.
     #[serde(skip)]
     pub(crate) manifest: Option<Box<PackManifest>>,
+    /// What a scan found in it, where it was scanned.
+    #[serde(skip)]
+    pub(crate) inspected: Option<Box<InspectedFile>>,
+    /// Its text, where it was kept.
+    #[serde(skip)]
+    pub(crate) text: Option<Box<str>>,
 }
 
 /// A tree of files.

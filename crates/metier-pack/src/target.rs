@@ -17,6 +17,7 @@ use metier_skill::Source;
 use crate::error::PackError;
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
+use crate::review::AcceptedBefore;
 
 /// The names of what an unfinished change leaves in the folder of skills. They are hidden, so that no scan
 /// looks into them.
@@ -40,6 +41,8 @@ pub struct InstallTarget {
     pub(crate) backups: Backups,
     /// The user's folder of state.
     pub(crate) state: PathBuf,
+    /// What the person accepted before.
+    pub(crate) accepted: AcceptedBefore,
 }
 
 impl InstallTarget {
@@ -74,7 +77,14 @@ impl InstallTarget {
             source,
             backups: Backups::in_state(state),
             state: state.to_owned(),
+            accepted: AcceptedBefore::default(),
         })
+    }
+
+    /// The same folder, for a person who accepted this before. Without it every finding is new.
+    #[must_use]
+    pub fn with_accepted(self, accepted: AcceptedBefore) -> Self {
+        Self { accepted, ..self }
     }
 
     /// The folder of skills.
