@@ -43,6 +43,7 @@ Examples:
                                     run a skill's script in the sandbox
   metier new my-skill               a skill to start from
   metier install ./pdf.zip          install skills from an archive or a directory
+  metier update --all               bring installed skills up to date
   metier scan pdf                   what a skill could do to you, with the lines
   metier verify                     whether installed skills are what was installed
   metier disable pdf                stop a skill from being used
@@ -123,6 +124,11 @@ commands! {
     Delete(commands::delete::DeleteArgs),
     #[command(aliases = ["add", "i"])]
     Install(commands::install::InstallArgs),
+    #[command(alias = "upgrade")]
+    Update(commands::update::UpdateArgs),
+    Outdated(commands::outdated::OutdatedArgs),
+    Diff(commands::diff::DiffArgs),
+    Requests(commands::requests::RequestsArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Verify(commands::verify::VerifyArgs),
     Scan(commands::scan::ScanArgs),

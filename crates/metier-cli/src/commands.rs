@@ -10,6 +10,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod content;
 pub(crate) mod delete;
+pub(crate) mod diff;
 pub(crate) mod disable;
 pub(crate) mod doctor;
 pub(crate) mod enable;
@@ -20,16 +21,20 @@ pub(crate) mod files;
 pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod install;
+mod installed_target;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod open;
+pub(crate) mod outdated;
 pub(crate) mod pack;
 pub(crate) mod permissions;
+mod plan_consent;
 pub(crate) mod read;
 pub(crate) mod refresh;
 pub(crate) mod replay;
+pub(crate) mod requests;
 pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod roots;
@@ -44,6 +49,7 @@ pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod uninstall;
 pub(crate) mod untrust;
+pub(crate) mod update;
 pub(crate) mod verify;
 
 use crate::args::{Cli, Command};
@@ -69,6 +75,10 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Disable(args) => disable::run(args, &cli.global),
         Command::Delete(args) => delete::run(args, &context()?, cli.global.json),
         Command::Install(args) => install::run(args, &context()?, cli.global.json),
+        Command::Update(args) => update::run(args, &context()?, cli.global.json),
+        Command::Outdated(args) => outdated::run(args, &context()?),
+        Command::Diff(args) => diff::run(args, &context()?),
+        Command::Requests(args) => requests::run(args, &context()?, cli.global.json),
         Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
         Command::Verify(args) => verify::run(args, &context()?),
         Command::Scan(args) => scan::run(args, &context()?),

@@ -20,7 +20,9 @@ use crate::records::{LockedSkill, Records};
 use crate::shipped_tree::ShippedTree;
 use crate::standing::standing;
 use crate::target::InstallTarget;
-use crate::upstream::{SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream};
+use crate::upstream::{
+    SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
+};
 
 /// What installed skills are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,9 @@
 //!
 //! The parser is `metier-skill`'s; this file only keeps what a plan shows and a lock records.
 
-use metier_skill::{Code, Digest, ParseOptions, Profile, RequiredSkills, Severity, SkillName, fence, parse};
+use metier_skill::{
+    Code, Digest, ParseOptions, Profile, RequiredSkills, Severity, SkillName, fence, parse,
+};
 use serde::Serialize;
 
 /// The file that makes a directory a skill.

@@ -9,7 +9,9 @@ use crate::prepare::ReadOptions;
 use crate::records::{LockedSkill, Records, SourceKind};
 use crate::standing::standing;
 use crate::target::InstallTarget;
-use crate::upstream::{SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream};
+use crate::upstream::{
+    SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
+};
 
 /// How an installed skill compares with its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

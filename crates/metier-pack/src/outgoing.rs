@@ -140,9 +140,7 @@ impl OutgoingFile<'_> {
         ShippedFile {
             facts: is_manual.then(|| Box::new(read_facts(manual, outgoing.profile))),
             manifest: if path == MANIFEST_FILE { manifest() } else { None },
-            inspected: outgoing
-                .inspects
-                .then(|| Box::new(InspectedFile::new(&path, &kept, size))),
+            inspected: outgoing.inspects.then(|| Box::new(InspectedFile::new(&path, &kept, size))),
             text: outgoing.texts.and_then(|texts| texts.text(digest, size, &kept)),
             path,
             size,

@@ -114,6 +114,13 @@ impl PlanView {
         self.skills.iter().any(|skill| skill.action != PlannedAction::Keep)
     }
 
+    /// Takes the names that `is_there` knows from what is missing: a skill of another folder serves as well.
+    pub fn note_present(&mut self, is_there: impl Fn(&str) -> bool) {
+        for skill in &mut self.skills {
+            skill.missing.retain(|name| !is_there(name));
+        }
+    }
+
     /// The findings that stop the plan until a person accepts them, each with its skill.
     pub fn stopping(&self) -> impl Iterator<Item = (&PlannedSkill, &PlannedFinding)> {
         let stopping = |skill: &'_ PlannedSkill| skill.action != PlannedAction::Keep;
@@ -188,11 +195,9 @@ impl InstallPlan {
         }
     }
 
-    /// Takes the names that `is_there` knows from what is missing: a skill of another folder serves as well.
+    /// See [`PlanView::note_present`].
     pub fn note_present(&mut self, is_there: impl Fn(&str) -> bool) {
-        for skill in &mut self.view.skills {
-            skill.missing.retain(|name| !is_there(name));
-        }
+        self.view.note_present(is_there);
     }
 
     /// What is shown of it.

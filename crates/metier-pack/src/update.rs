@@ -16,7 +16,9 @@ use crate::records::Records;
 use crate::requires::check_circles;
 use crate::standing::{Standing, standing};
 use crate::target::{InstallTarget, Staging};
-use crate::upstream::{SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream};
+use crate::upstream::{
+    SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
+};
 
 /// A skill that was to be updated and is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -121,8 +123,7 @@ impl InstallTarget {
     ) -> Result<InstallPlan, PackError> {
         let limits = &request.limits;
         let options = ReadOptions { profile: request.profile, limits, texts: None };
-        let sources =
-            self.read_upstream(records, names, staging.as_ref(), options, request.jobs);
+        let sources = self.read_upstream(records, names, staging.as_ref(), options, request.jobs);
         let mut plan = InstallPlan::new(self, staging);
         for now in &sources {
             for name in &now.names {
@@ -174,7 +175,8 @@ impl InstallPlan {
             }
             Upstream::Gone { renamed_to } => return self.gone(name, now, renamed_to),
         };
-        let is_same = skill.tree.digest() == locked.tree && prepared.source.recorded == locked.source;
+        let is_same =
+            skill.tree.digest() == locked.tree && prepared.source.recorded == locked.source;
         let takes_no_edit = is_same && standing.obstacle.is_some();
         if takes_no_edit || (is_same && standing.id.is_none()) {
             return self.keep(name, locked, &standing);
@@ -203,7 +205,10 @@ impl InstallPlan {
                 NotUpdatedReason::Renamed,
                 problem(
                     "renamed-upstream",
-                    format!("{} seems to call `{name}` `{other}` now; it stays as it is", now.source),
+                    format!(
+                        "{} seems to call `{name}` `{other}` now; it stays as it is",
+                        now.source
+                    ),
                     format!(
                         "to change over: metier install {} --skill {other}, then metier uninstall {name}",
                         now.source

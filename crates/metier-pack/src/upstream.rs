@@ -101,10 +101,7 @@ pub(crate) enum Upstream<'p> {
 
 impl InstallTarget {
     /// The names that a request is about; an error for one that is not installed here.
-    pub(crate) fn requested(
-        records: &Records,
-        names: &[String],
-    ) -> Result<Vec<String>, PackError> {
+    pub(crate) fn requested(records: &Records, names: &[String]) -> Result<Vec<String>, PackError> {
         if names.is_empty() {
             return Ok(records.lock.skills.keys().cloned().collect());
         }
@@ -198,9 +195,8 @@ pub(crate) fn find_upstream<'p>(
         let error = PackError::BadSkill { path: dir.clone(), problem: problem.clone() };
         return Upstream::Unusable((&error).into());
     }
-    let is_free = |skill: &&FoundSkill| {
-        !records.lock.skills.contains_key(skill.summary.name.as_str())
-    };
+    let is_free =
+        |skill: &&FoundSkill| !records.lock.skills.contains_key(skill.summary.name.as_str());
     let candidates = prepared.skills.iter().filter(is_free);
     let scored = candidates.map(|skill| (likeness(locked, standing, skill), skill));
     let best = scored.filter(|(score, _)| *score > 0).max_by_key(|(score, _)| *score);

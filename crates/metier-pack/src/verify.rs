@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use metier_fs::{entry_kind, is_real_dir, read_dir_names};
 use metier_registry::parallel;
+use metier_scan::ScanFinding;
 use metier_skill::{Digest, Profile};
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use crate::left_out::LeftOutReason;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::records::{LockedSkill, Records};
+use crate::review::report_of;
 use crate::shipped_tree::ShippedTree;
 use crate::target::InstallTarget;
 
@@ -94,6 +96,19 @@ pub struct VerifiedSkill {
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What a scan finds in the files that are not as installed, or in all of them where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<ScanFinding>,
+}
+
+/// Which files are scanned while they are verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VerifyScan {
+    /// Those that are not as installed: what was accepted has been seen.
+    #[default]
+    Differing,
+    /// All of them.
+    All,
 }
 
 impl InstallTarget {
@@ -103,6 +118,15 @@ impl InstallTarget {
     ///
     /// [`PackError`], where the lock cannot be read, or a name is neither installed nor there.
     pub fn verify(&self, names: &[String]) -> Result<Vec<VerifiedSkill>, PackError> {
+        self.verify_scanning(names, VerifyScan::Differing)
+    }
+
+    /// The same, with a choice of what is scanned.
+    pub fn verify_scanning(
+        &self,
+        names: &[String],
+        scan: VerifyScan,
+    ) -> Result<Vec<VerifiedSkill>, PackError> {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let chosen = if names.is_empty() { self.all_names(&records)? } else { names.to_vec() };
@@ -122,7 +146,9 @@ impl InstallTarget {
             || (),
             |(), name: String| {
                 let locked = lock.get(&name);
-                self.verify_one(name, locked)
+                let mut verified = self.verify_one(name, locked);
+                self.add_findings(&mut verified, scan);
+                verified
             },
         ))
     }
@@ -155,6 +181,7 @@ impl InstallTarget {
             differences: Vec::new(),
             files: BTreeMap::new(),
             reason: None,
+            findings: Vec::new(),
         };
         if entry_kind(&place).is_none() {
             return verified;
@@ -185,6 +212,24 @@ impl InstallTarget {
             }
         };
         verified
+    }
+}
+
+impl InstallTarget {
+    /// Scans what is to be scanned of a skill that was verified. The files are read again: most skills are as they
+    /// were installed, and need no scan.
+    fn add_findings(&self, verified: &mut VerifiedSkill, scan: VerifyScan) {
+        if verified.tree.is_none() || (verified.differences.is_empty() && scan != VerifyScan::All) {
+            return;
+        }
+        let place = self.root.join(&verified.name);
+        let outgoing = Outgoing::nowhere(Profile::Lenient).inspected();
+        let Ok(tree) = read_directory(&place, &PackLimits::default(), outgoing) else { return };
+        let mut report = report_of(&tree);
+        self.accepted.suppressions.apply(&mut report);
+        let differs = |file: &str| verified.differences.iter().any(|it| it.path == file);
+        let is_shown = |finding: &ScanFinding| scan == VerifyScan::All || differs(&finding.file);
+        verified.findings = report.open().filter(|it| is_shown(it)).cloned().collect();
     }
 }
 

@@ -72,9 +72,7 @@ impl InspectedFile {
         let text = match std::str::from_utf8(head) {
             Ok(text) => text,
             // A character that the limit cuts in two.
-            Err(error)
-                if head.len() - error.valid_up_to() < 4 && size > head.len() as u64 =>
-            {
+            Err(error) if head.len() - error.valid_up_to() < 4 && size > head.len() as u64 => {
                 std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
             }
             Err(_) => return file.not_text(path, head),

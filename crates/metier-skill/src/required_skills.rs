@@ -71,11 +71,9 @@ impl RequiredSkills {
 /// The words of a text or list that can be the names of skills.
 fn names(value: &Value) -> Vec<String> {
     match value {
-        Value::Text(text) => text
-            .split([',', ' '])
-            .filter(|word| is_name(word))
-            .map(str::to_owned)
-            .collect(),
+        Value::Text(text) => {
+            text.split([',', ' ']).filter(|word| is_name(word)).map(str::to_owned).collect()
+        }
         Value::List(items) => items.iter().flat_map(names).collect(),
         _ => Vec::new(),
     }

@@ -68,8 +68,7 @@ pub struct MissingRequirements {
 impl Requirements {
     /// What the skill's frontmatter says.
     pub fn of(skill: &Skill) -> Self {
-        let mut found =
-            Self { skills: RequiredSkills::of(skill).certain, ..Self::default() };
+        let mut found = Self { skills: RequiredSkills::of(skill).certain, ..Self::default() };
         let details = skill.details();
         for (key, value) in &details.metadata {
             if &**key == "requires" {

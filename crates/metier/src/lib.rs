@@ -87,7 +87,8 @@
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
-//! | `install` | packing, installing, uninstalling, restoring and verifying skills |
+//! | `install`, `accepted` | packing, installing, updating, uninstalling, restoring and verifying skills; what was accepted before |
+//! | `install_requests` | what programs want installed, and a person decides |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -106,12 +107,14 @@
 //! | `.agent/runs/RUN/` in the workspace | the record of a run: events, outputs, deleted files |
 //! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
 //! | `.agent/skills/`, `.agent/skills.json`, `.agent/skills.lock.json` | installed skills: what is wanted, and what it came to |
-//! | `exec/`, `data/`, `backups/`, `journals/` there | folders of running scripts, what skills keep, deleted skills, changes under way |
+//! | `exec/`, `data/`, `backups/`, `journals/`, `install-requests/` there | folders of running scripts, what skills keep, deleted skills, changes under way, requests to install |
+//! | `~/.agent/suppressions.json` | findings that the user accepts |
 //!
 //! Parsing skills is `metier-skill`'s, finding them `metier-registry`'s, reading `metier-loader`'s,
 //! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', shipping
 //! `metier-pack`'s, talking to models `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
+mod accepted;
 mod acting_agent;
 mod approval_question;
 mod approvals;
@@ -131,6 +134,7 @@ mod guard;
 mod health;
 mod init;
 mod install;
+mod install_requests;
 mod key;
 mod model_choice;
 mod open;
@@ -161,6 +165,7 @@ pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
 pub use explain::{Explanation, ToolRule, WithSkills};
 pub use init::init;
+pub use install_requests::FiledRequest;
 pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Question, Record};
 pub use metier_cancel::CancelToken;
 pub use metier_model::Model;

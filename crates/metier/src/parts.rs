@@ -56,19 +56,23 @@ pub mod loader {
 /// Shipping skills: archives, plans, the lock, and what verifying found.
 pub mod pack {
     pub use metier_pack::{
-        ArchiveError, ArchiveFault, ArchiveKind, FileDifference, FileState, InstallPlan,
-        InstallRequest, InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill, Obstacle,
-        ObstacleReason, Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan,
-        Packed, PackedSkill, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile,
-        SkillProblem, SourceKind, VerifiedSkill, VerifyState, inspect_archive,
+        AcceptedBefore, ArchiveError, ArchiveFault, ArchiveKind, Dependencies, DiffAgainst,
+        FileChange, FileDiff, FileDifference, FileState, FoundInSkill, InstallPlan, InstallRequest,
+        InstallTarget, InstalledSkill, LeftOut, LeftOutReason, LockUse, LockedSkill, NotUpdated,
+        NotUpdatedReason, Obstacle, ObstacleReason, Overwrite, PackError, PackLayout, PackLimits,
+        PackOptions, PackPlan, Packed, PackedSkill, PlanView, PlannedAction, PlannedFinding,
+        PlannedSkill, ReadAt, RequiredSkill, SUPPORTED, ShippedFile, SkillChanges, SkillDiff,
+        SkillProblem, SourceKind, SourceProblem, ToolsChange, UpdateRequest, UpstreamState,
+        VerifiedSkill, VerifyScan, VerifyState, inspect_archive,
     };
 }
 
 /// What a skill could do to its user: findings with evidence, rules, accepted findings.
 pub mod scan {
     pub use metier_scan::{
-        Coverage, FindingReport, FindingSeverity, InvalidSuppressions, NotInspected, ScanFinding,
-        ScanRule, Scanner, Suppression, Suppressions, rule, rules,
+        Coverage, FindingReport, FindingSeverity, InspectedFile, InvalidSuppressions,
+        MAX_INSPECTED, NotInspected, ScanFinding, ScanRule, Scanner, Suppression, Suppressions,
+        rule, rules,
     };
 }
 

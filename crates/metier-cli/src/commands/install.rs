@@ -5,13 +5,13 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::pack::{InstallPlan, InstallTarget, LockUse, Overwrite, PlanView};
+use metier::pack::{Dependencies, InstallPlan, InstallTarget, LockUse, Overwrite, PlanView};
 use serde::Serialize;
 
+use crate::commands::plan_consent::{OnFindings, PlanQuestion, PlanSeen, consent};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
-use crate::prompt;
 use crate::render::plan::{left_out_lines, plan_lines, write_done};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{count, fold_line, safe, shell};
@@ -20,12 +20,14 @@ use crate::scope::ScopeArgs;
 /// Install skills from a directory or an archive, or what skills.json says.
 ///
 /// SOURCE is a directory, or a .zip, .skill or .tar.gz file, with one skill or several. Inside a repository
-/// skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
-/// checked first, shown, and moved into place whole; what is replaced goes to a backup. What was installed is
+/// skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked, checked
+/// and scanned first, shown, and moved into place whole; what is replaced goes to a backup. A finding of high
+/// severity that the installed version does not have stops it until you accept it. Skills of the source that
+/// the chosen ones need are installed too. What was installed is
 /// written to skills.json and, with digests of every file, to skills.lock.json beside the folder.
 ///
 /// Without SOURCE, the folder is made to agree with these two files: what is missing is installed, and what is
-/// no longer wanted is uninstalled.
+/// no longer wanted is uninstalled. What this installs into a project is trusted only if you were shown it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -51,6 +53,12 @@ pub(crate) struct InstallArgs {
     /// kept.
     #[arg(long)]
     force: bool,
+    /// Leave out the skills of the source that the chosen ones need.
+    #[arg(long, requires = "skill")]
+    no_deps: bool,
+    /// Install although a scan found something of high severity; --yes alone does not.
+    #[arg(long)]
+    accept_findings: bool,
     /// Show the plan, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -68,25 +76,45 @@ struct Installed {
     plan: PlanView,
     #[serde(skip)]
     listed: bool,
+    /// Whether what landed waits for `metier trust`.
+    #[serde(skip)]
+    untrusted: bool,
 }
 
 pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let target = context.metier.install_target(args.scope.chosen())?;
     if args.dry_run || args.list {
         let plan = preview(args, context, &target)?;
-        return Ok(Box::new(Installed { dry_run: true, plan, listed: args.list }));
+        return Ok(Box::new(Installed {
+            dry_run: true,
+            plan,
+            listed: args.list,
+            untrusted: false,
+        }));
     }
-    let plan = plan(args, context, &target)?;
-    if plan.view().changes_skills() && !args.yes {
-        let mut words = context.command_words();
-        words.push("install --yes".to_owned());
-        words.extend(args.source.as_deref().map(shell::quoted));
-        approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
-    }
+    let mut plan = plan(args, context, &target)?;
+    let mut words = context.command_words();
+    words.push("install --yes".to_owned());
+    words.extend(args.source.as_deref().map(shell::quoted));
+    let asked = PlanQuestion {
+        question: "Install?",
+        doing: "installing",
+        command: words.join(" "),
+        json,
+        yes: args.yes,
+        accept_findings: args.accept_findings,
+        on_findings: OnFindings::Stop,
+    };
+    let seen = consent(&mut plan, &asked)?;
     let plan = context.metier.carry_out(plan)?;
-    // What a person has seen and confirmed is trusted, as it is.
-    context.metier.trust_installed(&target, &plan)?;
-    Ok(Box::new(Installed { dry_run: false, plan, listed: false }))
+    // What a person has seen, or named and agreed to, is trusted, as it is. Records that came with a clone are
+    // neither: an agreement beforehand is to whatever they say.
+    let is_confirmed = args.source.is_some() || seen == PlanSeen::Shown;
+    if is_confirmed {
+        context.metier.trust_installed(&target, &plan)?;
+    }
+    let untrusted = !is_confirmed && !target.is_users();
+    Ok(Box::new(Installed { dry_run: false, plan, listed: false, untrusted }))
 }
 
 const fn overwrite(force: bool) -> Overwrite {
@@ -105,6 +133,7 @@ fn preview(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Res
     let mut request = context.metier.install_request(source);
     request.skills.clone_from(&args.skill);
     request.overwrite = overwrite;
+    request.dependencies = dependencies(args);
     Ok(context.metier.preview_install(target, &request)?)
 }
 
@@ -116,32 +145,23 @@ fn plan(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result
     let mut request = context.metier.install_request(source);
     request.skills.clone_from(&args.skill);
     request.overwrite = overwrite;
+    request.dependencies = dependencies(args);
     Ok(context.metier.plan_install(target, &request)?)
 }
 
-/// Shows a plan and asks; an error where no one can be asked, or the answer is no.
-pub(super) fn approve(
-    view: &PlanView,
-    question: &str,
-    doing: &str,
-    command: &str,
-    json: bool,
-) -> Result<()> {
-    if !prompt::can_ask(json) {
-        let names: Vec<String> =
-            view.skills.iter().map(|skill| safe(&skill.name).into_owned()).collect();
-        let message = format!("{doing} {} needs your confirmation", names.join(", "));
-        return Err(CommandError::needs_approval(message)
-            .help(format!("see it with --dry-run; then: {command}")));
+fn dependencies(args: &InstallArgs) -> Dependencies {
+    // A listing names what was asked for.
+    if args.no_deps || args.list { Dependencies::LeaveOut } else { Dependencies::Install }
+}
+
+/// Says how what was installed without being shown gets trusted.
+pub(super) fn note_untrusted(plan: &PlanView) {
+    if plan.changes_skills() {
+        print_note(&paint(
+            DIM,
+            "not trusted yet: no one has seen it; `metier trust` shows it and trusts it",
+        ));
     }
-    print_note(&paint(DIM, format!("in {}", safe(&view.target))));
-    for line in plan_lines(view) {
-        print_note(&line);
-    }
-    if prompt::confirm(question) {
-        return Ok(());
-    }
-    Err(CommandError { code: "Rejected", ..CommandError::needs_approval("nothing changed") })
 }
 
 impl Output for Installed {
@@ -163,6 +183,9 @@ impl Output for Installed {
             out.flush()?;
             for line in left_out_lines(&self.plan.left_out) {
                 print_note(&line);
+            }
+            if self.untrusted {
+                note_untrusted(&self.plan);
             }
             return Ok(());
         }

@@ -4,12 +4,13 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::pack::{FileState, VerifiedSkill, VerifyState};
+use metier::pack::{FileState, VerifiedSkill, VerifyScan, VerifyState};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::{Output, print_note, write_json};
+use crate::render::findings::finding_line;
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, safe};
 use crate::scope::ScopeArgs;
@@ -19,7 +20,8 @@ const MAX_SHOWN: usize = 20;
 
 /// Compare installed skills with skills.lock.json, file by file, and print their digests.
 ///
-/// Exits with 1 if a skill differs from what was installed, or is missing. Skills that Metier did not install are
+/// Exits with 1 if a skill differs from what was installed, or is missing. Files that differ are scanned, and what is
+/// found in them is shown. Skills that Metier did not install are
 /// listed with their digest. Nothing is changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -33,6 +35,9 @@ pub(crate) struct VerifyArgs {
     /// Print the digest of each file.
     #[arg(long)]
     files: bool,
+    /// Scan every file, not only those that differ.
+    #[arg(long)]
+    findings: bool,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -47,7 +52,8 @@ struct Verified {
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output>> {
     let target = context.metier.install_target(args.scope.chosen())?;
-    let skills = context.metier.verify_installed(&target, &args.names)?;
+    let scan = if args.findings { VerifyScan::All } else { VerifyScan::Differing };
+    let skills = context.metier.verify_installed(&target, &args.names, scan)?;
     let target = target.root().to_string_lossy().into_owned();
     Ok(Box::new(Verified { target, skills, files: args.files }))
 }
@@ -90,6 +96,9 @@ impl Output for Verified {
             }
             if skill.differences.len() > MAX_SHOWN {
                 writeln!(out, "  and {} more", skill.differences.len() - MAX_SHOWN)?;
+            }
+            for finding in skill.findings.iter().take(MAX_SHOWN) {
+                writeln!(out, "{}", finding_line(finding))?;
             }
             if let Some(reason) = &skill.reason {
                 writeln!(out, "  {}", safe(reason))?;
