@@ -198,8 +198,11 @@ pub(crate) fn find_upstream<'p>(
     let is_free =
         |skill: &&FoundSkill| !records.lock.skills.contains_key(skill.summary.name.as_str());
     let candidates = prepared.skills.iter().filter(is_free);
-    let scored = candidates.map(|skill| (likeness(locked, standing, skill), skill));
-    let best = scored.filter(|(score, _)| *score > 0).max_by_key(|(score, _)| *score);
+    let scored = candidates.map(|skill| {
+        let is_in_place = skill.dir == place;
+        ((likeness(locked, standing, skill), is_in_place), skill)
+    });
+    let best = scored.filter(|((score, _), _)| *score > 0).max_by_key(|(score, _)| *score);
     Upstream::Gone { renamed_to: best.map(|(_, skill)| skill.summary.name.to_string()) }
 }
 

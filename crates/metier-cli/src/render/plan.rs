@@ -72,7 +72,8 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
     if !skill.scripts.is_empty() {
         lines.push(format!("  scripts: {}", named(&skill.scripts)));
     }
-    if let Some(tools) = &skill.allowed_tools {
+    let is_said = skill.changes.as_ref().is_some_and(|changes| changes.tools.is_some());
+    if let Some(tools) = skill.allowed_tools.as_ref().filter(|_| !is_said) {
         lines.push(format!("  tools: {}", named(tools)));
     }
     lines.push(format!("  {}", paint(DIM, skill.tree)));
