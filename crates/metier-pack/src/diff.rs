@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use crate::changes::{SkillChanges, ToolsChange};
 use crate::error::PackError;
-use crate::kept_texts::{KeptTexts, MAX_TEXT_BYTES};
 use crate::limits::PackLimits;
 use crate::prepare::ReadOptions;
 use crate::records::{LockedSkill, Records};
 use crate::shipped_tree::ShippedTree;
 use crate::standing::standing;
 use crate::target::InstallTarget;
+use crate::text_filter::{MAX_TEXT_BYTES, TextFilter};
 use crate::upstream::{
     SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
 };
@@ -119,7 +119,7 @@ impl InstallTarget {
         }
         let installed = || trees.values().flat_map(|tree| tree.files.iter().map(|it| it.digest));
         let texts = match against {
-            DiffAgainst::Source => KeptTexts::except(installed().collect()),
+            DiffAgainst::Source => TextFilter::except(installed().collect()),
             DiffAgainst::Installed => {
                 names.retain(|name| {
                     let locked = records.lock.skills.get(name);
@@ -129,7 +129,7 @@ impl InstallTarget {
                 let here: HashSet<Digest> = installed().collect();
                 let locked = names.iter().filter_map(|name| records.lock.skills.get(name));
                 let before = locked.flat_map(|it| it.files.values().copied());
-                KeptTexts::only(before.filter(|digest| !here.contains(digest)).collect())
+                TextFilter::only(before.filter(|digest| !here.contains(digest)).collect())
             }
         };
         let options =
@@ -141,8 +141,8 @@ impl InstallTarget {
                 let locked = records.lock.skills.get(name);
                 let (Some(locked), Some(tree)) = (locked, trees.get(name)) else { continue };
                 let diff = match against {
-                    DiffAgainst::Source => self.from_source(&records, now, name, locked, tree),
-                    DiffAgainst::Installed => Some(self.from_lock(now, name, locked, tree)),
+                    DiffAgainst::Source => self.diff_to_source(&records, now, name, locked, tree),
+                    DiffAgainst::Installed => Some(self.diff_to_lock(now, name, locked, tree)),
                 };
                 found.extend(diff);
             }
@@ -152,7 +152,7 @@ impl InstallTarget {
     }
 
     /// What the source would change; `None` where that is nothing.
-    fn from_source(
+    fn diff_to_source(
         &self,
         records: &Records,
         now: &SourceNow,
@@ -200,7 +200,7 @@ impl InstallTarget {
     }
 
     /// What was edited here.
-    fn from_lock(
+    fn diff_to_lock(
         &self,
         now: &SourceNow,
         name: &str,

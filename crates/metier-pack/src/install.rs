@@ -57,7 +57,7 @@ pub enum Dependencies {
     #[default]
     Install,
     /// They are left out, and named as missing.
-    LeaveOut,
+    Skip,
 }
 
 impl InstallRequest {
@@ -274,13 +274,9 @@ impl InstallPlan {
                 old_record: before.and_then(|before| serde_json::to_value(before).ok()),
             });
         }
-        let (findings, percent) = match action {
-            PlannedAction::Keep => (Vec::new(), None),
-            _ => {
-                let (findings, percent) = review(&self.target, &name, &skill.tree, standing);
-                (findings, Some(percent))
-            }
-        };
+        let reviewed = (action != PlannedAction::Keep)
+            .then(|| review(&self.target, &name, &skill.tree, standing));
+        let (findings, percent) = reviewed.unzip();
         let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
         let files = skill.tree.files.iter();
         self.view.skills.push(PlannedSkill {
@@ -299,7 +295,7 @@ impl InstallPlan {
             was,
             overrides: obstacle,
             warnings: skill.warnings.clone(),
-            findings,
+            findings: findings.unwrap_or_default(),
             inspected_percent: percent,
             changes: replaced.map(|before| SkillChanges::between(before, &skill.tree)),
             required_by: Vec::new(),

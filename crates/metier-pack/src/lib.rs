@@ -19,7 +19,7 @@
 //! | `review` | what a scan found in what comes, and what of it is new ([`PlannedFinding`]) |
 //! | `requires` | which skills need which |
 //! | `upstream`, `outdated` | what the sources of installed skills give now |
-//! | `changes`, `diff`, `kept_texts` | how two versions of a skill differ |
+//! | `changes`, `diff`, `text_filter` | how two versions of a skill differ |
 //! | `target`, `journal` | staging, the lock over a folder, and changes that are whole |
 //! | `verify` | the disk against the lock |
 //! | `error` | why it was not done ([`PackError`]) |
@@ -36,7 +36,6 @@ mod error;
 mod facts;
 mod install;
 mod journal;
-mod kept_texts;
 mod layout;
 mod left_out;
 mod limits;
@@ -53,6 +52,7 @@ mod skills_in;
 mod source;
 mod standing;
 mod target;
+mod text_filter;
 mod uninstall;
 mod update;
 mod upstream;

@@ -1,4 +1,5 @@
-//! Installed skills against what their sources give now. Nothing is written.
+//! Installed skills against what their sources give now. Nothing is written, and a source that cannot be read is
+//! a result like any other.
 
 use metier_skill::Digest;
 use serde::Serialize;

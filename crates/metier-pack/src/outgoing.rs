@@ -11,9 +11,9 @@ use metier_skill::{Digest, MAX_FILE_BYTES, Profile};
 use sha2::{Digest as _, Sha256};
 
 use crate::facts::{SKILL_FILE, read_facts};
-use crate::kept_texts::{KeptTexts, MAX_TEXT_BYTES};
 use crate::pack::{MANIFEST_FILE, PackManifest};
 use crate::shipped_tree::ShippedFile;
+use crate::text_filter::{MAX_TEXT_BYTES, TextFilter};
 
 /// The most that is kept in memory of a `manifest.json`.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
@@ -26,7 +26,7 @@ pub(crate) struct Outgoing<'a> {
     profile: Profile,
     /// Whether each file is scanned while its bytes are at hand: reading them again would cost more.
     inspects: bool,
-    texts: Option<&'a KeptTexts>,
+    texts: Option<&'a TextFilter>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -50,7 +50,7 @@ impl<'a> Outgoing<'a> {
     }
 
     /// The same, with the texts kept that `texts` asks for.
-    pub(crate) const fn keeping(self, texts: &'a KeptTexts) -> Self {
+    pub(crate) const fn keeping(self, texts: &'a TextFilter) -> Self {
         Self { texts: Some(texts), ..self }
     }
 

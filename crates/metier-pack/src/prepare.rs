@@ -9,7 +9,6 @@ use metier_skill::{Digest, Profile};
 use crate::archive::{ArchiveFault, archive_kind, unpack};
 use crate::directory::read_directory;
 use crate::error::PackError;
-use crate::kept_texts::KeptTexts;
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
@@ -19,6 +18,7 @@ use crate::shipped_tree::ShippedTree;
 use crate::skills_in::{FoundSkill, UnusableSkills, skills_in, usable_skills};
 use crate::source::LocalSource;
 use crate::target::Staging;
+use crate::text_filter::TextFilter;
 
 /// A source that was judged.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct ReadOptions<'a> {
     pub(crate) profile: Profile,
     pub(crate) limits: &'a PackLimits,
     /// Which texts of it are kept.
-    pub(crate) texts: Option<&'a KeptTexts>,
+    pub(crate) texts: Option<&'a TextFilter>,
 }
 
 /// Brings a source into `staging`, or only looks at it without one. Every file is scanned as it passes.

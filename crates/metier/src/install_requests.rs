@@ -37,7 +37,7 @@ pub struct FiledRequest {
     pub source: String,
     /// Only the skills of these names; all of them when empty.
     pub skills: Vec<String>,
-    /// Why, in the words of whoever asks.
+    /// Why, in the words of the program that asks.
     pub reason: String,
     /// Who asks.
     pub by: String,
@@ -172,9 +172,10 @@ impl Metier {
         target: &InstallTarget,
         plan: InstallPlan,
     ) -> Result<PlanView> {
-        let (scope, source) = match target.is_users() {
-            true => (Scope::User, Source::User),
-            false => (Scope::Project, Source::Project),
+        let (scope, source) = if target.is_users() {
+            (Scope::User, Source::User)
+        } else {
+            (Scope::Project, Source::Project)
         };
         let lands = |action| matches!(action, PlannedAction::Add | PlannedAction::Replace);
         let landing = plan.view().skills.iter().filter(|skill| lands(skill.action));

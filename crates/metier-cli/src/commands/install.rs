@@ -151,7 +151,7 @@ fn plan(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result
 
 fn dependencies(args: &InstallArgs) -> Dependencies {
     // A listing names what was asked for.
-    if args.no_deps || args.list { Dependencies::LeaveOut } else { Dependencies::Install }
+    if args.no_deps || args.list { Dependencies::Skip } else { Dependencies::Install }
 }
 
 /// Says how what was installed without being shown gets trusted.

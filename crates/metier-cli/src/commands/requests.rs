@@ -156,9 +156,10 @@ impl Output for Listed {
         ])
         .expendable(&["FILED"]);
         for request in &self.requests {
-            let skills = match request.skills.is_empty() {
-                true => "all".to_owned(),
-                false => safe(&request.skills.join(", ")).into_owned(),
+            let skills = if request.skills.is_empty() {
+                "all".to_owned()
+            } else {
+                safe(&request.skills.join(", ")).into_owned()
             };
             table.row(vec![
                 safe(&request.id).into_owned(),

@@ -89,10 +89,10 @@ pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Bo
     let mut plan = context.metier.plan_update(&target, &request)?;
     let mut words = context.command_words();
     words.push("update --yes".to_owned());
-    match args.all {
-        true => words.push("--all".to_owned()),
-        false => words.extend(args.names.iter().map(|name| shell::quoted(name))),
+    if args.all {
+        words.push("--all".to_owned());
     }
+    words.extend(args.names.iter().map(|name| shell::quoted(name)));
     let asked = PlanQuestion {
         question: "Update?",
         doing: "updating",

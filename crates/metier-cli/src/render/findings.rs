@@ -1,4 +1,5 @@
 //! Findings of a plan for people: in a line each below their skill, and in full where they are asked about.
+//! What was found, and what of it is new, is the plan's to say.
 
 use metier::pack::{PlanView, PlannedFinding, PlannedSkill};
 use metier::scan::{FindingSeverity, ScanFinding, rule};

@@ -1,4 +1,5 @@
 //! Requests to install: filed by a program through the library, decided by a person through the binary.
+//! What lands is switched off and not trusted.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

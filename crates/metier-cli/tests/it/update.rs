@@ -1,4 +1,5 @@
-//! `metier outdated`, `diff` and `update`, from the outside: what is printed, exit codes, and what is on the disk.
+//! `metier outdated`, `diff` and `update`, from the outside: what is printed, exit codes, what is on the disk, and
+//! what a running watcher sees.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -13,14 +13,14 @@ const MAX_KEPT_BYTES: u64 = 64 << 20;
 
 /// Which texts are kept.
 #[derive(Debug)]
-pub(crate) struct KeptTexts {
+pub(crate) struct TextFilter {
     digests: HashSet<Digest>,
     /// Whether these are the ones that are kept, or the ones that are not.
     keeps_listed: bool,
     left: AtomicU64,
 }
 
-impl KeptTexts {
+impl TextFilter {
     /// Those with one of these digests.
     pub(crate) fn only(digests: HashSet<Digest>) -> Self {
         Self { digests, keeps_listed: true, left: AtomicU64::new(MAX_KEPT_BYTES) }
