@@ -340,6 +340,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     // Ours, wherever a project keeps it.
     anywhere(".agent/config.json", Changes, OWN),
     anywhere(".agent/skills.lock.json", Changes, OWN),
+    anywhere(".agent/suppressions.json", Changes, OWN),
     anywhere(".agent/runs", Changes, OWN),
     // Skills: a file written here would be loaded as a skill the next time.
     anywhere(".*/skills", Changes, SKILLS),

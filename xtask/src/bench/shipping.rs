@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missed_target_is_said_and_the_cost_of_the_disk_is_apart() {
+    fn a_missed_target_is_said_and_the_cost_of_the_disk_is_taken_out() {
         let stat = |min| Stat { min, median: min, cpu: min, peak_mb: 1.0 };
         let measured = |install| Measured {
             unzip: stat(100.0),
