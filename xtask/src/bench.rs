@@ -15,6 +15,7 @@ mod process;
 mod report;
 mod running;
 mod scratch;
+mod shipping;
 mod tree;
 
 use anyhow::Result;
@@ -37,8 +38,10 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
         ["doctor"] => run_doctor(workspace, &flags),
         ["loading"] => run_loading(workspace, &flags),
         ["running"] => run_running(workspace, &flags),
+        ["shipping"] => run_shipping(workspace, &flags),
         _ => {
-            let known = "which bench? there are `discovery`, `doctor`, `loading` and `running`";
+            let known =
+                "which bench? there are `discovery`, `doctor`, `loading`, `running` and `shipping`";
             Err(UsageError(known.to_owned()).into())
         }
     }
@@ -78,6 +81,15 @@ fn run_running(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let scratch = Scratch::new()?;
     let report = running::measure(workspace, &scratch, flags.number("--repeats", 20)?)?;
     publish(workspace, flags, &document::RUNNING, &report.to_markdown())
+}
+
+fn run_shipping(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
+    let skills = flags.numbers("--sizes", &[shipping::SKILLS])?.first().copied();
+    let skills = skills.unwrap_or(shipping::SKILLS).clamp(1, MAX_SKILLS);
+    let scratch = Scratch::new()?;
+    let repeats = flags.number("--repeats", 7)?;
+    let table = shipping::measure(workspace, &scratch, skills, repeats)?;
+    publish(workspace, flags, &document::SHIPPING, &table)
 }
 
 /// Prints a table, and writes it where that was asked for.

@@ -39,6 +39,8 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --repeats N       timed rounds (default 30)
       --dev             with the dev profile, for a quick look
       --write           put the table into docs/performance.md
+  bench shipping      measure `metier install` against `unzip`, and `verify` against `sha256sum`
+      --repeats N       timed rounds (default 7)
   fuzz [TARGET]...    run the fuzz targets on stable Rust (needs a C++ compiler)
       --seconds N       time for each target (default 60)
   e2e-models          try the model adapters against llama.cpp with a small real model and LiteLLM's

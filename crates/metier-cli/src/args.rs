@@ -43,6 +43,7 @@ Examples:
                                     run a skill's script in the sandbox
   metier new my-skill               a skill to start from
   metier install ./pdf.zip          install skills from an archive, a directory or a git repository
+  metier update --all               bring installed skills up to date
   metier scan pdf                   what a skill could do to you, with the lines
   metier verify                     whether installed skills are what was installed
   metier disable pdf                stop a skill from being used
@@ -126,6 +127,11 @@ commands! {
     Lock(commands::lock::LockArgs),
     Import(commands::import::ImportArgs),
     Inventory(commands::inventory::InventoryArgs),
+    #[command(alias = "upgrade")]
+    Update(commands::update::UpdateArgs),
+    Outdated(commands::outdated::OutdatedArgs),
+    Diff(commands::diff::DiffArgs),
+    Requests(commands::requests::RequestsArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Verify(commands::verify::VerifyArgs),
     Scan(commands::scan::ScanArgs),

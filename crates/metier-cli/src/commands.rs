@@ -10,6 +10,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod content;
 pub(crate) mod delete;
+pub(crate) mod diff;
 pub(crate) mod disable;
 pub(crate) mod doctor;
 pub(crate) mod enable;
@@ -21,6 +22,7 @@ pub(crate) mod generate;
 pub(crate) mod import;
 pub(crate) mod inspect;
 pub(crate) mod install;
+mod installed_target;
 pub(crate) mod inventory;
 pub(crate) mod keys;
 pub(crate) mod list;
@@ -29,11 +31,14 @@ pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod new;
 pub(crate) mod open;
+pub(crate) mod outdated;
 pub(crate) mod pack;
 pub(crate) mod permissions;
+mod plan_consent;
 pub(crate) mod read;
 pub(crate) mod refresh;
 pub(crate) mod replay;
+pub(crate) mod requests;
 pub(crate) mod restore;
 pub(crate) mod resume;
 pub(crate) mod roots;
@@ -49,6 +54,7 @@ pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod uninstall;
 pub(crate) mod untrust;
+pub(crate) mod update;
 pub(crate) mod verify;
 pub(crate) mod verify_pack;
 
@@ -78,6 +84,10 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Lock(args) => lock::run(args, &context()?, cli.global.json),
         Command::Import(args) => import::run(args, &context()?, cli.global.json),
         Command::Inventory(args) => inventory::run(args, &context()?),
+        Command::Update(args) => update::run(args, &context()?, cli.global.json),
+        Command::Outdated(args) => outdated::run(args, &context()?),
+        Command::Diff(args) => diff::run(args, &context()?),
+        Command::Requests(args) => requests::run(args, &context()?, cli.global.json),
         Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
         Command::Verify(args) => verify::run(args, &context()?),
         Command::Scan(args) => scan::run(args, &context()?),

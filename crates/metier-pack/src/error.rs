@@ -12,7 +12,11 @@ use metier_sign::SignatureError;
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
 use crate::fetch::{FetchError, GitFault};
+use crate::plan::PlanView;
 use crate::source_policy::SourceDenial;
+
+/// How many findings a message names.
+const MAX_NAMED: usize = 5;
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -176,6 +180,34 @@ pub enum PackError {
     },
     /// There is a signature already.
     SignatureExists(PathBuf),
+    /// New findings of high severity, which no one has accepted.
+    NewFindings(Vec<FoundInSkill>),
+    /// Skills that need each other in a circle, each the next one.
+    DependencyCycle(Vec<String>),
+    /// Skills that others need.
+    Required(Vec<RequiredSkill>),
+}
+
+/// A finding that stops a plan.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct FoundInSkill {
+    /// The skill.
+    pub skill: String,
+    /// The code of the rule.
+    pub rule: &'static str,
+    /// The file and, where it is known, the line.
+    pub place: String,
+}
+
+/// A skill that others need.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct RequiredSkill {
+    /// Its name.
+    pub name: String,
+    /// Those that need it.
+    pub by: Vec<String>,
 }
 
 /// A skill that stands where another one should be put.
@@ -250,6 +282,19 @@ impl PackError {
         self
     }
 
+    /// The error of a plan with findings that no one has accepted.
+    pub(crate) fn new_findings(view: &PlanView) -> Self {
+        let found = view.stopping().map(|(skill, found)| FoundInSkill {
+            skill: skill.name.clone(),
+            rule: found.finding.rule,
+            place: match found.finding.line {
+                0 => found.finding.file.clone(),
+                line => format!("{}:{line}", found.finding.file),
+            },
+        });
+        Self::NewFindings(found.collect())
+    }
+
     /// The stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -285,6 +330,9 @@ impl PackError {
             Self::SignerChanged { found, .. } if found.is_empty() => "signer-missing",
             Self::SignerChanged { .. } => "signer-changed",
             Self::SignatureExists(_) => "signature-exists",
+            Self::NewFindings(_) => "new-findings",
+            Self::DependencyCycle(_) => "dependency-cycle",
+            Self::Required(_) => "required",
         }
     }
 
@@ -352,6 +400,12 @@ impl PackError {
                     .to_owned()
             }
             Self::SignatureExists(_) => "--force replaces it".to_owned(),
+            Self::NewFindings(_) => {
+                "nothing was changed; --dry-run shows the lines, and --accept-findings goes on although they are there"
+                    .to_owned()
+            }
+            Self::DependencyCycle(_) => "one of them has to do without the next one".to_owned(),
+            Self::Required(_) => "uninstall those too, or use --force".to_owned(),
         }
     }
 }
@@ -436,6 +490,26 @@ impl fmt::Display for PackError {
                 write!(f, "`{name}` was signed by {pinned}, and now by {}", found.join(", "))
             }
             Self::SignatureExists(path) => write!(f, "{} exists already", path.display()),
+            Self::NewFindings(found) => {
+                let each: Vec<String> = found
+                    .iter()
+                    .take(MAX_NAMED)
+                    .map(|it| format!("`{}` {} [{}]", it.skill, it.place, it.rule))
+                    .collect();
+                let more = found.len().saturating_sub(MAX_NAMED);
+                let more = if more > 0 { format!("; {more} more") } else { String::new() };
+                write!(f, "new findings of high severity: {}{more}", each.join("; "))
+            }
+            Self::DependencyCycle(names) => {
+                write!(f, "skills need each other in a circle: {}", names.join(" -> "))
+            }
+            Self::Required(skills) => {
+                let each: Vec<String> = skills
+                    .iter()
+                    .map(|it| format!("`{}` is needed by {}", it.name, it.by.join(", ")))
+                    .collect();
+                write!(f, "{}", each.join("; "))
+            }
         }
     }
 }

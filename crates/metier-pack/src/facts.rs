@@ -2,7 +2,9 @@
 //!
 //! The parser is `metier-skill`'s; this file only keeps what a plan shows and a lock records.
 
-use metier_skill::{Code, ParseOptions, Profile, Severity, SkillName, parse};
+use metier_skill::{
+    Code, Digest, ParseOptions, Profile, RequiredSkills, Severity, SkillName, fence, parse,
+};
 use serde::Serialize;
 
 /// The file that makes a directory a skill.
@@ -24,7 +26,13 @@ pub(crate) struct SkillSummary {
     pub(crate) description: String,
     pub(crate) version: Option<String>,
     pub(crate) allowed_tools: Option<Vec<String>>,
+    pub(crate) requires: RequiredSkills,
+    /// The digest of the body, where it is long enough to tell one skill from another.
+    pub(crate) body: Option<Digest>,
 }
+
+/// Below this many bytes a body says little.
+const MIN_BODY_BYTES: usize = 40;
 
 /// What is wrong with a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -62,10 +70,18 @@ pub(crate) fn read_facts(bytes: &[u8], profile: Profile) -> SkillFacts {
             .allowed_tools
             .as_ref()
             .map(|tools| tools.iter().map(ToString::to_string).collect()),
+        requires: RequiredSkills::of(&skill),
+        body: body_digest(bytes),
         description: skill.description.to_string(),
         name: skill.name,
     });
     SkillFacts { skill, problems }
+}
+
+fn body_digest(bytes: &[u8]) -> Option<Digest> {
+    let fence::Fence::Closed(found) = fence::find(bytes, fence::Complete::Yes) else { return None };
+    let body = bytes.get(found.body..)?.trim_ascii();
+    (body.len() >= MIN_BODY_BYTES).then(|| Digest::of(body))
 }
 
 impl SkillProblem {

@@ -7,12 +7,15 @@ use std::path::PathBuf;
 use metier_skill::Profile;
 
 use crate::access::SourceOrigin;
+use crate::changes::SkillChanges;
 use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange, scripts};
 use crate::prepare::{Prepared, Preparing, SkillChoice};
 use crate::records::{LockedSkill, Records, WantedSkill};
+use crate::requires::{add_required, check_circles};
+use crate::review::review;
 use crate::skills_in::FoundSkill;
 use crate::source::{InstallSource, parse_request};
 use crate::standing::{Standing, folded_names, other_spelling, standing};
@@ -51,6 +54,18 @@ pub struct InstallRequest {
     pub all: bool,
     /// Only the skills of this plugin, where the source lists plugins.
     pub plugin: Option<String>,
+    /// What is done about skills of the source that the chosen ones need.
+    pub dependencies: Dependencies,
+}
+
+/// What is done about skills of the source that the chosen ones need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dependencies {
+    /// They are installed too.
+    #[default]
+    Install,
+    /// They are left out, and named as missing.
+    Skip,
 }
 
 impl InstallRequest {
@@ -66,6 +81,7 @@ impl InstallRequest {
             reference: None,
             all: false,
             plugin: None,
+            dependencies: Dependencies::Install,
         }
     }
 }
@@ -114,9 +130,18 @@ impl InstallTarget {
             profile: request.profile,
             limits,
             origin: SourceOrigin::Named,
+            texts: None,
         };
-        let prepared = preparing.prepare(source, None, request.choice(), 0)?;
+        let (mut prepared, tree) =
+            preparing.prepare_with_tree(source, None, request.choice(), 0)?;
         let records = Records::read(&self.records)?;
+        let mut required = BTreeMap::new();
+        if !request.skills.is_empty() && request.dependencies == Dependencies::Install {
+            let is_there = |name: &str| self.has_skill(&records, name);
+            required = add_required(&mut prepared, &tree, is_there)?;
+        }
+        drop(tree);
+        check_circles(&prepared.skills, &records)?;
         let spelled = folded_names(self)?;
         let mut plan = InstallPlan::new(self, staging);
         for skill in &prepared.skills {
@@ -141,6 +166,10 @@ impl InstallTarget {
             let pinned = locked.and_then(|locked| locked.signer.as_deref());
             plan.put(&prepared, skill, &standing, (locked, pinned), request.overwrite)?;
         }
+        for skill in &mut plan.view.skills {
+            skill.required_by = required.remove(&skill.name).unwrap_or_default();
+        }
+        plan.settle_missing(&records);
         plan.view.left_out = prepared.left_out().collect();
         Ok(plan)
     }
@@ -208,6 +237,7 @@ impl InstallTarget {
                 profile,
                 limits,
                 origin: SourceOrigin::Recorded,
+                texts: None,
             };
             let choice = SkillChoice { names: &names, ..SkillChoice::default() };
             let prepared = preparing.prepare(parsed, pinned, choice, number)?;
@@ -235,6 +265,7 @@ impl InstallTarget {
         if lock == LockUse::Exact {
             plan.records.clear();
         }
+        plan.settle_missing(records);
         plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(plan)
     }
@@ -256,7 +287,7 @@ fn check_agreement(records: &Records) -> Result<(), PackError> {
 
 impl InstallPlan {
     /// Plans to put a skill in its place.
-    fn put(
+    pub(crate) fn put(
         &mut self,
         prepared: &Prepared,
         skill: &FoundSkill,
@@ -294,6 +325,10 @@ impl InstallPlan {
                 old_record: before.and_then(|before| serde_json::to_value(before).ok()),
             });
         }
+        let reviewed = (action != PlannedAction::Keep)
+            .then(|| review(&self.target, &name, &skill.tree, standing));
+        let (findings, percent) = reviewed.unzip();
+        let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
         let files = skill.tree.files.iter();
         self.view.skills.push(PlannedSkill {
             path: self.target.root.join(&name).to_string_lossy().into_owned(),
@@ -314,6 +349,11 @@ impl InstallPlan {
             plugin: prepared.plugin_of(skill),
             signer,
             unchecked: checked.unchecked,
+            findings: findings.unwrap_or_default(),
+            inspected_percent: percent,
+            changes: replaced.map(|before| SkillChanges::between(before, &skill.tree)),
+            required_by: Vec::new(),
+            missing: skill.summary.requires.certain.iter().cloned().collect(),
             name: name.clone(),
         });
         if before != Some(&locked) {
@@ -324,7 +364,7 @@ impl InstallPlan {
     }
 
     /// Notes a skill that is as it should be.
-    fn keep(&mut self, name: &str, locked: &LockedSkill, standing: &Standing) {
+    pub(crate) fn keep(&mut self, name: &str, locked: &LockedSkill, standing: &Standing) {
         let planned = self.known(name, locked, standing, PlannedAction::Keep);
         self.view.skills.push(planned);
     }
@@ -385,6 +425,11 @@ impl InstallPlan {
             plugin: None,
             signer: None,
             unchecked: Vec::new(),
+            findings: Vec::new(),
+            inspected_percent: None,
+            changes: None,
+            required_by: Vec::new(),
+            missing: Vec::new(),
         }
     }
 }

@@ -64,6 +64,8 @@ mod tests {
             facts: None,
             manifest: None,
             bundle: None,
+            inspected: None,
+            text: None,
         };
         skill_dirs(&paths.iter().map(file).collect::<Vec<_>>())
     }

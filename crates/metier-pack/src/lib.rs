@@ -20,7 +20,11 @@
 //! | `records` | `skills.json` and `skills.lock.json` |
 //! | `foreign_lock` | the records of other installers |
 //! | `standing` | what stands in a skill's place |
-//! | `plan`, `install`, `uninstall` | plans |
+//! | `plan`, `install`, `update`, `uninstall` | plans |
+//! | `review` | what a scan found in what comes, and what of it is new ([`PlannedFinding`]) |
+//! | `requires` | which skills need which |
+//! | `upstream`, `outdated` | what the sources of installed skills give now |
+//! | `changes`, `diff`, `text_filter` | how two versions of a skill differ |
 //! | `target`, `journal` | staging, the lock over a folder, and changes that are whole |
 //! | `verify` | the disk against the lock |
 //! | `signatures`, `sign_pack` | who signed what is installed; signing and verifying an archive |
@@ -32,6 +36,8 @@
 
 mod access;
 mod archive;
+mod changes;
+mod diff;
 mod directory;
 mod error;
 mod facts;
@@ -43,11 +49,14 @@ mod layout;
 mod left_out;
 mod limits;
 mod marketplace;
+mod outdated;
 mod outgoing;
 mod pack;
 mod plan;
 mod prepare;
 mod records;
+mod requires;
+mod review;
 mod shipped_tree;
 mod sign_pack;
 mod signatures;
@@ -56,14 +65,19 @@ mod source;
 mod source_policy;
 mod standing;
 mod target;
+mod text_filter;
 mod uninstall;
+mod update;
+mod upstream;
 mod verify;
 
 pub use access::{
     InstallQuestions, NoQuestions, PickableSkill, SourceAccess, SourceOrigin, SourceQuestion,
 };
 pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archive};
-pub use error::{Obstacle, ObstacleReason, PackError};
+pub use changes::{SkillChanges, ToolsChange};
+pub use diff::{DiffAgainst, FileChange, FileDiff, SkillDiff};
+pub use error::{FoundInSkill, Obstacle, ObstacleReason, PackError, RequiredSkill};
 pub use facts::SkillProblem;
 pub use fetch::{
     Download, DownloadSettings, Fetch, FetchError, FetchFault, FetchProgress, Fetched, FetchedKind,
@@ -71,12 +85,14 @@ pub use fetch::{
     remove_abandoned_fetches,
 };
 pub use foreign_lock::{ExportedLock, ForeignLock, ForeignSkill, NotExchanged, read_foreign_lock};
-pub use install::{InstallRequest, LockUse, Overwrite};
+pub use install::{Dependencies, InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;
+pub use outdated::{InstalledSkill, UpstreamState};
 pub use pack::{PackLayout, PackOptions, PackPlan, Packed, PackedSkill, plan_pack};
 pub use plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 pub use records::{LockedSkill, SkillsLock, SourceKind};
+pub use review::{AcceptedBefore, PlannedFinding};
 pub use shipped_tree::ShippedFile;
 pub use sign_pack::{SignedPack, VerifiedPack, VerifiedPackSkill, sign_pack, verify_pack};
 pub use signatures::{SignerChange, SignerRules, UncheckedSignature};
@@ -86,4 +102,8 @@ pub use source::{
 };
 pub use source_policy::{SourceDenial, SourcePolicy, SourceRuleScope, SourceRules, SourceVerdict};
 pub use target::InstallTarget;
-pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState, folder_digest};
+pub use update::{NotUpdated, NotUpdatedReason};
+pub use upstream::{SourceProblem, UpdateRequest};
+pub use verify::{
+    FileDifference, FileState, VerifiedSkill, VerifyScan, VerifyState, folder_digest,
+};

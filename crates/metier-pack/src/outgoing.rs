@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use metier_fs::{NewFileMode, TreeWriter};
+use metier_scan::{InspectedFile, MAX_INSPECTED};
 use metier_sign::OMS_FILE;
 use metier_skill::{Digest, MAX_FILE_BYTES, Profile};
 use sha2::{Digest as _, Sha256};
@@ -14,6 +15,7 @@ use crate::facts::{SKILL_FILE, read_facts};
 use crate::pack::{MANIFEST_FILE, PackManifest};
 use crate::shipped_tree::ShippedFile;
 use crate::signatures::MAX_BUNDLE_BYTES;
+use crate::text_filter::{MAX_TEXT_BYTES, TextFilter};
 
 /// The most that is kept in memory of a `manifest.json`.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
@@ -24,6 +26,9 @@ pub(crate) struct Outgoing<'a> {
     /// The staging directory, and the name of the directory in it that holds the tree.
     staging: Option<(&'a TreeWriter, &'a str)>,
     profile: Profile,
+    /// Whether each file is scanned while its bytes are at hand: reading them again would cost more.
+    inspects: bool,
+    texts: Option<&'a TextFilter>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -33,12 +38,22 @@ impl<'a> Outgoing<'a> {
         dir: &'a str,
         profile: Profile,
     ) -> Self {
-        Self { staging: Some((staging, dir)), profile }
+        Self { staging: Some((staging, dir)), profile, inspects: false, texts: None }
     }
 
     /// Nowhere: only digests are made.
     pub(crate) const fn nowhere(profile: Profile) -> Self {
-        Self { staging: None, profile }
+        Self { staging: None, profile, inspects: false, texts: None }
+    }
+
+    /// The same, with every file scanned for what it could do.
+    pub(crate) const fn inspected(self) -> Self {
+        Self { inspects: true, ..self }
+    }
+
+    /// The same, with the texts kept that `texts` asks for.
+    pub(crate) const fn keeping(self, texts: &'a TextFilter) -> Self {
+        Self { texts: Some(texts), ..self }
     }
 
     /// Makes the directories, which come outermost first, and the one that holds them.
@@ -61,7 +76,7 @@ impl<'a> Outgoing<'a> {
     }
 
     /// Begins the file at `path`.
-    pub(crate) fn begin(&self, path: &str, executable: bool) -> io::Result<OutgoingFile> {
+    pub(crate) fn begin(&self, path: &str, executable: bool) -> io::Result<OutgoingFile<'a>> {
         let mode = if executable { NewFileMode::Executable } else { NewFileMode::Plain };
         let file = match self.staging {
             Some((staging, tree)) => Some(staging.make_file(&format!("{tree}/{path}"), mode)?),
@@ -69,47 +84,49 @@ impl<'a> Outgoing<'a> {
         };
         let is_manual = path.rsplit('/').next() == Some(SKILL_FILE);
         let is_bundle = path.rsplit('/').next() == Some(OMS_FILE);
-        let keep = match path {
-            _ if is_manual => MAX_FILE_BYTES,
-            MANIFEST_FILE => MAX_MANIFEST_BYTES,
-            _ if is_bundle => MAX_BUNDLE_BYTES,
-            _ => 0,
-        };
+        let keep = [
+            (is_manual, MAX_FILE_BYTES),
+            (path == MANIFEST_FILE, MAX_MANIFEST_BYTES),
+            (is_bundle, MAX_BUNDLE_BYTES),
+            (self.inspects, MAX_INSPECTED as u64),
+            (self.texts.is_some(), MAX_TEXT_BYTES),
+        ];
+        let keep = keep.into_iter().filter(|(wanted, _)| *wanted).map(|(_, bytes)| bytes);
         Ok(OutgoingFile {
             path: path.to_owned(),
             executable,
             file,
             hasher: Sha256::new(),
             size: 0,
-            keep,
+            keep: usize::try_from(keep.max().unwrap_or(0)).unwrap_or(0),
             kept: Vec::new(),
             is_manual,
             is_bundle,
-            profile: self.profile,
+            outgoing: *self,
         })
     }
 }
 
 /// A file that is being written.
-pub(crate) struct OutgoingFile {
+pub(crate) struct OutgoingFile<'a> {
     path: String,
     executable: bool,
     file: Option<File>,
     hasher: Sha256,
     size: u64,
-    /// How many bytes are kept, of what is read here already: a `SKILL.md` or a `manifest.json`.
-    keep: u64,
+    /// How many bytes are kept, of what is judged when the file ends.
+    keep: usize,
     kept: Vec<u8>,
     is_manual: bool,
     is_bundle: bool,
-    profile: Profile,
+    outgoing: Outgoing<'a>,
 }
 
-impl OutgoingFile {
+impl OutgoingFile<'_> {
     pub(crate) fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
         self.hasher.update(chunk);
         self.size += chunk.len() as u64;
-        let room = usize::try_from(self.keep).unwrap_or(0).saturating_sub(self.kept.len());
+        let room = self.keep.saturating_sub(self.kept.len());
         self.kept.extend_from_slice(&chunk[..chunk.len().min(room)]);
         match &mut self.file {
             Some(file) => file.write_all(chunk),
@@ -122,19 +139,22 @@ impl OutgoingFile {
     }
 
     pub(crate) fn finish(self) -> ShippedFile {
-        let manifest = if self.is_manual || self.is_bundle {
-            None
-        } else {
-            PackManifest::parse(&self.kept).map(Box::new)
-        };
+        let Self { path, executable, hasher, size, kept, is_manual, is_bundle, outgoing, .. } =
+            self;
+        let manual = &kept[..kept.len().min(usize::try_from(MAX_FILE_BYTES).unwrap_or(0))];
+        let bundle = &kept[..kept.len().min(usize::try_from(MAX_BUNDLE_BYTES).unwrap_or(0))];
+        let manifest = || PackManifest::parse(&kept).map(Box::new);
+        let digest = Digest::from_bytes(hasher.finalize().into());
         ShippedFile {
-            facts: self.is_manual.then(|| Box::new(read_facts(&self.kept, self.profile))),
-            manifest,
-            bundle: self.is_bundle.then(|| self.kept.into()),
-            path: self.path,
-            size: self.size,
-            executable: self.executable,
-            digest: Digest::from_bytes(self.hasher.finalize().into()),
+            facts: is_manual.then(|| Box::new(read_facts(manual, outgoing.profile))),
+            manifest: if path == MANIFEST_FILE { manifest() } else { None },
+            bundle: is_bundle.then(|| bundle.into()),
+            inspected: outgoing.inspects.then(|| Box::new(InspectedFile::new(&path, &kept, size))),
+            text: outgoing.texts.and_then(|texts| texts.text(digest, size, &kept)),
+            path,
+            size,
+            executable,
+            digest,
         }
     }
 }

@@ -3,17 +3,22 @@
 //! A preview (`--dry-run`) and a plan are made by the same function; the one has no staging directory
 //! behind it.
 
+use std::collections::BTreeSet;
+
 use metier_sign::Signer;
 use metier_skill::Digest;
 use serde::Serialize;
 
+use crate::changes::SkillChanges;
 use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::facts::SkillProblem;
 use crate::journal::{Journal, JournalMove, changed_records, commit, folder_id};
 use crate::left_out::LeftOut;
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
+use crate::review::PlannedFinding;
 use crate::signatures::UncheckedSignature;
 use crate::target::{InstallTarget, Staging};
+use crate::update::NotUpdated;
 
 /// What happens to a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -83,6 +88,20 @@ pub struct PlannedSkill {
     /// Its signatures that could not be checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<UncheckedSignature>,
+    /// What a scan found in it.
+    pub findings: Vec<PlannedFinding>,
+    /// The share of its bytes that could be inspected, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inspected_percent: Option<u8>,
+    /// How it differs from what stands in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<SkillChanges>,
+    /// The skills that need it. Of one that is installed: those for whose sake it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub required_by: Vec<String>,
+    /// The skills that it needs and that are not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// What a plan shows.
@@ -95,12 +114,30 @@ pub struct PlanView {
     pub skills: Vec<PlannedSkill>,
     /// What the sources hold and is not installed.
     pub left_out: Vec<LeftOut>,
+    /// What was to be updated and is not, with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_updated: Vec<NotUpdated>,
 }
 
 impl PlanView {
     /// Whether anything in the folder of skills changes.
     pub fn changes_skills(&self) -> bool {
         self.skills.iter().any(|skill| skill.action != PlannedAction::Keep)
+    }
+
+    /// Takes the names that `is_there` knows from what is missing: a skill of another folder serves as well.
+    pub fn note_present(&mut self, is_there: impl Fn(&str) -> bool) {
+        for skill in &mut self.skills {
+            skill.missing.retain(|name| !is_there(name));
+        }
+    }
+
+    /// The findings that stop the plan until a person accepts them, each with its skill.
+    pub fn stopping(&self) -> impl Iterator<Item = (&PlannedSkill, &PlannedFinding)> {
+        let stopping = |skill: &'_ PlannedSkill| skill.action != PlannedAction::Keep;
+        self.skills.iter().filter(move |skill| stopping(skill)).flat_map(|skill| {
+            skill.findings.iter().filter(|it| it.stops()).map(move |finding| (skill, finding))
+        })
     }
 }
 
@@ -122,6 +159,8 @@ pub struct InstallPlan {
     pub(crate) records: Vec<RecordChange>,
     pub(crate) forgotten_backup: Option<String>,
     pub(crate) obstacles: Vec<Obstacle>,
+    /// Whether a person accepted the findings that are in the view.
+    findings_accepted: bool,
 }
 
 impl InstallPlan {
@@ -129,13 +168,47 @@ impl InstallPlan {
         let shown = target.root.to_string_lossy().into_owned();
         Self {
             target: target.clone(),
-            view: PlanView { target: shown, skills: Vec::new(), left_out: Vec::new() },
+            view: PlanView {
+                target: shown,
+                skills: Vec::new(),
+                left_out: Vec::new(),
+                not_updated: Vec::new(),
+            },
             staging,
             moves: Vec::new(),
             records: Vec::new(),
             forgotten_backup: None,
             obstacles: Vec::new(),
+            findings_accepted: false,
         }
+    }
+
+    /// Says that a person has seen the findings in the view and accepts them. Without it a new finding of high
+    /// severity stops the plan.
+    pub fn accept_findings(&mut self) {
+        self.findings_accepted = true;
+    }
+
+    /// Takes the skills with a finding that stops the plan out of it, and names them as not updated: the others
+    /// need not wait for them.
+    pub fn hold_back_found(&mut self) {
+        let held: BTreeSet<String> =
+            self.view.stopping().map(|(skill, _)| skill.name.clone()).collect();
+        for name in held {
+            let found = self.view.stopping().filter(|(skill, _)| skill.name == name).count();
+            self.moves.retain(|planned| planned.name != name);
+            self.records.retain(|change| change.name != name);
+            let Some(at) = self.view.skills.iter().position(|skill| skill.name == name) else {
+                continue;
+            };
+            let skill = self.view.skills.remove(at);
+            self.view.not_updated.push(NotUpdated::found(&skill, found));
+        }
+    }
+
+    /// See [`PlanView::note_present`].
+    pub fn note_present(&mut self, is_there: impl Fn(&str) -> bool) {
+        self.view.note_present(is_there);
     }
 
     /// What is shown of it.
@@ -162,6 +235,9 @@ impl InstallPlan {
     pub fn carry_out(self) -> Result<PlanView, PackError> {
         if self.is_empty() {
             return Ok(self.view);
+        }
+        if !self.findings_accepted && self.view.stopping().next().is_some() {
+            return Err(PackError::new_findings(&self.view));
         }
         let Self { target, view, staging, moves, records, forgotten_backup, .. } = self;
         let staging = match staging {

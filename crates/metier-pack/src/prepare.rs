@@ -23,9 +23,10 @@ use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
 use crate::signatures::{CheckedSignatures, Sidecar, read_sidecars};
-use crate::skills_in::{FoundSkill, pickable_skills, skills_in};
+use crate::skills_in::{FoundSkill, UnusableSkills, pickable_skills, skills_in, usable_skills};
 use crate::source::{InstallSource, parse_source};
 use crate::target::{InstallTarget, Staging};
+use crate::text_filter::TextFilter;
 
 /// The largest list of plugins that is read.
 const MAX_LIST_BYTES: u64 = 4 << 20;
@@ -61,6 +62,8 @@ pub(crate) struct Preparing<'a> {
     pub(crate) profile: Profile,
     pub(crate) limits: &'a PackLimits,
     pub(crate) origin: SourceOrigin,
+    /// Which texts are kept.
+    pub(crate) texts: Option<&'a TextFilter>,
 }
 
 /// Which skills of a source are meant.
@@ -86,9 +89,17 @@ struct ReadSource {
     staged_in: String,
 }
 
+impl ReadSource {
+    /// With these of its skills; and its tree.
+    fn prepared(self, source: InstallSource, skills: Vec<FoundSkill>) -> (Prepared, ShippedTree) {
+        let Self { tree, resolved, is_fixed, plugins, sidecars, staged_in } = self;
+        (Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars }, tree)
+    }
+}
+
 impl Preparing<'_> {
     /// Brings a source into staging, or only looks at it. What is not on this machine is fetched first, at
-    /// `pinned` where the lock has it.
+    /// `pinned` where the lock has it. Every file is scanned as it passes.
     pub(crate) fn prepare(
         &self,
         source: InstallSource,
@@ -96,6 +107,17 @@ impl Preparing<'_> {
         choice: SkillChoice<'_>,
         number: usize,
     ) -> Result<Prepared, PackError> {
+        Ok(self.prepare_with_tree(source, pinned, choice, number)?.0)
+    }
+
+    /// The same, with all that the source has.
+    pub(crate) fn prepare_with_tree(
+        &self,
+        source: InstallSource,
+        pinned: Option<&str>,
+        choice: SkillChoice<'_>,
+        number: usize,
+    ) -> Result<(Prepared, ShippedTree), PackError> {
         let mut read = self.bring(&source, pinned, number)?;
         let shown = source.shown();
         if let Some(name) = choice.plugin {
@@ -125,8 +147,19 @@ impl Preparing<'_> {
         }
         let picked = self.picked(&source, &read.tree, choice)?;
         let skills = skills_in(&read.tree, &shown, picked.as_deref().unwrap_or(choice.names))?;
-        let ReadSource { resolved, is_fixed, plugins, staged_in, sidecars, .. } = read;
-        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars })
+        Ok(read.prepared(source, skills))
+    }
+
+    /// The skills of a source that can be used, and what is wrong with the others.
+    pub(crate) fn prepare_usable(
+        &self,
+        source: InstallSource,
+        pinned: Option<&str>,
+        number: usize,
+    ) -> Result<(Prepared, UnusableSkills), PackError> {
+        let read = self.bring(&source, pinned, number)?;
+        let (skills, unusable) = usable_skills(&read.tree, &source.shown())?;
+        Ok((read.prepared(source, skills).0, unusable))
     }
 
     /// The skills of a plugin that is somewhere else. The list named its source, not the person.
@@ -137,7 +170,7 @@ impl Preparing<'_> {
         commit: Option<&str>,
         choice: SkillChoice<'_>,
         number: usize,
-    ) -> Result<Prepared, PackError> {
+    ) -> Result<(Prepared, ShippedTree), PackError> {
         let (top, base) = (Path::new("/"), &self.target.base);
         let source = parse_source(source, top, base)?;
         // A list that came from elsewhere must not reach into this machine.
@@ -151,8 +184,7 @@ impl Preparing<'_> {
             read.tree = own;
         }
         let skills = skills_in(&read.tree, &source.shown(), choice.names)?;
-        let ReadSource { resolved, is_fixed, plugins, staged_in, sidecars, .. } = read;
-        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars })
+        Ok(read.prepared(source, skills))
     }
 
     /// The names that a person picks, where a repository has several skills and none was chosen. A
@@ -216,9 +248,10 @@ impl Preparing<'_> {
     ) -> Result<ReadSource, PackError> {
         let staged_in = format!("tree-{number}");
         let outgoing = match self.staging.and_then(Staging::tree) {
-            Some(tree) => Outgoing::into_staging(tree, &staged_in, self.profile),
-            None => Outgoing::nowhere(self.profile),
+            Some(tree) => Outgoing::into_staging(tree, &staged_in, self.profile).inspected(),
+            None => Outgoing::nowhere(self.profile).inspected(),
         };
+        let outgoing = self.texts.map_or(outgoing, |texts| outgoing.keeping(texts));
         let called = |error: PackError| error.called(path, shown);
         if !is_archive {
             let tree = read_directory(path, self.limits, outgoing).map_err(called)?;
@@ -301,6 +334,7 @@ impl Prepared {
         let mut locked = LockedSkill::new(&source.recorded(), source.kind(), resolved, &skill.tree);
         locked.path = Some(skill.dir.clone()).filter(|dir| !dir.is_empty());
         locked.version.clone_from(&skill.summary.version);
+        locked.requires = skill.summary.requires.certain.iter().cloned().collect();
         locked
     }
 

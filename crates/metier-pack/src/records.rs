@@ -93,6 +93,9 @@ pub struct LockedSkill {
     /// The files that may be executed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub executable: Vec<String>,
+    /// The skills that it needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
     #[serde(flatten)]
     other: BTreeMap<String, Value>,
 }
@@ -142,6 +145,7 @@ impl LockedSkill {
                 .filter(|file| file.executable)
                 .map(|file| file.path.clone())
                 .collect(),
+            requires: Vec::new(),
             other: BTreeMap::new(),
         }
     }

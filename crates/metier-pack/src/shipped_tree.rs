@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use metier_scan::InspectedFile;
 use metier_skill::Digest;
 use serde::Serialize;
 
@@ -38,6 +39,12 @@ pub struct ShippedFile {
     /// The bytes of a bundle of model signing.
     #[serde(skip)]
     pub(crate) bundle: Option<Arc<[u8]>>,
+    /// What a scan found in it, where it was scanned.
+    #[serde(skip)]
+    pub(crate) inspected: Option<Box<InspectedFile>>,
+    /// Its text, where it was kept.
+    #[serde(skip)]
+    pub(crate) text: Option<Box<str>>,
 }
 
 /// A tree of files.

@@ -2,7 +2,7 @@
 //!
 //! Every way in begins here, so that what `pack` accepts, `install` accepts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use metier_skill::{RelPath, Severity};
 
@@ -69,6 +69,42 @@ pub(crate) fn skills_in(
         return Err(PackError::BadSkill { path, problem });
     }
     Ok(found.into_values().collect())
+}
+
+/// Skills of a tree that cannot be used.
+#[derive(Debug, Default)]
+pub(crate) struct UnusableSkills {
+    /// Directories with a `SKILL.md` that cannot be used.
+    pub(crate) bad: Vec<(String, SkillProblem)>,
+    /// Names that two skills have.
+    pub(crate) twice: BTreeSet<String>,
+}
+
+/// The skills of a tree that can be used, by name, and what is wrong with the others. None at all is fine.
+pub(crate) fn usable_skills(
+    tree: &ShippedTree,
+    source: &str,
+) -> Result<(Vec<FoundSkill>, UnusableSkills), PackError> {
+    let dirs = match skill_dirs(&tree.files) {
+        Ok(dirs) => dirs,
+        Err(LayoutFault::NoSkill) => Vec::new(),
+        Err(LayoutFault::TwoLayouts) => return Err(PackError::TwoLayouts(source.to_owned())),
+    };
+    let mut found: BTreeMap<String, FoundSkill> = BTreeMap::new();
+    let mut unusable = UnusableSkills::default();
+    for dir in dirs {
+        match skill_at(tree, dir) {
+            Ok(skill) if check_folder_name(skill.summary.name.as_str()).is_ok() => {
+                if let Some(other) = found.insert(fold(skill.summary.name.as_str()), skill) {
+                    unusable.twice.insert(other.summary.name.to_string());
+                }
+            }
+            Ok(_) => {}
+            Err(bad) => unusable.bad.push(bad),
+        }
+    }
+    found.retain(|_, skill| !unusable.twice.contains(skill.summary.name.as_str()));
+    Ok((found.into_values().collect(), unusable))
 }
 
 fn all_names(tree: &ShippedTree) -> Vec<String> {

@@ -20,6 +20,7 @@ use crate::error::PackError;
 use crate::fetch::{self, FetchProgress};
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
+use crate::review::AcceptedBefore;
 use crate::signatures::{SignerChange, SignerRules};
 
 /// The names of what an unfinished change leaves in the folder of skills. They are hidden, so that no scan
@@ -48,6 +49,8 @@ pub struct InstallTarget {
     pub(crate) access: SourceAccess,
     /// Whose signatures count.
     pub(crate) signers: SignerRules,
+    /// What the person accepted before.
+    pub(crate) accepted: AcceptedBefore,
 }
 
 impl InstallTarget {
@@ -84,6 +87,7 @@ impl InstallTarget {
             state: state.to_owned(),
             access: SourceAccess::default(),
             signers: SignerRules::default(),
+            accepted: AcceptedBefore::default(),
         })
     }
 
@@ -120,6 +124,12 @@ impl InstallTarget {
     pub fn with_signer_change(mut self, change: SignerChange) -> Self {
         self.signers.change = change;
         self
+    }
+
+    /// The same folder, for a person who accepted this before. Without it every finding is new.
+    #[must_use]
+    pub fn with_accepted(self, accepted: AcceptedBefore) -> Self {
+        Self { accepted, ..self }
     }
 
     /// The folder of skills.

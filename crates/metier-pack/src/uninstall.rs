@@ -3,12 +3,13 @@
 
 use metier_registry::manage::Backup;
 
-use crate::error::{Obstacle, ObstacleReason, PackError};
+use crate::error::{Obstacle, ObstacleReason, PackError, RequiredSkill};
 use crate::install::Overwrite;
 use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, RecordChange};
 use crate::records::{LockedSkill, Records, WantedSkill};
+use crate::requires::dependants;
 use crate::standing::standing;
 use crate::target::InstallTarget;
 
@@ -31,8 +32,8 @@ impl InstallTarget {
     ///
     /// # Errors
     ///
-    /// [`PackError::NotInstalled`] for what was not installed here, and [`PackError::InTheWay`] for what
-    /// was changed since.
+    /// [`PackError::NotInstalled`] for what was not installed here, [`PackError::InTheWay`] for what was changed
+    /// since, and [`PackError::Required`] for what other installed skills need.
     pub fn plan_uninstall(
         &self,
         names: &[String],
@@ -47,6 +48,15 @@ impl InstallTarget {
             };
             let standing = standing(self, name, Some(locked), &PackLimits::default());
             plan.remove(name, locked, &standing, overwrite);
+        }
+        let required = dependants(&records, names);
+        if !required.is_empty() && overwrite == Overwrite::Refuse {
+            return Err(PackError::Required(required));
+        }
+        for RequiredSkill { name, by } in required {
+            if let Some(skill) = plan.view.skills.iter_mut().find(|it| it.name == name) {
+                skill.required_by = by;
+            }
         }
         plan.checked()
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use metier_fs::{entry_kind, is_real_dir, read_dir_names};
 use metier_registry::parallel;
+use metier_scan::ScanFinding;
 use metier_skill::{Digest, Profile};
 use serde::Serialize;
 
@@ -17,6 +18,7 @@ use crate::left_out::LeftOutReason;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::records::{LockedSkill, Records};
+use crate::review::report_of;
 use crate::shipped_tree::ShippedTree;
 use crate::target::InstallTarget;
 
@@ -98,6 +100,19 @@ pub struct VerifiedSkill {
     /// Who had signed it when it was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
+    /// What a scan finds in the files that are not as installed, or in all of them where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<ScanFinding>,
+}
+
+/// Which files are scanned while they are verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VerifyScan {
+    /// Those that are not as installed: what was accepted has been seen.
+    #[default]
+    Differing,
+    /// All of them.
+    All,
 }
 
 impl InstallTarget {
@@ -107,12 +122,29 @@ impl InstallTarget {
     ///
     /// [`PackError`], where the lock cannot be read, or a name is neither installed nor there.
     pub fn verify(&self, names: &[String]) -> Result<Vec<VerifiedSkill>, PackError> {
-        self.recover()?;
-        self.compare(names)
+        self.verify_scanning(names, VerifyScan::Differing)
     }
 
-    /// The same without finishing what a killed process had begun: nothing is written at all.
+    /// The same, with a choice of what is scanned.
+    pub fn verify_scanning(
+        &self,
+        names: &[String],
+        scan: VerifyScan,
+    ) -> Result<Vec<VerifiedSkill>, PackError> {
+        self.recover()?;
+        self.compare_scanning(names, Some(scan))
+    }
+
+    /// The same without a scan, and without finishing what a killed process had begun: nothing is written at all.
     pub fn compare(&self, names: &[String]) -> Result<Vec<VerifiedSkill>, PackError> {
+        self.compare_scanning(names, None)
+    }
+
+    fn compare_scanning(
+        &self,
+        names: &[String],
+        scan: Option<VerifyScan>,
+    ) -> Result<Vec<VerifiedSkill>, PackError> {
         let records = Records::read(&self.records)?;
         let chosen = if names.is_empty() { self.all_names(&records)? } else { names.to_vec() };
         for name in names {
@@ -131,7 +163,11 @@ impl InstallTarget {
             || (),
             |(), name: String| {
                 let locked = lock.get(&name);
-                self.verify_one(name, locked)
+                let mut verified = self.verify_one(name, locked);
+                if let Some(scan) = scan {
+                    self.add_findings(&mut verified, scan);
+                }
+                verified
             },
         ))
     }
@@ -165,6 +201,7 @@ impl InstallTarget {
             files: BTreeMap::new(),
             reason: None,
             signer: locked.and_then(|it| it.signer.clone()),
+            findings: Vec::new(),
         };
         if entry_kind(&place).is_none() {
             return verified;
@@ -206,6 +243,24 @@ impl InstallTarget {
 pub fn folder_digest(folder: &Path) -> Result<Digest, PackError> {
     let outgoing = Outgoing::nowhere(Profile::Lenient);
     Ok(read_directory(folder, &PackLimits::default(), outgoing)?.digest())
+}
+
+impl InstallTarget {
+    /// Scans what is to be scanned of a skill that was verified. The files are read again: most skills are as they
+    /// were installed, and need no scan.
+    fn add_findings(&self, verified: &mut VerifiedSkill, scan: VerifyScan) {
+        if verified.tree.is_none() || (verified.differences.is_empty() && scan != VerifyScan::All) {
+            return;
+        }
+        let place = self.root.join(&verified.name);
+        let outgoing = Outgoing::nowhere(Profile::Lenient).inspected();
+        let Ok(tree) = read_directory(&place, &PackLimits::default(), outgoing) else { return };
+        let mut report = report_of(&tree);
+        self.accepted.suppressions.apply(&mut report);
+        let differs = |file: &str| verified.differences.iter().any(|it| it.path == file);
+        let is_shown = |finding: &ScanFinding| scan == VerifyScan::All || differs(&finding.file);
+        verified.findings = report.open().filter(|it| is_shown(it)).cloned().collect();
+    }
 }
 
 fn differences(tree: &ShippedTree, locked: &LockedSkill) -> Vec<FileDifference> {

@@ -348,6 +348,7 @@ pub(crate) const PROTECTED: &[Protected] = &[
     anywhere(".agent/skills.json", Changes, OWN),
     anywhere(".agent/keys", Everything, KEY),
     anywhere(".agent/skills.lock.json", Changes, OWN),
+    anywhere(".agent/suppressions.json", Changes, OWN),
     anywhere(".agent/runs", Changes, OWN),
     // Skills: a file written here would be loaded as a skill the next time.
     anywhere(".*/skills", Changes, SKILLS),

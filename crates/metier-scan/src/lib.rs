@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `rules` | the table of patterns: what, where it counts, how severe, what to do ([`ScanRule`]) |
 //! | `places` | whether a line of a file is prose, a quotation, or something that is executed |
-//! | `scanner` | one skill, file by file ([`Scanner`]) |
+//! | `scanner` | one skill, file by file ([`Scanner`], [`InspectedFile`]) |
 //! | `hidden_text` | text that a model reads and a person does not see, decoded |
 //! | `encoded` | commands in base64, escapes and character codes, decoded |
 //! | `split_words` | names of dangerous functions that are put together from pieces |
@@ -32,5 +32,5 @@ mod suppression;
 
 pub use report::{Coverage, FindingReport, NotInspected, ScanFinding};
 pub use rules::{FindingSeverity, ScanRule, rule, rules};
-pub use scanner::Scanner;
+pub use scanner::{InspectedFile, MAX_INSPECTED, Scanner};
 pub use suppression::{InvalidSuppressions, Suppression, Suppressions};

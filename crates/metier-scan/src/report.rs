@@ -35,36 +35,48 @@ pub struct ScanFinding {
     /// Why a person accepted it, where one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suppressed: Option<String>,
+    /// Of the whole evidence, not of what is shown: two long lines that begin alike are two findings.
+    #[serde(skip)]
+    evidence_digest: Digest,
 }
 
-/// Where a finding is.
-pub(crate) struct FoundAt<'f> {
-    pub(crate) file: &'f str,
+/// Where a finding is in its file.
+pub(crate) struct FoundAt {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
 impl ScanFinding {
+    /// A finding in a file that has no place yet.
     pub(crate) fn new(
         rule: &'static ScanRule,
         severity: FindingSeverity,
-        at: &FoundAt<'_>,
+        at: &FoundAt,
         evidence: &str,
         decoded: Option<&str>,
     ) -> Self {
-        // Of the whole evidence, not of what is shown: two long lines that begin alike are two findings.
-        let parts = ["metier-scan/1", rule.code, at.file, evidence.trim()];
+        let evidence_digest = Digest::of(evidence.trim().as_bytes());
         Self {
             rule: rule.code,
             severity,
-            file: at.file.to_owned(),
+            file: String::new(),
             line: at.line,
             column: at.column,
-            fingerprint: Digest::of_parts(parts.map(str::as_bytes)),
             evidence: short_line(evidence.trim(), EVIDENCE_CHARS).into_owned(),
             decoded: decoded.map(|text| short_line(text, EVIDENCE_CHARS).into_owned()),
+            fingerprint: evidence_digest,
             suppressed: None,
+            evidence_digest,
         }
+    }
+
+    /// The finding in the file at `path` below the skill.
+    pub(crate) fn in_file(mut self, path: &str) -> Self {
+        path.clone_into(&mut self.file);
+        let evidence = self.evidence_digest.as_bytes().as_slice();
+        let parts = [b"metier-scan/2", self.rule.as_bytes(), path.as_bytes(), evidence];
+        self.fingerprint = Digest::of_parts(parts);
+        self
     }
 
     /// What makes two findings of two versions the same: a file that was renamed brings nothing new.

@@ -18,7 +18,7 @@ use crate::rules::{FindingSeverity, Reads, ScanRule, rule, rules};
 use crate::split_words::split_words;
 
 /// Bytes of one file that are inspected.
-const MAX_INSPECTED: usize = 4 << 20;
+pub const MAX_INSPECTED: usize = 4 << 20;
 /// Findings of one rule in one file; the rest would say the same.
 const MAX_PER_RULE: usize = 20;
 
@@ -49,6 +49,122 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
     Some(Patterns { rules, any })
 });
 
+/// What one file gives, before it is known where in a skill it lies. Made of the bytes as they pass by, on any
+/// thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InspectedFile {
+    size: u64,
+    inspected: u64,
+    findings: Vec<ScanFinding>,
+    not_inspected: Option<(u64, &'static str)>,
+    /// Whether a `SKILL.md` lists tools and none of them reaches the network.
+    declares_no_network: bool,
+    /// The first place in a script that uses the network.
+    uses_network: Option<ScanFinding>,
+}
+
+impl InspectedFile {
+    /// Inspects a file of `size` bytes that begins with `head`; of more than [`MAX_INSPECTED`] bytes the rest counts
+    /// as not inspected. Only the name in `path` matters here.
+    pub fn new(path: &str, head: &[u8], size: u64) -> Self {
+        let mut file = Self { size, ..Self::default() };
+        let head = &head[..head.len().min(MAX_INSPECTED)];
+        let text = match std::str::from_utf8(head) {
+            Ok(text) => text,
+            // A character that the limit cuts in two.
+            Err(error) if head.len() - error.valid_up_to() < 4 && size > head.len() as u64 => {
+                std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => return file.not_text(path, head),
+        };
+        if text.contains('\0') {
+            return file.not_text(path, head);
+        }
+        file.inspected = text.len() as u64;
+        if file.inspected < size {
+            file.not_inspected = Some((size - file.inspected, "it is too large"));
+        }
+        if file_name(path) == "SKILL.md" {
+            file.declares_no_network = declares_no_network(text.as_bytes());
+        }
+        file.text(path, text);
+        file
+    }
+
+    fn text(&mut self, path: &str, text: &str) {
+        let kind = FileKind::of(path, text);
+        let lines = Lines::new(text, kind);
+        let mut found = matched(&lines);
+        for hidden in hidden_places(text) {
+            // Markup and blank space mean nothing in code, except where they are meant to be read.
+            let is_prose_only = hidden.rule == "hidden-instruction";
+            if is_prose_only && kind == FileKind::Executed {
+                continue;
+            }
+            let decoded = hidden.decoded.as_deref();
+            let weight = (hidden.rule, hidden.severity);
+            found.extend(finding(&lines, weight, hidden.at, (&hidden.evidence, decoded)));
+        }
+        // Nothing decodes what stands in prose and data by itself.
+        let encoded_weight = match kind {
+            FileKind::Executed if !is_data(path) => FindingSeverity::High,
+            _ => FindingSeverity::Medium,
+        };
+        for encoded in encoded_commands(text) {
+            let weight = ("encoded-command", encoded_weight);
+            let evidence = (lines.line(encoded.at), Some(encoded.decoded.as_str()));
+            found.extend(finding(&lines, weight, encoded.at, evidence));
+        }
+        if kind == FileKind::Executed {
+            // A comment explains.
+            let is_code = |at: usize| !lines.line(at).trim_start().starts_with(['*', '#', '/']);
+            for (at, word) in split_words(text).into_iter().filter(|(at, _)| is_code(*at)) {
+                let weight = ("split-word", FindingSeverity::High);
+                found.extend(finding(&lines, weight, at, (lines.line(at), Some(&word))));
+            }
+            if let Some(at) = flows::sends_at(text) {
+                if let Some(to_dubious) = flows::secrets_leave(&found, text) {
+                    let severity =
+                        if to_dubious { FindingSeverity::High } else { FindingSeverity::Medium };
+                    let weight = ("secrets-leave", severity);
+                    found.extend(finding(&lines, weight, at, (lines.line(at), None)));
+                }
+                let weight = ("undeclared-network", FindingSeverity::Low);
+                self.uses_network = finding(&lines, weight, at, (lines.line(at), None));
+            }
+        }
+        flows::raise_concealed(&mut found);
+        self.findings = found;
+    }
+
+    fn not_text(mut self, path: &str, head: &[u8]) -> Self {
+        let name = file_name(path);
+        let ending = name
+            .rsplit_once('.')
+            .map(|(_, ending)| ending.to_ascii_lowercase())
+            .unwrap_or_default();
+        let is_compiled = COMPILED.contains(&ending.as_str())
+            || COMPILED_MARKS.iter().any(|mark| head.starts_with(mark));
+        let is_archive = ARCHIVES.contains(&ending.as_str()) || head.starts_with(b"PK\x03\x04");
+        let (code, reason) = match (is_compiled, is_archive) {
+            (true, _) => (Some("opaque-code"), "it is a compiled program"),
+            (_, true) => (Some("nested-archive"), "it is an archive"),
+            _ => (None, "it is not text"),
+        };
+        self.not_inspected = Some((self.size, reason));
+        if let Some(rule) = code.and_then(rule) {
+            let at = FoundAt { line: 0, column: 0 };
+            let evidence = format!("{name}, {} bytes", self.size);
+            self.findings.push(ScanFinding::new(rule, rule.severity, &at, &evidence, None));
+        }
+        self
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 /// Scans one skill.
 #[derive(Debug, Default)]
 pub struct Scanner {
@@ -67,105 +183,30 @@ impl Scanner {
 
     /// Inspects one file; `path` is below the skill, with `/` between names.
     pub fn file(&mut self, path: &str, bytes: &[u8]) {
-        let size = bytes.len() as u64;
-        self.report.coverage.files += 1;
-        self.report.coverage.bytes += size;
-        let head = &bytes[..bytes.len().min(MAX_INSPECTED)];
-        let text = match std::str::from_utf8(head) {
-            Ok(text) => text,
-            // A character that the limit cuts in two.
-            Err(error) if head.len() - error.valid_up_to() < 4 && bytes.len() > head.len() => {
-                std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
-            }
-            Err(_) => return self.not_text(path, bytes),
-        };
-        if text.contains('\0') {
-            return self.not_text(path, bytes);
-        }
-        self.report.coverage.inspected_bytes += text.len() as u64;
-        if text.len() < bytes.len() {
-            let left = size - text.len() as u64;
-            self.not_inspected(path, left, "it is too large");
-        }
-        if path == "SKILL.md" {
-            self.declares_no_network = declares_no_network(text.as_bytes());
-        }
-        self.text(path, text);
+        self.add(path, InspectedFile::new(path, bytes, bytes.len() as u64));
     }
 
-    fn text(&mut self, path: &str, text: &str) {
-        let kind = FileKind::of(path, text);
-        let lines = Lines::new(text, kind);
-        let mut found = matched(path, &lines);
-        for hidden in hidden_places(text) {
-            // Markup and blank space mean nothing in code, except where they are meant to be read.
-            let is_prose_only = hidden.rule == "hidden-instruction";
-            if is_prose_only && kind == FileKind::Executed {
-                continue;
-            }
-            let decoded = hidden.decoded.as_deref();
-            let weight = (hidden.rule, hidden.severity);
-            found.extend(finding(path, &lines, weight, hidden.at, (&hidden.evidence, decoded)));
+    /// Adds a file that was inspected; `path` is below the skill, with `/` between names.
+    pub fn add(&mut self, path: &str, file: InspectedFile) {
+        let coverage = &mut self.report.coverage;
+        coverage.files += 1;
+        coverage.bytes += file.size;
+        coverage.inspected_bytes += file.inspected;
+        if let Some((bytes, reason)) = file.not_inspected {
+            self.not_inspected(path, bytes, reason);
         }
-        // Nothing decodes what stands in prose and data by itself.
-        let encoded_weight = match kind {
-            FileKind::Executed if !is_data(path) => FindingSeverity::High,
-            _ => FindingSeverity::Medium,
-        };
-        for encoded in encoded_commands(text) {
-            let weight = ("encoded-command", encoded_weight);
-            let evidence = (lines.line(encoded.at), Some(encoded.decoded.as_str()));
-            found.extend(finding(path, &lines, weight, encoded.at, evidence));
+        if path == "SKILL.md" {
+            self.declares_no_network = file.declares_no_network;
         }
-        if kind == FileKind::Executed {
-            // A comment explains.
-            let is_code = |at: usize| !lines.line(at).trim_start().starts_with(['*', '#', '/']);
-            for (at, word) in split_words(text).into_iter().filter(|(at, _)| is_code(*at)) {
-                let weight = ("split-word", FindingSeverity::High);
-                found.extend(finding(path, &lines, weight, at, (lines.line(at), Some(&word))));
-            }
-            if let Some(at) = flows::sends_at(text) {
-                if let Some(to_dubious) = flows::secrets_leave(&found, text) {
-                    let severity =
-                        if to_dubious { FindingSeverity::High } else { FindingSeverity::Medium };
-                    let weight = ("secrets-leave", severity);
-                    found.extend(finding(path, &lines, weight, at, (lines.line(at), None)));
-                }
-                let weight = ("undeclared-network", FindingSeverity::Low);
-                let network = finding(path, &lines, weight, at, (lines.line(at), None));
-                self.uses_network = self.uses_network.take().or(network);
-            }
-        }
-        flows::raise_concealed(&mut found);
-        self.report.findings.extend(found);
+        let placed = |finding: ScanFinding| finding.in_file(path);
+        self.uses_network = self.uses_network.take().or(file.uses_network.map(placed));
+        self.report.findings.extend(file.findings.into_iter().map(placed));
     }
 
     /// Counts something that was not read against the coverage; `path` is empty for the skill as a whole.
     pub fn unread(&mut self, path: &str, bytes: u64, reason: &'static str) {
         self.report.coverage.bytes += bytes;
         self.not_inspected(path, bytes, reason);
-    }
-
-    fn not_text(&mut self, path: &str, bytes: &[u8]) {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        let ending = name
-            .rsplit_once('.')
-            .map(|(_, ending)| ending.to_ascii_lowercase())
-            .unwrap_or_default();
-        let is_compiled = COMPILED.contains(&ending.as_str())
-            || COMPILED_MARKS.iter().any(|mark| bytes.starts_with(mark));
-        let is_archive = ARCHIVES.contains(&ending.as_str()) || bytes.starts_with(b"PK\x03\x04");
-        let (code, reason) = match (is_compiled, is_archive) {
-            (true, _) => (Some("opaque-code"), "it is a compiled program"),
-            (_, true) => (Some("nested-archive"), "it is an archive"),
-            _ => (None, "it is not text"),
-        };
-        self.not_inspected(path, bytes.len() as u64, reason);
-        if let Some(rule) = code.and_then(rule) {
-            let at = FoundAt { file: path, line: 0, column: 0 };
-            let evidence = format!("{name}, {} bytes", bytes.len());
-            self.report.findings.push(ScanFinding::new(rule, rule.severity, &at, &evidence, None));
-        }
     }
 
     fn not_inspected(&mut self, path: &str, bytes: u64, reason: &'static str) {
@@ -187,7 +228,7 @@ impl Scanner {
 }
 
 /// The findings of the table in one file.
-fn matched(path: &str, lines: &Lines<'_>) -> Vec<ScanFinding> {
+fn matched(lines: &Lines<'_>) -> Vec<ScanFinding> {
     let Some(patterns) = PATTERNS.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
     for number in &patterns.any.matches(lines.text) {
@@ -196,7 +237,7 @@ fn matched(path: &str, lines: &Lines<'_>) -> Vec<ScanFinding> {
             // A pattern may begin with the blanks or the end of the line before.
             let at = hit.start() + (hit.as_str().len() - hit.as_str().trim_start().len());
             let severity = weighed(rule, lines.place(at), hit.as_str())?;
-            finding(path, lines, (rule.code, severity), at, (lines.line(at), None))
+            finding(lines, (rule.code, severity), at, (lines.line(at), None))
         });
         found.extend(hits.take(MAX_PER_RULE));
     }
@@ -218,13 +259,12 @@ fn weighed(rule: &ScanRule, place: PlaceKind, matched: &str) -> Option<FindingSe
 }
 
 fn finding(
-    path: &str,
     lines: &Lines<'_>,
     (code, severity): (&'static str, FindingSeverity),
     at: usize,
     (evidence, decoded): (&str, Option<&str>),
 ) -> Option<ScanFinding> {
-    let place = FoundAt { file: path, line: lines.number(at) + 1, column: lines.column(at) };
+    let place = FoundAt { line: lines.number(at) + 1, column: lines.column(at) };
     Some(ScanFinding::new(rule(code)?, severity, &place, evidence, decoded))
 }
 

@@ -23,6 +23,7 @@
 //! | [`codes`] | every diagnostic code: what, why, how to fix it, who else rejects it |
 //! | `agents` | the folders in which agents look for skills |
 //! | `rel_path` | a path to a file of a skill, checked as text |
+//! | `required_skills` | which other skills a skill says it needs |
 //! | `work_path` | a path below a workspace, checked as text |
 //! | `nearest` | "did you mean": the candidates nearest to a mistyped word |
 //! | `tool_names` | what this and other agents call their tools |
@@ -62,6 +63,7 @@ mod plain;
 mod references;
 mod rel_path;
 mod repair;
+mod required_skills;
 mod skill;
 mod source_map;
 pub mod text;
@@ -90,6 +92,7 @@ pub use references::broken::{BrokenReference, FileNames, broken_references, chec
 pub use references::{Reference, ReferenceKind, references};
 pub use rel_path::{PathFault, RelPath};
 pub use repair::double_quoted;
+pub use required_skills::RequiredSkills;
 pub use skill::{Controls, Details, KNOWN_FIELDS, RunMode, Skill};
 pub use text_edit::{TextEdit, apply_edits};
 pub use tokens::estimate_tokens;

@@ -1,13 +1,13 @@
 //! What a skill says it needs (programs, variables, other skills), checked before any of it runs.
 //!
-//! Read from `metadata.requires` (`bins`, `env`, `skills`: lists or texts with commas), also below one
-//! more key, as other agents nest it; and from words of `compatibility` that can mean nothing else.
+//! Read from `metadata.requires` (`bins`, `env`: lists or texts with commas), also below one more key, as
+//! other agents nest it; which skills are meant is `metier-skill`'s. And from words of `compatibility` that can mean nothing else.
 //! What only `compatibility` names is a doubt, not a refusal: it is written for people.
 
 use std::collections::BTreeSet;
 
 use metier_sandbox::{Interpreter, Located, Runtime, SearchPath};
-use metier_skill::{Skill, Value};
+use metier_skill::{RequiredSkills, Skill, Value};
 
 /// Programs that `compatibility` may name in passing.
 const PROGRAMS: &[&str] = &[
@@ -68,7 +68,7 @@ pub struct MissingRequirements {
 impl Requirements {
     /// What the skill's frontmatter says.
     pub fn of(skill: &Skill) -> Self {
-        let mut found = Self::default();
+        let mut found = Self { skills: RequiredSkills::of(skill).certain, ..Self::default() };
         let details = skill.details();
         for (key, value) in &details.metadata {
             if &**key == "requires" {
@@ -98,7 +98,6 @@ impl Requirements {
             let into = match &**key {
                 "bins" | "binaries" | "commands" => &mut self.bins,
                 "env" | "environment" => &mut self.env,
-                "skills" => &mut self.skills,
                 _ => continue,
             };
             into.extend(texts(value));

@@ -7,18 +7,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use metier_config::Scope;
-use metier_fs::content_of;
 use metier_pack::{
-    ExportedLock, InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PackOptions,
-    PackPlan, PlanView, PlannedAction, SignerRules, VerifiedSkill, plan_pack,
+    AcceptedBefore, DiffAgainst, ExportedLock, InstallPlan, InstallRequest, InstallTarget,
+    InstalledSkill, LockUse, Overwrite, PackOptions, PackPlan, PlanView, PlannedAction,
+    SignerRules, SkillDiff, UpdateRequest, VerifiedSkill, VerifyScan, plan_pack,
     remove_abandoned_fetches,
 };
 use metier_policy::TrustedFolder;
 use metier_registry::Root;
 use metier_registry::manage::Backup;
-use metier_skill::{Digest, OWN_SKILLS_FOLDER, RelPath, Source};
-use metier_tools::policy_facts::{SkillContent, absolute, path_below, real_path};
+use metier_skill::{OWN_SKILLS_FOLDER, Source};
+use metier_tools::policy_facts::{absolute, real_path};
 
+use crate::accepted::{planned_path, trusted_content};
 use crate::error::{Error, Result};
 use crate::guard::now;
 use crate::open::Metier;
@@ -72,7 +73,8 @@ impl Metier {
         target: &InstallTarget,
         request: &InstallRequest,
     ) -> Result<PlanView> {
-        Ok(target.preview_install(request)?)
+        let view = self.reviewing(target)?.preview_install(request)?;
+        Ok(self.with_present(view))
     }
 
     /// A plan to install from a source. Carry it out with [`Metier::carry_out`].
@@ -81,7 +83,8 @@ impl Metier {
         target: &InstallTarget,
         request: &InstallRequest,
     ) -> Result<InstallPlan> {
-        Ok(target.plan_install(request)?)
+        let plan = self.reviewing(target)?.plan_install(request)?;
+        Ok(self.plan_with_present(plan))
     }
 
     /// What making the disk agree with `skills.json` and the lock would come to; nothing is written.
@@ -91,7 +94,8 @@ impl Metier {
         lock: LockUse,
         overwrite: Overwrite,
     ) -> Result<PlanView> {
-        Ok(target.preview_reconcile(lock, overwrite, self.profile())?)
+        let view = self.reviewing(target)?.preview_reconcile(lock, overwrite, self.profile())?;
+        Ok(self.with_present(view))
     }
 
     /// A plan to make the disk agree with `skills.json` and the lock.
@@ -101,7 +105,69 @@ impl Metier {
         lock: LockUse,
         overwrite: Overwrite,
     ) -> Result<InstallPlan> {
-        Ok(target.plan_reconcile(lock, overwrite, self.profile())?)
+        let plan = self.reviewing(target)?.plan_reconcile(lock, overwrite, self.profile())?;
+        Ok(self.plan_with_present(plan))
+    }
+
+    /// A request about the installed skills of these names, or about all of them.
+    pub fn update_request(&self, names: Vec<String>) -> UpdateRequest {
+        let mut request = UpdateRequest::new(names);
+        request.profile = self.profile();
+        request
+    }
+
+    /// What updating would come to; nothing is written.
+    pub fn preview_update(
+        &self,
+        target: &InstallTarget,
+        request: &UpdateRequest,
+    ) -> Result<PlanView> {
+        Ok(self.with_present(self.reviewing(target)?.preview_update(request)?))
+    }
+
+    /// A plan to bring installed skills up to date with their sources. Carry it out with [`Metier::carry_out`].
+    pub fn plan_update(
+        &self,
+        target: &InstallTarget,
+        request: &UpdateRequest,
+    ) -> Result<InstallPlan> {
+        Ok(self.plan_with_present(self.reviewing(target)?.plan_update(request)?))
+    }
+
+    /// Installed skills against what their sources give now.
+    pub fn outdated(
+        &self,
+        target: &InstallTarget,
+        request: &UpdateRequest,
+    ) -> Result<Vec<InstalledSkill>> {
+        Ok(target.outdated(request)?)
+    }
+
+    /// How installed skills differ from what their sources give now, or from what was installed.
+    pub fn diff_installed(
+        &self,
+        target: &InstallTarget,
+        request: &UpdateRequest,
+        against: DiffAgainst,
+    ) -> Result<Vec<SkillDiff>> {
+        Ok(target.diff(request, against)?)
+    }
+
+    /// A skill of another folder serves a skill that needs it as well.
+    fn with_present(&self, mut view: PlanView) -> PlanView {
+        if view.skills.iter().any(|skill| !skill.missing.is_empty()) {
+            let scan = self.skills();
+            view.note_present(|name| scan.index.find(name).is_some());
+        }
+        view
+    }
+
+    fn plan_with_present(&self, mut plan: InstallPlan) -> InstallPlan {
+        if plan.view().skills.iter().any(|skill| !skill.missing.is_empty()) {
+            let scan = self.skills();
+            plan.note_present(|name| scan.index.find(name).is_some());
+        }
+        plan
     }
 
     /// A plan to uninstall the skills of these names. Each goes to a backup.
@@ -150,16 +216,11 @@ impl Metier {
         let mut trusted = Vec::new();
         let is_new = |action| matches!(action, PlannedAction::Add | PlannedAction::Replace);
         for skill in done.skills.iter().filter(|skill| is_new(skill.action)) {
-            let Some(path) = path_below(&folder, Path::new(&skill.path)) else { continue };
+            let Some(path) = planned_path(&folder, skill) else { continue };
             let Some(locked) = locked.get(&skill.name).filter(|it| it.tree == skill.tree) else {
                 continue;
             };
-            // What trust is about: the files that a loader or a script can see.
-            let visible = locked.files.iter().filter(|(file, _)| RelPath::new(file).is_ok());
-            let files: BTreeMap<String, Digest> =
-                visible.map(|(file, digest)| (file.clone(), *digest)).collect();
-            let digest = content_of(files.iter().map(|(file, digest)| (file.as_str(), *digest)));
-            trusted.push((skill.name.clone(), path, SkillContent { digest, files }));
+            trusted.push((skill.name.clone(), path, trusted_content(locked)));
         }
         if trusted.is_empty() {
             return Ok(Vec::new());
@@ -183,13 +244,17 @@ impl Metier {
         Ok(names)
     }
 
-    /// Compares the skills of these names, or everything in the folder, with the lock.
+    /// Compares the skills of these names, or everything in the folder, with the lock. What is not as installed is
+    /// scanned.
     pub fn verify_installed(
         &self,
         target: &InstallTarget,
         names: &[String],
+        scan: VerifyScan,
     ) -> Result<Vec<VerifiedSkill>> {
-        Ok(target.verify(names)?)
+        let mut accepted = AcceptedBefore::default();
+        accepted.suppressions = self.suppressions()?;
+        Ok(target.clone().with_accepted(accepted).verify_scanning(names, scan)?)
     }
 
     /// Writes the lock as `skills-lock.json` to `path`; what a file there says of other skills stays.

@@ -87,9 +87,10 @@
 //! | `open`, `environment` | [`Metier`] and its builder; the environment as a value |
 //! | `config_files`, `configured_roots`, `targets` | configuration files: where they are, what they come to, which folders they add, where is written |
 //! | `skills`, `read`, `catalog`, `switch` | finding, reading, listing skills; switching one on or off |
-//! | `install`, `sources`, `downloads` | packing, installing, uninstalling, restoring and verifying skills; how their sources are reached |
+//! | `install`, `accepted`, `sources`, `downloads` | packing, installing, updating, uninstalling, restoring and verifying skills; what was accepted before; how their sources are reached |
 //! | `agent_targets`, `inventory` | the folders of other agents, to install into and to look through |
 //! | `keys` | keys that the user trusts; signing and verifying packs |
+//! | `install_requests` | what programs want installed, and a person decides |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
 //! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
@@ -109,12 +110,14 @@
 //! | `trust.json`, `answers.json`, `pending/`, `runs/` in the user's state | trust, remembered answers, open approvals, which runs are the user's |
 //! | `~/.agent/keys/` | the keys that the user trusts, and the user's own |
 //! | `.agent/skills/`, `.agent/skills.json`, `.agent/skills.lock.json` | installed skills: what is wanted, and what it came to |
-//! | `exec/`, `data/`, `backups/`, `journals/`, `fetch/` there | folders of running scripts, what skills keep, deleted skills, changes and fetches under way |
+//! | `exec/`, `data/`, `backups/`, `journals/`, `fetch/`, `install-requests/` there | folders of running scripts, what skills keep, deleted skills, changes and fetches under way, requests to install |
+//! | `~/.agent/suppressions.json` | findings that the user accepts |
 //!
 //! Parsing skills is `metier-skill`'s, finding them `metier-registry`'s, reading `metier-loader`'s,
 //! deciding `metier-policy`'s, confining `metier-sandbox`'s, doing `metier-tools`', shipping
 //! `metier-pack`'s, talking to models `metier-model`'s, and the loop `metier-agent`'s. This crate prints nothing.
 
+mod accepted;
 mod acting_agent;
 mod agent_targets;
 mod approval_question;
@@ -136,6 +139,7 @@ mod guard;
 mod health;
 mod init;
 mod install;
+mod install_requests;
 mod inventory;
 mod key;
 mod keys;
@@ -169,6 +173,7 @@ pub use error::{Error, ErrorKind, Fault, Result};
 pub use exec::{ExecCall, Executed};
 pub use explain::{Explanation, ToolRule, WithSkills};
 pub use init::init;
+pub use install_requests::FiledRequest;
 pub use inventory::{InventorySkill, InventoryState};
 pub use keys::NewKey;
 pub use metier_agent::{Answer, Approval, Approver, Event, Note, Observer, Question, Record};

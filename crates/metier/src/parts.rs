@@ -56,18 +56,21 @@ pub mod loader {
 /// Shipping skills: archives, plans, the lock, and what verifying found.
 pub mod pack {
     pub use metier_pack::{
-        ArchiveError, ArchiveFault, ArchiveKind, Download, DownloadSettings, ExportedLock, Fetch,
-        FetchError, FetchFault, FetchProgress, Fetched, FetchedKind, Fetchers, FileDifference,
-        FileState, ForeignLock, ForeignSkill, GIT_VARIABLES, GitFault, GitFetch, GitRemote,
+        AcceptedBefore, ArchiveError, ArchiveFault, ArchiveKind, Dependencies, DiffAgainst,
+        Download, DownloadSettings, ExportedLock, Fetch, FetchError, FetchFault, FetchProgress,
+        Fetched, FetchedKind, Fetchers, FileChange, FileDiff, FileDifference, FileState,
+        ForeignLock, ForeignSkill, FoundInSkill, GIT_VARIABLES, GitFault, GitFetch, GitRemote,
         GitSource, HttpsSource, InstallPlan, InstallQuestions, InstallRequest, InstallSource,
-        InstallTarget, LeftOut, LeftOutReason, LocalSource, LockUse, LockedSkill, NoQuestions,
-        NotExchanged, Obstacle, ObstacleReason, OciSource, Overwrite, PackError, PackLayout,
-        PackLimits, PackOptions, PackPlan, Packed, PackedSkill, PickableSkill, PlaceJudge,
-        PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile, SignedPack,
-        SignerChange, SignerRules, SilentProgress, SkillProblem, SourceAccess, SourceDenial,
-        SourceKind, SourceOrigin, SourcePlace, SourcePolicy, SourceQuestion, SourceRuleScope,
-        SourceRules, SourceUrl, SourceVerdict, UncheckedSignature, VerifiedPack, VerifiedPackSkill,
-        VerifiedSkill, VerifyState, WellKnownSource, inspect_archive, parse_source,
+        InstallTarget, InstalledSkill, LeftOut, LeftOutReason, LocalSource, LockUse, LockedSkill,
+        NoQuestions, NotExchanged, NotUpdated, NotUpdatedReason, Obstacle, ObstacleReason,
+        OciSource, Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed,
+        PackedSkill, PickableSkill, PlaceJudge, PlanView, PlannedAction, PlannedFinding,
+        PlannedSkill, ReadAt, RequiredSkill, SUPPORTED, ShippedFile, SignedPack, SignerChange,
+        SignerRules, SilentProgress, SkillChanges, SkillDiff, SkillProblem, SourceAccess,
+        SourceDenial, SourceKind, SourceOrigin, SourcePlace, SourcePolicy, SourceProblem,
+        SourceQuestion, SourceRuleScope, SourceRules, SourceUrl, SourceVerdict, ToolsChange,
+        UncheckedSignature, UpdateRequest, UpstreamState, VerifiedPack, VerifiedPackSkill,
+        VerifiedSkill, VerifyScan, VerifyState, WellKnownSource, inspect_archive, parse_source,
         read_foreign_lock,
     };
 }
@@ -75,8 +78,9 @@ pub mod pack {
 /// What a skill could do to its user: findings with evidence, rules, accepted findings.
 pub mod scan {
     pub use metier_scan::{
-        Coverage, FindingReport, FindingSeverity, InvalidSuppressions, NotInspected, ScanFinding,
-        ScanRule, Scanner, Suppression, Suppressions, rule, rules,
+        Coverage, FindingReport, FindingSeverity, InspectedFile, InvalidSuppressions,
+        MAX_INSPECTED, NotInspected, ScanFinding, ScanRule, Scanner, Suppression, Suppressions,
+        rule, rules,
     };
 }
 

@@ -13,6 +13,7 @@ pub(crate) struct Section {
 pub(crate) const DISCOVERY: Section = Section { name: "discovery", title: "Discovery" };
 pub(crate) const DOCTOR: Section = Section { name: "doctor", title: "Doctor" };
 pub(crate) const RUNNING: Section = Section { name: "running", title: "Running" };
+pub(crate) const SHIPPING: Section = Section { name: "shipping", title: "Shipping" };
 pub(crate) const LOADING: Section = Section { name: "loading", title: "Loading" };
 
 const INTRODUCTION: &str = "\

@@ -9,11 +9,13 @@ use std::sync::{Arc, Mutex};
 
 use clap::Args;
 use metier::pack::{
-    InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView, SignerChange,
+    Dependencies, InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView,
+    SignerChange,
 };
 use serde::Serialize;
 
 use self::asking::Asking;
+use crate::commands::plan_consent::{OnFindings, PlanQuestion, PlanSeen, consent};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
@@ -31,15 +33,19 @@ use crate::scope::ScopeArgs;
 /// artifact (oci://HOST/NAME:TAG, or a layout directory), or a git repository: owner/repo (GitHub) or its URL, with
 /// /path for a directory of it and @ref for a branch, tag or commit. Of a repository with several skills you choose:
 /// --skill, --all, --plugin, or the list on a terminal. A host that your setting `sources.allow` does not list is
-/// asked about before anything is fetched. Inside a repository skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
-/// checked first, shown, and moved into place whole; what is replaced goes to a backup. What was installed is
+/// asked about before anything is fetched.
+///
+/// Inside a repository skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked,
+/// checked and scanned first, shown, and moved into place whole; what is replaced goes to a backup. A finding of high
+/// severity that the installed version does not have stops it until you accept it. Skills of the source that the chosen
+/// ones need are installed too. What was installed is
 /// written to skills.json and, with digests of every file, to skills.lock.json beside the folder.
 ///
 /// A signature beside an archive (FILE.minisig, FILE.sig) or in a skill (skill.oms.sig) is checked and shown. The
 /// signer is pinned: another one, or none, stops the next installation unless --accept-signer says otherwise.
 ///
 /// Without SOURCE, the folder is made to agree with these two files: what is missing is installed, and what is
-/// no longer wanted is uninstalled.
+/// no longer wanted is uninstalled. What this installs into a project is trusted only if you were shown it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -95,6 +101,12 @@ pub(crate) struct HowArgs {
     /// Accept another signer than the one that skills.lock.json pins, or none.
     #[arg(long)]
     accept_signer: bool,
+    /// Leave out the skills of the source that the chosen ones need.
+    #[arg(long, requires = "skill")]
+    no_deps: bool,
+    /// Install although a scan found something of high severity; --yes alone does not.
+    #[arg(long)]
+    accept_findings: bool,
     /// Show the plan, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -112,6 +124,9 @@ struct Installed {
     plan: PlanView,
     #[serde(skip)]
     listed: bool,
+    /// Whether what landed waits for `metier trust`.
+    #[serde(skip)]
+    untrusted: bool,
 }
 
 impl HowArgs {
@@ -205,28 +220,39 @@ fn install_into(
         let plan = preview(args, context, &target);
         line.clear();
         asking.remember(&context.metier)?;
-        return Ok(Installed { dry_run: true, plan: plan?, listed: args.list });
+        return Ok(Installed { dry_run: true, plan: plan?, listed: args.list, untrusted: false });
     }
     let plan = plan(args, context, &target);
     line.clear();
     asking.remember(&context.metier)?;
-    let plan = plan?;
-    if plan.view().changes_skills() && !args.how.yes {
-        let mut words = context.command_words();
-        words.push("install --yes".to_owned());
-        words.extend(args.source.as_deref().map(shell::quoted));
-        words.extend(args.reference.iter().map(|it| format!("--ref {}", shell::quoted(it))));
-        words.extend(args.plugin.iter().map(|it| format!("--plugin {}", shell::quoted(it))));
-        words.extend(args.how.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
-        words.extend(args.all.then(|| "--all".to_owned()));
-        words
-            .extend(args.how.agent.iter().map(|agent| format!("--agent {}", shell::quoted(agent))));
-        approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
-    }
+    let mut plan = plan?;
+    let mut words = context.command_words();
+    words.push("install --yes".to_owned());
+    words.extend(args.source.as_deref().map(shell::quoted));
+    words.extend(args.reference.iter().map(|it| format!("--ref {}", shell::quoted(it))));
+    words.extend(args.plugin.iter().map(|it| format!("--plugin {}", shell::quoted(it))));
+    words.extend(args.how.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
+    words.extend(args.all.then(|| "--all".to_owned()));
+    words.extend(args.how.agent.iter().map(|it| format!("--agent {}", shell::quoted(it))));
+    let asked = PlanQuestion {
+        question: "Install?",
+        doing: "installing",
+        command: words.join(" "),
+        json,
+        yes: args.how.yes,
+        accept_findings: args.how.accept_findings,
+        on_findings: OnFindings::Stop,
+    };
+    let seen = consent(&mut plan, &asked)?;
     let plan = context.metier.carry_out(plan)?;
-    // What a person has seen and confirmed is trusted, as it is.
-    context.metier.trust_installed(&target, &plan)?;
-    Ok(Installed { dry_run: false, plan, listed: false })
+    // What a person has seen, or named and agreed to, is trusted, as it is. Records that came with a clone are
+    // neither: an agreement beforehand is to whatever they say.
+    let is_confirmed = args.source.is_some() || seen == PlanSeen::Shown;
+    if is_confirmed {
+        context.metier.trust_installed(&target, &plan)?;
+    }
+    let untrusted = !is_confirmed && !target.is_users();
+    Ok(Installed { dry_run: false, plan, listed: false, untrusted })
 }
 
 const fn overwrite(force: bool) -> Overwrite {
@@ -267,32 +293,23 @@ fn request(
     request.all = args.all;
     request.plugin.clone_from(&args.plugin);
     request.reference.clone_from(&args.reference);
+    request.dependencies = dependencies(args);
     request
 }
 
-/// Shows a plan and asks; an error where no one can be asked, or the answer is no.
-pub(super) fn approve(
-    view: &PlanView,
-    question: &str,
-    doing: &str,
-    command: &str,
-    json: bool,
-) -> Result<()> {
-    if !prompt::can_ask(json) {
-        let names: Vec<String> =
-            view.skills.iter().map(|skill| safe(&skill.name).into_owned()).collect();
-        let message = format!("{doing} {} needs your confirmation", names.join(", "));
-        return Err(CommandError::needs_approval(message)
-            .help(format!("see it with --dry-run; then: {command}")));
+fn dependencies(args: &InstallArgs) -> Dependencies {
+    // A listing names what was asked for.
+    if args.how.no_deps || args.list { Dependencies::Skip } else { Dependencies::Install }
+}
+
+/// Says how what was installed without being shown gets trusted.
+pub(super) fn note_untrusted(plan: &PlanView) {
+    if plan.changes_skills() {
+        print_note(&paint(
+            DIM,
+            "not trusted yet: no one has seen it; `metier trust` shows it and trusts it",
+        ));
     }
-    print_note(&paint(DIM, format!("in {}", safe(&view.target))));
-    for line in plan_lines(view) {
-        print_note(&line);
-    }
-    if prompt::confirm(question) {
-        return Ok(());
-    }
-    Err(CommandError { code: "Rejected", ..CommandError::needs_approval("nothing changed") })
 }
 
 /// What was installed for several agents, a folder each.
@@ -332,6 +349,9 @@ impl Output for Installed {
             out.flush()?;
             for line in left_out_lines(&self.plan.left_out) {
                 print_note(&line);
+            }
+            if self.untrusted {
+                note_untrusted(&self.plan);
             }
             return Ok(());
         }

@@ -27,7 +27,8 @@ const LOW_COVERAGE: u8 = 50;
 /// It gives evidence, not a verdict: a skill without findings is not safe, and the sandbox and your approval still
 /// decide what runs. PATH is as in `metier check`. With --since only findings that an older version of the skill did
 /// not have are shown. A finding that you accept goes into a list: {"suppressions": [{"rule", "fingerprint",
-/// "reason"}]}, with the fingerprint that --json prints; it is back when the line changes.
+/// "reason"}]}, with the fingerprint that --json prints; it is back when the line changes. ~/.agent/suppressions.json
+/// is such a list for every scan and every installation.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -109,13 +110,16 @@ pub(crate) fn run(args: &ScanArgs, context: &Context) -> Result<Box<dyn Output>>
         ScanArgs { paths, .. } => CheckScope::Named(paths),
     };
     let Targets { targets, .. } = targets(&scope, context)?;
-    let accepted = args.suppressions.as_ref().map(|file| read_list(file, context)).transpose()?;
-    let mut unused = accepted.as_ref().map(|list| vec![true; list.suppressions.len()]);
+    let named = args.suppressions.as_ref().map(|file| read_list(file, context)).transpose()?;
+    // The list that is named is about these skills; the user's own one is about all of them.
+    let mut unused = named.as_ref().map(|list| vec![true; list.suppressions.len()]);
+    let users = context.metier.suppressions()?;
     let mut skills = Vec::new();
     for target in targets.iter().filter(|target| target.problem.is_none()) {
         let folder = target.directory();
         let mut report = scan_folder(folder)?;
-        if let (Some(list), Some(unused)) = (&accepted, &mut unused) {
+        users.apply(&mut report);
+        if let (Some(list), Some(unused)) = (&named, &mut unused) {
             let left = list.apply(&mut report);
             for (entry, unused) in list.suppressions.iter().zip(unused) {
                 *unused &= left.contains(&entry);
@@ -131,7 +135,7 @@ pub(crate) fn run(args: &ScanArgs, context: &Context) -> Result<Box<dyn Output>>
     if let Some(before) = &args.since {
         keep_new(&mut skills, &context.metier.working_dir().join(before))?;
     }
-    let unused_suppressions = accepted.iter().flat_map(|list| &list.suppressions);
+    let unused_suppressions = named.iter().flat_map(|list| &list.suppressions);
     let unused_suppressions = unused_suppressions
         .zip(unused.into_iter().flatten())
         .filter(|(_, unused)| *unused)

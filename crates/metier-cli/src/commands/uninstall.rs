@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::pack::{InstallTarget, Overwrite, PlanView};
+use metier::pack::{Overwrite, PlanView};
 use serde::Serialize;
 
-use crate::commands::install::approve;
+use crate::commands::installed_target::installed_target;
+use crate::commands::plan_consent::{OnFindings, PlanQuestion, consent};
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
@@ -18,7 +19,8 @@ use crate::scope::ScopeArgs;
 
 /// Uninstall skills; a backup is kept, and `metier restore` restores it.
 ///
-/// Only skills that `metier install` installed can be uninstalled; others are removed by `metier delete`.
+/// Only skills that `metier install` installed can be uninstalled; others are removed by `metier delete`. One that
+/// another installed skill needs stays, unless --force says otherwise.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +35,7 @@ pub(crate) struct UninstallArgs {
     /// Uninstall them from the folder of this agent.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// Uninstall them although they were changed.
+    /// Uninstall them although they were changed, or other skills need them.
     #[arg(long)]
     force: bool,
     /// Show the plan, and change nothing.
@@ -54,39 +56,29 @@ struct Uninstalled {
 }
 
 pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let target = target(args, context)?;
+    let target = match &args.agent {
+        Some(agent) => context.metier.agent_target(agent, args.scope.chosen())?,
+        None => installed_target(&args.names, args.scope, context)?,
+    };
     let overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
-    let plan = context.metier.plan_uninstall(&target, &args.names, overwrite)?;
+    let mut plan = context.metier.plan_uninstall(&target, &args.names, overwrite)?;
     if args.dry_run {
         return Ok(Box::new(Uninstalled { dry_run: true, plan: plan.view().clone() }));
     }
-    if !args.yes {
-        let mut words = context.command_words();
-        words.push("uninstall --yes".to_owned());
-        words.extend(args.names.iter().cloned());
-        let question = "Uninstall? A backup is kept.";
-        approve(plan.view(), question, "uninstalling", &words.join(" "), json)?;
-    }
+    let mut words = context.command_words();
+    words.push("uninstall --yes".to_owned());
+    words.extend(args.names.iter().cloned());
+    let asked = PlanQuestion {
+        question: "Uninstall? A backup is kept.",
+        doing: "uninstalling",
+        command: words.join(" "),
+        json,
+        yes: args.yes,
+        accept_findings: false,
+        on_findings: OnFindings::Stop,
+    };
+    consent(&mut plan, &asked)?;
     Ok(Box::new(Uninstalled { dry_run: false, plan: context.metier.carry_out(plan)? }))
-}
-
-/// Where the first of the skills is installed, without `--user` or `--project`: the project before the user.
-fn target(args: &UninstallArgs, context: &Context) -> Result<InstallTarget> {
-    use metier::config::Scope;
-    if let Some(agent) = &args.agent {
-        return Ok(context.metier.agent_target(agent, args.scope.chosen())?);
-    }
-    if let Some(scope) = args.scope.chosen() {
-        return Ok(context.metier.install_target(Some(scope))?);
-    }
-    for scope in [Scope::Project, Scope::User] {
-        let Ok(target) = context.metier.install_target(Some(scope)) else { continue };
-        let first = args.names.first().map(String::as_str).unwrap_or_default();
-        if target.is_installed(first).map_err(metier::Error::from)? {
-            return Ok(target);
-        }
-    }
-    Ok(context.metier.install_target(None)?)
 }
 
 impl Output for Uninstalled {

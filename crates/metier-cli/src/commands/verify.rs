@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use metier::pack::{FileState, VerifiedSkill, VerifyState};
+use metier::pack::{FileState, VerifiedSkill, VerifyScan, VerifyState};
 use serde::Serialize;
 
 use crate::commands::verify_pack;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
+use crate::render::findings::finding_line;
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, safe};
 use crate::scope::ScopeArgs;
@@ -22,7 +23,7 @@ const MAX_SHOWN: usize = 20;
 /// Compare installed skills with skills.lock.json, or check the signatures of an archive.
 ///
 /// Installed skills are compared file by file, and their digests are printed. Exits with 1 if a skill differs from
-/// what was installed, or is missing. Skills that Metier did not install are listed with their digest.
+/// what was installed, or is missing. Files that differ are scanned, and what is found in them is shown. Skills that Metier did not install are listed with their digest.
 ///
 /// For an archive, or a folder given as a path, the structure, the manifest and the signatures (FILE.minisig,
 /// FILE.sig, skill.oms.sig) are checked. Exits with 1 if it is not signed by a key that you trust, or that --key
@@ -49,6 +50,9 @@ pub(crate) struct VerifyArgs {
     /// Print the digest of each file.
     #[arg(long)]
     files: bool,
+    /// Scan every file, not only those that differ.
+    #[arg(long)]
+    findings: bool,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -81,7 +85,8 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output
         Some(agent) => context.metier.agent_target(agent, args.scope.chosen())?,
         None => context.metier.install_target(args.scope.chosen())?,
     };
-    let skills = context.metier.verify_installed(&target, &args.names)?;
+    let scan = if args.findings { VerifyScan::All } else { VerifyScan::Differing };
+    let skills = context.metier.verify_installed(&target, &args.names, scan)?;
     let target = target.root().to_string_lossy().into_owned();
     Ok(Box::new(Verified { target, skills, files: args.files }))
 }
@@ -124,6 +129,9 @@ impl Output for Verified {
             }
             if skill.differences.len() > MAX_SHOWN {
                 writeln!(out, "  and {} more", skill.differences.len() - MAX_SHOWN)?;
+            }
+            for finding in skill.findings.iter().take(MAX_SHOWN) {
+                writeln!(out, "{}", finding_line(finding))?;
             }
             if let Some(reason) = &skill.reason {
                 writeln!(out, "  {}", safe(reason))?;

@@ -5,10 +5,11 @@
 use std::io::{self, Write};
 
 use metier::pack::{
-    LeftOut, PlanView, PlannedAction, PlannedSkill, SourceKind, UncheckedSignature,
+    LeftOut, PlanView, PlannedAction, PlannedSkill, SkillChanges, SourceKind, UncheckedSignature,
 };
 use metier::sign::{Signer, SignerTrust};
 
+use crate::render::findings::finding_lines;
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{bytes, count, fold_line, safe};
 
@@ -62,13 +63,20 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
         let cut = if short.len() < line.len() { "…" } else { "" };
         lines.push(format!("  {}{cut}", safe(&short)));
     }
+    if !skill.required_by.is_empty() {
+        lines.push(format!("  needed by: {}", named(&skill.required_by)));
+    }
     if skill.action == PlannedAction::Remove {
         return lines;
+    }
+    if let Some(changes) = &skill.changes {
+        lines.extend(change_lines(changes));
     }
     if !skill.scripts.is_empty() {
         lines.push(format!("  scripts: {}", named(&skill.scripts)));
     }
-    if let Some(tools) = &skill.allowed_tools {
+    let is_said = skill.changes.as_ref().is_some_and(|changes| changes.tools.is_some());
+    if let Some(tools) = skill.allowed_tools.as_ref().filter(|_| !is_said) {
         lines.push(format!("  tools: {}", named(tools)));
     }
     if let (SourceKind::Git, Some(commit)) = (skill.kind, &skill.resolved) {
@@ -81,6 +89,11 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
         let what = paint(YELLOW, "what stands there");
         lines.push(format!("  {what} goes to a backup"));
     }
+    if !skill.missing.is_empty() {
+        let missing = paint(YELLOW, "missing");
+        lines.push(format!("  {missing}: it needs {}", named(&skill.missing)));
+    }
+    lines.extend(finding_lines(skill));
     for problem in skill.warnings.iter().take(MAX_NAMED) {
         let warning = paint(YELLOW, "warning");
         let (line, code) = (problem.line, problem.code);
@@ -107,6 +120,49 @@ pub(crate) fn signer_line(signer: &Signer) -> String {
 pub(crate) fn unchecked_line(unchecked: &UncheckedSignature) -> String {
     let note = paint(YELLOW, "not checked");
     format!("{note}: {}: {}", safe(&unchecked.file), safe(&unchecked.reason))
+}
+
+/// What a newer version changes: files, what may be run, and the tools that it may use.
+fn change_lines(changes: &SkillChanges) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (what, files) in [
+        ("added", &changes.added),
+        ("changed", &changes.changed),
+        ("removed", &changes.removed),
+        ("new scripts", &changes.new_scripts),
+        ("can be executed now", &changes.now_executable),
+        ("can no longer be executed", &changes.no_longer_executable),
+    ] {
+        if !files.is_empty() {
+            lines.push(format!("  {what}: {}", named(files)));
+        }
+    }
+    if let Some(tools) = &changes.tools {
+        let text = |tools: &Option<Vec<String>>| match tools {
+            None => "any".to_owned(),
+            Some(tools) if tools.is_empty() => "none".to_owned(),
+            Some(tools) => named(tools),
+        };
+        let (before, after) = (text(&tools.before), text(&tools.after));
+        lines.push(format!("  {}: {before} -> {after}", paint(YELLOW, "tools")));
+    }
+    lines
+}
+
+/// What was to be updated and is not, with the reason.
+pub(crate) fn not_updated_lines(view: &PlanView) -> Vec<String> {
+    let mut lines = Vec::new();
+    for it in &view.not_updated {
+        let style = if it.reason.is_failure() { RED } else { YELLOW };
+        let name = paint(BOLD, safe(&it.name));
+        lines.push(format!(
+            "{} {name}: {}",
+            paint(style, "not updated"),
+            safe(&it.problem.message)
+        ));
+        lines.push(paint(DIM, format!("  {}", safe(&it.problem.help))));
+    }
+    lines
 }
 
 /// What was left out, a line for each.

@@ -46,6 +46,13 @@ const SCENARIOS: &[Scenario] = &[
         old: &[("a", "1"), ("b", "1")],
         new: &[("a", "2"), ("b", "1"), ("c", "2")],
     },
+    // `b` is gone from the source, and stays.
+    Scenario {
+        name: "update",
+        args: &["update", "--all", "--yes"],
+        old: &[("a", "1"), ("b", "1")],
+        new: &[("a", "2"), ("b", "1")],
+    },
     Scenario {
         name: "uninstall",
         args: &["uninstall", "a", "b", "--yes"],
@@ -210,7 +217,7 @@ fn at_each_change(fault: &str, after: impl Fn(&TestHome, &Scenario, &Output, &st
             }
         }
     }
-    assert!(tried > 60, "{tried} file operations");
+    assert!(tried > 90, "{tried} file operations");
 }
 
 #[test]

@@ -147,6 +147,15 @@ pub(crate) fn answer_on_terminal(
     question: &str,
     typed: &str,
 ) -> Option<Output> {
+    answers_on_terminal(home, args, &[(question, typed)])
+}
+
+/// The same for several questions, each answered when it stands there.
+pub(crate) fn answers_on_terminal(
+    home: &TestHome,
+    args: &[&str],
+    answers: &[(&str, &str)],
+) -> Option<Output> {
     let quoted = |arg: &&str| format!("'{}'", arg.replace('\'', "'\\''"));
     let line: Vec<String> = std::iter::once(&METIER).chain(args).map(quoted).collect();
     let mut command = home.command("script");
@@ -159,13 +168,16 @@ pub(crate) fn answer_on_terminal(
     let mut stdin = child.stdin.take().expect("piped");
     let mut screen = child.stdout.take().expect("piped");
     let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
-    while !String::from_utf8_lossy(&seen).contains(question) {
-        match screen.read(&mut piece).expect("reads") {
-            0 => break,
-            count => seen.extend_from_slice(&piece[..count]),
+    for (question, typed) in answers {
+        while !String::from_utf8_lossy(&seen).contains(question) {
+            match screen.read(&mut piece).expect("reads") {
+                0 => break,
+                count => seen.extend_from_slice(&piece[..count]),
+            }
         }
+        // What was typed before a question that ended the process has no one to read it.
+        let _ = stdin.write_all(typed.as_bytes());
     }
-    stdin.write_all(typed.as_bytes()).expect("types");
     screen.read_to_end(&mut seen).expect("reads");
     let output = child.wait_with_output().expect("ends");
     drop(stdin);

@@ -156,7 +156,7 @@ struct Sink<'a> {
     outgoing: Outgoing<'a>,
     tree: ShippedTree,
     dirs: BTreeSet<String>,
-    file: Option<OutgoingFile>,
+    file: Option<OutgoingFile<'a>>,
 }
 
 impl TarSink for Sink<'_> {

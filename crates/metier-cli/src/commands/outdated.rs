@@ -1,0 +1,125 @@
+//! `metier outdated`: installed skills against what their sources give now.
+//! Comparing is `metier-pack`'s; this file draws the table.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use metier::pack::{InstalledSkill, UpstreamState};
+use serde::Serialize;
+
+use crate::commands::installed_target::installed_target;
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::{Output, print_note, write_json};
+use crate::render::style::{BOLD, DIM, YELLOW, paint};
+use crate::render::table::Table;
+use crate::render::{count, safe};
+use crate::scope::ScopeArgs;
+
+/// Compare installed skills with what their sources give now.
+///
+/// Shows the skills that could be updated, that were changed here, or whose source no longer has them. Nothing is
+/// changed, and the exit code is 0 whatever is found.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier outdated
+  metier outdated pdf --json     with the digests of both versions")]
+pub(crate) struct OutdatedArgs {
+    /// The skills, by name; all of them without one.
+    names: Vec<String>,
+    /// Read at most N sources at a time.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    jobs: Option<u16>,
+    #[command(flatten)]
+    scope: ScopeArgs,
+}
+
+#[derive(Serialize)]
+struct Compared {
+    target: String,
+    skills: Vec<InstalledSkill>,
+}
+
+pub(crate) fn run(args: &OutdatedArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let target = installed_target(&args.names, args.scope, context)?;
+    let mut request = context.metier.update_request(args.names.clone());
+    request.jobs = args.jobs.map_or(request.jobs, usize::from);
+    let skills = context.metier.outdated(&target, &request)?;
+    Ok(Box::new(Compared { target: target.root().to_string_lossy().into_owned(), skills }))
+}
+
+fn state_text(skill: &InstalledSkill) -> String {
+    let state = match skill.state {
+        UpstreamState::Current => "up to date".to_owned(),
+        UpstreamState::Outdated => "outdated".to_owned(),
+        UpstreamState::Gone => "gone from its source".to_owned(),
+        UpstreamState::Renamed => {
+            let other = skill.renamed_to.as_deref().unwrap_or_default();
+            format!("renamed to {}", safe(other))
+        }
+        UpstreamState::Unusable => "cannot be used at its source".to_owned(),
+        _ => "source cannot be read".to_owned(),
+    };
+    if skill.modified { format!("{state}, changed here") } else { state }
+}
+
+/// The beginning of a digest, for two versions that have no number or the same one.
+fn version_text(version: Option<&str>, tree: Option<metier::skill::Digest>) -> String {
+    let digest = tree.map(|tree| tree.to_string());
+    let short = digest.as_deref().and_then(|it| it.get(7..15)).unwrap_or_default();
+    match version {
+        Some(version) => format!("{} {short}", safe(version)),
+        None if short.is_empty() => "-".to_owned(),
+        None => short.to_owned(),
+    }
+}
+
+impl Output for Compared {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let is_shown =
+            |skill: &&InstalledSkill| skill.state != UpstreamState::Current || skill.modified;
+        let plain = anstyle::Style::new();
+        let mut table = Table::new(&[
+            ("NAME", BOLD),
+            ("STATE", YELLOW),
+            ("INSTALLED", plain),
+            ("AVAILABLE", plain),
+            ("SOURCE", DIM),
+        ])
+        .expendable(&["SOURCE"]);
+        for skill in self.skills.iter().filter(is_shown) {
+            table.row(vec![
+                safe(&skill.name).into_owned(),
+                state_text(skill),
+                version_text(skill.version.as_deref(), Some(skill.tree)),
+                version_text(skill.available_version.as_deref(), skill.available_tree),
+                safe(&skill.source).into_owned(),
+            ]);
+        }
+        if !table.is_empty() {
+            table.write(out)?;
+        }
+        out.flush()?;
+        for problem in self.skills.iter().filter_map(|skill| Some((skill, skill.problem.as_ref()?)))
+        {
+            let (skill, problem) = problem;
+            print_note(&format!("{}: {}", safe(&skill.name), safe(&problem.message)));
+        }
+        let current = self.skills.iter().filter(|it| it.state == UpstreamState::Current).count();
+        let outdated = self.skills.iter().filter(|it| it.state == UpstreamState::Outdated).count();
+        let note = match (self.skills.len(), outdated) {
+            (0, _) => format!("no skills are installed in {}", safe(&self.target)),
+            (_, 0) => format!("{} up to date", count(current, "skill")),
+            (_, outdated) => format!(
+                "{current} up to date, {outdated} outdated: see `metier diff`, then `metier update`"
+            ),
+        };
+        print_note(&paint(DIM, note));
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! `metier requests`: what programs and agents want installed, listed, approved and rejected.
+//! Requests are the runtime's; an approval goes through the same plan as `metier install`.
+
+use std::io::{self, Write};
+
+use clap::{Args, Subcommand};
+use metier::FiledRequest;
+use metier::pack::PlanView;
+use serde::Serialize;
+
+use crate::commands::plan_consent::{OnFindings, PlanQuestion, consent};
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::{Output, print_note, write_json};
+use crate::render::plan::{plan_lines, write_done};
+use crate::render::style::{BOLD, CYAN, DIM, GREEN, paint};
+use crate::render::table::Table;
+use crate::render::{count, fold_line, safe, time_text};
+use crate::scope::ScopeArgs;
+
+/// List what programs and agents want installed, and approve or reject it.
+///
+/// A program can only file a request; nothing is fetched or installed because of it. What you approve is shown as a
+/// plan like any installation, and lands switched off and not trusted: `metier trust` and `metier enable` are
+/// yours.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier requests
+  metier requests show 1f0c2ab39d4e       the plan, and nothing is changed
+  metier requests approve 1f0c2ab39d4e
+  metier requests reject 1f0c2ab39d4e")]
+pub(crate) struct RequestsArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the requests, oldest first.
+    List,
+    /// Show a request, and what approving it would install.
+    Show {
+        /// The request, by the id that the list shows.
+        id: String,
+        #[command(flatten)]
+        scope: ScopeArgs,
+    },
+    /// Install what a request asks for, switched off.
+    Approve(ApproveArgs),
+    /// Forget a request.
+    Reject {
+        /// The request, by the id that the list shows.
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct ApproveArgs {
+    /// The request, by the id that the list shows.
+    id: String,
+    /// Install although a scan found something of high severity; --yes alone does not.
+    #[arg(long)]
+    accept_findings: bool,
+    /// Do not ask.
+    #[arg(long, short = 'y')]
+    yes: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    requests: Vec<FiledRequest>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    request: FiledRequest,
+    plan: PlanView,
+}
+
+#[derive(Serialize)]
+struct Approved {
+    request: FiledRequest,
+    plan: PlanView,
+}
+
+#[derive(Serialize)]
+struct Rejected {
+    rejected: FiledRequest,
+}
+
+pub(crate) fn run(args: &RequestsArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    match &args.action {
+        None | Some(Action::List) => {
+            Ok(Box::new(Listed { requests: context.metier.install_requests()? }))
+        }
+        Some(Action::Show { id, scope }) => {
+            let request = context.metier.filed_request(id)?;
+            let target = context.metier.install_target(scope.chosen())?;
+            let wanted = context.metier.requested_install(&request)?;
+            let plan = context.metier.preview_install(&target, &wanted)?;
+            Ok(Box::new(Shown { request, plan }))
+        }
+        Some(Action::Approve(args)) => approve(args, context, json),
+        Some(Action::Reject { id }) => {
+            Ok(Box::new(Rejected { rejected: context.metier.reject_install_request(id)? }))
+        }
+    }
+}
+
+fn approve(args: &ApproveArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let request = context.metier.filed_request(&args.id)?;
+    let target = context.metier.install_target(args.scope.chosen())?;
+    let wanted = context.metier.requested_install(&request)?;
+    let mut plan = context.metier.plan_install(&target, &wanted)?;
+    if !args.yes && crate::prompt::can_ask(json) {
+        print_note(&who_and_why(&request));
+    }
+    let mut words = context.command_words();
+    words.push(format!("requests approve --yes {}", request.id));
+    let asked = PlanQuestion {
+        question: "Install, switched off?",
+        doing: "installing",
+        command: words.join(" "),
+        json,
+        yes: args.yes,
+        accept_findings: args.accept_findings,
+        on_findings: OnFindings::Stop,
+    };
+    consent(&mut plan, &asked)?;
+    let plan = context.metier.carry_out_request(&request, &target, plan)?;
+    Ok(Box::new(Approved { request, plan }))
+}
+
+fn who_and_why(request: &FiledRequest) -> String {
+    let by = paint(BOLD, safe(&fold_line(&request.by)));
+    format!("{by} asks: {}", safe(&fold_line(&request.reason)))
+}
+
+impl Output for Listed {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let plain = anstyle::Style::new();
+        let mut table = Table::new(&[
+            ("ID", CYAN),
+            ("BY", BOLD),
+            ("SOURCE", plain),
+            ("SKILLS", plain),
+            ("FILED", DIM),
+            ("REASON", plain),
+        ])
+        .expendable(&["FILED"]);
+        for request in &self.requests {
+            let skills = if request.skills.is_empty() {
+                "all".to_owned()
+            } else {
+                safe(&request.skills.join(", ")).into_owned()
+            };
+            table.row(vec![
+                safe(&request.id).into_owned(),
+                safe(&fold_line(&request.by)).into_owned(),
+                safe(&request.source).into_owned(),
+                skills,
+                time_text(request.filed_at),
+                safe(&fold_line(&request.reason)).into_owned(),
+            ]);
+        }
+        if !table.is_empty() {
+            table.write(out)?;
+        }
+        out.flush()?;
+        let note = match self.requests.len() {
+            0 => "no install requests".to_owned(),
+            number => format!(
+                "{}; to look at one: metier requests show ID",
+                count(number, "install request")
+            ),
+        };
+        print_note(&paint(DIM, note));
+        Ok(())
+    }
+}
+
+impl Output for Shown {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", who_and_why(&self.request))?;
+        for line in plan_lines(&self.plan) {
+            writeln!(out, "{line}")?;
+        }
+        out.flush()?;
+        let id = safe(&self.request.id);
+        print_note(&paint(
+            DIM,
+            format!("to install it, switched off: metier requests approve {id}"),
+        ));
+        Ok(())
+    }
+}
+
+impl Output for Approved {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_done(&self.plan, out)?;
+        out.flush()?;
+        if self.plan.changes_skills() {
+            let note =
+                "switched off and not trusted: `metier trust` and `metier enable NAME` change that";
+            print_note(&paint(DIM, note));
+        }
+        Ok(())
+    }
+}
+
+impl Output for Rejected {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let FiledRequest { id, source, .. } = &self.rejected;
+        let (id, source) = (paint(CYAN, safe(id)), safe(source));
+        writeln!(out, "{} {id}: nothing of {source} was installed", paint(GREEN, "rejected"))
+    }
+}

@@ -1,0 +1,154 @@
+//! Installed skills against what their sources give now. Nothing is written, and a source that cannot be read is
+//! a result like any other.
+
+use metier_skill::Digest;
+use serde::Serialize;
+
+use crate::error::PackError;
+use crate::limits::PackLimits;
+use crate::records::{LockedSkill, Records, SourceKind};
+use crate::standing::standing;
+use crate::target::InstallTarget;
+use crate::upstream::{
+    ReadOptions, SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
+};
+
+/// How an installed skill compares with its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum UpstreamState {
+    /// The source gives what is installed.
+    Current,
+    /// The source gives something else.
+    Outdated,
+    /// The source has it no longer.
+    Gone,
+    /// The source seems to have it under another name.
+    Renamed,
+    /// What the source has of it cannot be used.
+    Unusable,
+    /// The source cannot be read.
+    SourceFailed,
+}
+
+/// An installed skill and what its source gives now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct InstalledSkill {
+    /// Its name.
+    pub name: String,
+    /// How it compares.
+    pub state: UpstreamState,
+    /// Its source, as the records name it.
+    pub source: String,
+    /// The kind of the source.
+    pub kind: SourceKind,
+    /// The version that is installed.
+    pub version: Option<String>,
+    /// The version that the source gives.
+    pub available_version: Option<String>,
+    /// The digest of the tree that was installed.
+    pub tree: Digest,
+    /// The digest of the tree that the source gives.
+    pub available_tree: Option<Digest>,
+    /// Whether it was changed since it was installed, or is gone from the folder.
+    pub modified: bool,
+    /// What it is probably called now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
+    /// What is wrong with its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<SourceProblem>,
+}
+
+impl InstallTarget {
+    /// Compares installed skills with what their sources give now, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::NotInstalled`] for a name that is not installed here; a source that cannot be read is a
+    /// result.
+    pub fn outdated(&self, request: &UpdateRequest) -> Result<Vec<InstalledSkill>, PackError> {
+        self.recover()?;
+        let records = Records::read(&self.records)?;
+        let names = Self::requested(&records, &request.names)?;
+        let options = ReadOptions {
+            profile: request.profile,
+            limits: &request.limits,
+            texts: None,
+            as_locked: false,
+        };
+        let sources = self.read_upstream(&records, &names, None, options, request.jobs);
+        let mut found = Vec::new();
+        for now in &sources {
+            for name in &now.names {
+                let Some(locked) = records.lock.skills.get(name) else { continue };
+                found.push(self.compared(&records, now, name, locked));
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    fn compared(
+        &self,
+        records: &Records,
+        now: &SourceNow,
+        name: &str,
+        locked: &LockedSkill,
+    ) -> InstalledSkill {
+        let standing = standing(self, name, Some(locked), &PackLimits::default());
+        let mut skill = InstalledSkill {
+            name: name.to_owned(),
+            state: UpstreamState::Current,
+            source: now.source.clone(),
+            kind: locked.kind,
+            version: locked.version.clone(),
+            available_version: locked.version.clone(),
+            tree: locked.tree,
+            available_tree: Some(locked.tree),
+            modified: standing.obstacle.is_some() || standing.id.is_none(),
+            renamed_to: None,
+            problem: None,
+        };
+        let (prepared, unusable) = match &now.state {
+            SourceState::Unchanged => return skill,
+            SourceState::Failed(problem) => {
+                skill.problem = Some(problem.clone());
+                return skill.without_upstream(UpstreamState::SourceFailed);
+            }
+            SourceState::Read(prepared, unusable) => (prepared, unusable),
+        };
+        let tree = standing.tree.as_ref();
+        match find_upstream(name, locked, tree, (prepared, unusable), records) {
+            Upstream::Here(found) => {
+                let tree = found.tree.digest();
+                skill.available_tree = Some(tree);
+                skill.available_version.clone_from(&found.summary.version);
+                if tree != locked.tree {
+                    skill.state = UpstreamState::Outdated;
+                }
+                skill
+            }
+            Upstream::Unusable(problem) => {
+                skill.problem = Some(problem);
+                skill.without_upstream(UpstreamState::Unusable)
+            }
+            Upstream::Gone { renamed_to } => {
+                skill.renamed_to = renamed_to;
+                let state = match skill.renamed_to {
+                    Some(_) => UpstreamState::Renamed,
+                    None => UpstreamState::Gone,
+                };
+                skill.without_upstream(state)
+            }
+        }
+    }
+}
+
+impl InstalledSkill {
+    fn without_upstream(self, state: UpstreamState) -> Self {
+        Self { state, available_version: None, available_tree: None, ..self }
+    }
+}

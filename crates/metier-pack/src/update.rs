@@ -1,0 +1,281 @@
+//! Bringing installed skills up to date with their sources. Never adds a skill, never loses an edit.
+//!
+//! Each skill has its own result: one whose source fails, whose files were changed, or that is gone upstream
+//! stays as it is and is named, and the others are updated. The rest is a plan like any other.
+
+use serde::Serialize;
+
+use crate::error::PackError;
+use crate::install::Overwrite;
+use crate::left_out::LeftOut;
+use crate::limits::PackLimits;
+use crate::pack::joined;
+use crate::plan::{InstallPlan, PlanView, PlannedSkill};
+use crate::records::Records;
+use crate::requires::check_circles;
+use crate::standing::{Standing, standing};
+use crate::target::{InstallTarget, Staging};
+use crate::upstream::{
+    ReadOptions, SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
+};
+
+/// A skill that was to be updated and is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct NotUpdated {
+    /// Its name.
+    pub name: String,
+    /// Its source, as the records name it.
+    pub source: String,
+    /// Why.
+    pub reason: NotUpdatedReason,
+    /// What it is probably called now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<String>,
+    /// What is wrong.
+    #[serde(flatten)]
+    pub problem: SourceProblem,
+}
+
+/// Why a skill is not updated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum NotUpdatedReason {
+    /// Its source cannot be read.
+    SourceFailed,
+    /// What the source has of it cannot be used.
+    Unusable,
+    /// The source has it no longer.
+    Gone,
+    /// The source seems to have it under another name.
+    Renamed,
+    /// It was changed since it was installed.
+    Modified,
+    /// It is in the lock and not in the folder.
+    Missing,
+    /// It has new findings of high severity.
+    NewFindings,
+    /// A name that should never mean anything else, such as a tag, means something else.
+    Moved,
+}
+
+impl NotUpdatedReason {
+    /// Whether something has to be done about it; what is gone upstream can stay as it is.
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::Gone | Self::Renamed)
+    }
+}
+
+impl NotUpdated {
+    /// One that is held back because of what was found in it.
+    pub(crate) fn found(skill: &PlannedSkill, findings: usize) -> Self {
+        let of_them = if findings == 1 { "finding" } else { "findings" };
+        Self {
+            name: skill.name.clone(),
+            source: skill.source.clone(),
+            reason: NotUpdatedReason::NewFindings,
+            renamed_to: None,
+            problem: SourceProblem {
+                code: "new-findings".to_owned(),
+                message: format!("`{}` has {findings} new {of_them} of high severity", skill.name),
+                help: format!(
+                    "look at it: metier update {} --dry-run; --accept-findings updates it nevertheless",
+                    skill.name
+                ),
+            },
+        }
+    }
+}
+
+fn problem(code: &str, message: String, help: impl Into<String>) -> SourceProblem {
+    SourceProblem { code: code.to_owned(), message, help: help.into() }
+}
+
+impl InstallTarget {
+    /// What updating would come to. Nothing is written.
+    pub fn preview_update(&self, request: &UpdateRequest) -> Result<PlanView, PackError> {
+        self.recover()?;
+        let records = Records::read(&self.records)?;
+        let names = Self::requested(&records, &request.names)?;
+        Ok(self.update(&records, &names, request, None)?.view)
+    }
+
+    /// A plan to bring installed skills up to date with their sources.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::NotInstalled`] for a name that is not installed here. What is wrong with one source or
+    /// skill is in [`PlanView::not_updated`].
+    pub fn plan_update(&self, request: &UpdateRequest) -> Result<InstallPlan, PackError> {
+        self.recover()?;
+        let records = Records::read(&self.records)?;
+        let names = Self::requested(&records, &request.names)?;
+        let staging = if names.is_empty() { None } else { Some(self.stage()?) };
+        self.update(&records, &names, request, staging)
+    }
+
+    fn update(
+        &self,
+        records: &Records,
+        names: &[String],
+        request: &UpdateRequest,
+        staging: Option<Staging>,
+    ) -> Result<InstallPlan, PackError> {
+        let limits = &request.limits;
+        let options =
+            ReadOptions { profile: request.profile, limits, texts: None, as_locked: false };
+        let sources = self.read_upstream(records, names, staging.as_ref(), options, request.jobs);
+        let mut plan = InstallPlan::new(self, staging);
+        for now in &sources {
+            for name in &now.names {
+                plan.update_one(records, now, name, request);
+            }
+        }
+        for now in &sources {
+            if let SourceState::Read(prepared, _) = &now.state {
+                let is_planned = |name: &str| plan.view.skills.iter().any(|it| it.name == name);
+                let coming: Vec<_> = prepared
+                    .skills
+                    .iter()
+                    .filter(|skill| is_planned(skill.summary.name.as_str()))
+                    .cloned()
+                    .collect();
+                check_circles(&coming, records)?;
+            }
+        }
+        plan.settle_missing(records);
+        plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
+        plan.view.not_updated.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(plan)
+    }
+}
+
+impl InstallPlan {
+    /// Plans what happens to one installed skill.
+    fn update_one(
+        &mut self,
+        records: &Records,
+        now: &SourceNow,
+        name: &str,
+        request: &UpdateRequest,
+    ) {
+        let Some(locked) = records.lock.skills.get(name) else { return };
+        let standing = standing(&self.target, name, Some(locked), &PackLimits::default());
+        let (prepared, unusable) = match &now.state {
+            SourceState::Unchanged => return self.keep(name, locked, &standing),
+            SourceState::Failed(failed) => {
+                return self.not_updated(name, now, NotUpdatedReason::SourceFailed, failed.clone());
+            }
+            SourceState::Read(prepared, unusable) => (prepared, unusable),
+        };
+        let tree = standing.tree.as_ref();
+        let skill = match find_upstream(name, locked, tree, (prepared, unusable), records) {
+            Upstream::Here(skill) => skill,
+            Upstream::Unusable(what) => {
+                return self.not_updated(name, now, NotUpdatedReason::Unusable, what);
+            }
+            Upstream::Gone { renamed_to } => return self.gone(name, now, renamed_to),
+        };
+        let is_same =
+            skill.tree.digest() == locked.tree && prepared.source.recorded() == locked.source;
+        let takes_no_edit = is_same && standing.obstacle.is_some();
+        if takes_no_edit || (is_same && standing.id.is_none()) {
+            return self.keep(name, locked, &standing);
+        }
+        if let Some((reason, why)) = in_the_way(name, &standing, request.overwrite) {
+            return self.not_updated(name, now, reason, why);
+        }
+        let is_moved = prepared.is_fixed
+            && prepared.source.recorded() == locked.source
+            && prepared.resolved != locked.resolved;
+        if is_moved && request.overwrite == Overwrite::Refuse {
+            let why = problem(
+                "moved",
+                format!("{} means something else than when `{name}` was installed", now.source),
+                format!("ask the publisher; --force updates it, and keeps a backup of `{name}`"),
+            );
+            return self.not_updated(name, now, NotUpdatedReason::Moved, why);
+        }
+        let before = (Some(locked), locked.signer.as_deref());
+        if let Err(error) = self.put(prepared, skill, &standing, before, request.overwrite) {
+            return self.not_updated(name, now, NotUpdatedReason::Unusable, (&error).into());
+        }
+        let left_out = skill.tree.left_out.iter();
+        self.view.left_out.extend(
+            left_out.map(|it| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason }),
+        );
+    }
+
+    fn gone(&mut self, name: &str, now: &SourceNow, renamed_to: Option<String>) {
+        let (reason, why) = match &renamed_to {
+            None => (
+                NotUpdatedReason::Gone,
+                problem(
+                    "gone-upstream",
+                    format!("{} no longer has `{name}`; it stays as it is", now.source),
+                    format!("to remove it: metier uninstall {name}"),
+                ),
+            ),
+            Some(other) => (
+                NotUpdatedReason::Renamed,
+                problem(
+                    "renamed-upstream",
+                    format!(
+                        "{} seems to call `{name}` `{other}` now; it stays as it is",
+                        now.source
+                    ),
+                    format!(
+                        "to change over: metier install {} --skill {other}, then metier uninstall {name}",
+                        now.source
+                    ),
+                ),
+            ),
+        };
+        self.not_updated(name, now, reason, why);
+        if let Some(last) = self.view.not_updated.last_mut() {
+            last.renamed_to = renamed_to;
+        }
+    }
+
+    fn not_updated(
+        &mut self,
+        name: &str,
+        now: &SourceNow,
+        reason: NotUpdatedReason,
+        problem: SourceProblem,
+    ) {
+        self.view.not_updated.push(NotUpdated {
+            name: name.to_owned(),
+            source: now.source.clone(),
+            reason,
+            renamed_to: None,
+            problem,
+        });
+    }
+}
+
+/// Why what stands there is not replaced by a newer version.
+fn in_the_way(
+    name: &str,
+    standing: &Standing,
+    overwrite: Overwrite,
+) -> Option<(NotUpdatedReason, SourceProblem)> {
+    if standing.id.is_none() {
+        let why = problem(
+            "missing",
+            format!("`{name}` is in the lock and not in the folder"),
+            "`metier install` brings it back",
+        );
+        return Some((NotUpdatedReason::Missing, why));
+    }
+    if standing.obstacle.is_none() || overwrite == Overwrite::Replace {
+        return None;
+    }
+    let why = problem(
+        "modified",
+        format!("`{name}` was changed since it was installed"),
+        format!("see `metier diff {name} --local`; --force updates it, and keeps a backup"),
+    );
+    Some((NotUpdatedReason::Modified, why))
+}
