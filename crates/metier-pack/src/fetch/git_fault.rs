@@ -99,7 +99,7 @@ impl GitFault {
             Self::Redirected => "use the address where it is now".to_owned(),
             Self::BadCertificate => "check the name of the host, and the clock of this machine".to_owned(),
             Self::NoReference { near, .. } => {
-                listed("did you mean", near, "a commit has to be given with all of its 40 characters")
+                listed("the nearest", near, "a commit has to be given with all of its 40 characters")
             }
             Self::NoPath { skills, .. } => listed("its skills", skills, "it has no skills"),
             Self::CommitGone(_) => {
