@@ -489,9 +489,12 @@ fn a_blob_may_be_elsewhere_but_not_on_this_machine() {
     let other = WebServer::plain(|_| WebAnswer::ok(greet()));
     let to = other.url("/blob");
     let fake = one_skill();
-    let server = WebServer::plain(move |asked| match asked.path.contains("/blobs/") {
-        true => WebAnswer::redirect(&to),
-        false => fake.answer(&asked.path),
+    let server = WebServer::plain(move |asked| {
+        if asked.path.contains("/blobs/") {
+            WebAnswer::redirect(&to)
+        } else {
+            fake.answer(&asked.path)
+        }
     });
     let home = TestHome::new();
     fails(&home, &install(&home, &format!("oci://{}/x", server.host())), "address-not-allowed");
