@@ -5,14 +5,15 @@
 //! | `reference` | `oci://HOST/NAME[:TAG][@sha256:…]` |
 //! | `challenge`, `credentials` | how a registry asks who one is, and what Docker's file knows |
 //! | `manifest` | manifests and indexes, and what a layer is |
+//! | `layers` | which of several archives holds the skills |
 //! | `registry`, `layout_dir` | the two places where blobs come from |
 //!
 //! The digest of the manifest is what the lock keeps; everything below it is checked by the digests that it
-//! gives. A skill is one archive, or files that are a layer each. Image layers that lie over each other are not
-//! merged: what a file is would depend on the program that merges.
+//! gives. Skills are in one archive, or are files that are a layer each.
 
 mod challenge;
 mod credentials;
+mod layers;
 mod layout_dir;
 mod manifest;
 mod reference;
@@ -20,7 +21,7 @@ mod registry;
 
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use metier_fs::PiecewiseFile;
 use metier_net::Url;
@@ -48,8 +49,8 @@ const MAX_INDEXES: usize = 2;
 /// The largest configuration that is looked at.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// How the name of a file begins that takes another one away.
-const WHITEOUT: &str = ".wh.";
+/// Archives that one artifact may have.
+const MAX_ARCHIVES: usize = 32;
 
 /// Where blobs come from.
 trait Blobs {
@@ -153,15 +154,9 @@ impl Artifact<'_> {
         let (manifest, resolved) = self.manifest(wanted, pinned)?;
         let created = self.created(&manifest)?;
         let layers = self.check_layers(&manifest)?;
-        let (path, kind) = match &layers[..] {
-            [(layer, LayerUse::Archive)] => {
-                let path = into.join("layer");
-                let mut file = new_file(self.source, &path)?;
-                self.blobs.blob(layer, "downloading", &mut file)?;
-                self.check_whiteouts(&path)?;
-                (path, FetchedKind::Archive)
-            }
-            layers => (self.files(layers, into)?, FetchedKind::Directory),
+        let (path, kind) = match layers.first() {
+            Some((_, LayerUse::Archive)) => (self.archive(&layers, into)?, FetchedKind::Archive),
+            _ => (self.files(&layers, into)?, FetchedKind::Directory),
         };
         let is_fixed = wanted == resolved;
         Ok(Fetched { released_at: created, is_fixed, ..Fetched::new(path, kind, resolved) })
@@ -217,21 +212,6 @@ impl Artifact<'_> {
         Ok(config["created"].as_str().and_then(seconds))
     }
 
-    /// A layer that takes away files of another one is refused: there is no other one. What is unsound about
-    /// the archive otherwise is said when it is unpacked.
-    fn check_whiteouts(&self, path: &Path) -> Result<(), FetchError> {
-        let Ok(file) = PiecewiseFile::open(path) else { return Ok(()) };
-        let Ok(files) = inspect_archive(&file, self.limits) else { return Ok(()) };
-        let is_whiteout = |path: &str| path.split('/').any(|name| name.starts_with(WHITEOUT));
-        match files.iter().find(|file| is_whiteout(&file.path)) {
-            None => Ok(()),
-            Some(file) => {
-                let about = format!("its layer takes files of another layer away: `{}`", file.path);
-                Err(self.failed(FetchFault::Layers, about))
-            }
-        }
-    }
-
     /// What each layer is, before any of them is fetched.
     fn check_layers<'m>(
         &self,
@@ -264,11 +244,45 @@ impl Artifact<'_> {
         let archives = uses.iter().filter(|(_, it)| *it == LayerUse::Archive).count();
         match (uses.len(), archives) {
             (0, _) => Err(bad("it has no layers".to_owned())),
-            (1, _) | (_, 0) => Ok(uses),
+            (_, 0) => Ok(uses),
+            (all, archives) if all == archives && all <= MAX_ARCHIVES => Ok(uses),
             (all, archives) => Err(bad(format!(
-                "{archives} of its {all} layers are archives; a skill is one archive, or one layer for each file"
+                "{archives} of its {all} layers are archives; they may all be, up to {MAX_ARCHIVES}, or none, each a file then"
             ))),
         }
+    }
+
+    /// Fetches layers that are archives; gives the one that holds skills.
+    fn archive(
+        &self,
+        layers: &[(&Descriptor, LayerUse)],
+        into: &Path,
+    ) -> Result<PathBuf, FetchError> {
+        let place = |number: usize| into.join(format!("layer-{number}"));
+        let mut listings = Vec::new();
+        for (number, (layer, _)) in layers.iter().enumerate() {
+            let mut file = new_file(self.source, &place(number))?;
+            self.blobs.blob(layer, "downloading", &mut file)?;
+            let files = match self.listing(&place(number)) {
+                Ok(files) => files,
+                // What is unsound about the only one is said, with its own code, when it is unpacked.
+                Err(_) if layers.len() == 1 => return Ok(place(number)),
+                Err(why) => {
+                    let about = format!("layer {} cannot be read: {why}", number + 1);
+                    return Err(self.failed(FetchFault::Layers, about));
+                }
+            };
+            listings.push(files);
+        }
+        let number =
+            layers::holder(&listings).map_err(|why| self.failed(FetchFault::Layers, why))?;
+        Ok(place(number))
+    }
+
+    fn listing(&self, path: &Path) -> Result<Vec<String>, String> {
+        let file = PiecewiseFile::open(path).map_err(|error| error.to_string())?;
+        let files = inspect_archive(&file, self.limits).map_err(|error| error.to_string())?;
+        Ok(files.into_iter().map(|file| file.path).collect())
     }
 
     /// Fetches layers that are a file each.
@@ -276,7 +290,7 @@ impl Artifact<'_> {
         &self,
         layers: &[(&Descriptor, LayerUse)],
         into: &Path,
-    ) -> Result<std::path::PathBuf, FetchError> {
+    ) -> Result<PathBuf, FetchError> {
         let top = into.join("files");
         let written = |error: std::io::Error| not_written(self.source, &error);
         for (layer, layer_use) in layers {
