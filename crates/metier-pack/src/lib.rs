@@ -65,6 +65,8 @@ pub use fetch::{
     Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
     remove_abandoned_fetches,
 };
+#[doc(hidden)]
+pub use fetch::{fetched_names, fetched_urls, recorded_source};
 pub use install::{InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;

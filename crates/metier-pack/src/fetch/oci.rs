@@ -30,10 +30,11 @@ use metier_skill::Digest;
 use super::fault::{FetchError, FetchFault};
 use super::http::{DownloadSettings, Web, new_file, not_written, url_of};
 use super::{FetchProgress, Fetched, FetchedKind};
-use crate::archive::{NameSet, check_entry_name, inspect_archive};
+use crate::archive::inspect_archive;
 use crate::limits::PackLimits;
 use crate::source::OciSource;
 use credentials::Credentials;
+use layers::layer_uses;
 use layout_dir::LayoutDir;
 use manifest::{CREATED, Descriptor, Document, LayerUse, MAX_MANIFEST_BYTES, Manifest, pick};
 use reference::OciReference;
@@ -48,9 +49,6 @@ pub(crate) use reference::is_tag;
 const MAX_INDEXES: usize = 2;
 /// The largest configuration that is looked at.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
-
-/// Archives that one artifact may have.
-const MAX_ARCHIVES: usize = 32;
 
 /// Where blobs come from.
 trait Blobs {
@@ -153,7 +151,8 @@ impl Artifact<'_> {
     ) -> Result<Fetched, FetchError> {
         let (manifest, resolved) = self.manifest(wanted, pinned)?;
         let created = self.created(&manifest)?;
-        let layers = self.check_layers(&manifest)?;
+        let layers = layer_uses(&manifest.layers, self.limits)
+            .map_err(|why| self.failed(FetchFault::Layers, why))?;
         let (path, kind) = match layers.first() {
             Some((_, LayerUse::Archive)) => (self.archive(&layers, into)?, FetchedKind::Archive),
             _ => (self.files(&layers, into)?, FetchedKind::Directory),
@@ -212,46 +211,6 @@ impl Artifact<'_> {
         Ok(config["created"].as_str().and_then(seconds))
     }
 
-    /// What each layer is, before any of them is fetched.
-    fn check_layers<'m>(
-        &self,
-        manifest: &'m Manifest,
-    ) -> Result<Vec<(&'m Descriptor, LayerUse)>, FetchError> {
-        let bad = |why: String| self.failed(FetchFault::Layers, why);
-        let layers = &manifest.layers;
-        let total = layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size));
-        if total > self.limits.total_bytes {
-            let about = format!(
-                "its layers have {total} bytes; at most {} are read",
-                self.limits.total_bytes
-            );
-            return Err(bad(about));
-        }
-        let mut uses = Vec::new();
-        let mut names = NameSet::default();
-        for layer in layers {
-            let layer_use = layer.layer_use(layers.len() == 1).map_err(bad)?;
-            if let LayerUse::File(title) = &layer_use {
-                let unsound = |fault| bad(format!("the layer `{title}`: {fault}"));
-                let (_, is_dir) = check_entry_name(title, self.limits).map_err(unsound)?;
-                if is_dir {
-                    return Err(bad(format!("the layer `{title}` is called like a folder")));
-                }
-                names.add(title, false).map_err(unsound)?;
-            }
-            uses.push((layer, layer_use));
-        }
-        let archives = uses.iter().filter(|(_, it)| *it == LayerUse::Archive).count();
-        match (uses.len(), archives) {
-            (0, _) => Err(bad("it has no layers".to_owned())),
-            (_, 0) => Ok(uses),
-            (all, archives) if all == archives && all <= MAX_ARCHIVES => Ok(uses),
-            (all, archives) => Err(bad(format!(
-                "{archives} of its {all} layers are archives; they may all be, up to {MAX_ARCHIVES}, or none, each a file then"
-            ))),
-        }
-    }
-
     /// Fetches layers that are archives; gives the one that holds skills.
     fn archive(
         &self,
@@ -302,4 +261,16 @@ impl Artifact<'_> {
         }
         Ok(top)
     }
+}
+
+/// The names that a manifest in `bytes` gives to files that would be written; no challenge is a panic.
+pub(super) fn named_in(bytes: &[u8]) -> Vec<String> {
+    let _ = challenge::parse_challenges(&String::from_utf8_lossy(bytes));
+    let Ok(Document::Manifest(manifest)) = Document::parse(bytes) else { return Vec::new() };
+    let uses = layer_uses(&manifest.layers, &PackLimits::default()).unwrap_or_default();
+    let named = uses.into_iter().filter_map(|(_, it)| match it {
+        LayerUse::File(title) => Some(title),
+        LayerUse::Archive => None,
+    });
+    named.collect()
 }

@@ -1,16 +1,58 @@
-//! Which of the archives of an image holds the skills. Pure, over the paths in them.
+//! What the layers of an artifact are, and which of several archives holds the skills. Pure.
 //!
 //! Layers lie over each other, and what a file is in the end depends on all of them. They are not merged here:
 //! the skills have to be whole in one layer, and no other layer may touch their folders. So every program that
 //! merges comes to the same files.
 
-use crate::archive::fold;
+use super::manifest::{Descriptor, LayerUse};
+use crate::archive::{NameSet, check_entry_name, fold};
 use crate::facts::SKILL_FILE;
+use crate::limits::PackLimits;
+
+/// Archives that one artifact may have.
+const MAX_ARCHIVES: usize = 32;
 
 /// How the name of a file begins that takes another one away.
 const WHITEOUT: &str = ".wh.";
 /// How many folders a `SKILL.md` may be in.
 const MAX_DEPTH: usize = 2;
+
+/// What each layer is, before any of them is fetched; or why they are not read.
+pub(super) fn layer_uses<'m>(
+    layers: &'m [Descriptor],
+    limits: &PackLimits,
+) -> Result<Vec<(&'m Descriptor, LayerUse)>, String> {
+    let total = layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size));
+    if total > limits.total_bytes {
+        return Err(format!(
+            "its layers have {total} bytes; at most {} are read",
+            limits.total_bytes
+        ));
+    }
+    let mut uses = Vec::new();
+    let mut names = NameSet::default();
+    for layer in layers {
+        let layer_use = layer.layer_use(layers.len() == 1)?;
+        if let LayerUse::File(title) = &layer_use {
+            let unsound = |fault| format!("the layer `{title}`: {fault}");
+            let (_, is_dir) = check_entry_name(title, limits).map_err(unsound)?;
+            if is_dir {
+                return Err(format!("the layer `{title}` is called like a folder"));
+            }
+            names.add(title, false).map_err(unsound)?;
+        }
+        uses.push((layer, layer_use));
+    }
+    let archives = uses.iter().filter(|(_, it)| *it == LayerUse::Archive).count();
+    match (uses.len(), archives) {
+        (0, _) => Err("it has no layers".to_owned()),
+        (_, 0) => Ok(uses),
+        (all, archives) if all == archives && all <= MAX_ARCHIVES => Ok(uses),
+        (all, archives) => Err(format!(
+            "{archives} of its {all} layers are archives; they may all be, up to {MAX_ARCHIVES}, or none, each a file then"
+        )),
+    }
+}
 
 /// The number of the layer that holds the skills; or why it is not clear.
 pub(super) fn holder(layers: &[Vec<String>]) -> Result<usize, String> {
