@@ -10,7 +10,9 @@ use metier_loader::{
     invoke::fill, load_body, load_resource,
 };
 use metier_model::{Action, Decision, Early, EarlyEvent, parse_text, plan};
-use metier_pack::{PackLimits, inspect_archive};
+use metier_pack::{
+    PackLimits, fetched_names, fetched_urls, inspect_archive, recorded_source,
+};
 use metier_policy::{
     AbsolutePath, AnswerMemory, Effect, Permission, PlacedRule, Policy, PolicyPlaces, Request,
     RequestContext, Rule, RuleLayer, RuleSource, Subject, UnixTime, parse_command_line,
@@ -47,6 +49,21 @@ fn assert_holds(parsed: &Parsed, bytes: &[u8]) {
         assert!(!diagnostic.message.is_empty(), "a diagnostic without a message: {diagnostic:?}");
     }
     assert!(parsed.body.is_none_or(|start| start <= bytes.len()), "a body outside the file");
+}
+
+/// Reads `bytes` as what a server sends about a source, and as what a person types. What they name stays
+/// below, and a source is recorded as it would be read again.
+pub fn read_fetched(bytes: &[u8]) {
+    for name in fetched_names(bytes) {
+        assert!(WorkPath::new(&name).is_ok(), "a file that would be written elsewhere: {name:?}");
+    }
+    for url in fetched_urls(bytes) {
+        assert!(!url.contains("/../"), "a URL that climbs: {url:?}");
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(recorded) = recorded_source(text) {
+        assert_eq!(recorded_source(&recorded).as_deref(), Some(recorded.as_str()), "from {text:?}");
+    }
 }
 
 /// Reads `bytes` as an archive. What it accepts is within the limits, and its names stay below.

@@ -11,6 +11,7 @@
 //! | `well_known` | a host that lists its skills |
 //! | `oci` | registries and OCI layouts |
 //! | `git`, `git_command`, `git_tree`, `git_fault` | git repositories, through the `git` program |
+//! | `leads_to` | all parsers of foreign text at once, for the fuzz target |
 //! | `fault` | why nothing was fetched ([`FetchError`]) |
 
 mod download;
@@ -21,6 +22,7 @@ mod git_fault;
 mod git_tree;
 mod http;
 mod https;
+mod leads_to;
 pub(crate) mod oci;
 mod well_known;
 
@@ -46,6 +48,7 @@ pub use git::GitFetch;
 pub use git_command::GIT_VARIABLES;
 pub use git_fault::GitFault;
 pub use http::{DownloadSettings, PlaceJudge};
+pub use leads_to::{fetched_names, fetched_urls, recorded_source};
 
 /// Where fetched sources lie in the user's state: not in the project, so that a preview leaves no trace there.
 const FETCH_DIR: &str = "fetch";

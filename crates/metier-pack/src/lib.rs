@@ -84,6 +84,8 @@ pub use fetch::{
     Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
     remove_abandoned_fetches,
 };
+#[doc(hidden)]
+pub use fetch::{fetched_names, fetched_urls, recorded_source};
 pub use foreign_lock::{ExportedLock, ForeignLock, ForeignSkill, NotExchanged, read_foreign_lock};
 pub use install::{Dependencies, InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};

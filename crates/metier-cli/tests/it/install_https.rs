@@ -350,10 +350,13 @@ fn a_list_of_files_without_digests_is_read_too() {
     assert_eq!(fs::read_to_string(file).expect("installed"), "more");
 }
 
+/// What spoils a list.
+type Change = Arc<dyn Fn(&mut Value) + Send + Sync>;
+
 #[test]
 fn a_list_that_does_not_fit_installs_nothing() {
     let zeros = format!("sha256:{}", "0".repeat(64));
-    let changes: Vec<(&str, Arc<dyn Fn(&mut Value) + Send + Sync>)> = vec![
+    let changes: Vec<(&str, Change)> = vec![
         ("digest-mismatch", Arc::new(move |list| list["skills"][1]["digest"] = json!(zeros))),
         ("bad-index", Arc::new(|list| list["skills"][1]["name"] = json!("../../evil"))),
         ("bad-index", Arc::new(|list| list["skills"][1]["name"] = json!("hello"))),

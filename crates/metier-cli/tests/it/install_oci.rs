@@ -295,6 +295,11 @@ fn layers_are_an_archive_or_a_file_each() {
         fake.blob("text/x-sh", b"echo hi\n", &json!({TITLE: "greet/scripts/hi.sh"})),
     ];
     fake.manifest("files", &files);
+    let other = fake.blob(TAR, &tar(&home, &[("etc/motd", "hi")], ""), &json!({}));
+    let skill = fake.blob(TAR, &tar(&home, &[("skills/greet/SKILL.md", &text)], "z"), &json!({}));
+    fake.manifest("image", &[other, skill.clone()]);
+    let over = fake.blob(TAR, &tar(&home, &[("skills/greet/run.sh", "evil")], ""), &json!({}));
+    fake.manifest("over", &[skill, over]);
     let attestation = {
         let mut other = fake.manifest("other", &files[..1]);
         other["platform"] = json!({"os": "unknown", "architecture": "unknown"});
@@ -310,12 +315,14 @@ fn layers_are_an_archive_or_a_file_each() {
         ("flat", "a/b.md"),
         ("files", "scripts/hi.sh"),
         ("index", "SKILL.md"),
+        ("image", "SKILL.md"),
     ] {
         let home = TestHome::new();
         let output = install(&home, &format!("oci://{}/x:{tag}", server.host()));
         assert_eq!(output.code, 0, "{tag}: {output:?}");
         assert!(home.project().join(".agent/skills/greet").join(file).exists(), "{tag}");
     }
+    fails(&home, &install(&home, &format!("oci://{}/x:over", server.host())), "bad-layers");
 }
 
 #[test]
@@ -489,9 +496,12 @@ fn a_blob_may_be_elsewhere_but_not_on_this_machine() {
     let other = WebServer::plain(|_| WebAnswer::ok(greet()));
     let to = other.url("/blob");
     let fake = one_skill();
-    let server = WebServer::plain(move |asked| match asked.path.contains("/blobs/") {
-        true => WebAnswer::redirect(&to),
-        false => fake.answer(&asked.path),
+    let server = WebServer::plain(move |asked| {
+        if asked.path.contains("/blobs/") {
+            WebAnswer::redirect(&to)
+        } else {
+            fake.answer(&asked.path)
+        }
     });
     let home = TestHome::new();
     fails(&home, &install(&home, &format!("oci://{}/x", server.host())), "address-not-allowed");

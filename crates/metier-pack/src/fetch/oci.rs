@@ -5,14 +5,15 @@
 //! | `reference` | `oci://HOST/NAME[:TAG][@sha256:…]` |
 //! | `challenge`, `credentials` | how a registry asks who one is, and what Docker's file knows |
 //! | `manifest` | manifests and indexes, and what a layer is |
+//! | `layers` | which of several archives holds the skills |
 //! | `registry`, `layout_dir` | the two places where blobs come from |
 //!
 //! The digest of the manifest is what the lock keeps; everything below it is checked by the digests that it
-//! gives. A skill is one archive, or files that are a layer each. Image layers that lie over each other are not
-//! merged: what a file is would depend on the program that merges.
+//! gives. Skills are in one archive, or are files that are a layer each.
 
 mod challenge;
 mod credentials;
+mod layers;
 mod layout_dir;
 mod manifest;
 mod reference;
@@ -20,7 +21,7 @@ mod registry;
 
 use std::cell::RefCell;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use metier_fs::PiecewiseFile;
 use metier_net::Url;
@@ -29,10 +30,11 @@ use metier_skill::Digest;
 use super::fault::{FetchError, FetchFault};
 use super::http::{DownloadSettings, Web, new_file, not_written, url_of};
 use super::{FetchProgress, Fetched, FetchedKind};
-use crate::archive::{NameSet, check_entry_name, inspect_archive};
+use crate::archive::inspect_archive;
 use crate::limits::PackLimits;
 use crate::source::OciSource;
 use credentials::Credentials;
+use layers::layer_uses;
 use layout_dir::LayoutDir;
 use manifest::{CREATED, Descriptor, Document, LayerUse, MAX_MANIFEST_BYTES, Manifest, pick};
 use reference::OciReference;
@@ -47,9 +49,6 @@ pub(crate) use reference::is_tag;
 const MAX_INDEXES: usize = 2;
 /// The largest configuration that is looked at.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
-
-/// How the name of a file begins that takes another one away.
-const WHITEOUT: &str = ".wh.";
 
 /// Where blobs come from.
 trait Blobs {
@@ -152,16 +151,11 @@ impl Artifact<'_> {
     ) -> Result<Fetched, FetchError> {
         let (manifest, resolved) = self.manifest(wanted, pinned)?;
         let created = self.created(&manifest)?;
-        let layers = self.check_layers(&manifest)?;
-        let (path, kind) = match &layers[..] {
-            [(layer, LayerUse::Archive)] => {
-                let path = into.join("layer");
-                let mut file = new_file(self.source, &path)?;
-                self.blobs.blob(layer, "downloading", &mut file)?;
-                self.check_whiteouts(&path)?;
-                (path, FetchedKind::Archive)
-            }
-            layers => (self.files(layers, into)?, FetchedKind::Directory),
+        let layers = layer_uses(&manifest.layers, self.limits)
+            .map_err(|why| self.failed(FetchFault::Layers, why))?;
+        let (path, kind) = match layers.first() {
+            Some((_, LayerUse::Archive)) => (self.archive(&layers, into)?, FetchedKind::Archive),
+            _ => (self.files(&layers, into)?, FetchedKind::Directory),
         };
         let is_fixed = wanted == resolved;
         Ok(Fetched { released_at: created, is_fixed, ..Fetched::new(path, kind, resolved) })
@@ -217,58 +211,37 @@ impl Artifact<'_> {
         Ok(config["created"].as_str().and_then(seconds))
     }
 
-    /// A layer that takes away files of another one is refused: there is no other one. What is unsound about
-    /// the archive otherwise is said when it is unpacked.
-    fn check_whiteouts(&self, path: &Path) -> Result<(), FetchError> {
-        let Ok(file) = PiecewiseFile::open(path) else { return Ok(()) };
-        let Ok(files) = inspect_archive(&file, self.limits) else { return Ok(()) };
-        let is_whiteout = |path: &str| path.split('/').any(|name| name.starts_with(WHITEOUT));
-        match files.iter().find(|file| is_whiteout(&file.path)) {
-            None => Ok(()),
-            Some(file) => {
-                let about = format!("its layer takes files of another layer away: `{}`", file.path);
-                Err(self.failed(FetchFault::Layers, about))
-            }
+    /// Fetches layers that are archives; gives the one that holds skills.
+    fn archive(
+        &self,
+        layers: &[(&Descriptor, LayerUse)],
+        into: &Path,
+    ) -> Result<PathBuf, FetchError> {
+        let place = |number: usize| into.join(format!("layer-{number}"));
+        let mut listings = Vec::new();
+        for (number, (layer, _)) in layers.iter().enumerate() {
+            let mut file = new_file(self.source, &place(number))?;
+            self.blobs.blob(layer, "downloading", &mut file)?;
+            let files = match self.listing(&place(number)) {
+                Ok(files) => files,
+                // What is unsound about the only one is said, with its own code, when it is unpacked.
+                Err(_) if layers.len() == 1 => return Ok(place(number)),
+                Err(why) => {
+                    let about = format!("layer {} cannot be read: {why}", number + 1);
+                    return Err(self.failed(FetchFault::Layers, about));
+                }
+            };
+            listings.push(files);
         }
+        let number =
+            layers::holder(&listings).map_err(|why| self.failed(FetchFault::Layers, why))?;
+        Ok(place(number))
     }
 
-    /// What each layer is, before any of them is fetched.
-    fn check_layers<'m>(
-        &self,
-        manifest: &'m Manifest,
-    ) -> Result<Vec<(&'m Descriptor, LayerUse)>, FetchError> {
-        let bad = |why: String| self.failed(FetchFault::Layers, why);
-        let layers = &manifest.layers;
-        let total = layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.size));
-        if total > self.limits.total_bytes {
-            let about = format!(
-                "its layers have {total} bytes; at most {} are read",
-                self.limits.total_bytes
-            );
-            return Err(bad(about));
-        }
-        let mut uses = Vec::new();
-        let mut names = NameSet::default();
-        for layer in layers {
-            let layer_use = layer.layer_use(layers.len() == 1).map_err(bad)?;
-            if let LayerUse::File(title) = &layer_use {
-                let unsound = |fault| bad(format!("the layer `{title}`: {fault}"));
-                let (_, is_dir) = check_entry_name(title, self.limits).map_err(unsound)?;
-                if is_dir {
-                    return Err(bad(format!("the layer `{title}` is called like a folder")));
-                }
-                names.add(title, false).map_err(unsound)?;
-            }
-            uses.push((layer, layer_use));
-        }
-        let archives = uses.iter().filter(|(_, it)| *it == LayerUse::Archive).count();
-        match (uses.len(), archives) {
-            (0, _) => Err(bad("it has no layers".to_owned())),
-            (1, _) | (_, 0) => Ok(uses),
-            (all, archives) => Err(bad(format!(
-                "{archives} of its {all} layers are archives; a skill is one archive, or one layer for each file"
-            ))),
-        }
+    fn listing(&self, path: &Path) -> Result<Vec<String>, String> {
+        let file = PiecewiseFile::open(path).map_err(|error| error.to_string())?;
+        let files = inspect_archive(&file, self.limits).map_err(|error| error.to_string())?;
+        Ok(files.into_iter().map(|file| file.path).collect())
     }
 
     /// Fetches layers that are a file each.
@@ -276,7 +249,7 @@ impl Artifact<'_> {
         &self,
         layers: &[(&Descriptor, LayerUse)],
         into: &Path,
-    ) -> Result<std::path::PathBuf, FetchError> {
+    ) -> Result<PathBuf, FetchError> {
         let top = into.join("files");
         let written = |error: std::io::Error| not_written(self.source, &error);
         for (layer, layer_use) in layers {
@@ -288,4 +261,16 @@ impl Artifact<'_> {
         }
         Ok(top)
     }
+}
+
+/// The names that a manifest in `bytes` gives to files that would be written; no challenge is a panic.
+pub(super) fn named_in(bytes: &[u8]) -> Vec<String> {
+    let _ = challenge::parse_challenges(&String::from_utf8_lossy(bytes));
+    let Ok(Document::Manifest(manifest)) = Document::parse(bytes) else { return Vec::new() };
+    let uses = layer_uses(&manifest.layers, &PackLimits::default()).unwrap_or_default();
+    let named = uses.into_iter().filter_map(|(_, it)| match it {
+        LayerUse::File(title) => Some(title),
+        LayerUse::Archive => None,
+    });
+    named.collect()
 }

@@ -194,3 +194,13 @@ impl Listed<'_> {
         Err(self.web.failed(FetchFault::Index, about).into())
     }
 }
+
+/// The URLs that a list in `bytes` leads to.
+pub(super) fn urls_in(bytes: &[u8], at: &Url) -> Vec<String> {
+    let (entries, _) = parse_index(bytes, at).unwrap_or_default();
+    let urls = entries.into_iter().flat_map(|entry| match entry.content {
+        IndexContent::Manual(url, _) | IndexContent::Archive(url, _) => vec![url],
+        IndexContent::Files(files) => files.into_iter().map(|(_, url)| url).collect(),
+    });
+    urls.map(|url| url.to_string()).collect()
+}
