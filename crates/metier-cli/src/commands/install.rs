@@ -154,10 +154,8 @@ fn install_into(
     json: bool,
 ) -> Result<Installed> {
     // What is only listed is not installed.
-    let change = match args.how.accept_signer || args.list {
-        true => SignerChange::Accept,
-        false => SignerChange::Refuse,
-    };
+    let accepts = args.how.accept_signer || args.list;
+    let change = if accepts { SignerChange::Accept } else { SignerChange::Refuse };
     let target = target.with_signer_change(change);
     if args.how.dry_run || args.list {
         let plan = preview(args, context, &target)?;
