@@ -211,6 +211,26 @@ impl Metier {
     }
 
     /// Signs an archive, in a file beside it. The comment is signed too; without one it names the skill.
+    ///
+    /// ```
+    /// # use metier::{Environment, Metier, pack::Overwrite, sign::NamedKey};
+    /// # let dir = tempfile::tempdir()?;
+    /// # std::fs::create_dir(dir.path().join("greet"))?;
+    /// # std::fs::write(dir.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Say hello.\n---\n")?;
+    /// # let home = Environment::empty().with_home(dir.path().join("home"));
+    /// let metier = Metier::builder(&dir).environment(home).open()?;
+    /// let pack = metier.plan_pack("greet".as_ref(), metier.pack_options())?;
+    /// pack.write(&dir.path().join("greet.zip"))?;
+    ///
+    /// let (files, public) = metier.generate_key("mine", None, None)?;
+    /// let key = metier.open_signing_key(files.secret.as_ref(), || None)?;
+    /// metier.sign_pack("greet.zip".as_ref(), &key, None, Overwrite::Refuse)?;
+    ///
+    /// metier.trust_keys(&[NamedKey { name: None, key: public }])?;
+    /// let verified = metier.verify_pack("greet.zip".as_ref(), &metier.trusted_keys()?)?;
+    /// assert!(verified.is_signed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sign_pack(
         &self,
         pack: &Path,
