@@ -42,7 +42,7 @@ Examples:
   metier exec profile-csv scripts/profile_csv.py -- data.csv
                                     run a skill's script in the sandbox
   metier new my-skill               a skill to start from
-  metier install ./pdf.zip          install skills from an archive or a directory
+  metier install ./pdf.zip          install skills from an archive, a directory or a git repository
   metier scan pdf                   what a skill could do to you, with the lines
   metier verify                     whether installed skills are what was installed
   metier inventory                  every skill in every agent's folder

@@ -4,6 +4,7 @@
 pub(crate) mod diagnostic;
 pub(crate) mod diff;
 pub(crate) mod duration;
+pub(crate) mod fetching;
 pub(crate) mod markdown;
 pub(crate) mod operation;
 pub(crate) mod page;

@@ -62,6 +62,8 @@ pub struct Config {
     /// Skills switched on or off, by id (`source:name`) or name.
     #[schemars(extend("x-metier-not-managed" = true))]
     pub skills: BTreeMap<String, SkillConfig>,
+    /// Which sources skills may be installed from. A project can only narrow this.
+    pub sources: SourcesConfig,
     /// What a run may spend. A project can lower a budget but not raise it.
     pub budgets: BudgetsConfig,
     /// The list of skills that a model is shown.
@@ -185,6 +187,21 @@ pub struct AgentConfig {
     pub model: Option<String>,
     /// What a run of this agent may spend: never more than `budgets`.
     pub budgets: BudgetsConfig,
+}
+
+/// Which sources skills may be installed from.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct SourcesConfig {
+    /// Hosts, or hosts with the beginning of a path, that may be used without a question: `github.com`, `github.com/anthropics`, `*.example.org`. In a project's or an administrator's file everything else is denied.
+    #[schemars(length(max = 1000), inner(length(min = 1)))]
+    pub allow: Option<Vec<String>>,
+    /// The same for what may not be used, whatever else allows it. A path that starts with `/` is one on this machine.
+    #[schemars(length(max = 1000), inner(length(min = 1)))]
+    pub deny: Vec<String>,
+    /// Days that a commit or release has to be old before it is installed. The longest of all files counts.
+    pub min_release_age: Option<NonZeroU32>,
 }
 
 /// What a run may spend.

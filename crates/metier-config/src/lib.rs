@@ -11,6 +11,7 @@
 //! | every problem, with its line | [`ConfigError`], [`ConfigErrorKind`] | `error.rs`, `wording.rs`, `position.rs`, `key_path.rs` |
 //! | the layers become one | [`Settings`], [`Explained`] | `settings.rs`, `merge.rs`, `merge_model.rs`, `resolve.rs` |
 //! | the rules of all files, for the policy | [`Settings::policy_layers`] | `rules.rs` |
+//! | which sources may be used | [`Settings::sources`] | `sources.rs` |
 //! | agents: rules that only tighten, a model, budgets | [`AgentSettings`] | `agents.rs`, `agent_rules.rs` |
 //! | one setting is changed in a file's text | [`set_value`], [`remove_value`], [`set_skill_enabled`] | `edit.rs` |
 //!
@@ -64,6 +65,7 @@ mod resolve;
 mod rules;
 mod schema;
 mod settings;
+mod sources;
 mod syntax;
 mod wording;
 
@@ -71,7 +73,7 @@ pub use agent_rules::AgentRules;
 pub use agents::{AgentLayer, AgentSettings};
 pub use config::{
     AgentConfig, BudgetsConfig, CatalogConfig, Config, ExecutionConfig, ModelConfig,
-    SecurityConfig, SkillConfig,
+    SecurityConfig, SkillConfig, SourcesConfig,
 };
 pub use edit::{remove_value, set_skill_enabled, set_value};
 pub use error::{ConfigError, ConfigErrorKind};

@@ -33,6 +33,7 @@ use crate::resolve::{Resolver, is_shorter};
 use crate::settings::{
     CatalogSettings, ConfiguredRoot, ExecutionSettings, PermissionLayer, Settings, WalkSettings,
 };
+use crate::sources;
 
 /// Tokens of the list of skills: two per cent of a window of 200,000.
 const CATALOG_TOKENS: u32 = 4000;
@@ -87,6 +88,7 @@ impl Settings {
             enable_skills,
             skills,
             off_by_project,
+            sources: sources::merge(&mut r),
             run_limits: budgets(&mut r),
             catalog: catalog(&mut r),
             trusted_keys: r.user_only("trusted_keys", Vec::new(), |c| {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use metier_agent::RunLimits;
 use metier_loader::BodyLimits;
 use metier_model::Provider;
+use metier_pack::SourcePolicy;
 use metier_policy::{Lifetime, Permission, PlacedExample, PlacedRule, Preapproval};
 use metier_registry::catalog::CatalogFormat;
 use metier_registry::{ScanOptions, SwitchedSkill};
@@ -50,6 +51,8 @@ pub struct Settings {
     pub skills: BTreeMap<String, bool>,
     /// Those of them that the project's file switches off.
     pub off_by_project: BTreeSet<String>,
+    /// Which sources skills may be installed from.
+    pub sources: SourcePolicy,
     /// What a run may spend.
     pub run_limits: RunLimits,
     /// The list of skills that a model is shown.

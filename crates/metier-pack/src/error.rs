@@ -11,6 +11,8 @@ use metier_sign::SignatureError;
 
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
+use crate::fetch::GitFault;
+use crate::source_policy::SourceDenial;
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -142,6 +144,36 @@ pub enum PackError {
     },
     /// There is a signature already.
     SignatureExists(PathBuf),
+    /// A git repository could not be fetched.
+    Git {
+        /// As the records spell it.
+        source: String,
+        /// Why.
+        fault: GitFault,
+    },
+    /// A source may not be used.
+    SourceDenied {
+        /// As the records spell it.
+        source: String,
+        /// Why.
+        denial: SourceDenial,
+    },
+    /// The source has several skills, and none was chosen.
+    SeveralSkills {
+        /// As the records spell it.
+        source: String,
+        /// The names of its skills.
+        has: Vec<String>,
+    },
+    /// The source lists no plugin of this name.
+    NoPlugin {
+        /// The source.
+        source: String,
+        /// The name.
+        name: String,
+        /// The plugins it lists.
+        has: Vec<String>,
+    },
 }
 
 /// A skill that stands where another one should be put.
@@ -167,6 +199,8 @@ pub enum ObstacleReason {
     OtherSource,
     /// Something that is not a folder stands there.
     NotAFolder,
+    /// The tag that it was installed from means another commit now.
+    Moved,
 }
 
 impl ObstacleReason {
@@ -176,6 +210,7 @@ impl ObstacleReason {
             Self::Modified => "was changed since it was installed",
             Self::OtherSource => "was installed from another source",
             Self::NotAFolder => "is not a folder",
+            Self::Moved => "was installed from a tag that has been moved since",
         }
     }
 }
@@ -243,6 +278,10 @@ impl PackError {
             Self::SignerChanged { found, .. } if found.is_empty() => "signer-missing",
             Self::SignerChanged { .. } => "signer-changed",
             Self::SignatureExists(_) => "signature-exists",
+            Self::Git { fault, .. } => fault.code(),
+            Self::SourceDenied { denial, .. } => denial.code(),
+            Self::SeveralSkills { .. } => "several-skills",
+            Self::NoPlugin { .. } => "no-plugin",
         }
     }
 
@@ -299,6 +338,16 @@ impl PackError {
                     .to_owned()
             }
             Self::SignatureExists(_) => "--force replaces it".to_owned(),
+            Self::Git { fault, .. } => fault.help(),
+            Self::SourceDenied { denial, .. } => denial.help(),
+            Self::NoPlugin { has, .. } if has.is_empty() => {
+                "plugins are listed in .claude-plugin/marketplace.json or .agents/plugins/marketplace.json"
+                    .to_owned()
+            }
+            Self::NoPlugin { has, .. } => format!("it lists: {}", has.join(", ")),
+            Self::SeveralSkills { has, .. } => {
+                format!("choose with --skill NAME,NAME or --all; it has: {}", has.join(", "))
+            }
         }
     }
 }
@@ -365,6 +414,12 @@ impl fmt::Display for PackError {
             }
             Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
             Self::Backup(error) => error.fmt(f),
+            Self::SourceDenied { source, denial } => write!(f, "{source} {denial}"),
+            Self::NoPlugin { source, name, .. } => write!(f, "{source} lists no plugin `{name}`"),
+            Self::SeveralSkills { source, has } => {
+                write!(f, "{source} has {} skills, and none was chosen", has.len())
+            }
+            Self::Git { source, fault } => write!(f, "{source}: {fault}"),
             Self::BadSource { source, reason } => {
                 write!(f, "{source} cannot be a source: {reason}")
             }

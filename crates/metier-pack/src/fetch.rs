@@ -3,6 +3,11 @@
 //! A [`Fetch`] brings one kind of source into a private folder as a directory or an archive; from there it
 //! takes the same way as a local one, through the same strict readers. [`Fetchers`] picks by kind.
 
+mod git;
+mod git_command;
+mod git_fault;
+mod git_tree;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,6 +17,10 @@ use std::time::Duration;
 use metier_fs::{
     FileLock, TreeWriter, is_abandoned_tree, is_real_dir, read_dir_names, remove_tree,
 };
+
+pub use git::GitFetch;
+pub use git_command::GIT_VARIABLES;
+pub use git_fault::GitFault;
 
 use crate::error::PackError;
 use crate::left_out::LeftOut;

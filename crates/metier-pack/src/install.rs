@@ -11,10 +11,10 @@ use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange, scripts};
-use crate::prepare::{Prepared, Preparing};
+use crate::prepare::{Prepared, Preparing, SkillChoice};
 use crate::records::{LockedSkill, Records, WantedSkill};
 use crate::skills_in::FoundSkill;
-use crate::source::parse_source;
+use crate::source::{InstallSource, parse_request};
 use crate::standing::{Standing, folded_names, other_spelling, standing};
 use crate::target::{InstallTarget, Staging};
 
@@ -36,7 +36,8 @@ pub struct InstallRequest {
     pub source: String,
     /// Where relative paths start.
     pub dir: PathBuf,
-    /// Only the skills of these names; all of them when empty.
+    /// Only the skills of these names. When empty: all of a directory or archive, and those that a person picks
+    /// where a repository has several.
     pub skills: Vec<String>,
     /// What is done about what stands in the way.
     pub overwrite: Overwrite,
@@ -44,6 +45,14 @@ pub struct InstallRequest {
     pub profile: Profile,
     /// How large it may be.
     pub limits: PackLimits,
+    /// The branch, tag or commit of a repository.
+    pub reference: Option<String>,
+    /// All skills of a repository, however many.
+    pub all: bool,
+    /// Only the skills of this plugin, where the source lists plugins.
+    pub plugin: Option<String>,
+    /// Where the source was named.
+    pub origin: SourceOrigin,
 }
 
 impl InstallRequest {
@@ -56,7 +65,17 @@ impl InstallRequest {
             overwrite: Overwrite::Refuse,
             profile: Profile::Strict,
             limits: PackLimits::default(),
+            origin: SourceOrigin::Named,
+            reference: None,
+            all: false,
+            plugin: None,
         }
+    }
+}
+
+impl InstallRequest {
+    fn choice(&self) -> SkillChoice<'_> {
+        SkillChoice { names: &self.skills, all: self.all, plugin: self.plugin.as_deref() }
     }
 }
 
@@ -73,32 +92,33 @@ impl InstallTarget {
     /// What the source of a request holds. Nothing is written.
     pub fn preview_install(&self, request: &InstallRequest) -> Result<PlanView, PackError> {
         self.recover()?;
-        Ok(self.make_plan(request, None)?.checked()?.view)
+        let source = parse_request(request, &self.base)?;
+        Ok(self.make_plan(source, request, None)?.checked()?.view)
     }
 
     /// A plan to install from a source. Everything is in staging then, and nothing is in place.
     pub fn plan_install(&self, request: &InstallRequest) -> Result<InstallPlan, PackError> {
         // What cannot be found needs no staging.
-        parse_source(&request.source, &request.dir, &self.base)?;
+        let source = parse_request(request, &self.base)?;
         let staging = self.stage()?;
-        self.make_plan(request, Some(staging))?.checked()
+        self.make_plan(source, request, Some(staging))?.checked()
     }
 
     fn make_plan(
         &self,
+        source: InstallSource,
         request: &InstallRequest,
         staging: Option<Staging>,
     ) -> Result<InstallPlan, PackError> {
-        let source = parse_source(&request.source, &request.dir, &self.base)?;
         let limits = &request.limits;
         let preparing = Preparing {
             target: self,
             staging: staging.as_ref(),
             profile: request.profile,
             limits,
-            origin: SourceOrigin::Named,
+            origin: request.origin,
         };
-        let prepared = preparing.prepare(source, None, &request.skills, 0)?;
+        let prepared = preparing.prepare(source, None, request.choice(), 0)?;
         let records = Records::read(&self.records)?;
         let spelled = folded_names(self)?;
         let mut plan = InstallPlan::new(self, staging);
@@ -115,6 +135,11 @@ impl InstallTarget {
             let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded());
             if is_other && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::OtherSource);
+            }
+            let was_moved = prepared.is_fixed
+                && locked.is_some_and(|it| !is_other && it.resolved != prepared.resolved);
+            if was_moved && standing.obstacle.is_none() && standing.id.is_some() {
+                standing.obstacle = Some(ObstacleReason::Moved);
             }
             let pinned = locked.and_then(|locked| locked.signer.as_deref());
             plan.put(&prepared, skill, &standing, (locked, pinned), request.overwrite)?;
@@ -179,7 +204,7 @@ impl InstallTarget {
         }
         for (number, ((source, pinned), skills)) in needed.into_iter().enumerate() {
             let names: Vec<String> = skills.iter().map(|(name, _)| (*name).clone()).collect();
-            let parsed = parse_source(source, &self.base, &self.base)?;
+            let parsed = crate::source::parse_source(source, &self.base, &self.base)?;
             let preparing = Preparing {
                 target: self,
                 staging: plan.staging.as_ref(),
@@ -187,7 +212,8 @@ impl InstallTarget {
                 limits,
                 origin: SourceOrigin::Recorded,
             };
-            let prepared = preparing.prepare(parsed, pinned, &names, number)?;
+            let choice = SkillChoice { names: &names, ..SkillChoice::default() };
+            let prepared = preparing.prepare(parsed, pinned, choice, number)?;
             for (name, standing) in skills {
                 let is_it = |skill: &&FoundSkill| skill.summary.name.as_str() == name;
                 let Some(skill) = prepared.skills.iter().find(is_it) else { continue };
@@ -290,6 +316,7 @@ impl InstallPlan {
             warnings: skill.warnings.clone(),
             signer,
             unchecked: checked.unchecked,
+            plugin: prepared.plugin_of(skill),
             name: name.clone(),
         });
         if before != Some(&locked) {
@@ -360,6 +387,7 @@ impl InstallPlan {
             warnings: Vec::new(),
             signer: None,
             unchecked: Vec::new(),
+            plugin: None,
         }
     }
 }

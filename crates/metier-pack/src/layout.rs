@@ -7,7 +7,7 @@ use crate::facts::SKILL_FILE;
 use crate::shipped_tree::ShippedFile;
 
 /// How deep a skill may lie below the top, as in `repository/plugins/name/skills/skill`.
-const MAX_DEPTH: usize = 6;
+pub(crate) const MAX_DEPTH: usize = 6;
 
 /// Why the skills of a tree are not clear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

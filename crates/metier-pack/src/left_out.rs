@@ -22,6 +22,8 @@ pub enum LeftOutReason {
     Special,
     /// A file that another directory entry names too, perhaps outside.
     HardLink,
+    /// A note that the file is kept elsewhere, as git's large files are.
+    Pointer,
 }
 
 impl LeftOutReason {
@@ -35,6 +37,7 @@ impl LeftOutReason {
             Self::Link => "a link",
             Self::Special => "not a regular file",
             Self::HardLink => "a hard link",
+            Self::Pointer => "a git lfs pointer, not the file",
         }
     }
 }

@@ -13,7 +13,9 @@
 //! | `layout`, `skills_in` | which skills a tree has |
 //! | `pack` | the reproducible writer |
 //! | `source` | what is installed from, as pure text ([`InstallSource`]) |
+//! | `source_policy` | which sources may be used ([`SourcePolicy`]); pure |
 //! | `fetch`, `access` | bringing it to this machine ([`Fetch`]), and how it is reached ([`SourceAccess`]) |
+//! | `marketplace` | lists of plugins, read for the skills they have |
 //! | `prepare` | a source, brought into staging |
 //! | `records` | `skills.json` and `skills.lock.json` |
 //! | `foreign_lock` | the records of other installers |
@@ -40,6 +42,7 @@ mod journal;
 mod layout;
 mod left_out;
 mod limits;
+mod marketplace;
 mod outgoing;
 mod pack;
 mod plan;
@@ -50,17 +53,21 @@ mod sign_pack;
 mod signatures;
 mod skills_in;
 mod source;
+mod source_policy;
 mod standing;
 mod target;
 mod uninstall;
 mod verify;
 
-pub use access::{SourceAccess, SourceOrigin};
+pub use access::{
+    InstallQuestions, NoQuestions, PickableSkill, SourceAccess, SourceOrigin, SourceQuestion,
+};
 pub use archive::{ArchiveError, ArchiveFault, ArchiveKind, ReadAt, inspect_archive};
 pub use error::{Obstacle, ObstacleReason, PackError};
 pub use facts::SkillProblem;
 pub use fetch::{
-    Fetch, FetchProgress, Fetched, FetchedKind, Fetchers, SilentProgress, remove_abandoned_fetches,
+    Fetch, FetchProgress, Fetched, FetchedKind, Fetchers, GIT_VARIABLES, GitFault, GitFetch,
+    SilentProgress, remove_abandoned_fetches,
 };
 pub use foreign_lock::{ExportedLock, ForeignLock, ForeignSkill, NotExchanged, read_foreign_lock};
 pub use install::{InstallRequest, LockUse, Overwrite};
@@ -76,5 +83,6 @@ pub use source::{
     GitRemote, GitSource, HttpsSource, InstallSource, LocalSource, OciSource, SUPPORTED,
     SourcePlace, SourceUrl, WellKnownSource, parse_source,
 };
+pub use source_policy::{SourceDenial, SourcePolicy, SourceRuleScope, SourceRules, SourceVerdict};
 pub use target::InstallTarget;
 pub use verify::{FileDifference, FileState, VerifiedSkill, VerifyState, folder_digest};

@@ -80,6 +80,9 @@ pub struct PlannedSkill {
     /// Its signatures that could not be checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<UncheckedSignature>,
+    /// The plugin of the source that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
 }
 
 /// What a plan shows.

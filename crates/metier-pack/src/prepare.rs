@@ -3,9 +3,10 @@
 //! An archive is hashed, unpacked and judged through one open descriptor; one that is written to meanwhile
 //! is refused.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use metier_fs::PiecewiseFile;
+use metier_fs::{PiecewiseFile, TreeReader};
 use metier_sign::TrustedKeys;
 use metier_skill::{Digest, Profile};
 
@@ -16,33 +17,32 @@ use crate::error::PackError;
 use crate::fetch::{FetchFolder, FetchedKind};
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
+use crate::marketplace::{LISTS, Plugin, PluginPlace, parse_plugins};
 use crate::outgoing::Outgoing;
 use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
 use crate::signatures::{CheckedSignatures, Sidecar, read_sidecars};
-use crate::skills_in::{FoundSkill, skills_in};
-use crate::source::InstallSource;
+use crate::skills_in::{FoundSkill, pickable_skills, skills_in};
+use crate::source::{InstallSource, parse_source};
 use crate::target::{InstallTarget, Staging};
+
+/// The largest list of plugins that is read.
+const MAX_LIST_BYTES: u64 = 4 << 20;
 
 /// A source that was judged.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) source: InstallSource,
     pub(crate) resolved: Option<String>,
+    /// Whether it was named by what should never mean anything else.
+    pub(crate) is_fixed: bool,
     pub(crate) skills: Vec<FoundSkill>,
+    plugins: Vec<Plugin>,
     /// The directory in the staging directory that holds its tree.
     pub(crate) staged_in: String,
     /// The signatures beside it.
     pub(crate) sidecars: Vec<Sidecar>,
-}
-
-/// What was read at a path, and where it was staged.
-struct ReadSource {
-    tree: ShippedTree,
-    digest: Option<Digest>,
-    sidecars: Vec<Sidecar>,
-    staged_in: String,
 }
 
 /// An archive that was read.
@@ -63,6 +63,28 @@ pub(crate) struct Preparing<'a> {
     pub(crate) origin: SourceOrigin,
 }
 
+/// Which skills of a source are meant.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SkillChoice<'a> {
+    /// Those of these names.
+    pub(crate) names: &'a [String],
+    /// All of them, however many.
+    pub(crate) all: bool,
+    /// Those of this plugin.
+    pub(crate) plugin: Option<&'a str>,
+}
+
+/// A source that was read.
+#[derive(Debug, Default)]
+struct ReadSource {
+    tree: ShippedTree,
+    resolved: Option<String>,
+    is_fixed: bool,
+    plugins: Vec<Plugin>,
+    staged_in: String,
+    sidecars: Vec<Sidecar>,
+}
+
 impl Preparing<'_> {
     /// Brings a source into staging, or only looks at it. What is not on this machine is fetched first, at
     /// `pinned` where the lock has it.
@@ -70,34 +92,117 @@ impl Preparing<'_> {
         &self,
         source: InstallSource,
         pinned: Option<&str>,
-        chosen: &[String],
+        choice: SkillChoice<'_>,
         number: usize,
     ) -> Result<Prepared, PackError> {
+        let mut read = self.bring(&source, pinned, number)?;
         let shown = source.shown();
-        let (read, resolved) = if let InstallSource::Local(local) = &source {
-            let is_archive = local.kind == SourceKind::Archive;
-            let read = self.read(&local.path, &shown, is_archive, number)?;
-            let resolved = read.digest.map(|digest| digest.to_string());
-            (read, resolved)
-        } else {
-            let access = &self.target.access;
-            let folder = FetchFolder::create(&self.target.state)?;
-            let fetched = access.fetch.fetch(
-                &source,
-                pinned,
-                folder.path(),
-                self.limits,
-                access.progress.as_ref(),
-            )?;
-            let is_archive = fetched.kind == FetchedKind::Archive;
-            let mut read = self.read(&fetched.path, &shown, is_archive, number)?;
-            read.tree.left_out.extend(fetched.left_out);
-            read.tree.left_out.sort();
-            (read, Some(fetched.resolved))
-        };
-        let ReadSource { tree, sidecars, staged_in, .. } = read;
-        let skills = skills_in(&tree, &shown, chosen)?;
-        Ok(Prepared { source, resolved, skills, staged_in, sidecars })
+        if let Some(name) = choice.plugin {
+            let Some(plugin) = read.plugins.iter().find(|plugin| plugin.name == name) else {
+                let has = read.plugins.into_iter().map(|plugin| plugin.name).collect();
+                return Err(PackError::NoPlugin { source: shown, name: name.to_owned(), has });
+            };
+            match &plugin.place {
+                PluginPlace::Here(top) => {
+                    read.tree = read.tree.only(|dir| plugin.has_skill(top, dir))
+                }
+                PluginPlace::Elsewhere { source, commit } => {
+                    return self.prepare_elsewhere(
+                        plugin,
+                        source,
+                        commit.as_deref(),
+                        choice,
+                        number,
+                    );
+                }
+                PluginPlace::Unknown(place) => {
+                    let source = place.clone();
+                    let kind = "where this program does not look for plugins";
+                    return Err(PackError::UnsupportedSource { source, kind });
+                }
+            }
+        }
+        let picked = self.picked(&source, &read.tree, choice)?;
+        let skills = skills_in(&read.tree, &shown, picked.as_deref().unwrap_or(choice.names))?;
+        let ReadSource { resolved, is_fixed, plugins, staged_in, sidecars, .. } = read;
+        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars })
+    }
+
+    /// The skills of a plugin that is somewhere else. The list named its source, not the person.
+    fn prepare_elsewhere(
+        &self,
+        plugin: &Plugin,
+        source: &str,
+        commit: Option<&str>,
+        choice: SkillChoice<'_>,
+        number: usize,
+    ) -> Result<Prepared, PackError> {
+        let (top, base) = (Path::new("/"), &self.target.base);
+        let source = parse_source(source, top, base)?;
+        // A list that came from elsewhere must not reach into this machine.
+        if source.host().is_none() {
+            return Err(PackError::NoSource(source.recorded()));
+        }
+        let elsewhere = Self { origin: SourceOrigin::Recorded, ..*self };
+        let mut read = elsewhere.bring(&source, commit, number + 1000)?;
+        let own = read.tree.only(|dir| plugin.has_skill("", dir));
+        if !own.files.is_empty() {
+            read.tree = own;
+        }
+        let skills = skills_in(&read.tree, &source.shown(), choice.names)?;
+        let ReadSource { resolved, is_fixed, plugins, staged_in, sidecars, .. } = read;
+        Ok(Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars })
+    }
+
+    /// The names that a person picks, where a repository has several skills and none was chosen. A
+    /// directory or an archive was put together to be installed; a repository often was not.
+    fn picked(
+        &self,
+        source: &InstallSource,
+        tree: &ShippedTree,
+        choice: SkillChoice<'_>,
+    ) -> Result<Option<Vec<String>>, PackError> {
+        let is_collection = matches!(source.kind(), SourceKind::Git | SourceKind::WellKnown);
+        let is_chosen = choice.all || choice.plugin.is_some() || !choice.names.is_empty();
+        if !is_collection || is_chosen {
+            return Ok(None);
+        }
+        let offered = pickable_skills(tree);
+        if offered.len() < 2 {
+            return Ok(None);
+        }
+        let picked =
+            self.target.access.questions.pick(&offered).filter(|picked| !picked.is_empty());
+        picked.map(Some).ok_or_else(|| PackError::SeveralSkills {
+            source: source.shown(),
+            has: offered.into_iter().map(|skill| skill.name).collect(),
+        })
+    }
+
+    /// Lets a source through, fetches it where it is not on this machine, and reads it.
+    fn bring(
+        &self,
+        source: &InstallSource,
+        pinned: Option<&str>,
+        number: usize,
+    ) -> Result<ReadSource, PackError> {
+        let access = &self.target.access;
+        access.admit(source, self.origin)?;
+        let shown = source.shown();
+        if let InstallSource::Local(local) = source {
+            return self.read(&local.path, &shown, local.kind == SourceKind::Archive, number);
+        }
+        let folder = FetchFolder::create(&self.target.state)?;
+        let progress = access.progress.as_ref();
+        let fetched = access.fetch.fetch(source, pinned, folder.path(), self.limits, progress)?;
+        access.check_age(source, &fetched)?;
+        let is_archive = fetched.kind == FetchedKind::Archive;
+        let mut read = self.read(&fetched.path, &shown, is_archive, number)?;
+        read.tree.left_out.extend(fetched.left_out);
+        read.tree.left_out.sort();
+        read.resolved = Some(fetched.resolved);
+        read.is_fixed = fetched.is_fixed;
+        Ok(read)
     }
 
     /// Reads what is at `path` on this machine; errors call it `shown`.
@@ -113,17 +218,34 @@ impl Preparing<'_> {
             Some(tree) => Outgoing::into_staging(tree, &staged_in, self.profile),
             None => Outgoing::nowhere(self.profile),
         };
+        let called = |error: PackError| error.called(path, shown);
         if !is_archive {
-            let tree = read_directory(path, self.limits, outgoing);
-            let tree = tree.map_err(|error| error.called(path, shown))?;
-            return Ok(ReadSource { tree, digest: None, sidecars: Vec::new(), staged_in });
+            let tree = read_directory(path, self.limits, outgoing).map_err(called)?;
+            let plugins = read_plugins(path, shown)?;
+            return Ok(ReadSource { tree, plugins, staged_in, ..ReadSource::default() });
         }
-        let read = read_archive(path, shown, self.limits, outgoing)
-            .map_err(|error| error.called(path, shown))?;
+        let read = read_archive(path, shown, self.limits, outgoing).map_err(called)?;
         check_manifest(shown, &read.tree)?;
         let ReadArchive { tree, digest, sidecars } = read;
-        Ok(ReadSource { tree, digest: Some(digest), sidecars, staged_in })
+        let resolved = Some(digest.to_string());
+        Ok(ReadSource { tree, resolved, staged_in, sidecars, ..ReadSource::default() })
     }
+}
+
+/// The plugins that a directory lists.
+fn read_plugins(path: &Path, shown: &str) -> Result<Vec<Plugin>, PackError> {
+    let Ok(tree) = TreeReader::open(path) else { return Ok(Vec::new()) };
+    // No link is followed: a list is a file of the directory.
+    let Some((name, opened)) =
+        LISTS.iter().find_map(|name| Some((*name, tree.open_file(name).ok()?)))
+    else {
+        return Ok(Vec::new());
+    };
+    let mut bytes = Vec::new();
+    let read = opened.file.take(MAX_LIST_BYTES).read_to_end(&mut bytes);
+    let bad = |reason| PackError::BadRecord { path: Path::new(shown).join(name), reason };
+    read.map_err(|error| bad(error.to_string()))?;
+    parse_plugins(&bytes).map_err(bad)
 }
 
 /// Reads the archive at `path`, and the signatures beside it; their errors call it `shown`.
@@ -199,6 +321,15 @@ impl Prepared {
             "" => self.staged_in.clone(),
             dir => joined(&self.staged_in, dir),
         }
+    }
+
+    /// The plugin that one of its skills belongs to, where it lists plugins.
+    pub(crate) fn plugin_of(&self, skill: &FoundSkill) -> Option<String> {
+        let has = |plugin: &&Plugin| match &plugin.place {
+            PluginPlace::Here(top) => plugin.has_skill(top, &skill.dir),
+            _ => false,
+        };
+        self.plugins.iter().find(has).map(|plugin| plugin.name.clone())
     }
 
     /// What is in its skills and is not installed.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use metier_skill::Digest;
 use serde::Serialize;
 
-use crate::facts::SkillFacts;
+use crate::facts::{SKILL_FILE, SkillFacts};
 use crate::left_out::LeftOut;
 use crate::pack::PackManifest;
 
@@ -72,6 +72,32 @@ impl ShippedTree {
             files: files.collect(),
             empty_dirs: self.empty_dirs.iter().filter_map(|dir| inner(dir)).collect(),
             left_out: left_out.collect(),
+        }
+    }
+
+    /// The files of those skills whose directories are wanted.
+    pub(crate) fn only(&self, is_wanted: impl Fn(&str) -> bool) -> Self {
+        let dir_of = |path: &str| {
+            let mut dir = path;
+            std::iter::from_fn(|| {
+                dir = dir.rsplit_once('/')?.0;
+                Some(dir.to_owned())
+            })
+            .collect::<Vec<_>>()
+        };
+        let is_skill = |dir: &str| {
+            let file =
+                if dir.is_empty() { SKILL_FILE.to_owned() } else { format!("{dir}/{SKILL_FILE}") };
+            self.files.binary_search_by(|it| it.path.as_str().cmp(&file)).is_ok()
+        };
+        let is_in = |path: &str| {
+            dir_of(path).iter().any(|dir| is_skill(dir) && is_wanted(dir))
+                || (is_skill("") && is_wanted(""))
+        };
+        Self {
+            files: self.files.iter().filter(|file| is_in(&file.path)).cloned().collect(),
+            empty_dirs: self.empty_dirs.iter().filter(|dir| is_in(dir)).cloned().collect(),
+            left_out: self.left_out.iter().filter(|it| is_in(&it.path)).cloned().collect(),
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use metier_skill::{RelPath, Severity};
 
+use crate::access::PickableSkill;
 use crate::archive::fold;
 use crate::error::PackError;
 use crate::facts::{SKILL_FILE, SkillProblem, SkillSummary};
@@ -71,9 +72,21 @@ pub(crate) fn skills_in(
 }
 
 fn all_names(tree: &ShippedTree) -> Vec<String> {
+    pickable_skills(tree).into_iter().map(|skill| skill.name).collect()
+}
+
+/// The skills of a tree that can be used, sorted by name. One that cannot does not hide the others.
+pub(crate) fn pickable_skills(tree: &ShippedTree) -> Vec<PickableSkill> {
     let dirs = skill_dirs(&tree.files).unwrap_or_default();
-    let names = dirs.into_iter().filter_map(|dir| skill_at(tree, dir).ok());
-    names.map(|skill| skill.summary.name.to_string()).collect()
+    let found = dirs.into_iter().filter_map(|dir| skill_at(tree, dir).ok());
+    let mut skills: Vec<PickableSkill> = found
+        .map(|skill| PickableSkill {
+            name: skill.summary.name.to_string(),
+            description: skill.summary.description,
+        })
+        .collect();
+    skills.sort_by(|a, b| a.name.cmp(&b.name));
+    skills
 }
 
 fn skill_at(tree: &ShippedTree, dir: String) -> Result<FoundSkill, (String, SkillProblem)> {

@@ -14,6 +14,7 @@ pub use address::SourceUrl;
 pub use git::{GitRemote, GitSource};
 
 use crate::error::PackError;
+use crate::install::InstallRequest;
 use crate::records::SourceKind;
 
 /// What can be installed from, for help and errors.
@@ -84,6 +85,19 @@ pub struct SourcePlace {
     pub path: String,
 }
 
+impl SourcePlace {
+    /// Whether what arrives from there cannot be changed on the way.
+    pub fn is_encrypted(&self) -> bool {
+        !matches!(self.scheme.as_str(), "http" | "git")
+    }
+
+    /// The pattern that allows its host, and no more than that.
+    pub fn host_pattern(&self) -> String {
+        let host = self.host.clone().unwrap_or_default();
+        if self.is_encrypted() { host } else { format!("{}://{host}", self.scheme) }
+    }
+}
+
 impl InstallSource {
     /// How the records spell it: canonical, and without credentials.
     pub fn recorded(&self) -> String {
@@ -148,6 +162,7 @@ impl InstallSource {
 }
 
 fn bare_path(path: &str) -> String {
+    let path = address::decoded(path);
     let path = path.trim_matches('/');
     path.strip_suffix(".git").unwrap_or(path).to_owned()
 }
@@ -174,6 +189,26 @@ pub fn parse_source(text: &str, dir: &Path, base: &Path) -> Result<InstallSource
         }
     }
     Err(PackError::NoSource(dir.join(bare).to_string_lossy().into_owned()))
+}
+
+/// The source of a request, with its ref.
+pub(crate) fn parse_request(
+    request: &InstallRequest,
+    base: &Path,
+) -> Result<InstallSource, PackError> {
+    let source = parse_source(&request.source, &request.dir, base)?;
+    let Some(reference) = &request.reference else { return Ok(source) };
+    let git = match source {
+        InstallSource::Git(git) => git,
+        InstallSource::Local(local) if is_repository(&local.path) => {
+            GitSource::local(local.path, local.recorded)
+        }
+        other => {
+            let reason = "it is not a repository, so it has no refs";
+            return Err(PackError::BadSource { source: other.shown(), reason });
+        }
+    };
+    Ok(InstallSource::Git(git.with_reference(reference)?))
 }
 
 /// What stands at a path: a bare repository is one, every other directory is a directory.

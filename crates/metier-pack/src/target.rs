@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use metier_fs::{
@@ -14,9 +15,9 @@ use metier_fs::{
 use metier_registry::manage::Backups;
 use metier_skill::Source;
 
-use crate::access::SourceAccess;
+use crate::access::{InstallQuestions, SourceAccess};
 use crate::error::PackError;
-use crate::fetch;
+use crate::fetch::{self, FetchProgress};
 use crate::journal;
 use crate::records::{LOCK_FILE, LockedSkill, Records};
 use crate::signatures::{SignerChange, SignerRules};
@@ -104,6 +105,20 @@ impl InstallTarget {
     #[must_use]
     pub fn with_signer_change(mut self, change: SignerChange) -> Self {
         self.signers.change = change;
+        self
+    }
+
+    /// `questions` answers what comes up while a plan is made.
+    #[must_use]
+    pub fn with_questions(mut self, questions: Arc<dyn InstallQuestions>) -> Self {
+        self.access = self.access.with_questions(questions);
+        self
+    }
+
+    /// `progress` hears how far a fetch is.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn FetchProgress>) -> Self {
+        self.access = self.access.with_progress(progress);
         self
     }
 

@@ -17,6 +17,7 @@
 //! | `runner`, `stopping`, `streams`, `report`, `output` | a run, its events and its report ([`Runner`], [`SandboxReport`]) |
 //! | `redact` | masking of secrets in streams ([`Redactor`], [`Secrets`]); pure |
 //! | `wire` | the protocol between runner and helper |
+//! | `program` | a program of the user's own, such as git, run as it is ([`UserProgram`]) |
 //! | `linux` | the helper: one file per step |
 //! | `platform_linux`, `platform_other` | the parent's side of each system |
 //!
@@ -58,6 +59,7 @@ mod plan;
 #[cfg_attr(not(target_os = "linux"), path = "platform_other.rs")]
 mod platform;
 mod probe;
+mod program;
 mod redact;
 mod report;
 mod runner;
@@ -75,6 +77,7 @@ pub use locate::{Located, SearchPath};
 pub use output::CapturedStream;
 pub use plan::{NetworkAccess, RunPlan, is_system};
 pub use probe::{ProbeAct, ProbeAttempt, SandboxFeature, SandboxProbe, TierProbe};
+pub use program::{ProgramEnd, ProgramResult, ProgramWatch, UserProgram};
 pub use redact::{MASK, Redactor, Secrets};
 pub use report::{OutputStream, RunEvent, SandboxReport};
 pub use runner::{RunOptions, Runner};

@@ -9,7 +9,7 @@ use std::fmt;
 use metier_agent::AgentError;
 use metier_config::ConfigError;
 use metier_model::ModelError;
-use metier_pack::PackError;
+use metier_pack::{GitFault, PackError, SourceDenial};
 use metier_policy::{ExampleFault, PolicyError};
 use metier_registry::manage::ManageError;
 use metier_tools::{FailureCode, PolicyStoreError, ToolFailure};
@@ -215,7 +215,14 @@ impl From<ManageError> for Error {
 impl From<PackError> for Error {
     fn from(error: PackError) -> Self {
         let kind = match error {
-            PackError::UnsupportedSource { .. } | PackError::BadSource { .. } => ErrorKind::Usage,
+            PackError::UnsupportedSource { .. }
+            | PackError::BadSource { .. }
+            | PackError::SeveralSkills { .. } => ErrorKind::Usage,
+            PackError::SourceDenied { denial: SourceDenial::NotAllowed { .. }, .. } => {
+                ErrorKind::NeedsApproval
+            }
+            PackError::SourceDenied { .. } => ErrorKind::Denied,
+            PackError::Git { fault: GitFault::Cancelled, .. } => ErrorKind::Cancelled,
             _ => ErrorKind::Failed,
         };
         Self::new(kind, error.code(), error.to_string()).with_help(error.help())

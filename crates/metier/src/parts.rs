@@ -57,14 +57,17 @@ pub mod loader {
 pub mod pack {
     pub use metier_pack::{
         ArchiveError, ArchiveFault, ArchiveKind, ExportedLock, Fetch, FetchProgress, Fetched,
-        FetchedKind, Fetchers, FileDifference, FileState, ForeignLock, ForeignSkill, InstallPlan,
-        InstallRequest, InstallSource, InstallTarget, LeftOut, LeftOutReason, LockUse, LockedSkill,
-        NotExchanged, Obstacle, ObstacleReason, Overwrite, PackError, PackLayout, PackLimits,
-        PackOptions, PackPlan, Packed, PackedSkill, PlanView, PlannedAction, PlannedSkill, ReadAt,
-        SUPPORTED, ShippedFile, SignedPack, SignerChange, SignerRules, SilentProgress,
-        SkillProblem, SourceAccess, SourceKind, SourceOrigin, SourcePlace, UncheckedSignature,
-        VerifiedPack, VerifiedPackSkill, VerifiedSkill, VerifyState, inspect_archive,
-        read_foreign_lock,
+        FetchedKind, Fetchers, FileDifference, FileState, ForeignLock, ForeignSkill, GIT_VARIABLES,
+        GitFault, GitFetch, GitRemote, GitSource, HttpsSource, InstallPlan, InstallQuestions,
+        InstallRequest, InstallSource, InstallTarget, LeftOut, LeftOutReason, LocalSource, LockUse,
+        LockedSkill, NoQuestions, NotExchanged, Obstacle, ObstacleReason, OciSource, Overwrite,
+        PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed, PackedSkill,
+        PickableSkill, PlanView, PlannedAction, PlannedSkill, ReadAt, SUPPORTED, ShippedFile,
+        SignedPack, SignerChange, SignerRules, SilentProgress, SkillProblem, SourceAccess,
+        SourceDenial, SourceKind, SourceOrigin, SourcePlace, SourcePolicy, SourceQuestion,
+        SourceRuleScope, SourceRules, SourceUrl, SourceVerdict, UncheckedSignature, VerifiedPack,
+        VerifiedPackSkill, VerifiedSkill, VerifyState, WellKnownSource, inspect_archive,
+        parse_source, read_foreign_lock,
     };
 }
 

@@ -1,22 +1,58 @@
-//! How installations reach their sources here: who fetches each kind, from this environment.
+//! How installations reach their sources here: which may be used, and who fetches each kind, from this environment.
 //!
-//! Fetching is `metier-pack`'s; what a fetcher gets of the machine is decided here.
+//! Judging and fetching is `metier-pack`'s; what a fetcher gets of the machine is decided here.
 
 use std::sync::Arc;
 
-use metier_pack::{Fetchers, SourceAccess};
+use metier_config::Scope;
+use metier_pack::{Fetchers, GIT_VARIABLES, GitFetch, SourceAccess, SourceKind, SourceRuleScope};
 
+use crate::error::Result;
 use crate::open::Metier;
+use crate::set_setting::SettingChange;
 
 impl Metier {
-    /// How sources that are not on this machine are reached.
+    /// How sources are judged and reached.
     pub(crate) fn source_access(&self) -> SourceAccess {
-        SourceAccess::new(Arc::new(self.fetchers()))
+        SourceAccess::new(self.settings().sources.clone(), Arc::new(self.fetchers()))
     }
 
     /// Who fetches which kind of source.
-    #[expect(clippy::unused_self, reason = "fetchers take the environment from it")]
     fn fetchers(&self) -> Fetchers {
-        Fetchers::default()
+        Fetchers::default().with(SourceKind::Git, Arc::new(self.git_fetch()))
+    }
+
+    /// git as the user has it installed. What stands in the working directory may have come with a clone.
+    fn git_fetch(&self) -> GitFetch {
+        let environment = self.environment();
+        let untrusted = metier_fs::canonical(self.working_dir()).ok();
+        let mut path = environment.paths("PATH");
+        path.retain(|dir| {
+            let real = metier_fs::canonical(dir).unwrap_or_else(|_| dir.clone());
+            !untrusted.as_ref().is_some_and(|untrusted| real.starts_with(untrusted))
+        });
+        let mut fetch = GitFetch::new(path, environment.home().map(ToOwned::to_owned));
+        for name in GIT_VARIABLES {
+            if let Some(value) = environment.variable(name) {
+                fetch = fetch.with_variable(*name, value);
+            }
+        }
+        fetch
+    }
+
+    /// Adds a pattern to the user's `sources.allow`, so that it is not asked about again.
+    pub fn allow_source(&self, pattern: &str) -> Result<SettingChange> {
+        let rules = self.settings().sources.rules.iter();
+        let mut own = rules.filter(|rules| rules.scope == SourceRuleScope::User);
+        let mut list = own.next().and_then(|rules| rules.allow.clone()).unwrap_or_default();
+        if !list.iter().any(|it| it == pattern) {
+            list.push(pattern.to_owned());
+        }
+        let list = serde_json::Value::from(list);
+        let changed = self.edit_config(Scope::User, |text, file| {
+            metier_config::set_value(text, file, Scope::User, &["sources", "allow"], &list)
+        })?;
+        let file = self.config_target(Scope::User)?;
+        Ok(SettingChange { file, changed, removed: Vec::new() })
     }
 }

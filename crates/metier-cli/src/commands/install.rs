@@ -2,25 +2,35 @@
 //!
 //! Staging, judging and moving are `metier-pack`'s. This file shows the plan, asks, and reports.
 
+mod asking;
+
 use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 
 use clap::Args;
-use metier::pack::{InstallPlan, InstallTarget, LockUse, Overwrite, PlanView, SignerChange};
+use metier::pack::{
+    InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView, SignerChange,
+    SourceOrigin,
+};
 use serde::Serialize;
 
+use self::asking::Asking;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::prompt;
+use crate::render::fetching::FetchLine;
 use crate::render::plan::{left_out_lines, plan_lines, write_done};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
 
-/// Install skills from a directory or an archive, or what skills.json says.
+/// Install skills from a directory, an archive or a git repository, or what skills.json says.
 ///
-/// SOURCE is a directory, or a .zip, .skill or .tar.gz file, with one skill or several. Inside a repository
-/// skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
+/// SOURCE is a directory, a .zip, .skill or .tar.gz file, or a git repository: owner/repo (GitHub) or its URL, with
+/// /path for a directory of it and @ref for a branch, tag or commit. Of a repository with several skills you choose:
+/// --skill, --all, --plugin, or the list on a terminal. A host that your setting `sources.allow` does not list is
+/// asked about before anything is fetched. Inside a repository skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
 /// checked first, shown, and moved into place whole; what is replaced goes to a backup. What was installed is
 /// written to skills.json and, with digests of every file, to skills.lock.json beside the folder.
 ///
@@ -38,11 +48,23 @@ Examples:
   metier install ../skills --skill a,b     only these
   metier install ./pdf.zip --agent claude,codex
                                            into the folders of these agents
+  metier install anthropics/skills --list  the skills of a repository
+  metier install anthropics/skills/skills/pdf@main
+  metier install git@host:team/skills.git --ref v2 --all
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
-    /// A directory, or a .zip, .skill or .tar.gz file.
+    /// A directory, a .zip, .skill or .tar.gz file, or a git repository.
     source: Option<String>,
+    /// All skills of a repository.
+    #[arg(long, requires = "source", conflicts_with_all = ["skill", "plugin"])]
+    all: bool,
+    /// Only the skills of this plugin, where the source lists plugins.
+    #[arg(long, value_name = "NAME", requires = "source")]
+    plugin: Option<String>,
+    /// The branch, tag or commit of a repository.
+    #[arg(long = "ref", value_name = "REF", requires = "source")]
+    reference: Option<String>,
     /// List the skills of the source, and install nothing.
     #[arg(long, requires = "source", conflicts_with_all = ["dry_run", "force"])]
     list: bool,
@@ -51,6 +73,9 @@ pub(crate) struct InstallArgs {
     locked: bool,
     #[command(flatten)]
     how: HowArgs,
+    /// Where the source was named, where that is not the command line.
+    #[arg(skip)]
+    origin: Option<SourceOrigin>,
 }
 
 /// How something is installed, and for which agents.
@@ -72,7 +97,7 @@ pub(crate) struct HowArgs {
     /// Show the plan, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask.
+    /// Do not ask. Hosts of sources that you did not name yourself still have to be allowed.
     #[arg(long, short = 'y')]
     yes: bool,
     #[command(flatten)]
@@ -102,9 +127,24 @@ impl HowArgs {
 }
 
 impl InstallArgs {
+    /// The chosen skills of a source that a file names. It may have come with a clone: `--yes` does not
+    /// answer for its hosts.
+    pub(super) fn from_record(source: String, how: &HowArgs) -> Self {
+        Self { origin: Some(SourceOrigin::Recorded), ..Self::from_folder(source, how) }
+    }
+
     /// Everything, or the chosen skills, of a folder.
     pub(super) fn from_folder(source: String, how: &HowArgs) -> Self {
-        Self { source: Some(source), list: false, locked: false, how: how.clone() }
+        Self {
+            source: Some(source),
+            all: false,
+            plugin: None,
+            reference: None,
+            list: false,
+            locked: false,
+            how: how.clone(),
+            origin: None,
+        }
     }
 }
 
@@ -156,16 +196,36 @@ fn install_into(
     // What is only listed is not installed.
     let accepts = args.how.accept_signer || args.list;
     let change = if accepts { SignerChange::Accept } else { SignerChange::Refuse };
-    let target = target.with_signer_change(change);
+    let asking = Arc::new(Asking {
+        can_ask: prompt::can_ask(json),
+        yes: args.how.yes,
+        lists: args.list,
+        always: Mutex::new(Vec::new()),
+    });
+    let line = Arc::new(FetchLine::new());
+    let target = target
+        .with_signer_change(change)
+        .with_questions(asking.clone())
+        .with_progress(line.clone());
     if args.how.dry_run || args.list {
-        let plan = preview(args, context, &target)?;
+        let plan = preview(args, context, &target);
+        line.clear();
+        asking.remember(&context.metier)?;
+        let plan = plan?;
         return Ok(Installed { dry_run: true, plan, listed: args.list });
     }
-    let plan = plan(args, context, &target)?;
+    let plan = plan(args, context, &target);
+    line.clear();
+    asking.remember(&context.metier)?;
+    let plan = plan?;
     if plan.view().changes_skills() && !args.how.yes {
         let mut words = context.command_words();
         words.push("install --yes".to_owned());
         words.extend(args.source.as_deref().map(shell::quoted));
+        words.extend(args.reference.iter().map(|it| format!("--ref {}", shell::quoted(it))));
+        words.extend(args.plugin.iter().map(|it| format!("--plugin {}", shell::quoted(it))));
+        words.extend(args.how.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
+        words.extend(args.all.then(|| "--all".to_owned()));
         words
             .extend(args.how.agent.iter().map(|agent| format!("--agent {}", shell::quoted(agent))));
         approve(plan.view(), "Install?", "installing", &words.join(" "), json)?;
@@ -189,9 +249,7 @@ fn preview(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Res
     let Some(source) = &args.source else {
         return Ok(context.metier.preview_reconcile(target, lock_use(args), overwrite)?);
     };
-    let mut request = context.metier.install_request(source);
-    request.skills.clone_from(&args.how.skill);
-    request.overwrite = overwrite;
+    let request = request(args, context, source, overwrite);
     Ok(context.metier.preview_install(target, &request)?)
 }
 
@@ -200,10 +258,24 @@ fn plan(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result
     let Some(source) = &args.source else {
         return Ok(context.metier.plan_reconcile(target, lock_use(args), overwrite)?);
     };
+    let request = request(args, context, source, overwrite);
+    Ok(context.metier.plan_install(target, &request)?)
+}
+
+fn request(
+    args: &InstallArgs,
+    context: &Context,
+    source: &str,
+    overwrite: Overwrite,
+) -> InstallRequest {
     let mut request = context.metier.install_request(source);
     request.skills.clone_from(&args.how.skill);
     request.overwrite = overwrite;
-    Ok(context.metier.plan_install(target, &request)?)
+    request.all = args.all;
+    request.origin = args.origin.unwrap_or(SourceOrigin::Named);
+    request.plugin.clone_from(&args.plugin);
+    request.reference.clone_from(&args.reference);
+    request
 }
 
 /// Shows a plan and asks; an error where no one can be asked, or the answer is no.
@@ -257,7 +329,9 @@ impl Output for Installed {
             for skill in &self.plan.skills {
                 let description = skill.description.as_deref().unwrap_or_default();
                 let description = paint(DIM, safe(&fold_line(description)));
-                writeln!(out, "{}  {description}", paint(BOLD, safe(&skill.name)))?;
+                let plugin = skill.plugin.as_deref().map(|it| format!("  ({})", safe(it)));
+                let plugin = plugin.unwrap_or_default();
+                writeln!(out, "{}{plugin}  {description}", paint(BOLD, safe(&skill.name)))?;
             }
             return Ok(());
         }

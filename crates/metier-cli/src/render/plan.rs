@@ -4,7 +4,9 @@
 
 use std::io::{self, Write};
 
-use metier::pack::{LeftOut, PlanView, PlannedAction, PlannedSkill, UncheckedSignature};
+use metier::pack::{
+    LeftOut, PlanView, PlannedAction, PlannedSkill, SourceKind, UncheckedSignature,
+};
 use metier::sign::{Signer, SignerTrust};
 
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
@@ -68,6 +70,9 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
     }
     if let Some(tools) = &skill.allowed_tools {
         lines.push(format!("  tools: {}", named(tools)));
+    }
+    if let (SourceKind::Git, Some(commit)) = (skill.kind, &skill.resolved) {
+        lines.push(format!("  {}", paint(DIM, format!("commit {}", safe(commit)))));
     }
     lines.extend(skill.signer.as_ref().map(|signer| format!("  {}", signer_line(signer))));
     lines.extend(skill.unchecked.iter().map(|it| format!("  {}", unchecked_line(it))));

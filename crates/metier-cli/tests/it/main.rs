@@ -31,6 +31,8 @@ mod given_files;
 mod help;
 mod hidden_text;
 mod inspect;
+mod install_git;
+mod install_policy;
 mod interpreters;
 mod invoke;
 mod library;

@@ -50,6 +50,10 @@ impl SourceUrl {
         if user.is_some_and(|user| user.starts_with('-')) {
             return Err("its user begins with a hyphen");
         }
+        // Programs that connect take such parts out of a path, after it was judged.
+        if decoded(path).split('/').any(|part| matches!(part, "." | "..")) {
+            return Err("its path has parts that lead elsewhere");
+        }
         let usual = match scheme.as_str() {
             "https" | "oci" => 443,
             "http" => 80,
@@ -86,6 +90,22 @@ impl fmt::Debug for SourceUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown())
     }
+}
+
+/// A path without the percent signs that stand for other characters, to be judged.
+pub(super) fn decoded(path: &str) -> String {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = |at: usize| tail.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        let (byte, used) = match (first, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => (u8::try_from(high * 16 + low).unwrap_or(b'%'), 3),
+            _ => (*first, 1),
+        };
+        bytes.push(byte);
+        rest = &rest[used..];
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn split_port(authority: &str) -> Result<(String, Option<u16>), &'static str> {
@@ -147,6 +167,8 @@ mod tests {
             "https://[::1/a",
             "https://h\u{f6}st/a",
             "no-scheme",
+            "https://host/good/../evil/x.git",
+            "https://host/good/%2e%2E/evil/x.git",
         ] {
             assert!(SourceUrl::parse(text).is_err(), "{text}");
         }
