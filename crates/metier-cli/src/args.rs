@@ -46,6 +46,7 @@ Examples:
   metier update --all               bring installed skills up to date
   metier scan pdf                   what a skill could do to you, with the lines
   metier verify                     whether installed skills are what was installed
+  metier inventory                  every skill in every agent's folder
   metier disable pdf                stop a skill from being used
 
 Exit codes: 0 done, 1 failed or findings, 2 usage, 3 not allowed or needs approval,

@@ -37,7 +37,7 @@ pub(crate) fn ask(question: &str) -> Option<String> {
 /// The answer to a question for a secret, which is not shown while it is typed; `None` when there was none.
 pub(crate) fn ask_secret(question: &str) -> Option<Zeroizing<String>> {
     forget_typed();
-    // Before the question is shown: whoever answers at once is not seen either.
+    // Before the question is shown: an answer that comes at once is not seen either.
     let hidden = HiddenInput::begin();
     let mut out = anstream::stderr();
     write!(out, "{} ", paint(BOLD, question)).and_then(|()| out.flush()).ok()?;

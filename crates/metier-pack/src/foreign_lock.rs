@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::path::Path;
 
 use metier_fs::TreeReader;
+use metier_skill::Digest;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -114,16 +115,13 @@ impl InstallTarget {
                 };
                 let address = git.address();
                 let short = address.strip_prefix("https://github.com/");
-                match short {
-                    Some(short) => {
-                        put("source", short.strip_suffix(".git").unwrap_or(short));
-                        put("sourceType", "github");
-                    }
-                    None => {
-                        put("source", &address);
-                        put("sourceUrl", &address);
-                        put("sourceType", "git");
-                    }
+                if let Some(short) = short {
+                    put("source", short.strip_suffix(".git").unwrap_or(short));
+                    put("sourceType", "github");
+                } else {
+                    put("source", &address);
+                    put("sourceUrl", &address);
+                    put("sourceType", "git");
                 }
                 if let Some(commit) = &locked.resolved {
                     put("ref", commit);
@@ -219,11 +217,8 @@ fn folder_hash(folder: &Path) -> Result<String, PackError> {
         std::io::Read::read_to_end(&mut file.file, &mut buffer).map_err(unreadable)?;
         hasher.update(&buffer);
     }
-    Ok(data_hex(&hasher.finalize()))
-}
-
-fn data_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digest = Digest::from_bytes(hasher.finalize().into()).to_string();
+    Ok(digest.trim_start_matches("sha256:").to_owned())
 }
 
 /// `localeCompare` of ASCII in the root locale: signs, digits, letters; case counts only where all else is

@@ -54,6 +54,8 @@ pub struct InstallRequest {
     pub all: bool,
     /// Only the skills of this plugin, where the source lists plugins.
     pub plugin: Option<String>,
+    /// Where the source was named.
+    pub origin: SourceOrigin,
     /// What is done about skills of the source that the chosen ones need.
     pub dependencies: Dependencies,
 }
@@ -78,6 +80,7 @@ impl InstallRequest {
             overwrite: Overwrite::Refuse,
             profile: Profile::Strict,
             limits: PackLimits::default(),
+            origin: SourceOrigin::Named,
             reference: None,
             all: false,
             plugin: None,
@@ -132,7 +135,7 @@ impl InstallTarget {
             staging: staging.as_ref(),
             profile: request.profile,
             limits,
-            origin: SourceOrigin::Named,
+            origin: request.origin,
             texts: None,
         };
         let (mut prepared, tree) =

@@ -2,7 +2,7 @@
 //! against the signer that the lock pins.
 //!
 //! A signature that is wrong is refused, always. One whose key is not known is shown and counts as none:
-//! whoever could change it could also have left it out.
+//! an attacker who could change it could also have left it out.
 
 use std::path::Path;
 

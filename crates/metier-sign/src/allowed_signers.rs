@@ -62,7 +62,7 @@ fn check_options(options: &str) -> Result<(), SignatureError> {
 
 /// The words of a line; white space between quotation marks does not part them.
 fn words(line: &str) -> Option<Vec<String>> {
-    if line.matches('"').count() % 2 != 0 {
+    if !line.matches('"').count().is_multiple_of(2) {
         return None;
     }
     let line = line.replace('\t', " ");

@@ -56,9 +56,10 @@ impl EcKey {
     }
 
     pub(crate) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), SignatureError> {
-        let (algorithm, head) = match self.der.starts_with(P256_HEAD) {
-            true => (&ECDSA_P256_SHA256_ASN1, P256_HEAD),
-            false => (&ECDSA_P384_SHA384_ASN1, P384_HEAD),
+        let (algorithm, head) = if self.der.starts_with(P256_HEAD) {
+            (&ECDSA_P256_SHA256_ASN1, P256_HEAD)
+        } else {
+            (&ECDSA_P384_SHA384_ASN1, P384_HEAD)
         };
         let point = self.der.strip_prefix(head).unwrap_or_default();
         let key = UnparsedPublicKey::new(algorithm, point);

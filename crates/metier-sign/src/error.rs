@@ -1,4 +1,5 @@
 //! Why a signature or a key cannot be used. Each error has a stable code and says what to do.
+//! No text of an error holds anything of a secret key or of a password.
 
 use std::fmt;
 

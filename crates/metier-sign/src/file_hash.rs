@@ -1,4 +1,5 @@
 //! The hashes that are signed in place of a file, so that a file of any size is checked in little memory.
+//! Files are the caller's: bytes come from a reader.
 
 use std::io;
 

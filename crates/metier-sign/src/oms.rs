@@ -238,14 +238,11 @@ impl OmsBundle {
             );
             SignatureError::OmsUnknownKey(shown)
         };
-        let (key, known) = match hint {
-            Some(hint) => known().find(|(key, _)| key.hint() == hint).ok_or_else(unknown)?,
-            None => {
-                let fits =
-                    |key: &crate::ec_key::EcKey| key.verify(&self.signed, &self.signature).is_ok();
-                known().find(|(key, _)| fits(key)).ok_or_else(unknown)?
-            }
+        let is_it = |key: &crate::ec_key::EcKey| match hint {
+            Some(hint) => key.hint() == hint,
+            None => key.verify(&self.signed, &self.signature).is_ok(),
         };
+        let (key, known) = known().find(|(key, _)| is_it(key)).ok_or_else(unknown)?;
         key.verify(&self.signed, &self.signature)?;
         Ok(Signer {
             id: known.key.id(),

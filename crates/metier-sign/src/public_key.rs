@@ -1,4 +1,5 @@
 //! A public key of any kind, and the texts that people have them in.
+//! Which keys are trusted is `trusted_keys`', what they sign the formats'.
 
 use data_encoding::BASE64;
 use serde::Serialize;

@@ -1,4 +1,5 @@
 //! A signature in a file of its own, beside the file that it is about.
+//! Finding that file is the caller's; here its bytes become a signature, and a signature a signer.
 
 use serde::Serialize;
 

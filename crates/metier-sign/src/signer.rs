@@ -1,4 +1,5 @@
 //! Who signed something, as it is shown, written to a lock, and compared later.
+//! Only checked signatures make one.
 
 use serde::Serialize;
 

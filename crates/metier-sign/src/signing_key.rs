@@ -1,4 +1,5 @@
 //! A secret key that signs: read from a file's text, or made anew.
+//! Files and passwords are the caller's; what was opened is wiped from memory when it goes.
 
 use zeroize::Zeroizing;
 

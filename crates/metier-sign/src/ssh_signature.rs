@@ -1,7 +1,7 @@
 //! OpenSSH's signatures of files (`ssh-keygen -Y sign`), for one purpose only.
 //!
 //! The purpose (the namespace) is signed: a signature that was made for a git commit or a login is not one
-//! of a pack, whoever made it.
+//! of a pack, even by the same key.
 
 use crate::error::SignatureError;
 use crate::file_hash::{FileHash, HashKind};

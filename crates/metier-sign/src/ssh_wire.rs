@@ -1,4 +1,5 @@
 //! OpenSSH's binary form: numbers and texts with their lengths before them. Nothing is left over.
+//! Used by keys and signatures alike.
 
 /// Bytes that are read from the front.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,5 @@
 //! The keys that a person trusts, as a file in the user's settings has them.
+//! Reading and writing that file is the caller's.
 
 use serde::{Deserialize, Serialize};
 

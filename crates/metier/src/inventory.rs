@@ -92,7 +92,7 @@ impl Metier {
         let mut deep = Vec::new();
         let mut known = BTreeSet::new();
         for entry in entries.filter(|entry| entry.memory.is_none() && entry.path.is_absolute()) {
-            let denied = gate.denied(entry).map(|reason| reason.to_string());
+            let denied = gate.denied(entry);
             let copies = entry.copies.iter().map(|copy| &copy.path);
             for path in std::iter::once(&entry.path).chain(copies) {
                 known.insert(path.clone());

@@ -62,7 +62,7 @@ impl Metier {
             Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
                 Ok(TrustedKeys::default())
             }
-            Err(error) => Err(bad_list(&path, error.to_string())),
+            Err(error) => Err(bad_list(&path, &error.to_string())),
         }
     }
 
@@ -134,7 +134,7 @@ impl Metier {
         match changed {
             Ok(_) => Ok(()),
             Err(UpdateError::Refused(error)) => Err(error),
-            Err(UpdateError::Read(error)) => Err(bad_list(&path, error.to_string())),
+            Err(UpdateError::Read(error)) => Err(bad_list(&path, &error.to_string())),
             Err(UpdateError::Busy(lock)) => Err(Error::failed(
                 "busy",
                 format!("another process has been changing {} for too long", lock.display()),
@@ -154,18 +154,17 @@ impl Metier {
         at: Option<&Path>,
         password: Option<&str>,
     ) -> Result<(NewKey, PublicKey)> {
-        let base = match at {
-            Some(at) => self.working_dir().join(at),
-            None => {
-                let is_plain = |ch: char| ch.is_ascii_alphanumeric() || ch == '-' || ch == '_';
-                if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
-                    return Err(Error::usage(format!("`{name}` cannot be the name of a key"))
-                        .with_help("use letters, digits, hyphens and underscores"));
-                }
-                let folder = self.keys_folder()?;
-                create_private_dir(&folder).map_err(|error| not_written(&folder, &error))?;
-                folder.join(name)
+        let base = if let Some(at) = at {
+            self.working_dir().join(at)
+        } else {
+            let is_plain = |ch: char| ch.is_ascii_alphanumeric() || ch == '-' || ch == '_';
+            if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
+                return Err(Error::usage(format!("`{name}` cannot be the name of a key"))
+                    .with_help("use letters, digits, hyphens and underscores"));
             }
+            let folder = self.keys_folder()?;
+            create_private_dir(&folder).map_err(|error| not_written(&folder, &error))?;
+            folder.join(name)
         };
         let with = |suffix: &str| {
             let mut path = base.as_os_str().to_owned();
@@ -212,6 +211,26 @@ impl Metier {
     }
 
     /// Signs an archive, in a file beside it. The comment is signed too; without one it names the skill.
+    ///
+    /// ```
+    /// # use metier::{Environment, Metier, pack::Overwrite, sign::NamedKey};
+    /// # let dir = tempfile::tempdir()?;
+    /// # std::fs::create_dir(dir.path().join("greet"))?;
+    /// # std::fs::write(dir.path().join("greet/SKILL.md"), "---\nname: greet\ndescription: Say hello.\n---\n")?;
+    /// # let home = Environment::empty().with_home(dir.path().join("home"));
+    /// let metier = Metier::builder(&dir).environment(home).open()?;
+    /// let pack = metier.plan_pack("greet".as_ref(), metier.pack_options())?;
+    /// pack.write(&dir.path().join("greet.zip"))?;
+    ///
+    /// let (files, public) = metier.generate_key("mine", None, None)?;
+    /// let key = metier.open_signing_key(files.secret.as_ref(), || None)?;
+    /// metier.sign_pack("greet.zip".as_ref(), &key, None, Overwrite::Refuse)?;
+    ///
+    /// metier.trust_keys(&[NamedKey { name: None, key: public }])?;
+    /// let verified = metier.verify_pack("greet.zip".as_ref(), &metier.trusted_keys()?)?;
+    /// assert!(verified.is_signed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sign_pack(
         &self,
         pack: &Path,
@@ -244,12 +263,11 @@ impl Metier {
 }
 
 fn parse_trusted(path: &Path, bytes: &[u8]) -> Result<TrustedKeys> {
-    let text =
-        std::str::from_utf8(bytes).map_err(|_| bad_list(path, "it is not text".to_owned()))?;
-    TrustedKeys::parse(text).map_err(|reason| bad_list(path, reason))
+    let text = std::str::from_utf8(bytes).map_err(|_| bad_list(path, "it is not text"))?;
+    TrustedKeys::parse(text).map_err(|reason| bad_list(path, &reason))
 }
 
-fn bad_list(path: &Path, reason: String) -> Error {
+fn bad_list(path: &Path, reason: &str) -> Error {
     Error::failed("bad-record", format!("{}: {reason}", path.display()))
         .with_help("fix the file, or remove it and trust the keys again")
 }

@@ -1,4 +1,5 @@
 //! `metier import AGENT`: the skills of another agent's folder, installed like those of any directory.
+//! Which folder that is, the runtime says; the plan and the questions are `install`'s.
 
 use clap::Args;
 
@@ -30,10 +31,8 @@ pub(crate) struct ImportArgs {
 }
 
 pub(crate) fn run(args: &ImportArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let scope = match args.from_project {
-        true => metier::config::Scope::Project,
-        false => metier::config::Scope::User,
-    };
+    use metier::config::Scope;
+    let scope = if args.from_project { Scope::Project } else { Scope::User };
     let folder = context.metier.agent_skills(&args.from, Some(scope))?;
     let source = folder.to_string_lossy().into_owned();
     install::run(&InstallArgs::from_folder(source, &args.how), context, json)

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use clap::Args;
 use metier::pack::{
     Dependencies, InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView,
-    SignerChange,
+    SignerChange, SourceOrigin,
 };
 use serde::Serialize;
 
@@ -83,6 +83,9 @@ pub(crate) struct InstallArgs {
     locked: bool,
     #[command(flatten)]
     how: HowArgs,
+    /// Where the source was named, where that is not the command line.
+    #[arg(skip)]
+    origin: Option<SourceOrigin>,
 }
 
 /// How something is installed, and for which agents.
@@ -143,16 +146,23 @@ impl HowArgs {
 }
 
 impl InstallArgs {
+    /// The chosen skills of a source that a file names. It may have come with a clone: `--yes` does not
+    /// answer for its hosts.
+    pub(super) fn from_record(source: String, how: &HowArgs) -> Self {
+        Self { origin: Some(SourceOrigin::Recorded), ..Self::from_folder(source, how) }
+    }
+
     /// Everything, or the chosen skills, of a folder.
     pub(super) fn from_folder(source: String, how: &HowArgs) -> Self {
         Self {
             source: Some(source),
-            all: true,
+            all: false,
             plugin: None,
             reference: None,
             list: false,
             locked: false,
             how: how.clone(),
+            origin: None,
         }
     }
 }
@@ -203,10 +213,8 @@ fn install_into(
     json: bool,
 ) -> Result<Installed> {
     // What is only listed is not installed.
-    let change = match args.how.accept_signer || args.list {
-        true => SignerChange::Accept,
-        false => SignerChange::Refuse,
-    };
+    let accepts = args.how.accept_signer || args.list;
+    let change = if accepts { SignerChange::Accept } else { SignerChange::Refuse };
     let asking = Arc::new(Asking {
         can_ask: prompt::can_ask(json),
         yes: args.how.yes,
@@ -214,8 +222,10 @@ fn install_into(
         always: Mutex::new(Vec::new()),
     });
     let line = Arc::new(FetchLine::new());
-    let target = target.with_signer_change(change);
-    let target = target.with_questions(asking.clone()).with_progress(line.clone());
+    let target = target
+        .with_signer_change(change)
+        .with_questions(asking.clone())
+        .with_progress(line.clone());
     if args.how.dry_run || args.list {
         let plan = preview(args, context, &target);
         line.clear();
@@ -291,6 +301,7 @@ fn request(
     request.skills.clone_from(&args.how.skill);
     request.overwrite = overwrite;
     request.all = args.all;
+    request.origin = args.origin.unwrap_or(SourceOrigin::Named);
     request.plugin.clone_from(&args.plugin);
     request.reference.clone_from(&args.reference);
     request.dependencies = dependencies(args);

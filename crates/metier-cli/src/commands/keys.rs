@@ -2,7 +2,7 @@
 //! The list is the runtime's; this file shows what would be trusted, and asks.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use metier::NewKey;
@@ -55,7 +55,7 @@ enum What {
     },
     /// Trust the public keys in a file.
     ///
-    /// FILE is a .pub of minisign, a public key of OpenSSH, an allowed_signers file, a PEM public key over P-256 or
+    /// FILE is a .pub of minisign, a public key of OpenSSH, a file of allowed signers, a PEM public key over P-256 or
     /// P-384, or the PEM certificate of an authority.
     Trust {
         /// The file.
@@ -128,10 +128,7 @@ pub(crate) fn run(args: &KeysArgs, context: &Context, json: bool) -> Result<Box<
             Ok(Box::new(Listed { keys: trusted.iter().map(KeyRow::trusted).collect() }))
         }
         Some(What::Generate { name, output, no_password, password }) => {
-            let password = match no_password {
-                true => None,
-                false => Some(password.new_one(context, json)?),
-            };
+            let password = if *no_password { None } else { Some(password.new_one(context, json)?) };
             let password = password.as_deref().map(String::as_str);
             let (key, public) = context.metier.generate_key(name, output.as_deref(), password)?;
             let own = NamedKey { name: Some(name.clone()), key: public };
@@ -148,7 +145,7 @@ pub(crate) fn run(args: &KeysArgs, context: &Context, json: bool) -> Result<Box<
 
 fn trust(
     context: &Context,
-    file: &PathBuf,
+    file: &Path,
     name: Option<&str>,
     yes: bool,
     json: bool,
@@ -172,7 +169,7 @@ fn trust(
     Ok(Box::new(Changed { keys: rows, added, word: "trusted" }))
 }
 
-fn ask(context: &Context, file: &PathBuf, rows: &[KeyRow], json: bool) -> Result<()> {
+fn ask(context: &Context, file: &Path, rows: &[KeyRow], json: bool) -> Result<()> {
     if !prompt::can_ask(json) {
         let mut words = context.command_words();
         words.push("keys trust --yes".to_owned());

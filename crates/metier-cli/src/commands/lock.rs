@@ -86,7 +86,7 @@ fn import(args: &LockArgs, file: &Path, context: &Context, json: bool) -> Result
     }
     let all: Vec<InstallArgs> = by_source
         .into_iter()
-        .map(|(source, names)| InstallArgs::from_folder(source, &args.how.of_skills(names)))
+        .map(|(source, names)| InstallArgs::from_record(source, &args.how.of_skills(names)))
         .collect();
     let installed = install::run_all(&all, context, json)?;
     Ok(Box::new(Imported { installed, left_out: lock.left_out }))

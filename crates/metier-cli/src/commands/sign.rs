@@ -19,7 +19,7 @@ use crate::render::style::{BOLD, DIM, GREEN, paint};
 /// With a secret key of minisign the signature is PACK.minisig, with one of OpenSSH it is PACK.sig; `minisign -V`
 /// and `ssh-keygen -Y verify -n metier-pack` check them too. A signature says who signed these bytes, not that they
 /// are harmless. The password of an encrypted key is asked for, or comes from --password-stdin or the variable
-/// METIER_KEY_PASSWORD.
+/// `METIER_KEY_PASSWORD`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

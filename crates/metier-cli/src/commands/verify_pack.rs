@@ -63,9 +63,10 @@ impl Output for VerifiedPacks {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         for pack in &self.packs {
-            let (style, word) = match pack.is_signed() {
-                true => (GREEN, "signed"),
-                false => (YELLOW, "not signed by a key that you trust"),
+            let (style, word) = if pack.is_signed() {
+                (GREEN, "signed")
+            } else {
+                (YELLOW, "not signed by a key that you trust")
             };
             writeln!(out, "{}  {}", paint(BOLD, safe(&pack.path)), paint(style, word))?;
             if let Some(digest) = pack.digest {

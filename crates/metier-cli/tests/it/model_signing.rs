@@ -1,5 +1,5 @@
 //! Bundles of OpenSSF model signing (`skill.oms.sig`): checked by `verify` and shown at install. The bundles in
-//! `fixtures/oms` were made by PyPI's `model-signing`; where that program is at hand, new ones are made too.
+//! `fixtures/oms` were made by the package `model-signing`; where that program is at hand, new ones are made too.
 
 use std::fs;
 use std::path::{Path, PathBuf};

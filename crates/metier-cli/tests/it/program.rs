@@ -173,6 +173,8 @@ fn the_manual_is_printed_or_written_page_by_page() {
     let inner = ["audit-verify", "config-schema", "config-set", "config-show"].map(str::to_owned);
     let inner = inner.into_iter().chain(["models-script-schema", "models-test"].map(str::to_owned));
     let inner = inner.chain(["permissions-forget", "permissions-list"].map(str::to_owned));
+    let keys = ["keys-forget", "keys-generate", "keys-list", "keys-trust"].map(str::to_owned);
+    let inner = inner.chain(keys);
     let mut expected: Vec<String> =
         commands(&home).into_iter().chain(inner).map(|name| format!("metier-{name}.1")).collect();
     expected.push("metier.1".to_owned());

@@ -1,4 +1,5 @@
 //! `metier sign`, `keys`, `verify FILE` and the signer in a plan and a lock, from the outside.
+//! What other programs sign is in `signing_programs`, what attackers would in `signing_hostile`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

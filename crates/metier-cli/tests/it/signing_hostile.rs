@@ -29,6 +29,9 @@ fn rewritten(home: &TestHome, change: impl Fn(&mut Vec<String>)) {
     fs::write(&path, lines.join("\n") + "\n").expect("writes");
 }
 
+/// A change of the lines of a signature.
+type Alteration = fn(&mut Vec<String>);
+
 /// Another character at a place in base64.
 fn flip(line: &mut String, at: usize) {
     let other = if &line[at..=at] == "A" { "B" } else { "A" };
@@ -38,7 +41,7 @@ fn flip(line: &mut String, at: usize) {
 #[test]
 fn altered_minisign_signatures_are_refused_each_with_its_code() {
     let home = with_key();
-    let alter: &[(&str, &str, fn(&mut Vec<String>))] = &[
+    let alter: &[(&str, &str, Alteration)] = &[
         ("the signature", "signature-wrong", |lines| flip(&mut lines[1], 40)),
         ("the trusted comment", "signature-comment", |lines| lines[2].push_str(" and more")),
         ("the comment's signature", "signature-comment", |lines| flip(&mut lines[3], 10)),
