@@ -2,6 +2,7 @@
 //!
 //! A command reads its world through `Context` and never prints: it gives an `Output`.
 
+mod asking;
 pub(crate) mod audit;
 pub(crate) mod catalog;
 pub(crate) mod chat;
@@ -85,8 +86,8 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Import(args) => import::run(args, &context()?, cli.global.json),
         Command::Inventory(args) => inventory::run(args, &context()?),
         Command::Update(args) => update::run(args, &context()?, cli.global.json),
-        Command::Outdated(args) => outdated::run(args, &context()?),
-        Command::Diff(args) => diff::run(args, &context()?),
+        Command::Outdated(args) => outdated::run(args, &context()?, cli.global.json),
+        Command::Diff(args) => diff::run(args, &context()?, cli.global.json),
         Command::Requests(args) => requests::run(args, &context()?, cli.global.json),
         Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
         Command::Verify(args) => verify::run(args, &context()?),

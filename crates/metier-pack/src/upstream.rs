@@ -169,7 +169,8 @@ impl InstallTarget {
             staging,
             profile: options.profile,
             limits: options.limits,
-            origin: SourceOrigin::Recorded,
+            // The user's own records name what the user installed; those of a project may have come with a clone.
+            origin: if self.is_users() { SourceOrigin::Named } else { SourceOrigin::Recorded },
             texts: options.texts,
         };
         let first = names.iter().find_map(|name| records.lock.skills.get(name));

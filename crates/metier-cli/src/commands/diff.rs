@@ -8,6 +8,7 @@ use metier::pack::{DiffAgainst, FileChange, FileDiff, SkillDiff};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
+use crate::commands::asking::SourceTalk;
 use crate::commands::installed_target::installed_target;
 use crate::context::Context;
 use crate::error::Result;
@@ -72,11 +73,14 @@ struct LineCounts {
     patch: Option<String>,
 }
 
-pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let target = installed_target(&args.names, args.scope, context)?;
+pub(crate) fn run(args: &DiffArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let talk = SourceTalk::new(json, false, false);
+    let target = talk.join(installed_target(&args.names, args.scope, context)?);
     let request = context.metier.update_request(args.names.clone());
     let against = if args.local { DiffAgainst::Installed } else { DiffAgainst::Source };
-    let found = context.metier.diff_installed(&target, &request, against)?;
+    let found = context.metier.diff_installed(&target, &request, against);
+    talk.end(&context.metier)?;
+    let found = found?;
     let compared = |diff: SkillDiff| {
         let lines = diff.files.iter().map(|file| line_counts(&diff.name, file, args.patch));
         ComparedSkill { lines: lines.collect(), diff }

@@ -2,10 +2,7 @@
 //!
 //! Staging, judging and moving are `metier-pack`'s. This file shows the plan, asks, and reports.
 
-mod asking;
-
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 
 use clap::Args;
 use metier::pack::{
@@ -14,13 +11,11 @@ use metier::pack::{
 };
 use serde::Serialize;
 
-use self::asking::Asking;
+use crate::commands::asking::SourceTalk;
 use crate::commands::plan_consent::{OnFindings, PlanQuestion, PlanSeen, consent};
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
-use crate::prompt;
-use crate::render::fetching::FetchLine;
 use crate::render::plan::{left_out_lines, plan_lines, write_done};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{count, fold_line, safe, shell};
@@ -215,26 +210,15 @@ fn install_into(
     // What is only listed is not installed.
     let accepts = args.how.accept_signer || args.list;
     let change = if accepts { SignerChange::Accept } else { SignerChange::Refuse };
-    let asking = Arc::new(Asking {
-        can_ask: prompt::can_ask(json),
-        yes: args.how.yes,
-        lists: args.list,
-        always: Mutex::new(Vec::new()),
-    });
-    let line = Arc::new(FetchLine::new());
-    let target = target
-        .with_signer_change(change)
-        .with_questions(asking.clone())
-        .with_progress(line.clone());
+    let talk = SourceTalk::new(json, args.how.yes, args.list);
+    let target = talk.join(target.with_signer_change(change));
     if args.how.dry_run || args.list {
         let plan = preview(args, context, &target);
-        line.clear();
-        asking.remember(&context.metier)?;
+        talk.end(&context.metier)?;
         return Ok(Installed { dry_run: true, plan: plan?, listed: args.list, untrusted: false });
     }
     let plan = plan(args, context, &target);
-    line.clear();
-    asking.remember(&context.metier)?;
+    talk.end(&context.metier)?;
     let mut plan = plan?;
     let mut words = context.command_words();
     words.push("install --yes".to_owned());

@@ -7,6 +7,7 @@ use clap::Args;
 use metier::pack::{InstalledSkill, UpstreamState};
 use serde::Serialize;
 
+use crate::commands::asking::SourceTalk;
 use crate::commands::installed_target::installed_target;
 use crate::context::Context;
 use crate::error::Result;
@@ -41,11 +42,14 @@ struct Compared {
     skills: Vec<InstalledSkill>,
 }
 
-pub(crate) fn run(args: &OutdatedArgs, context: &Context) -> Result<Box<dyn Output>> {
-    let target = installed_target(&args.names, args.scope, context)?;
+pub(crate) fn run(args: &OutdatedArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
+    let talk = SourceTalk::new(json, false, false);
+    let target = talk.join(installed_target(&args.names, args.scope, context)?);
     let mut request = context.metier.update_request(args.names.clone());
     request.jobs = args.jobs.map_or(request.jobs, usize::from);
-    let skills = context.metier.outdated(&target, &request)?;
+    let skills = context.metier.outdated(&target, &request);
+    talk.end(&context.metier)?;
+    let skills = skills?;
     Ok(Box::new(Compared { target: target.root().to_string_lossy().into_owned(), skills }))
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use metier::pack::{Overwrite, PlanView};
 use serde::Serialize;
 
+use crate::commands::asking::SourceTalk;
 use crate::commands::install::note_untrusted;
 use crate::commands::installed_target::installed_target;
 use crate::commands::plan_consent::{OnFindings, PlanQuestion, PlanSeen, consent};
@@ -77,16 +78,21 @@ struct Updated {
 }
 
 pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let target = installed_target(&args.names, args.scope, context)?;
+    let talk = SourceTalk::new(json, args.yes, false);
+    let target = talk.join(installed_target(&args.names, args.scope, context)?);
     let mut request = context.metier.update_request(args.names.clone());
     request.overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
     request.jobs = args.jobs.map_or(request.jobs, usize::from);
     let named = !args.all;
     if args.dry_run {
-        let plan = context.metier.preview_update(&target, &request)?;
+        let plan = context.metier.preview_update(&target, &request);
+        talk.end(&context.metier)?;
+        let plan = plan?;
         return Ok(Box::new(Updated { dry_run: true, plan, named, untrusted: false }));
     }
-    let mut plan = context.metier.plan_update(&target, &request)?;
+    let plan = context.metier.plan_update(&target, &request);
+    talk.end(&context.metier)?;
+    let mut plan = plan?;
     let mut words = context.command_words();
     words.push("update --yes".to_owned());
     if args.all {

@@ -1,47 +1,73 @@
-//! What `install` asks while a plan is made: whether a host may be used, and which of several skills are meant.
+//! What is asked while sources are read, for `install`, `update`, `outdated` and `diff`: whether a host may be used, and which of several skills are meant.
 //!
 //! `--yes` answers for a source that the person named on the command line, and never for one that came with
 //! `skills.json` or a list of plugins.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use metier::Metier;
-use metier::pack::{InstallQuestions, PickableSkill, SourceOrigin, SourceQuestion};
+use metier::pack::{InstallQuestions, InstallTarget, PickableSkill, SourceOrigin, SourceQuestion};
 
 use crate::error::Result;
 use crate::output::print_note;
 use crate::prompt;
+use crate::render::fetching::FetchLine;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::render::{fold_line, safe};
 
 /// How much of a description stands beside a name.
 const DESCRIPTION_CHARS: usize = 90;
 
-/// Asks on the terminal, where there is one.
-#[derive(Debug)]
-pub(super) struct Asking {
-    pub(super) can_ask: bool,
-    pub(super) yes: bool,
-    /// Only a list is wanted: nothing is picked.
-    pub(super) lists: bool,
-    /// Hosts that are not to be asked about again.
-    pub(super) always: Mutex<Vec<String>>,
+/// The questions about sources and the line that shows how far a fetch is, for one command.
+pub(super) struct SourceTalk {
+    asking: Arc<Asking>,
+    line: Arc<FetchLine>,
 }
 
-impl Asking {
-    /// Writes down what was answered with "always".
-    pub(super) fn remember(&self, metier: &Metier) -> Result<()> {
-        let hosts =
-            self.always.lock().map(|mut hosts| std::mem::take(&mut *hosts)).unwrap_or_default();
-        for host in hosts {
-            let change = metier.allow_source(&host)?;
-            print_note(&paint(
-                DIM,
-                format!("{} is allowed in {}", safe(&host), change.file.display()),
-            ));
+impl SourceTalk {
+    /// `yes` answers for sources that the person named.
+    pub(super) fn new(json: bool, yes: bool, lists: bool) -> Self {
+        let asking =
+            Asking { can_ask: prompt::can_ask(json), yes, lists, answers: Mutex::default() };
+        Self { asking: Arc::new(asking), line: Arc::new(FetchLine::new()) }
+    }
+
+    /// The same folder, with these questions.
+    pub(super) fn join(&self, target: InstallTarget) -> InstallTarget {
+        target.with_questions(self.asking.clone()).with_progress(self.line.clone())
+    }
+
+    /// Nothing is fetched any more: the line goes, and what was answered with "always" is written down.
+    pub(super) fn end(&self, metier: &Metier) -> Result<()> {
+        self.line.clear();
+        let mut answers = self.asking.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        for pattern in std::mem::take(&mut answers.always) {
+            let change = metier.allow_source(&pattern)?;
+            let file = change.file.display();
+            print_note(&paint(DIM, format!("{} is allowed in {file}", safe(&pattern))));
         }
         Ok(())
     }
+}
+
+/// Asks on the terminal, where there is one.
+#[derive(Debug)]
+struct Asking {
+    can_ask: bool,
+    yes: bool,
+    /// Only a list is wanted: nothing is picked.
+    lists: bool,
+    /// Sources are read side by side: whoever holds it may ask.
+    answers: Mutex<HostAnswers>,
+}
+
+#[derive(Debug, Default)]
+struct HostAnswers {
+    /// What was answered, so that a host with several sources is asked about once.
+    given: BTreeMap<String, bool>,
+    /// Patterns of what is not to be asked about again.
+    always: Vec<String>,
 }
 
 impl InstallQuestions for Asking {
@@ -51,6 +77,12 @@ impl InstallQuestions for Asking {
         }
         if !self.can_ask {
             return false;
+        }
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        // A connection that is not encrypted is another question.
+        let key = format!("{} {}", question.host, question.is_encrypted);
+        if let Some(given) = answers.given.get(&key) {
+            return *given;
         }
         let host = safe(&question.host).into_owned();
         print_note(&format!("{} is not among your allowed sources", paint(BOLD, &host)));
@@ -66,16 +98,16 @@ impl InstallQuestions for Asking {
         prompt::forget_typed();
         let source = safe(&question.source).into_owned();
         let answer = prompt::ask(&format!("Fetch {source}? [y]es, [a]lways from {host}, [N]o"));
-        match answer.unwrap_or_default().to_lowercase().as_str() {
+        let may = match answer.unwrap_or_default().to_lowercase().as_str() {
             "y" | "yes" => true,
             "a" | "always" => {
-                if let Ok(mut patterns) = self.always.lock() {
-                    patterns.push(question.pattern.clone());
-                }
+                answers.always.push(question.pattern.clone());
                 true
             }
             _ => false,
-        }
+        };
+        answers.given.insert(key, may);
+        may
     }
 
     fn pick(&self, skills: &[PickableSkill]) -> Option<Vec<String>> {
