@@ -1,4 +1,4 @@
-//! One call of git: what it is told about the world, and what it is kept from.
+//! One call of git: what it is given, and what it is kept from.
 //!
 //! A repository is data of a stranger. git can be made to run programs by hooks, filters, helpers,
 //! transports, submodules and configuration; each is off here, by the environment that it gets, which is
