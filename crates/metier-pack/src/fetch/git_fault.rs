@@ -118,9 +118,9 @@ impl GitFault {
         let has = |needles: &[&str]| needles.iter().any(|needle| words.contains(needle));
         let line = || {
             let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-            let told =
+            let reported =
                 lines.clone().find(|line| line.starts_with("fatal:")).or_else(|| lines.next_back());
-            told.unwrap_or("it gave no reason").trim_start_matches("fatal: ").to_owned()
+            reported.unwrap_or("it gave no reason").trim_start_matches("fatal: ").to_owned()
         };
         if has(&["Host key verification failed"]) {
             return Self::UnknownHostKey;
