@@ -47,19 +47,8 @@ pub(crate) fn merge(r: &mut Resolver<'_>) -> SourcePolicy {
         |asked: &Option<u32>, baseline| asked > baseline,
         |c| c.sources.min_release_age.map(|days| Some(days.get())),
     );
-    let layers = r.managed.iter().chain([r.user, r.project].into_iter().flatten());
-    let has_it = |age: u32| move |it: &u32| *it == age;
-    let origin = days.and_then(|days| {
-        let mut layers = layers.filter(|layer| {
-            layer
-                .config
-                .sources
-                .min_release_age
-                .map(std::num::NonZeroU32::get)
-                .is_some_and(|it| has_it(days)(&it))
-        });
-        layers.next().map(|layer| layer.origin.clone())
-    });
-    let min_release_age = days.map(|days| (DAY * days, origin.unwrap_or_default()));
+    // The file that the row above names.
+    let origin = r.rows.last().map(|row| row.origin.clone()).unwrap_or_default();
+    let min_release_age = days.map(|days| (DAY * days, origin));
     SourcePolicy { rules, min_release_age }
 }

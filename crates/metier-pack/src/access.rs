@@ -39,6 +39,8 @@ pub struct SourceQuestion {
     pub source: String,
     /// Its host.
     pub host: String,
+    /// What allows the host, in `sources.allow`.
+    pub pattern: String,
     /// Whether the connection is encrypted.
     pub is_encrypted: bool,
     /// Where it was named.
@@ -122,15 +124,19 @@ impl SourceAccess {
                 let place = source.place();
                 let question = SourceQuestion {
                     source: source.recorded(),
+                    pattern: place.host_pattern(),
+                    is_encrypted: place.is_encrypted(),
                     host: place.host.unwrap_or_default(),
-                    is_encrypted: !matches!(place.scheme.as_str(), "http" | "git"),
                     origin,
                 };
                 let may_use = self.questions.may_use(&question);
                 if may_use {
                     Ok(())
                 } else {
-                    Err(denied(SourceDenial::NotAllowed { host: question.host }))
+                    Err(denied(SourceDenial::NotAllowed {
+                        host: question.host,
+                        pattern: question.pattern,
+                    }))
                 }
             }
         }

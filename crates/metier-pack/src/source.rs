@@ -97,6 +97,19 @@ pub struct SourcePlace {
     pub path: String,
 }
 
+impl SourcePlace {
+    /// Whether what arrives from there cannot be changed on the way.
+    pub fn is_encrypted(&self) -> bool {
+        !matches!(self.scheme.as_str(), "http" | "git")
+    }
+
+    /// The pattern that allows its host, and no more than that.
+    pub fn host_pattern(&self) -> String {
+        let host = self.host.clone().unwrap_or_default();
+        if self.is_encrypted() { host } else { format!("{}://{host}", self.scheme) }
+    }
+}
+
 impl InstallSource {
     /// How the records spell it: canonical, and without credentials.
     pub fn recorded(&self) -> String {

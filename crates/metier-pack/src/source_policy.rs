@@ -75,6 +75,8 @@ pub enum SourceDenial {
     NotAllowed {
         /// Its host.
         host: String,
+        /// What would allow it.
+        pattern: String,
     },
     /// It is younger than a file wants, or does not say how old it is.
     TooYoung {
@@ -108,8 +110,8 @@ impl SourceDenial {
                     "only what `sources.allow` in {file} lists may be used; nothing was asked of the network"
                 )
             }
-            Self::NotAllowed { host } => format!(
-                "nothing was asked of the network; to allow the host: metier config set sources.allow '[\"{host}\"]', \
+            Self::NotAllowed { pattern, .. } => format!(
+                "nothing was asked of the network; to allow the host: metier config set sources.allow '[\"{pattern}\"]', \
                  or give --yes with a source that you name yourself"
             ),
             Self::TooYoung { file, .. } => format!("`sources.min_release_age` is set in {file}"),
@@ -126,7 +128,7 @@ impl fmt::Display for SourceDenial {
             Self::NotListed { file } => {
                 write!(f, "may not be used: `sources.allow` does not list it ({file})")
             }
-            Self::NotAllowed { host } => {
+            Self::NotAllowed { host, .. } => {
                 write!(f, "needs your permission: {host} is not among your allowed sources")
             }
             Self::TooYoung { days, age: Some(age), .. } => {

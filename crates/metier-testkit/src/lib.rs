@@ -14,12 +14,16 @@
 pub mod agent;
 mod corpus;
 mod example;
+#[cfg(unix)]
+mod git;
 mod home;
 #[cfg(unix)]
 mod unprivileged;
 
 pub use corpus::{CorpusText, corpus_dir, corpus_skills, corpus_texts, research_file};
 pub use example::built_example;
+#[cfg(unix)]
+pub use git::{GitServer, TestRepository};
 pub use home::{Output, TestHome, skill_text};
 #[cfg(unix)]
 pub use unprivileged::ran_unprivileged;

@@ -66,6 +66,9 @@ fn the_defaults() {
     agents                                        {}        default
     enable_skills                                 true      default
     skills                                        {}        default
+    sources.allow                                 []        default
+    sources.deny                                  []        default
+    sources.min_release_age                       null      default
     budgets.turns                                 12        default
     budgets.tool_calls                            30        default
     budgets.script_runs                           10        default
@@ -334,6 +337,7 @@ fn the_schema_is_json_with_a_property_for_every_key() {
             "security",
             "skill_roots",
             "skills",
+            "sources",
             "trusted_keys"
         ]
     );

@@ -139,7 +139,7 @@ fn each_error_says_what_is_wrong_and_what_to_do() {
     home.write("project/broken.zip", "PK\x03\x04 and no more");
     home.write("project/.agent/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: Mine.\n---\n");
     for (args, code, exit, said) in [
-        (&["install", "anthropics/skills"][..], "source-unsupported", 2, "a directory, a .zip"),
+        (&["install", "anthropics/skills"][..], "source-not-allowed", 3, "sources.allow"),
         (&["install", "none.zip"], "source-not-found", 1, "there is nothing at"),
         (&["install", "broken.zip"], "zip-end", 1, "no end record"),
         (&["install", "pdf.zip", "--yes"], "already-exists", 1, "was not installed by Metier"),

@@ -76,7 +76,7 @@ fn a_wrong_type_says_what_was_expected_and_found() {
 fn a_configuration_that_is_no_object_is_refused() {
     assert_snapshot!(problems("[]"), @"
     config.json:1:1: the configuration must be an object `{ … }`, but it is a list [config-wrong-type]
-      help: write `{ … }`; its keys are `agents`, `budgets`, `catalog`, `enableSkills`, `enable_skills`, `execution`, `model`, `permission_examples`, `permissions`, `profile`, `security`, `skill_roots`, `skills`, `trusted_keys`
+      help: write `{ … }`; its keys are `agents`, `budgets`, `catalog`, `enableSkills`, `enable_skills`, `execution`, `model`, `permission_examples`, `permissions`, `profile`, `security`, `skill_roots`, `skills`, `sources`, `trusted_keys`
     ");
 }
 
@@ -218,7 +218,7 @@ fn what_an_attacker_wrote_reaches_no_terminal_raw() {
     let text = "{ \"a\\u001b[2Jb\u{202e}c\": 1, \"profile\": \"\\u0007x\" }";
     assert_snapshot!(problems(text), @r#"
     config.json:1:3: unknown key `"a\x1b[2Jb\u{202e}c"` [config-unknown-key]
-      help: the keys allowed here are `agents`, `budgets`, `catalog`, `enableSkills`, `enable_skills`, `execution`, `model`, `permission_examples`, `permissions`, `profile`, `security`, `skill_roots`, `skills`, `trusted_keys`
+      help: the keys allowed here are `agents`, `budgets`, `catalog`, `enableSkills`, `enable_skills`, `execution`, `model`, `permission_examples`, `permissions`, `profile`, `security`, `skill_roots`, `skills`, `sources`, `trusted_keys`
     config.json:1:34: `profile` must be one of `strict`, `lenient`, but it is the string "\x07x" [config-bad-value]
       help: How skills with faults are treated. A project can only choose `strict`.
     "#);

@@ -99,7 +99,7 @@ proptest! {
         from in any::<Index>(), to in any::<Index>(),
     ) {
         let values = ["0", "-0", "1", "1.0", "\"\"", "\"a\"", "true", "null", "[]", "{}", "[\"a\"]", "[0]", "\"strict\"", "4294967295", "4294967296", "{\"enabled\":true}", "1e2"];
-        let keys = ["$schema", "skill_roots", "profile", "model", "execution", "security", "permissions", "permission_examples", "skills", "budgets", "catalog", "trusted_keys"];
+        let keys = ["$schema", "skill_roots", "profile", "model", "execution", "security", "permissions", "permission_examples", "skills", "sources", "budgets", "catalog", "trusted_keys"];
         let value = values[from.index(values.len())];
         check(&format!(r#"{{ "{}": {value} }}"#, keys[to.index(keys.len())]))?;
         let inner = ["provider", "name", "params", "timeout_s", "env", "min_tier", "turns", "tool_calls", "format", "follow_symlinks"];

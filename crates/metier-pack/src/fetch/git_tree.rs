@@ -90,7 +90,7 @@ pub(super) fn wanted_files(
     let is_skill_file = |path: &&[u8]| {
         let dir = path.strip_suffix(SKILL_FILE.as_bytes());
         dir.is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"))
-            && path.iter().filter(|byte| **byte == b'/').count() <= MAX_DEPTH
+            && path.split(|byte| *byte == b'/').count() <= MAX_DEPTH + 1
     };
     let dirs: Vec<&[u8]> = below
         .iter()
@@ -326,13 +326,13 @@ mod tests {
     #[test]
     fn names_that_lead_out_or_collide_are_refused_where_they_would_be_installed() {
         for (name, code) in [
-            ("a/../../x", "name-escapes"),
-            ("a/Skill.md", "name-twice"),
-            ("a/con", "name-reserved"),
-            ("a/x\\y", "name-shape"),
+            ("a/../../x", "archive-name-parent"),
+            ("a/Skill.md", "archive-name-collision"),
+            ("a/con", "archive-name-reserved"),
+            ("a/x\\y", "archive-name-separator"),
         ] {
             let refused = paths(&[("100644", "a/SKILL.md"), ("100644", name)], "");
-            assert!(refused.is_err(), "{name}: {refused:?} is not {code}");
+            assert_eq!(refused, Err(code), "{name}");
         }
         assert!(paths(&[("100644", "a/SKILL.md"), ("100644", "docs/con")], "").is_ok());
     }

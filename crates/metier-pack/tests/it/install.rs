@@ -345,10 +345,13 @@ fn a_directory_is_a_source_and_what_is_not_one_is_named() {
     request.skills = vec!["c".to_owned()];
     let error = target.plan_install(&request).expect_err("not there");
     assert_eq!((error.code(), error.help().as_str()), ("not-in-source", "it has: a, b"));
-    for (source, code) in [("owner/repo", "source-unsupported"), ("none.zip", "source-not-found")] {
+    for (source, code, said) in [
+        ("owner/repo", "source-not-allowed", "sources.allow"),
+        ("none.zip", "source-not-found", "a directory"),
+    ] {
         let error = home.install(source).expect_err("not there");
         assert_eq!(error.code(), code);
-        assert!(error.help().contains("a directory"), "{}", error.help());
+        assert!(error.help().contains(said), "{}", error.help());
     }
     assert!(
         !fs::read_dir(home.path("project/.agent/skills")).expect("lists").any(|entry| {

@@ -69,11 +69,8 @@ impl InstallQuestions for Asking {
         match answer.unwrap_or_default().to_lowercase().as_str() {
             "y" | "yes" => true,
             "a" | "always" => {
-                // An allow covers only what encrypts, so it would be no answer to this question.
-                if question.is_encrypted
-                    && let Ok(mut hosts) = self.always.lock()
-                {
-                    hosts.push(question.host.clone());
+                if let Ok(mut patterns) = self.always.lock() {
+                    patterns.push(question.pattern.clone());
                 }
                 true
             }
