@@ -26,7 +26,7 @@ use crate::scope::ScopeArgs;
 /// skills.json says.
 ///
 /// SOURCE is a directory, a .zip, .skill or .tar.gz file, the https URL of one, a host that lists its skills, an OCI
-/// artifact (oci://HOST/NAME:TAG, or a layout directory), or a git repository: owner/repo (GitHub) or its URL, with
+/// artifact (`oci://HOST/NAME:TAG`, or a layout directory), or a git repository: owner/repo (GitHub) or its URL, with
 /// /path for a directory of it and @ref for a branch, tag or commit. Of a repository with several skills you choose:
 /// --skill, --all, --plugin, or the list on a terminal. A host that your setting `sources.allow` does not list is
 /// asked about before anything is fetched. Inside a repository skills go into the project's .agent/skills, elsewhere into ~/.agent/skills. Everything is unpacked and
@@ -51,7 +51,7 @@ Examples:
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
-    /// A directory, a .zip, .skill or .tar.gz file, a URL, a git repository, or oci://HOST/NAME:TAG.
+    /// A directory, a .zip, .skill or .tar.gz file, a URL, a git repository, or `oci://HOST/NAME:TAG`.
     source: Option<String>,
     /// Only these skills of the source (may be repeated).
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "source")]
