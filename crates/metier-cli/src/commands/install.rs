@@ -25,7 +25,7 @@ use crate::scope::ScopeArgs;
 /// skills.json says.
 ///
 /// SOURCE is a directory, a .zip, .skill or .tar.gz file, the https URL of one, a host that lists its skills, an OCI
-/// artifact (oci://HOST/NAME:TAG, or a layout directory), or a git repository: owner/repo (GitHub) or its URL, with
+/// artifact (`oci://HOST/NAME:TAG`, or a layout directory), or a git repository: owner/repo (GitHub) or its URL, with
 /// /path for a directory of it and @ref for a branch, tag or commit. Of a repository with several skills you choose:
 /// --skill, --all, --plugin, or the list on a terminal. A host that your setting `sources.allow` does not list is
 /// asked about before anything is fetched.
@@ -59,7 +59,7 @@ Examples:
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
-    /// A directory, a .zip, .skill or .tar.gz file, a URL, a git repository, or oci://HOST/NAME:TAG.
+    /// A directory, a .zip, .skill or .tar.gz file, a URL, a git repository, or `oci://HOST/NAME:TAG`.
     source: Option<String>,
     /// All skills of a repository.
     #[arg(long, requires = "source", conflicts_with_all = ["skill", "plugin"])]

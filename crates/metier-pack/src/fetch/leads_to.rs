@@ -22,12 +22,30 @@ pub fn fetched_urls(bytes: &[u8]) -> Vec<String> {
     at.map(|at| urls_in(bytes, &at)).unwrap_or_default()
 }
 
-/// What the records say about the source in `text`, where it is one of the network.
+/// What the records say about the source in `text`, where it is one that our own HTTP client fetches.
 #[doc(hidden)]
 pub fn recorded_source(text: &str) -> Option<String> {
     let nowhere = Path::new("/nonexistent");
     match parse_source(text, nowhere, nowhere).ok()? {
-        InstallSource::Local(_) => None,
+        InstallSource::Local(_) | InstallSource::Git(_) => None,
         source => Some(source.recorded()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_recorded_source_is_read_as_itself(
+            text in "((oci|https|http|git|ssh)://)?[a-zA-Z0-9.:@/#_=-]{0,30}"
+        ) {
+            if let Some(recorded) = recorded_source(&text) {
+                prop_assert_eq!(recorded_source(&recorded), Some(recorded.clone()), "{}", text);
+            }
+        }
     }
 }
