@@ -79,6 +79,9 @@ impl InstallRequest {
     }
 }
 
+/// A source as `skills.json` has it, and what the lock pins it to.
+type PinnedSource<'r> = (&'r str, Option<&'r str>);
+
 /// How the records are used when the disk is made to agree with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockUse {
@@ -188,7 +191,7 @@ impl InstallTarget {
         let limits = &PackLimits::default();
         let mut plan = InstallPlan::new(self, staging);
         // Skills of one source may be locked at different commits of it.
-        let mut needed: BTreeMap<(&str, Option<&str>), Vec<(&String, Standing)>> = BTreeMap::new();
+        let mut needed: BTreeMap<PinnedSource<'_>, Vec<(&String, Standing)>> = BTreeMap::new();
         for (name, wanted) in &records.wanted.skills {
             let locked = records.lock.skills.get(name).filter(|it| it.source == wanted.source);
             let standing = standing(self, name, records.lock.skills.get(name), limits);

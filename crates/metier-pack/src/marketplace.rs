@@ -103,7 +103,7 @@ fn place(source: &Value, root: &str) -> PluginPlace {
     let is_short = !address.contains("://") && !address.contains('@');
     let mut spelled = address.to_owned();
     // An address in a list is that of a repository, with or without its suffix.
-    if !is_short && !spelled.ends_with(".git") {
+    if !is_short && spelled.strip_suffix(".git").is_none() {
         spelled = format!("{}.git", spelled.trim_end_matches('/'));
     }
     if let Some(path) = text("path").or_else(|| text("subdir")) {

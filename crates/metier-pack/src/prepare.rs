@@ -104,7 +104,7 @@ impl Preparing<'_> {
             };
             match &plugin.place {
                 PluginPlace::Here(top) => {
-                    read.tree = read.tree.only(|dir| plugin.has_skill(top, dir))
+                    read.tree = read.tree.only(|dir| plugin.has_skill(top, dir));
                 }
                 PluginPlace::Elsewhere { source, commit } => {
                     return self.prepare_elsewhere(

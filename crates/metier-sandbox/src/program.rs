@@ -206,7 +206,8 @@ fn keep_end(stream: impl Read, kept: &Mutex<Vec<u8>>) {
     });
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -230,6 +231,13 @@ mod tests {
         (result.expect("runs"), String::from_utf8(text).expect("text"))
     }
 
+    struct Stop;
+    impl ProgramWatch for Stop {
+        fn wants_stop(&self) -> bool {
+            true
+        }
+    }
+
     #[test]
     fn a_program_gets_what_it_is_given_and_no_terminal() {
         let (result, text) = run(&shell(
@@ -247,12 +255,6 @@ mod tests {
         let refused =
             shell("echo x; sleep 600").run(&(), &mut |_| Err(io::ErrorKind::Other.into()));
         assert!(refused.is_err());
-        struct Stop;
-        impl ProgramWatch for Stop {
-            fn wants_stop(&self) -> bool {
-                true
-            }
-        }
         let stopped = shell("sleep 600").run(&Stop, &mut |_| Ok(())).expect("runs");
         assert_eq!(stopped.end, ProgramEnd::Stopped);
     }

@@ -50,8 +50,8 @@ fn words_of_other_tools_do_what_they_do_there_or_say_what_does() {
     assert_eq!(run(&home, &["rm", "--yes", "my-skill"]).code, 0);
     for word in ["install", "add"] {
         let output = run(&home, &[word, "owner/repo"]);
-        assert_eq!(output.code, 2);
-        assert!(output.stderr.contains("a directory, or a .zip"), "{}", output.stderr);
+        assert_eq!(output.code, 3);
+        assert!(output.stderr.contains("github.com is not among"), "{}", output.stderr);
     }
     let typo = run(&home, &["lits"]);
     assert!(typo.code == 2 && typo.stderr.contains("list"), "{}", typo.stderr);

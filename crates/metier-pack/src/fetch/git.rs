@@ -198,9 +198,14 @@ fn near(word: &str, names: Vec<String>) -> Vec<String> {
     near
 }
 
+/// One of them a line, as git reads them.
+fn lines<'o>(objects: impl Iterator<Item = &'o str>) -> String {
+    objects.flat_map(|object| [object, "\n"]).collect()
+}
+
 /// Fetches those of the wanted files that did not come with the commit.
 fn fetch_files(calls: &GitCalls<'_>, wanted: &WantedFiles) -> Result<(), GitFault> {
-    let objects: String = wanted.files.iter().map(|file| format!("{}\n", file.object)).collect();
+    let objects = lines(wanted.files.iter().map(|file| file.object.as_str()));
     let known = calls.answer(&["cat-file", "--batch-check", "--buffer"], objects.as_bytes())?;
     let known = String::from_utf8_lossy(&known).into_owned();
     let mut missing: Vec<&str> =
@@ -222,7 +227,7 @@ fn fetch_files(calls: &GitCalls<'_>, wanted: &WantedFiles) -> Result<(), GitFaul
         "--stdin",
         "origin",
     ];
-    let lines: String = missing.iter().map(|object| format!("{object}\n")).collect();
+    let lines = lines(missing.into_iter());
     calls.answer(&args, lines.as_bytes()).map(drop)
 }
 
@@ -234,7 +239,7 @@ fn write_files(
     shown: &str,
 ) -> Result<(PathBuf, Vec<crate::left_out::LeftOut>), PackError> {
     let mut writer = FileWriter::new(into, &wanted.files, limits, shown)?;
-    let objects: String = wanted.files.iter().map(|file| format!("{}\n", file.object)).collect();
+    let objects = lines(wanted.files.iter().map(|file| file.object.as_str()));
     let streamed =
         calls.stream(&["cat-file", "--batch", "--buffer"], objects.as_bytes(), &mut |piece| {
             writer.feed(piece)

@@ -1,4 +1,4 @@
-//! One call of git: what it is told about the world, and what it is kept from.
+//! One call of git: what it is given, and what it is kept from.
 //!
 //! A repository is data of a stranger. git can be made to run programs by hooks, filters, helpers,
 //! transports, submodules and configuration; each is off here, by the environment that it gets, which is
@@ -218,4 +218,36 @@ fn environment(
         set(&format!("GIT_CONFIG_VALUE_{number}"), OsStr::new(&value));
     }
     env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SilentProgress;
+    use super::*;
+
+    #[derive(Debug)]
+    struct Cancelled;
+
+    impl FetchProgress for Cancelled {
+        fn step(&self, _: &str, _: u64, _: Option<u64>) {}
+
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn what_grows_too_large_or_is_not_wanted_any_more_is_stopped() {
+        let packs = tempfile::tempdir().expect("dir");
+        metier_fs::write_atomic(&packs.path().join("tmp_pack_x"), &[0; 100]).expect("writes");
+        let stopped = |limit: u64, progress: &dyn FetchProgress| {
+            let packs = packs.path().to_owned();
+            let watch = FetchWatch { packs, limit, progress, state: Mutex::new((None, None)) };
+            let stops = watch.wants_stop();
+            (stops, watch.state.into_inner().expect("not poisoned").1)
+        };
+        assert_eq!(stopped(99, &SilentProgress), (true, Some(GitFault::TooLarge(99))));
+        assert_eq!(stopped(100, &SilentProgress), (false, None));
+        assert_eq!(stopped(100, &Cancelled), (true, Some(GitFault::Cancelled)));
+    }
 }

@@ -117,10 +117,10 @@ impl GitFault {
     pub(super) fn of_words(words: &str) -> Self {
         let has = |needles: &[&str]| needles.iter().any(|needle| words.contains(needle));
         let line = || {
-            let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-            let told =
-                lines.clone().find(|line| line.starts_with("fatal:")).or_else(|| lines.last());
-            told.unwrap_or("it gave no reason").trim_start_matches("fatal: ").to_owned()
+            let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+            let reported =
+                lines.clone().find(|line| line.starts_with("fatal:")).or_else(|| lines.next_back());
+            reported.unwrap_or("it gave no reason").trim_start_matches("fatal: ").to_owned()
         };
         if has(&["Host key verification failed"]) {
             return Self::UnknownHostKey;

@@ -90,7 +90,7 @@ pub(super) fn wanted_files(
     let is_skill_file = |path: &&[u8]| {
         let dir = path.strip_suffix(SKILL_FILE.as_bytes());
         dir.is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"))
-            && path.iter().filter(|byte| **byte == b'/').count() <= MAX_DEPTH
+            && path.split(|byte| *byte == b'/').count() <= MAX_DEPTH + 1
     };
     let dirs: Vec<&[u8]> = below
         .iter()

@@ -138,7 +138,7 @@ fn parse_url(scheme: &str, text: &str) -> Option<Result<GitSource, &'static str>
         Err(reason) => return Some(Err(reason)),
     };
     let is_forge = FORGES.contains(&url.host.as_str()) && !is_archive_url(&url.path);
-    let has_suffix = url.path.ends_with(".git")
+    let has_suffix = url.path.strip_suffix(".git").is_some()
         || url.path.contains(".git@")
         || url.path.contains(".git//")
         || url.path.contains(".git/");
@@ -178,7 +178,7 @@ fn from_url(
     while repository.ends_with('/') {
         repository.pop();
     }
-    if is_forge && !repository.ends_with(".git") {
+    if is_forge && repository.strip_suffix(".git").is_none() {
         repository.push_str(".git");
     }
     if repository.len() < 2 || repository.contains("/-") {
@@ -304,7 +304,7 @@ fn check_reference(reference: &str) -> Result<(), &'static str> {
         !part.is_empty()
             && !part.starts_with('.')
             && !part.ends_with('.')
-            && !Path::new(part).extension().is_some_and(|it| it == "lock")
+            && Path::new(part).extension().is_none_or(|it| it != "lock")
     };
     let is_char = |ch: char| !ch.is_control() && !" ~^:?*[\\".contains(ch);
     let is_sound = !reference.starts_with('-')
