@@ -16,7 +16,10 @@ use crate::output;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Skills", &["list", "search", "inspect", "read", "files", "catalog", "enable", "disable"]),
     ("Authoring", &["new", "check", "open", "delete", "restore"]),
-    ("Shipping", &["install", "uninstall", "verify", "pack"]),
+    (
+        "Shipping",
+        &["install", "import", "uninstall", "verify", "inventory", "lock", "pack", "sign", "keys"],
+    ),
     (
         "Running",
         &[
