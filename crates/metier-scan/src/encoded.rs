@@ -31,14 +31,14 @@ static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 static HEX: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:\\x[0-9a-fA-F]{2}){6,}|(?:\\u00[0-9a-fA-F]{2}){6,}|\b(?:[0-9a-fA-F]{2}){20,}\b")
+    Regex::new(r"(?:\\x[0-9a-fA-F]{2}){6,}|(?:\\u00[0-9a-fA-F]{2}){6,}|(?-u:\b)(?:[0-9a-fA-F]{2}){20,}(?-u:\b)")
         .ok()
 });
 static CODES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[\[(]\s*\d{2,3}(?:\s*,\s*\d{2,3}){7,}\s*,?\s*[\])]").ok());
 /// What only a command or an instruction about secrets says.
 static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"(?i)\b(?:curl|wget|powershell|invoke-expression|iex)\s|/bin/(?:ba|z)?sh\b|\b(?:ba|z)?sh\s+-[ci]\b|/dev/tcp/|\b(?:subprocess|os\.system|child_process|execsync|eval\(|exec\()|\bos\.environ\b|\bprocess\.env\b|\b(?:send|post|upload|output)\b[^\n]{0,60}\b(?:keys?|tokens?|secrets?|passwords?|credentials?)\b|\bignore\b[^\n]{0,30}\binstructions\b|\bchmod\s+\+x\b|\brm\s+-rf\b";
+    let pattern = r"(?i)(?-u:\b)(?:curl|wget|powershell|invoke-expression|iex)\s|/bin/(?:ba|z)?sh(?-u:\b)|(?-u:\b)(?:ba|z)?sh\s+-[ci](?-u:\b)|/dev/tcp/|(?-u:\b)(?:subprocess|os\.system|child_process|execsync|eval\(|exec\()|(?-u:\b)os\.environ(?-u:\b)|(?-u:\b)process\.env(?-u:\b)|(?-u:\b)(?:send|post|upload|output)(?-u:\b)[^\n]{0,60}(?-u:\b)(?:keys?|tokens?|secrets?|passwords?|credentials?)(?-u:\b)|(?-u:\b)ignore(?-u:\b)[^\n]{0,30}(?-u:\b)instructions(?-u:\b)|(?-u:\b)chmod\s+\+x(?-u:\b)|(?-u:\b)rm\s+-rf(?-u:\b)";
     Regex::new(pattern).ok()
 });
 /// Names that no honest author escapes letter by letter.

@@ -11,7 +11,7 @@ use crate::rules::FindingSeverity::High;
 
 /// Code that sends something over the network.
 static SENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"(?i)\bcurl\b[^\n]{0,200}(?:\s-d\b|\s-F\b|\s-T\b|--data|--upload-file|-X\s*(?:POST|PUT))|\b(?:requests|httpx|session)\.(?:post|put)\s*\(|\burlopen\s*\(|\bfetch\s*\(|\baxios\b|\bhttps?\.request\s*\(|\bdns\.(?:resolve|lookup)|\bsocket\.connect|\.connect\s*\(\s*\(|\bnc\s+\S+\s+\d+|\bURLSession\b";
+    let pattern = r"(?i)(?-u:\b)curl(?-u:\b)[^\n]{0,200}(?:\s-d(?-u:\b)|\s-F(?-u:\b)|\s-T(?-u:\b)|--data|--upload-file|-X\s*(?:POST|PUT))|(?-u:\b)(?:requests|httpx|session)\.(?:post|put)\s*\(|(?-u:\b)urlopen\s*\(|(?-u:\b)fetch\s*\(|(?-u:\b)axios(?-u:\b)|(?-u:\b)https?\.request\s*\(|(?-u:\b)dns\.(?:resolve|lookup)|(?-u:\b)socket\.connect|\.connect\s*\(\s*\(|(?-u:\b)nc\s+\S+\s+\d+|(?-u:\b)URLSession(?-u:\b)";
     Regex::new(pattern).ok()
 });
 /// Lines around a request for secrets in which an order to conceal it counts.

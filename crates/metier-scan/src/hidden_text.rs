@@ -239,7 +239,7 @@ static UNSEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// What a note to other authors does not say.
 static INSTRUCTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"(?i)\b(?:send|post|upload|output|exfiltrate|forward|share)\b.{0,120}\b(?:api[ _-]?key|\w*_API_KEY|tokens?|credentials?|secrets?|passwords?|environment variables?)|\b(?:ignore|disregard)\b.{0,30}\b(?:instructions|rules)\b|\b(?:do not|don't|never|without)\s+(?:mention|tell|inform|notify|telling|informing)\w*\b.{0,40}\buser\b|\b(?:the\s+)?(?:agent|assistant|model|ai|claude)\s+(?:should|must|shall|will)\b.{0,120}\b(?:run|execute|curl|download|send|delete|read)\b|\bcurl\b.{0,80}\|\s*(?:ba)?sh\b";
+    let pattern = r"(?i)(?-u:\b)(?:send|post|upload|output|exfiltrate|forward|share)(?-u:\b).{0,120}(?-u:\b)(?:api[ _-]?key|\w*_API_KEY|tokens?|credentials?|secrets?|passwords?|environment variables?)|(?-u:\b)(?:ignore|disregard)(?-u:\b).{0,30}(?-u:\b)(?:instructions|rules)(?-u:\b)|(?-u:\b)(?:do not|don't|never|without)\s+(?:mention|tell|inform|notify|telling|informing)\w*(?-u:\b).{0,40}(?-u:\b)user(?-u:\b)|(?-u:\b)(?:the\s+)?(?:agent|assistant|model|ai|claude)\s+(?:should|must|shall|will)(?-u:\b).{0,120}(?-u:\b)(?:run|execute|curl|download|send|delete|read)(?-u:\b)|(?-u:\b)curl(?-u:\b).{0,80}\|\s*(?:ba)?sh(?-u:\b)";
     Regex::new(pattern).ok()
 });
 

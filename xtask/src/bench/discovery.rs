@@ -63,23 +63,29 @@ pub(crate) fn measure(
     Ok(Report { machine, repeats, own_peak_mb: own_peak(), start_up, rows })
 }
 
+/// Builds Metier and its rivals. Two calls: in one, Metier would be built with the features that xtask asks of
+/// shared crates.
 pub(super) fn build(workspace: &Workspace) -> Result<Binaries> {
-    // Two calls: in one, Metier would be built with the features that xtask asks of shared crates.
-    let metier = ["--package", "metier-cli", "--bins"];
+    let metier = build_metier(workspace)?;
     let rivals = ["--package", "xtask", "--bin", "xtask-floor", "--bin", "xtask-empty"];
-    for args in [&metier[..], &rivals[..]] {
-        let mut command = workspace.cargo(&["build", "--release"]);
-        if status(command.args(args))? == Outcome::Failed {
-            bail!("`cargo build --release {}` failed", args.join(" "));
-        }
-    }
+    build_release(workspace, &rivals)?;
     let dir = workspace.target_dir()?.join("release");
     let program = |name: &str| dir.join(format!("{name}{EXE_SUFFIX}"));
-    Ok(Binaries {
-        metier: program("metier"),
-        floor: program("xtask-floor"),
-        empty: program("xtask-empty"),
-    })
+    Ok(Binaries { metier, floor: program("xtask-floor"), empty: program("xtask-empty") })
+}
+
+/// Builds Metier alone, and gives where it is.
+pub(super) fn build_metier(workspace: &Workspace) -> Result<PathBuf> {
+    build_release(workspace, &["--package", "metier-cli", "--bins"])?;
+    Ok(workspace.target_dir()?.join("release").join(format!("metier{EXE_SUFFIX}")))
+}
+
+fn build_release(workspace: &Workspace, args: &[&str]) -> Result<()> {
+    let mut command = workspace.cargo(&["build", "--release"]);
+    if status(command.args(args))? == Outcome::Failed {
+        bail!("`cargo build --release {}` failed", args.join(" "));
+    }
+    Ok(())
 }
 
 impl Bench<'_> {

@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::corpus;
-use super::discovery::{build, environment, run_in_turns};
+use super::discovery::{build_metier, environment, run_in_turns};
 use super::machine;
 use super::process::{Program, Series, Stat};
 use super::scratch::Scratch;
@@ -53,7 +53,7 @@ pub(super) fn measure(
     skills: u32,
     repeats: u32,
 ) -> Result<String> {
-    let metier = build(workspace)?.metier;
+    let metier = build_metier(workspace)?;
     let source = scratch.fresh("source")?;
     eprintln!("bench: {skills} skills: making the archive");
     let bytes = write_skills(scratch, &source, skills)?;
