@@ -9,6 +9,7 @@ use metier_model::{Action, SkillRef, SkillSearch};
 use metier_policy::Invoker;
 use metier_skill::text::{counted, label};
 use metier_skill::{FailureCode, SkillId, unknown_skill};
+use serde_json::json;
 
 use crate::op::{Op, Outcome, Text};
 use crate::setup::SkillCard;
@@ -34,10 +35,10 @@ pub(crate) enum Resolved {
 /// The operations of an action.
 pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
     let one = |op: Op| Resolved::Operations { queue: VecDeque::from([op]), notes: Vec::new() };
-    if let Some(blank) = copied_blank(action) {
+    let blank = copied_blank(action).map(ToOwned::to_owned);
+    if let Some(blank) = blank.or_else(|| copied_line(state, action)) {
         let text = format!(
-            "`{blank}` stands for a word of your own in the example: write the real one. Nothing was \
-             done."
+            "`{blank}` stands for words of the request: write those instead. Nothing was done."
         );
         return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
     }
@@ -109,6 +110,25 @@ fn copied_blank(action: &Action) -> Option<&'static str> {
     }
 }
 
+/// The arguments of a script as its skill's text has them, where all are blanks (`CUSTOMER ORDER`) and the
+/// request has none of them. One that is a real word there, such as a currency, stands with others.
+fn copied_line(state: &State, action: &Action) -> Option<String> {
+    let Action::RunScript { skill, relative_path, args } = action else { return None };
+    let is_blank = |arg: &String| {
+        let bare = arg.trim_matches(['<', '>', '[', ']', '{', '}']);
+        bare.len() > 2
+            && bare.bytes().all(|byte| byte.is_ascii_uppercase() || b"_-".contains(&byte))
+    };
+    let request = state.setup.request.to_lowercase();
+    let is_asked = |arg: &String| request.contains(&arg.to_lowercase());
+    if args.is_empty() || !args.iter().all(is_blank) || args.iter().any(is_asked) {
+        return None;
+    }
+    let loaded = state.loaded.iter().find(|loaded| loaded.text.id.name.as_str() == skill.name)?;
+    let line = format!("{relative_path} {}", args.join(" "));
+    loaded.text.body.as_str().contains(&line).then(|| args.join(" "))
+}
+
 /// The skills to load: those that coordinate first, no more than a turn takes.
 fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     if wanted.is_empty() {
@@ -116,10 +136,13 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
         return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
     }
     let (mut cards, mut notes): (Vec<&SkillCard>, Vec<String>) = Default::default();
-    let mut known = false;
+    let (mut known, mut near) = (false, false);
     for skill in wanted {
         match find(state, skill) {
-            Err(words) => notes.push(words),
+            Err(unknown) => {
+                near |= unknown.near;
+                notes.push(unknown.words);
+            }
             Ok(card) if state.is_loaded(&card.id) => {
                 known = true;
                 notes.push(already_loaded(state, card));
@@ -130,8 +153,11 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     }
     if cards.is_empty() {
         let text = notes.join("\n");
-        let code = if known { FailureCode::AlreadyLoaded } else { FailureCode::SkillNotFound };
-        return impossible(Outcome::failed(code, text));
+        if known {
+            return impossible(Outcome::failed(FailureCode::AlreadyLoaded, text));
+        }
+        let failed = Outcome::failed(FailureCode::SkillNotFound, text);
+        return impossible(Outcome { data: json!({"near": near}), ..failed });
     }
     cards.sort_by_key(|card| !card.coordinator);
     let most = state.setup.limits.skills_a_turn as usize;
@@ -153,8 +179,15 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     Resolved::Operations { queue: cards.iter().take(most).map(load).collect(), notes }
 }
 
+/// A skill that is not there.
+struct UnknownSkill {
+    words: String,
+    /// Whether the words say what was meant: another skill, a file, a tool.
+    near: bool,
+}
+
 /// A skill that the model may select.
-fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String> {
+fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, UnknownSkill> {
     let found = state.setup.skill(&skill.text()).or_else(|| {
         // `user:pdf` as a name says where it comes from, too.
         skill.source.is_none().then(|| state.setup.skill(&skill.name)).flatten()
@@ -164,17 +197,20 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
         return Ok(card);
     }
     if let Some(words) = not_a_skill(state, &skill.name) {
-        return Err(words);
+        return Err(UnknownSkill { words, near: true });
     }
     let offered = state.setup.skills.iter().filter(|card| card.offered);
     let names: Vec<String> = offered
         .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
         .collect();
-    let advice = match state.setup.form().search {
-        SkillSearch::On => "Select one from the list, or use `search_skills`.",
-        SkillSearch::Off => "Select one from the list, use a tool, or answer.",
+    let can_search = state.setup.form().search == SkillSearch::On;
+    let advice = match can_search {
+        true => "Select one from the list, or use `search_skills`.",
+        false => "None of the list is for this, if you named none of it.",
     };
-    Err(unknown_skill(&skill.text(), names.iter().map(String::as_str), advice))
+    let words = unknown_skill(&skill.text(), names.iter().map(String::as_str), advice);
+    let near = can_search || !words.ends_with(advice);
+    Err(UnknownSkill { words, near })
 }
 
 /// What is said of a skill that is selected a second time, and what can be done with it instead.
@@ -238,6 +274,6 @@ fn loaded_skill(state: &State, skill: &SkillRef) -> Result<SkillId, Box<Outcome>
             let text = format!("The skill `{}` is not loaded. Select it first.", card.name);
             Outcome::failed(FailureCode::SkillNotLoaded, text)
         }
-        Err(words) => Outcome::failed(FailureCode::SkillNotFound, words),
+        Err(unknown) => Outcome::failed(FailureCode::SkillNotFound, unknown.words),
     }))
 }

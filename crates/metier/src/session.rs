@@ -14,12 +14,12 @@ use metier_agent::{
     RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
-use metier_model::Model;
+use metier_model::{Model, PlanMode};
 use metier_policy::Invoker;
 use metier_registry::Entry;
 use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger, DisplayLevel};
 use metier_skill::{Digest, SkillId};
-use metier_tools::{GatedContents, LoadGate};
+use metier_tools::{GatedContents, LoadGate, OutputCap};
 
 use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
 use crate::approvals::RunApprover;
@@ -238,8 +238,10 @@ impl Session {
         let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key, named);
         let full = catalog.shown(DisplayLevel::Full);
         let listed = full.filter_map(|shown| shown.id.parse().ok()).collect();
-        let executor = Arc::new(LocalExecutor { tools, listed, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
+        let plan = self.plan_mode()?;
+        let cap = cap_for(executor.cap, plan, info.window);
+        let executor = Arc::new(LocalExecutor { tools, listed, cap, ..executor });
         let mut setup = SetupBuilder {
             request,
             earlier: earlier.text,
@@ -254,7 +256,7 @@ impl Session {
             chosen,
             limits: self.limits(info.window),
             denied: self.rules.deny.clone(),
-            plan: self.plan_mode()?,
+            plan,
             model: info,
             mode: self.mode,
         }
@@ -294,7 +296,8 @@ impl Session {
             setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
         let listed = setup.skills.iter().filter(|card| card.listed);
         let listed = listed.map(|card| card.id.clone()).collect();
-        let executor = Arc::new(LocalExecutor { pinned, tools, listed, ..executor });
+        let cap = cap_for(executor.cap, setup.plan, setup.model.window);
+        let executor = Arc::new(LocalExecutor { pinned, tools, listed, cap, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
         if scan.index.hash() != setup.index_hash {
             self.note(&Note::Warning(SKILLS_CHANGED.to_owned()));
@@ -409,6 +412,17 @@ impl Session {
             ..limits
         }
     }
+}
+
+/// The window that a model on this machine is taken to have, where none is configured.
+const LOCAL_WINDOW: u32 = 16_384;
+
+/// How much of a result a model is shown: about an eighth of its window, at three characters a token, and no
+/// more than the settings say. One long output would leave a small model no room for its work.
+fn cap_for(cap: OutputCap, plan: PlanMode, window: Option<u32>) -> OutputCap {
+    let window = window.or((plan == PlanMode::Off).then_some(LOCAL_WINDOW));
+    let chars = window.map_or(usize::MAX, |tokens| tokens as usize / 8 * 3);
+    OutputCap { chars: cap.chars.min(chars) }
 }
 
 /// Passes everything on to all observers.

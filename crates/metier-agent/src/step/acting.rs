@@ -44,8 +44,7 @@ fn skill_change(op_id: u32, op: &Op, outcome: &Outcome) -> Option<Event> {
 /// it was is the record's and the person's; a model that reads of rules and files tries to change them.
 pub(super) fn denied(op: &Op, reason: &str) -> Outcome {
     let text = format!(
-        "Not allowed: {}. This stays so; do not try it again. Take another way, or tell the user that it \
-         is not allowed.",
+        "Not allowed here: {}. This stays so.",
         label(&op.describe(), LABEL_CHARS)
     );
     Outcome { data: json!({"reason": reason}), ..Outcome::failed(FailureCode::NotAllowed, text) }
@@ -58,6 +57,14 @@ fn skill_taken_for_path(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<Str
     let is_missing = outcome.code == Some(FailureCode::NotFound);
     let card = setup.skills.iter().find(|card| is_missing && card.offered && card.name == path)?;
     Some(format!("`{}` is a skill: load it with `select_skills`.", card.name))
+}
+
+/// What is said of a script that is a file of the user.
+fn file_taken_for_script(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<String> {
+    let Op::Script { path, .. } = op else { return None };
+    let is_missing = outcome.code == Some(FailureCode::NotFound);
+    (is_missing && setup.request.contains(path.as_str()))
+        .then(|| format!("`{path}` is a file of the request: give it to a script as an argument."))
 }
 
 /// What is said of a script that failed and got an option and its value as one argument.
@@ -242,6 +249,7 @@ impl Step<'_> {
         }
         ending::count(&mut self.state.attempts, &self.state.setup, &current.op, outcome);
         acting.notes.extend(skill_taken_for_path(&self.state.setup, &current.op, outcome));
+        acting.notes.extend(file_taken_for_script(&self.state.setup, &current.op, outcome));
         acting.notes.extend(joined_argument(&current.op, outcome));
         acting.done.push((current.op, outcome.clone()));
         self.next_op()

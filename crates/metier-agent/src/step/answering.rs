@@ -1,0 +1,83 @@
+//! Answers that are handed back once: a copy of our own words, and a change that was not made. Pure.
+//!
+//! A small model copies the newest words that it reads, advice included, and says "done" where nothing was
+//! done. It is shown that, and what it says then counts: nothing is rewritten, and no run is kept from
+//! its end.
+
+use metier_model::Action;
+use metier_skill::FailureCode;
+
+use crate::context;
+use crate::op::Outcome;
+use crate::request_words::asks_for_change;
+use crate::setup::Mode;
+use crate::state::State;
+
+/// Characters from which on equal words are a copy, not a coincidence.
+const MIN_COPY_CHARS: usize = 20;
+
+/// Why an answer is handed back, if it is. On the last turn there is no turn left for another.
+pub(super) fn handed_back(state: &State, text: &str) -> Option<Outcome> {
+    if state.answer_handed_back || state.ending.is_some() {
+        return None;
+    }
+    let words = if is_our_own(state, text) {
+        "This answer is a copy of these instructions. Give the answer to the request, or say what is \
+         missing."
+    } else if changed_nothing(state) && !denies(text) {
+        "Nothing was written, deleted, moved or sent in this run: it was not done."
+    } else {
+        return None;
+    };
+    Some(Outcome::failed(FailureCode::InvalidReply, words))
+}
+
+/// Whether a run that was answered like this changed nothing although it was asked to.
+pub(super) fn changed_nothing(state: &State) -> bool {
+    state.setup.mode == Mode::Real
+        && !state.attempts.succeeded
+        && asks_for_change(&state.setup.request)
+}
+
+/// Whether a text says no to something, in English or Chinese (tidy:allow-cjk).
+fn denies(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_no = |word: &str| {
+        matches!(word, "not" | "no" | "cannot" | "unable" | "impossible" | "without" | "nothing")
+            || word.ends_with("n't")
+            || word.ends_with("n\u{2019}t")
+    };
+    let apart = |c: char| !c.is_alphanumeric() && c != '\'' && c != '\u{2019}';
+    lower.split(apart).any(is_no) || ["不", "没", "无法", "未"].iter().any(|no| lower.contains(no))
+}
+
+/// Whether an answer is what the prompt told the model to do: the tail, or what it was told of an action
+/// that came to nothing. What it was told of something that is not allowed or not there is an answer.
+fn is_our_own(state: &State, text: &str) -> bool {
+    let answer = plain(text);
+    if answer.chars().count() < MIN_COPY_CHARS {
+        return false;
+    }
+    let advice = plain(&context::advice_line(state));
+    if !advice.is_empty() && (advice.contains(&answer) || answer.contains(&advice)) {
+        return true;
+    }
+    let Some(last) = state.trail.last() else { return false };
+    let is_about_actions = matches!(
+        last.past.code,
+        Some(
+            FailureCode::AlreadyLoaded
+                | FailureCode::SkillNotLoaded
+                | FailureCode::InvalidArguments
+                | FailureCode::InvalidReply
+        )
+    );
+    let is_repeated = last.times > 1 && !matches!(last.past.action, Some(Action::FinalAnswer { .. }));
+    (is_about_actions || is_repeated && !last.past.ok) && plain(&last.observation).contains(&answer)
+}
+
+/// The letters and digits of a text, with one blank between words.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ").to_lowercase()
+}
