@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use metier_model::{
-    Action, LoadedText, OfferedSkill, Plan, PlanMode, StepStatus, ToolOffer, TrailEntry, Turn, View,
-    schema,
-};
 use metier_model::schema::HeldSkill;
+use metier_model::{
+    Action, LoadedText, OfferedSkill, Plan, PlanMode, StepStatus, ToolOffer, TrailEntry, Turn,
+    View, schema,
+};
 use metier_skill::text::short_line;
 use metier_skill::{Digest, FailureCode, estimate_tokens};
 use serde_json::Value;
@@ -129,8 +129,7 @@ impl Fixed {
     /// that have none, and files of the user as scripts, unless it is held to what there is.
     fn held_schema(&self, state: &State) -> Option<Arc<Value>> {
         let last = state.trail.last();
-        let is_narrow = state.ending.is_some() || last.is_some_and(TrailItem::was_cut_off);
-        if is_narrow || state.setup.plan == PlanMode::On {
+        if state.ending.is_some() || state.setup.plan == PlanMode::On {
             return None;
         }
         let loaded: Vec<HeldSkill<'_>> = state
@@ -138,7 +137,8 @@ impl Fixed {
             .iter()
             .map(|skill| HeldSkill { name: skill.text.id.name.as_str(), files: &skill.text.files })
             .collect();
-        let futile = last.filter(|item| item.is_futile()).and_then(|item| item.past.action.as_ref());
+        let futile =
+            last.filter(|item| item.is_futile()).and_then(|item| item.past.action.as_ref());
         let form = state.setup.form();
         Some(Arc::new(schema::held_schema(&self.tools, form, &loaded, futile)))
     }
@@ -209,16 +209,16 @@ pub(crate) fn advice_line(state: &State) -> String {
 fn other_ways(state: &State, last: &TrailItem) -> String {
     let failed = last.past.action.as_ref().map(Action::kind);
     let is_reference = |file: &String| !file.starts_with("scripts/");
-    let has_reference =
-        state.loaded.iter().any(|skill| skill.text.files.iter().any(is_reference));
+    let has_reference = state.loaded.iter().any(|skill| skill.text.files.iter().any(is_reference));
     let ways = [
         (has_reference && failed != Some("load_resource"), "`load_resource`"),
         (!state.setup.tools.is_empty() && failed != Some("call_tool"), "a tool"),
         (state.setup.tools.len() > 1 && failed == Some("call_tool"), "another tool"),
         (failed != Some("select_skills"), "another skill"),
     ];
-    let ways: Vec<&str> = ways.iter().filter(|(is_left, _)| *is_left).map(|(_, way)| *way).collect();
-    format!("It failed again, so not a third time: {}, or `final_answer`.", ways.join(", "))
+    let ways: Vec<&str> =
+        ways.iter().filter(|(is_left, _)| *is_left).map(|(_, way)| *way).collect();
+    format!("It failed twice. What is left: {}, or `final_answer`.", ways.join(", "))
 }
 
 /// A model's own plan, a step a line.

@@ -157,9 +157,7 @@ fn next_use(skill: &SkillText) -> Option<String> {
     };
     let is_first = named.is_some_and(|(at, _)| script.is_none_or(|(script, _)| at < script));
     let read = match named {
-        Some((_, file)) if is_first => {
-            Some(format!("read `{}` with `load_resource`", name(file)))
-        }
+        Some((_, file)) if is_first => Some(format!("read `{}` with `load_resource`", name(file))),
         _ if others.is_empty() => None,
         _ => Some("read its files with `load_resource`".to_owned()),
     };

@@ -59,9 +59,8 @@ fn suggested(request: &str, offered: &[&Entry], is_about_files: bool) -> Vec<Str
     }));
     let hits = index.rank(request, SUGGESTED);
     let next = hits.get(1).map_or(0.0, |hit| hit.score);
-    let is_clear = |at: usize, hit: &Hit| {
-        at == 0 && hit.score >= MIN_SCORE && hit.score >= CLEAR_LEAD * next
-    };
+    let is_clear =
+        |at: usize, hit: &Hit| at == 0 && hit.score >= MIN_SCORE && hit.score >= CLEAR_LEAD * next;
     let fits = |(at, hit): &(usize, &Hit)| {
         hit.fires() || is_clear(*at, hit) || !is_about_files && hit.confidence > 0.0
     };

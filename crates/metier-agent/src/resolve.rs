@@ -61,7 +61,11 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
             }
         }
         Action::RunScript { skill, relative_path, args } => match loaded_skill(state, skill) {
-            Ok(skill) => one(Op::Script { skill, path: relative_path.clone(), args: args.clone() }),
+            Ok(skill) => {
+                let (args, notes) = separate_arguments(args);
+                let op = Op::Script { skill, path: relative_path.clone(), args };
+                Resolved::Operations { queue: VecDeque::from([op]), notes }
+            }
             Err(outcome) => Resolved::Impossible(outcome),
         },
         Action::SearchSkills { query } if query.trim().is_empty() => {
@@ -127,6 +131,32 @@ fn copied_line(state: &State, action: &Action) -> Option<String> {
     let loaded = state.loaded.iter().find(|loaded| loaded.text.id.name.as_str() == skill.name)?;
     let line = format!("{relative_path} {}", args.join(" "));
     loaded.text.body.as_str().contains(&line).then(|| args.join(" "))
+}
+
+/// Arguments with every option apart from its value. Small models write `--by region data.csv` as one, though
+/// they are shown how not to, and no option has a blank in it. What is judged and run is what stands here.
+fn separate_arguments(args: &[String]) -> (Vec<String>, Vec<String>) {
+    let is_joined = |arg: &str| {
+        let option = arg.split_whitespace().next().unwrap_or_default();
+        let name = option.trim_start_matches('-');
+        arg.starts_with('-')
+            && name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && option.len() < arg.trim_end().len()
+            && !option.contains('=')
+            && !arg.contains(['"', '\''])
+    };
+    if !args.iter().any(|arg| is_joined(arg)) {
+        return (args.to_vec(), Vec::new());
+    }
+    let separate = args.iter().flat_map(|arg| match is_joined(arg) {
+        true => arg.split_whitespace().map(str::to_owned).collect(),
+        false => vec![arg.clone()],
+    });
+    let separate: Vec<String> = separate.collect();
+    let shown: Vec<String> = separate.iter().map(|arg| format!("\"{arg}\"")).collect();
+    let note =
+        format!("Each word is an argument of its own, so these were given: {}", shown.join(", "));
+    (separate, vec![note])
 }
 
 /// The skills to load: those that coordinate first, no more than a turn takes.

@@ -61,9 +61,7 @@ pub fn held_schema(
     let form = form.into();
     let all = actions(tools, form, repeated);
     let held = all.into_iter().flat_map(|variant| match of_skill(&variant) {
-        Some(uses) => {
-            loaded.iter().filter_map(|skill| held_to(&variant, uses, *skill)).collect()
-        }
+        Some(uses) => loaded.iter().filter_map(|skill| held_to(&variant, uses, *skill)).collect(),
         None => vec![variant],
     });
     decision(form.plan, &held.collect::<Vec<_>>())

@@ -304,7 +304,8 @@ impl ScriptHost {
 /// which is another one in every run and gone after it. Two equal failures have equal messages then.
 fn with_own_paths(text: String, stage: &Stage, copies: &[(PathBuf, String)]) -> String {
     let below = |folder: &Path| format!("{}/", folder.to_string_lossy());
-    let own = copies.iter().map(|(copy, file)| (copy.to_string_lossy().into_owned(), file.as_str()));
+    let own =
+        copies.iter().map(|(copy, file)| (copy.to_string_lossy().into_owned(), file.as_str()));
     let folders = [&stage.skill_dir, &stage.work_dir].map(|folder| (below(folder), ""));
     own.chain(folders).fold(text, |text, (from, to)| match text.contains(&from) {
         true => text.replace(&from, to),

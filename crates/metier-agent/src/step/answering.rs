@@ -16,6 +16,9 @@ use crate::state::State;
 /// Characters from which on equal words are a copy, not a coincidence.
 const MIN_COPY_CHARS: usize = 20;
 
+/// Words in a row that are a copy.
+const COPIED_WORDS: usize = 7;
+
 /// Why an answer is handed back, if it is. On the last turn there is no turn left for another.
 pub(super) fn handed_back(state: &State, text: &str) -> Option<Outcome> {
     if state.answer_handed_back || state.ending.is_some() {
@@ -59,7 +62,7 @@ fn is_our_own(state: &State, text: &str) -> bool {
         return false;
     }
     let advice = plain(&context::advice_line(state));
-    if !advice.is_empty() && (advice.contains(&answer) || answer.contains(&advice)) {
+    if shares_words(&answer, &advice) {
         return true;
     }
     let Some(last) = state.trail.last() else { return false };
@@ -72,8 +75,17 @@ fn is_our_own(state: &State, text: &str) -> bool {
                 | FailureCode::InvalidReply
         )
     );
-    let is_repeated = last.times > 1 && !matches!(last.past.action, Some(Action::FinalAnswer { .. }));
-    (is_about_actions || is_repeated && !last.past.ok) && plain(&last.observation).contains(&answer)
+    let is_repeated =
+        last.times > 1 && !matches!(last.past.action, Some(Action::FinalAnswer { .. }));
+    (is_about_actions || is_repeated && !last.past.ok)
+        && shares_words(&answer, &plain(&last.observation))
+}
+
+/// Whether an answer has so many words of a text in a row that it is a copy, or is a part of it.
+fn shares_words(answer: &str, text: &str) -> bool {
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_copied = |words: &[&str]| answer.contains(&words.join(" "));
+    text.contains(answer) || words.windows(COPIED_WORDS).any(is_copied)
 }
 
 /// The letters and digits of a text, with one blank between words.

@@ -94,7 +94,9 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
             let (body, files): (String, &[&str]) = match skill.name.as_str() {
                 "notes" => (format!("# {skill}\nMonday: Ada.\n"), &[]),
                 "lead-plan" => (
-                    format!("# {skill}\nFind the zone in references/zones.md, then run `scripts/do.sh ZONE`.\n"),
+                    format!(
+                        "# {skill}\nFind the zone in references/zones.md, then run `scripts/do.sh ZONE`.\n"
+                    ),
                     &["references/zones.md", "scripts/do.sh"],
                 ),
                 _ => (format!("# {skill}\nRun scripts/do.sh.\n"), &["scripts/do.sh"]),

@@ -84,7 +84,10 @@ fn the_tail_speaks_of_budgets_only_when_little_is_left() {
         (setup.limits.tool_calls, setup.limits.script_runs) = (3, 30);
     });
     let last = |turn: &Turn| turn.tail.lines().last().unwrap_or_default().to_owned();
-    assert_eq!(last(&seen[1]), "[tool calls left: 3. That failed: take another action, or answer.]");
+    assert_eq!(
+        last(&seen[1]),
+        "[tool calls left: 3. That failed: take another action, or answer.]"
+    );
     assert!(last(&seen[2]).starts_with("[tool calls left: 2. Answer now"), "{}", seen[2].tail);
     let (seen, _) = turns(json!([read("a"), read("b"), answer("x")]), |setup| {
         setup.limits.turns = 4;
@@ -170,7 +173,9 @@ fn a_denial_says_what_is_not_allowed_that_it_stays_so_and_what_to_do() {
         "a copy of it is a fair answer"
     );
     assert!(
-        seen[1].tail.ends_with("[Not allowed: say so in `final_answer`, unless there is another way.]")
+        seen[1]
+            .tail
+            .ends_with("[Not allowed: say so in `final_answer`, unless there is another way.]")
     );
     let decided = ran.records.iter().find_map(|record| match &record.event {
         Event::PolicyDecided { reason, layers, .. } => Some((reason.clone(), layers.clone())),
@@ -254,10 +259,17 @@ fn a_call_by_name_is_repeated_as_a_sentence() {
 }
 
 #[test]
-fn a_script_that_got_its_options_as_one_word_is_shown_the_whole_list() {
-    let replies = json!([select(&["pdf"]), script("pdf", &["--fail x", "a.csv"]), answer("x")]);
-    let (seen, _) = turns(replies, |_| {});
-    let text = observed(&seen[2]);
-    assert!(text.contains(r#"Each word is an argument of its own: "--fail", "x", "a.csv""#));
+fn options_that_were_written_as_one_word_are_given_apart_and_the_model_is_told() {
+    let given = script("pdf", &["--by region", "two words", "--name=a b", "a.csv"]);
+    let (seen, ran) = turns(json!([select(&["pdf"]), given, answer("x")]), |_| {});
+    assert_eq!(
+        ran.executor.log()[1],
+        "run user:pdf/scripts/do.sh --by region two words --name=a b a.csv"
+    );
+    let note = "Each word is an argument of its own, so these were given: \"--by\", \"region\", \"two \
+                words\", \"--name=a b\", \"a.csv\"";
+    assert!(observed(&seen[2]).contains(note), "{}", observed(&seen[2]));
+    let (seen, _) =
+        turns(json!([select(&["pdf"]), script("pdf", &["--fail"]), answer("x")]), |_| {});
     assert!(seen[2].tail.contains("[The script failed: read its message, and run it with"));
 }

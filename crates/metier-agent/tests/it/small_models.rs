@@ -50,16 +50,14 @@ fn status(ran: &Ran) -> Status {
 #[test]
 fn the_same_call_that_fails_again_is_a_loop_whatever_it_prints() {
     let again = script("pdf", &["--fail-anew"]);
-    let (seen, ran) = turns(
-        json!([select(&["pdf"]), again, again, again, answer("it does not work")]),
-        |_| {},
-    );
+    let (seen, ran) =
+        turns(json!([select(&["pdf"]), again, again, again, answer("it does not work")]), |_| {});
     assert_eq!(status(&ran), Status::Stuck);
     assert_eq!(ran.executor.log().len(), 4, "{:?}", ran.executor.log());
     assert!(observed(&seen[3]).contains("try 3 failed"), "the new message is shown");
     assert!(
         seen[3].tail.ends_with(
-            "[It failed again, so not a third time: a tool, another skill, or `final_answer`.]"
+            "[It failed twice. What is left: a tool, another skill, or `final_answer`.]"
         ),
         "{}",
         seen[3].tail
@@ -135,7 +133,8 @@ fn a_local_model_is_held_to_the_files_that_loaded_skills_have() {
         assert!(schema.contains("select_skills") && schema.contains("read_file"));
     }
     let script = r#""relative_path":{"enum":["scripts/do.sh"],"type":"string"}"#;
-    let file = r#""relative_path":{"enum":["references/zones.md","scripts/do.sh"],"type":"string"}"#;
+    let file =
+        r#""relative_path":{"enum":["references/zones.md","scripts/do.sh"],"type":"string"}"#;
     assert!(schema(2).contains(script) && schema(2).contains(file), "{}", schema(2));
     assert_eq!(seen[0].schema, seen[1].schema, "what stands in a prompt stays");
     let (seen, _) = turns(replies, |_| {});
