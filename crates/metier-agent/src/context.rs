@@ -189,6 +189,9 @@ pub(crate) fn advice_line(state: &State) -> String {
              last."
         }
         (Some(Action::FinalAnswer { .. }), _) => "Answer again: what was not done, and why.",
+        (_, Some(FailureCode::AlreadyLoaded)) => {
+            "The text of the skill stands above: do now what it says for the request."
+        }
         _ if last.times > 1 => return other_ways(state, last),
         // Small models give up here, though the message says what was wrong.
         (_, Some(FailureCode::ScriptFailed)) => {

@@ -104,7 +104,7 @@ fn mentions_files(request: &str) -> bool {
 const CHANGING: [&str; 9] =
     ["delete", "remove", "erase", "rename", "move", "overwrite", "edit", "truncate", "modify"];
 /// What makes something; it is a change where it goes into a file.
-const MAKING: [&str; 8] = ["write", "save", "store", "create", "append", "add", "insert", "put"];
+const MAKING: [&str; 7] = ["write", "save", "store", "create", "append", "insert", "put"];
 /// What is felt outside, wherever it goes.
 const SENDING: [&str; 6] = ["send", "commit", "push", "install", "uninstall", "upload"];
 /// What may stand before an order; after other words (`how do I delete`) it is none.
@@ -132,7 +132,7 @@ pub(crate) fn asks_for_change(request: &str) -> bool {
         }
         let after = &words[at + 1..];
         let goes_into = |pair: &[&str]| {
-            ["to", "into", "in", "as"].contains(&pair[0]) && is_path(pair[1])
+            ["to", "into", "as"].contains(&pair[0]) && is_path(pair[1])
                 || ["a", "an", "the", "new", "empty"].contains(&pair[0])
                     && FILE_NOUNS.contains(&pair[1])
         };
@@ -167,6 +167,7 @@ mod tests {
             "Create a quote id for customer Elm",
             "what was removed from data/sales.csv?",
             "add up the hours in data/hours.csv",
+            "create a breakdown of the units in data/sales.csv",
             "如何删除一个文件",
             "who sends the letters",
             "install steps in docs/setup.md?",

@@ -62,7 +62,8 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
         }
         Action::RunScript { skill, relative_path, args } => match loaded_skill(state, skill) {
             Ok(skill) => {
-                let (args, notes) = separate_arguments(args);
+                let (args, mut notes) = separate_arguments(args);
+                notes.extend(copied_example(state, &skill, relative_path, &args));
                 let op = Op::Script { skill, path: relative_path.clone(), args };
                 Resolved::Operations { queue: VecDeque::from([op]), notes }
             }
@@ -131,6 +132,30 @@ fn copied_line(state: &State, action: &Action) -> Option<String> {
     let loaded = state.loaded.iter().find(|loaded| loaded.text.id.name.as_str() == skill.name)?;
     let line = format!("{relative_path} {}", args.join(" "));
     loaded.text.body.as_str().contains(&line).then(|| args.join(" "))
+}
+
+/// A word on arguments that are those of an example in the skill's text, where the request has none of them:
+/// they may be meant all the same.
+fn copied_example(state: &State, id: &SkillId, path: &str, args: &[String]) -> Option<String> {
+    let loaded = state.loaded.iter().find(|loaded| loaded.text.id == *id)?;
+    let request = state.setup.request.to_lowercase();
+    let asked: Vec<&str> = request.split(|c: char| !c.is_alphanumeric()).collect();
+    let mut values = args.iter().filter(|arg| !arg.starts_with('-')).peekable();
+    values.peek()?;
+    let is_asked = |arg: &String| {
+        let arg = arg.to_lowercase();
+        asked.contains(&arg.as_str()) || arg.len() > 2 && request.contains(&arg)
+    };
+    let line = format!("{path} {}", args.join(" "));
+    let body = loaded.text.body.as_str();
+    let is_line = body
+        .match_indices(&line)
+        .any(|(at, _)| !body[at + line.len()..].starts_with(|next: char| next.is_alphanumeric()));
+    (is_line && !values.any(is_asked)).then(|| {
+        "These are the arguments of the example in the skill's text. If the request means others, run it \
+         again with those."
+            .to_owned()
+    })
 }
 
 /// Arguments with every option apart from its value. Small models write `--by region data.csv` as one, though
@@ -249,7 +274,13 @@ fn already_loaded(state: &State, card: &SkillCard) -> String {
     let files = loaded.map_or(&[][..], |skill| &skill.text.files);
     let instead = match files.iter().find(|file| file.starts_with("scripts/")) {
         Some(script) => format!("run a script of it with `run_script` (such as `{script}`)"),
-        None if files.is_empty() => "do what it says".to_owned(),
+        None if files.is_empty() => {
+            return format!(
+                "The skill `{}` is already loaded, and nothing was done: its text stands above, and is all \
+                 there is. Answer from it.",
+                card.name
+            );
+        }
         None => "do what it says, or read a file of it with `load_resource`".to_owned(),
     };
     format!(

@@ -95,7 +95,7 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
                 "notes" => (format!("# {skill}\nMonday: Ada.\n"), &[]),
                 "lead-plan" => (
                     format!(
-                        "# {skill}\nFind the zone in references/zones.md, then run `scripts/do.sh ZONE`.\n"
+                        "# {skill}\nFind the zone in references/zones.md, then run `scripts/do.sh ZONE`, such as `scripts/do.sh B 3`.\n"
                     ),
                     &["references/zones.md", "scripts/do.sh"],
                 ),

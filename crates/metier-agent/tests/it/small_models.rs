@@ -191,3 +191,27 @@ fn a_skill_that_is_not_there_leads_to_an_answer_not_to_another_guess() {
     assert!(observed(&seen[1]).contains("Did you mean `pdf`?"));
     assert!(seen[1].schema.to_string().contains("select_skills"), "a slip can be put right");
 }
+
+#[test]
+fn the_arguments_of_an_example_are_called_that_where_the_request_has_none_of_them() {
+    let replies = json!([select(&["lead-plan"]), script("lead-plan", &["B", "3"]), answer("x")]);
+    let note = "[Note: These are the arguments of the example in the skill's text.";
+    let (seen, ran) = turns(replies.clone(), |_| {});
+    assert!(observed(&seen[2]).contains(note), "{}", observed(&seen[2]));
+    assert_eq!(ran.executor.log().len(), 2, "it is run");
+    let (seen, _) = turns(replies, |setup| setup.request = "what of 3 kg?".to_owned());
+    assert!(!observed(&seen[2]).contains(note), "{}", observed(&seen[2]));
+}
+
+#[test]
+fn a_skill_without_files_that_is_selected_again_is_to_be_answered_from() {
+    let (seen, _) = turns(json!([select(&["notes"]), select(&["notes"]), answer("x")]), |_| {});
+    assert!(observed(&seen[2]).ends_with("is all there is. Answer from it.\n"));
+    assert!(
+        seen[2].tail.ends_with(
+            "[The text of the skill stands above: do now what it says for the request.]"
+        ),
+        "{}",
+        seen[2].tail
+    );
+}
