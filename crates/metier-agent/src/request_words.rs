@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_to_change_something_is_told_from_a_question_and_from_an_answer_to_write() {
+    fn an_order_to_change_something_is_no_question_and_no_text_to_write() {
         for request in [
             "Delete the file notes/old.txt.",
             "please remove the logs folder",

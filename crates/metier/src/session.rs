@@ -14,12 +14,12 @@ use metier_agent::{
     RunFolder, RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
-use metier_model::{Model, PlanMode};
+use metier_model::Model;
 use metier_policy::Invoker;
 use metier_registry::Entry;
 use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger, DisplayLevel};
 use metier_skill::{Digest, SkillId};
-use metier_tools::{GatedContents, LoadGate, OutputCap};
+use metier_tools::{GatedContents, LoadGate};
 
 use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
 use crate::approvals::RunApprover;
@@ -27,6 +27,7 @@ use crate::catalog::CatalogBudget;
 use crate::chosen_skills::{FirstSkills, chosen_skills};
 use crate::error::{Error, Result};
 use crate::exec::unseen_workspace;
+use crate::executor::cap_for;
 use crate::given::GivenFile;
 use crate::guard::RunRules;
 use crate::open::Metier;
@@ -412,17 +413,6 @@ impl Session {
             ..limits
         }
     }
-}
-
-/// The window that a model on this machine is taken to have, where none is configured.
-const LOCAL_WINDOW: u32 = 16_384;
-
-/// How much of a result a model is shown: about an eighth of its window, at three characters a token, and no
-/// more than the settings say. One long output would leave a small model no room for its work.
-fn cap_for(cap: OutputCap, plan: PlanMode, window: Option<u32>) -> OutputCap {
-    let window = window.or((plan == PlanMode::Off).then_some(LOCAL_WINDOW));
-    let chars = window.map_or(usize::MAX, |tokens| tokens as usize / 8 * 3);
-    OutputCap { chars: cap.chars.min(chars) }
 }
 
 /// Passes everything on to all observers.

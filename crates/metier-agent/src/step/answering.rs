@@ -2,7 +2,7 @@
 //!
 //! A small model copies the newest words that it reads, advice included, and says "done" where nothing was
 //! done. It is shown that, and what it says then counts: nothing is rewritten, and no run is kept from
-//! its end.
+//! its end. Answers come in Chinese, too (tidy:allow-cjk).
 
 use metier_model::Action;
 use metier_skill::FailureCode;
@@ -42,7 +42,7 @@ pub(super) fn changed_nothing(state: &State) -> bool {
         && asks_for_change(&state.setup.request)
 }
 
-/// Whether a text says no to something, in English or Chinese (tidy:allow-cjk).
+/// Whether a text says no to something, in English or Chinese.
 fn denies(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_no = |word: &str| {
@@ -50,12 +50,13 @@ fn denies(text: &str) -> bool {
             || word.ends_with("n't")
             || word.ends_with("n\u{2019}t")
     };
-    let apart = |c: char| !c.is_alphanumeric() && c != '\'' && c != '\u{2019}';
-    lower.split(apart).any(is_no) || ["不", "没", "无法", "未"].iter().any(|no| lower.contains(no))
+    let is_between = |c: char| !c.is_alphanumeric() && c != '\'' && c != '\u{2019}';
+    lower.split(is_between).any(is_no)
+        || ["不", "没", "无法", "未"].iter().any(|no| lower.contains(no))
 }
 
-/// Whether an answer is what the prompt told the model to do: the tail, or what it was told of an action
-/// that came to nothing. What it was told of something that is not allowed or not there is an answer.
+/// Whether an answer is what the prompt says about the next action: the tail, or the words on an action that
+/// came to nothing. The words on something that is not allowed or not there are an answer.
 fn is_our_own(state: &State, text: &str) -> bool {
     let answer = plain(text);
     if answer.chars().count() < MIN_COPY_CHARS {

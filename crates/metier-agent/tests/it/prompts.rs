@@ -259,7 +259,7 @@ fn a_call_by_name_is_repeated_as_a_sentence() {
 }
 
 #[test]
-fn options_that_were_written_as_one_word_are_given_apart_and_the_model_is_told() {
+fn options_that_were_written_as_one_word_are_split_and_the_model_is_shown_that() {
     let given = script("pdf", &["--by region", "two words", "--name=a b", "a.csv"]);
     let (seen, ran) = turns(json!([select(&["pdf"]), given, answer("x")]), |_| {});
     assert_eq!(

@@ -91,9 +91,9 @@ fn what_a_file_says_or_that_something_is_not_allowed_may_be_copied() {
     assert_eq!(ran.observations(), ["ok"]);
     let write = call("write_file", json!({"path": "deny.txt"}));
     let executor = FakeExecutor { deny: vec!["write_file"], ..FakeExecutor::default() };
-    let told = "Not allowed here: write_file deny.txt. This stays so.";
-    let ran = run(&scripted(json!([write, answer(told)])), executor, &AutoApprove, |_| {});
-    assert_eq!((ran.answer(), status(&ran)), (told, Status::Denied));
+    let shown = "Not allowed here: write_file deny.txt. This stays so.";
+    let ran = run(&scripted(json!([write, answer(shown)])), executor, &AutoApprove, |_| {});
+    assert_eq!((ran.answer(), status(&ran)), (shown, Status::Denied));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_change_that_was_not_made_is_not_called_done_without_a_word() {
     assert_eq!(
         ran.state.finished().and_then(|end| end.message.as_deref()),
         Some("nothing was changed in this run"),
-        "the person is told"
+        "the person sees it"
     );
     let done = json!([call("write_file", json!({"path": "notes/old.txt"})), claim]);
     let (_, ran) = turns(done, wish);

@@ -293,7 +293,7 @@ fn a_script_that_fails_three_times_alike_is_a_loop_and_no_copy_of_it_is_named() 
 }
 
 #[test]
-fn the_person_is_told_that_nothing_was_changed_whatever_the_answer_says() {
+fn a_run_says_that_nothing_was_changed_whatever_its_answer_says() {
     let home = project();
     home.write("project/old.txt", "kept\n");
     let claim = json!([answer("It is deleted."), answer("It is deleted.")]);
