@@ -6,8 +6,10 @@
 
 use std::sync::Arc;
 
+use metier_model::schema::HeldSkill;
 use metier_model::{
-    Action, LoadedText, OfferedSkill, Plan, StepStatus, ToolOffer, TrailEntry, Turn, View, schema,
+    Action, LoadedText, OfferedSkill, Plan, PlanMode, StepStatus, ToolOffer, TrailEntry, Turn,
+    View, schema,
 };
 use metier_skill::text::short_line;
 use metier_skill::{Digest, FailureCode, estimate_tokens};
@@ -98,6 +100,7 @@ impl Fixed {
             trail: trail.collect(),
             tail: tail(state),
             schema: self.schema_for(state),
+            held_schema: self.held_schema(state),
             max_output_tokens: state.setup.limits.reply_tokens,
             view: Arc::new(view),
         }
@@ -121,12 +124,32 @@ impl Fixed {
             None => Arc::clone(&self.schema),
         }
     }
+
+    /// For a model that is asked for no plan, most often a small one on this machine: it runs scripts of skills
+    /// that have none, and files of the user as scripts, unless it is held to what there is.
+    fn held_schema(&self, state: &State) -> Option<Arc<Value>> {
+        let last = state.trail.last();
+        if state.ending.is_some() || state.setup.plan == PlanMode::On {
+            return None;
+        }
+        let loaded: Vec<HeldSkill<'_>> = state
+            .loaded
+            .iter()
+            .map(|skill| HeldSkill { name: skill.text.id.name.as_str(), files: &skill.text.files })
+            .collect();
+        let futile =
+            last.filter(|item| item.is_futile()).and_then(|item| item.past.action.as_ref());
+        let form = state.setup.form();
+        Some(Arc::new(schema::held_schema(&self.tools, form, &loaded, futile)))
+    }
 }
 
 /// Characters of the request that the tail repeats; all of it stands at the beginning.
 const REQUEST_CHARS: usize = 600;
 /// What is left of a budget is worth a word from here on.
 const FEW: u32 = 5;
+/// The same of turns.
+const FEW_TURNS: u32 = 3;
 
 /// The part that changes with every turn, and the last that a model reads: its plan, the request again,
 /// what to do now, and what is left. On the first turn the request itself stands last.
@@ -145,31 +168,60 @@ fn tail(state: &State) -> String {
             "[Last turn: `final_answer` now, from the observations above; say what is missing.]",
         ),
         None if !state.trail.is_empty() => {
-            text.push_str(&format!("[{}{}]", advice(state), left(state)));
+            text.push_str(&format!("[{}{}]", left(state), advice_line(state)));
         }
         None => {}
     }
     text
 }
 
-/// What to do now, in a sentence that follows from the last thing that happened.
-fn advice(state: &State) -> &'static str {
-    let Some(last) = state.trail.last() else { return "" };
-    match last.past.action {
+/// What to do now, in a sentence that follows from the last thing that happened. Short, and where it can be
+/// so that a copy of it says nothing wrong: small models give it as their answer.
+pub(crate) fn advice_line(state: &State) -> String {
+    let Some(last) = state.trail.last() else { return String::new() };
+    let advice = match (&last.past.action, last.past.code) {
         // A skill that the model selected, or that the person chose.
-        Some(Action::SelectSkills { .. }) | None if last.past.ok => {
-            "A skill is loaded: do now what its text says for the request."
+        (Some(Action::SelectSkills { .. }) | None, _) if last.past.ok => {
+            "Do now what the text of the skill says for the request."
         }
         _ if last.past.ok => {
             "Answer now if an observation above holds the answer, else take an action other than the \
              last."
         }
-        // Small models give up here, though the message says what was wrong.
-        _ if last.past.code == Some(FailureCode::ScriptFailed) => {
-            "The script failed: read its message, and run it again with the arguments that it wants."
+        (Some(Action::FinalAnswer { .. }), _) => "Answer again: what was not done, and why.",
+        (_, Some(FailureCode::AlreadyLoaded)) => {
+            "The text of the skill stands above: do now what it says for the request."
         }
-        _ => "The last action failed: take another one, or answer.",
-    }
+        _ if last.times > 1 => return other_ways(state, last),
+        // Small models give up here, though the message says what was wrong.
+        (_, Some(FailureCode::ScriptFailed)) => {
+            "The script failed: read its message, and run it with the arguments that it wants."
+        }
+        (_, Some(FailureCode::NotAllowed | FailureCode::Rejected)) => {
+            "Not allowed: say so in `final_answer`, unless there is another way."
+        }
+        _ if last.is_unknown_skill() => {
+            "No skill fits: answer from what you know, or say that it is not possible here."
+        }
+        _ => "That failed: take another action, or answer.",
+    };
+    advice.to_owned()
+}
+
+/// What is left to do after the same call failed twice: what there is, by name.
+fn other_ways(state: &State, last: &TrailItem) -> String {
+    let failed = last.past.action.as_ref().map(Action::kind);
+    let is_reference = |file: &String| !file.starts_with("scripts/");
+    let has_reference = state.loaded.iter().any(|skill| skill.text.files.iter().any(is_reference));
+    let ways = [
+        (has_reference && failed != Some("load_resource"), "`load_resource`"),
+        (!state.setup.tools.is_empty() && failed != Some("call_tool"), "a tool"),
+        (state.setup.tools.len() > 1 && failed == Some("call_tool"), "another tool"),
+        (failed != Some("select_skills"), "another skill"),
+    ];
+    let ways: Vec<&str> =
+        ways.iter().filter(|(is_left, _)| *is_left).map(|(_, way)| *way).collect();
+    format!("It failed twice. What is left: {}, or `final_answer`.", ways.join(", "))
 }
 
 /// A model's own plan, a step a line.
@@ -187,23 +239,23 @@ fn plan_words(plan: &Plan) -> String {
     text
 }
 
-/// The turn, and the budgets that come to an end.
+/// The budgets that come to an end, and the language.
 fn left(state: &State) -> String {
     let (limits, spent) = (&state.setup.limits, &state.spent);
-    let mut text = format!(" Turn {} of {}", spent.turns, limits.turns);
-    for (what, limit, spent) in [
-        ("tool calls", limits.tool_calls, spent.tool_calls),
-        ("script runs", limits.script_runs, spent.script_runs),
+    let mut text = String::new();
+    for (what, limit, spent, few) in [
+        ("turns", limits.turns, spent.turns.saturating_sub(1), FEW_TURNS),
+        ("tool calls", limits.tool_calls, spent.tool_calls, FEW),
+        ("script runs", limits.script_runs, spent.script_runs, FEW),
     ] {
         let left = limit.saturating_sub(spent);
-        if left <= FEW {
-            text.push_str(&format!("; {what} left: {left}"));
+        if left <= few {
+            text.push_str(&format!("{what} left: {left}. "));
         }
     }
-    text.push('.');
     // Small models answer in the language of the instructions.
     if state.setup.request.chars().any(|c| !c.is_ascii() && c.is_alphabetic()) {
-        text.push_str(" Answer in the language of the request.");
+        text.push_str("Answer in the language of the request. ");
     }
     text
 }

@@ -50,6 +50,7 @@ mod masking;
 mod observe;
 pub mod op;
 pub mod recorder;
+mod request_words;
 mod resolve;
 mod run_id;
 pub mod setup;

@@ -125,28 +125,55 @@ fn skill_words(skill: &SkillText) -> String {
     if skill.changed {
         words.push_str(CHANGED);
     }
-    words.push_str(&format!(
-        "[Next: the skill `{}` is loaded. Do what its text says.{} Do not select it again.]\n",
-        label(skill.id.name.as_str(), LABEL_CHARS),
-        uses(&skill.files)
-    ));
+    let name = label(skill.id.name.as_str(), LABEL_CHARS);
+    words.push_str(&match next_use(skill) {
+        None => format!(
+            "[Next: the skill `{name}` has no files: its text above is all. Answer from it.]\n"
+        ),
+        Some(uses) => format!(
+            "[Next: the skill `{name}` is loaded. Do what its text says. {uses} Do not select it again.]\n"
+        ),
+    });
     words
 }
 
-/// How the files of a skill are used.
-fn uses(files: &[String]) -> String {
-    if files.is_empty() {
-        return " It has no files: its text is all there is.".to_owned();
-    }
-    let scripts: Vec<&String> = files.iter().filter(|file| file.starts_with("scripts/")).collect();
-    let run = match scripts.as_slice() {
-        [] => String::new(),
-        [only] => format!(" Run its script with `run_script`: `{}`.", label(only, LABEL_CHARS)),
-        _ => " Run its scripts with `run_script`.".to_owned(),
+/// How the files of a skill are used, in the order of its text; nothing where it has none. A model that is
+/// shown the script first runs it with the arguments of an example.
+fn next_use(skill: &SkillText) -> Option<String> {
+    let is_script = |file: &&String| file.starts_with("scripts/");
+    let (scripts, others): (Vec<&String>, Vec<&String>) = skill.files.iter().partition(is_script);
+    let body = skill.body.as_str();
+    let place = |file: &&String| body.find(file.as_str());
+    let script = scripts.iter().copied().filter_map(|file| Some((place(&file)?, file))).min();
+    let named = others.iter().copied().filter_map(|file| Some((place(&file)?, file))).min();
+    let name = |file: &str| label(file, LABEL_CHARS).to_string();
+    let run = match (scripts.as_slice(), script) {
+        ([], _) => None,
+        ([only], _) => Some(format!("run its script with `run_script`: `{}`", name(only))),
+        (_, Some((_, first))) => {
+            Some(format!("run its scripts with `run_script`, such as `{}`", name(first)))
+        }
+        _ => Some("run its scripts with `run_script`".to_owned()),
     };
-    let read =
-        if scripts.len() < files.len() { " Read its files with `load_resource`." } else { "" };
-    format!("{run}{read}")
+    let is_first = named.is_some_and(|(at, _)| script.is_none_or(|(script, _)| at < script));
+    let read = match named {
+        Some((_, file)) if is_first => Some(format!("read `{}` with `load_resource`", name(file))),
+        _ if others.is_empty() => None,
+        _ => Some("read its files with `load_resource`".to_owned()),
+    };
+    let (first, second) = if is_first { (read, run) } else { (run, read) };
+    let words = match (first, second) {
+        (Some(first), Some(second)) if is_first => format!("First {first}, then {second}."),
+        (Some(first), Some(second)) => format!("{}. {}.", capital(&first), capital(&second)),
+        (Some(only), None) | (None, Some(only)) => format!("{}.", capital(&only)),
+        (None, None) => return None,
+    };
+    Some(words)
+}
+
+fn capital(words: &str) -> String {
+    let mut rest = words.chars();
+    rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }
 
 /// Whether the text is ours alone, and needs no marks.
@@ -159,11 +186,8 @@ fn is_ours(outcome: &Outcome) -> bool {
 pub(crate) fn again(item: &mut TrailItem) {
     let code = item.past.code.map_or("ok", FailureCode::as_str);
     let kind = item.past.action.as_ref().map_or("reply", |action| action.kind());
-    item.observation = format!(
-        "[Observation: {kind} | {code} | same as before]\nYou did this before, and the result is the \
-         same: it stands above. Answer from it, or take another action.\n"
-    )
-    .into();
+    item.observation =
+        format!("[Observation: {kind} | {code} | same as before: it stands above]\n").into();
 }
 
 /// An action that cannot be.

@@ -9,6 +9,7 @@ use metier_model::{Action, SkillRef, SkillSearch};
 use metier_policy::Invoker;
 use metier_skill::text::{counted, label};
 use metier_skill::{FailureCode, SkillId, unknown_skill};
+use serde_json::json;
 
 use crate::op::{Op, Outcome, Text};
 use crate::setup::SkillCard;
@@ -34,10 +35,10 @@ pub(crate) enum Resolved {
 /// The operations of an action.
 pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
     let one = |op: Op| Resolved::Operations { queue: VecDeque::from([op]), notes: Vec::new() };
-    if let Some(blank) = copied_blank(action) {
+    let blank = copied_blank(action).map(ToOwned::to_owned);
+    if let Some(blank) = blank.or_else(|| copied_line(state, action)) {
         let text = format!(
-            "`{blank}` stands for a word of your own in the example: write the real one. Nothing was \
-             done."
+            "`{blank}` stands for words of the request: write those instead. Nothing was done."
         );
         return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
     }
@@ -60,7 +61,12 @@ pub(crate) fn operations(state: &State, action: &Action) -> Resolved {
             }
         }
         Action::RunScript { skill, relative_path, args } => match loaded_skill(state, skill) {
-            Ok(skill) => one(Op::Script { skill, path: relative_path.clone(), args: args.clone() }),
+            Ok(skill) => {
+                let (args, mut notes) = separate_arguments(args);
+                notes.extend(copied_example(state, &skill, relative_path, &args));
+                let op = Op::Script { skill, path: relative_path.clone(), args };
+                Resolved::Operations { queue: VecDeque::from([op]), notes }
+            }
             Err(outcome) => Resolved::Impossible(outcome),
         },
         Action::SearchSkills { query } if query.trim().is_empty() => {
@@ -109,6 +115,75 @@ fn copied_blank(action: &Action) -> Option<&'static str> {
     }
 }
 
+/// The arguments of a script as its skill's text has them, where all are blanks (`CUSTOMER ORDER`) and the
+/// request has none of them. One that is a real word there, such as a currency, stands with others.
+fn copied_line(state: &State, action: &Action) -> Option<String> {
+    let Action::RunScript { skill, relative_path, args } = action else { return None };
+    let is_blank = |arg: &String| {
+        let bare = arg.trim_matches(['<', '>', '[', ']', '{', '}']);
+        bare.len() > 2
+            && bare.bytes().all(|byte| byte.is_ascii_uppercase() || b"_-".contains(&byte))
+    };
+    let request = state.setup.request.to_lowercase();
+    let is_asked = |arg: &String| request.contains(&arg.to_lowercase());
+    if args.is_empty() || !args.iter().all(is_blank) || args.iter().any(is_asked) {
+        return None;
+    }
+    let loaded = state.loaded.iter().find(|loaded| loaded.text.id.name.as_str() == skill.name)?;
+    let line = format!("{relative_path} {}", args.join(" "));
+    loaded.text.body.as_str().contains(&line).then(|| args.join(" "))
+}
+
+/// A word on arguments that are those of an example in the skill's text, where the request has none of them:
+/// they may be meant all the same.
+fn copied_example(state: &State, id: &SkillId, path: &str, args: &[String]) -> Option<String> {
+    let loaded = state.loaded.iter().find(|loaded| loaded.text.id == *id)?;
+    let request = state.setup.request.to_lowercase();
+    let asked: Vec<&str> = request.split(|c: char| !c.is_alphanumeric()).collect();
+    let mut values = args.iter().filter(|arg| !arg.starts_with('-')).peekable();
+    values.peek()?;
+    let is_asked = |arg: &String| {
+        let arg = arg.to_lowercase();
+        asked.contains(&arg.as_str()) || arg.len() > 2 && request.contains(&arg)
+    };
+    let line = format!("{path} {}", args.join(" "));
+    let body = loaded.text.body.as_str();
+    let is_line = body
+        .match_indices(&line)
+        .any(|(at, _)| !body[at + line.len()..].starts_with(|next: char| next.is_alphanumeric()));
+    (is_line && !values.any(is_asked)).then(|| {
+        "These are the arguments of the example in the skill's text. If the request means others, run it \
+         again with those."
+            .to_owned()
+    })
+}
+
+/// Arguments with every option apart from its value. Small models write `--by region data.csv` as one, though
+/// they are shown how not to, and no option has a blank in it. What is judged and run is what stands here.
+fn separate_arguments(args: &[String]) -> (Vec<String>, Vec<String>) {
+    let is_joined = |arg: &str| {
+        let option = arg.split_whitespace().next().unwrap_or_default();
+        let name = option.trim_start_matches('-');
+        arg.starts_with('-')
+            && name.starts_with(|first: char| first.is_ascii_alphabetic())
+            && option.len() < arg.trim_end().len()
+            && !option.contains('=')
+            && !arg.contains(['"', '\''])
+    };
+    if !args.iter().any(|arg| is_joined(arg)) {
+        return (args.to_vec(), Vec::new());
+    }
+    let separate = args.iter().flat_map(|arg| match is_joined(arg) {
+        true => arg.split_whitespace().map(str::to_owned).collect(),
+        false => vec![arg.clone()],
+    });
+    let separate: Vec<String> = separate.collect();
+    let shown: Vec<String> = separate.iter().map(|arg| format!("\"{arg}\"")).collect();
+    let note =
+        format!("Each word is an argument of its own, so these were given: {}", shown.join(", "));
+    (separate, vec![note])
+}
+
 /// The skills to load: those that coordinate first, no more than a turn takes.
 fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     if wanted.is_empty() {
@@ -116,10 +191,13 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
         return impossible(Outcome::failed(FailureCode::InvalidArguments, text));
     }
     let (mut cards, mut notes): (Vec<&SkillCard>, Vec<String>) = Default::default();
-    let mut known = false;
+    let (mut known, mut near) = (false, false);
     for skill in wanted {
         match find(state, skill) {
-            Err(words) => notes.push(words),
+            Err(unknown) => {
+                near |= unknown.near;
+                notes.push(unknown.words);
+            }
             Ok(card) if state.is_loaded(&card.id) => {
                 known = true;
                 notes.push(already_loaded(state, card));
@@ -130,8 +208,11 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     }
     if cards.is_empty() {
         let text = notes.join("\n");
-        let code = if known { FailureCode::AlreadyLoaded } else { FailureCode::SkillNotFound };
-        return impossible(Outcome::failed(code, text));
+        if known {
+            return impossible(Outcome::failed(FailureCode::AlreadyLoaded, text));
+        }
+        let failed = Outcome::failed(FailureCode::SkillNotFound, text);
+        return impossible(Outcome { data: json!({"near": near}), ..failed });
     }
     cards.sort_by_key(|card| !card.coordinator);
     let most = state.setup.limits.skills_a_turn as usize;
@@ -153,8 +234,15 @@ fn select(state: &State, wanted: &[SkillRef]) -> Resolved {
     Resolved::Operations { queue: cards.iter().take(most).map(load).collect(), notes }
 }
 
+/// A skill that is not there.
+struct UnknownSkill {
+    words: String,
+    /// Whether the words say what was meant: another skill, a file, a tool.
+    near: bool,
+}
+
 /// A skill that the model may select.
-fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String> {
+fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, UnknownSkill> {
     let found = state.setup.skill(&skill.text()).or_else(|| {
         // `user:pdf` as a name says where it comes from, too.
         skill.source.is_none().then(|| state.setup.skill(&skill.name)).flatten()
@@ -164,17 +252,20 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, String>
         return Ok(card);
     }
     if let Some(words) = not_a_skill(state, &skill.name) {
-        return Err(words);
+        return Err(UnknownSkill { words, near: true });
     }
     let offered = state.setup.skills.iter().filter(|card| card.offered);
     let names: Vec<String> = offered
         .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
         .collect();
-    let advice = match state.setup.form().search {
-        SkillSearch::On => "Select one from the list, or use `search_skills`.",
-        SkillSearch::Off => "Select one from the list, use a tool, or answer.",
+    let can_search = state.setup.form().search == SkillSearch::On;
+    let advice = match can_search {
+        true => "Select one from the list, or use `search_skills`.",
+        false => "None of the list is for this, if you named none of it.",
     };
-    Err(unknown_skill(&skill.text(), names.iter().map(String::as_str), advice))
+    let words = unknown_skill(&skill.text(), names.iter().map(String::as_str), advice);
+    let near = can_search || !words.ends_with(advice);
+    Err(UnknownSkill { words, near })
 }
 
 /// What is said of a skill that is selected a second time, and what can be done with it instead.
@@ -183,7 +274,13 @@ fn already_loaded(state: &State, card: &SkillCard) -> String {
     let files = loaded.map_or(&[][..], |skill| &skill.text.files);
     let instead = match files.iter().find(|file| file.starts_with("scripts/")) {
         Some(script) => format!("run a script of it with `run_script` (such as `{script}`)"),
-        None if files.is_empty() => "do what it says".to_owned(),
+        None if files.is_empty() => {
+            return format!(
+                "The skill `{}` is already loaded, and nothing was done: its text stands above, and is all \
+                 there is. Answer from it.",
+                card.name
+            );
+        }
         None => "do what it says, or read a file of it with `load_resource`".to_owned(),
     };
     format!(
@@ -238,6 +335,6 @@ fn loaded_skill(state: &State, skill: &SkillRef) -> Result<SkillId, Box<Outcome>
             let text = format!("The skill `{}` is not loaded. Select it first.", card.name);
             Outcome::failed(FailureCode::SkillNotLoaded, text)
         }
-        Err(words) => Outcome::failed(FailureCode::SkillNotFound, words),
+        Err(unknown) => Outcome::failed(FailureCode::SkillNotFound, unknown.words),
     }))
 }

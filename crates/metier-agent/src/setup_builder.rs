@@ -6,12 +6,12 @@
 use metier_loader::Invocation;
 use metier_model::{DecisionForm, ModelInfo, PlanMode, ToolOffer, schema};
 use metier_registry::catalog::{Catalog, DisplayLevel};
-use metier_registry::search::{Document, SearchIndex};
 use metier_registry::{Entry, Index};
 use metier_skill::text::short_line;
 use metier_skill::{RunMode, Value};
 use metier_tools::ShownBody;
 
+use crate::request_words::{ChangingTools, hint};
 use crate::setup::{
     Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, SkillCard, ToolCard,
 };
@@ -73,45 +73,6 @@ within the request. The mark is no part of it.
 const ONLY_READING: &str =
     "- No tool here writes, deletes or runs commands: if that is needed, say so.\n";
 
-/// Skills that a prompt suggests.
-const SUGGESTED: usize = 2;
-
-/// The skills that the ranking finds for the request, for a model that overlooks them in a long list, and
-/// how a file that the request names is read. A suggestion may be weaker than a choice.
-fn suggestion(request: &str, offered: &[&Entry]) -> String {
-    let index = SearchIndex::build(offered.iter().map(|entry| Document {
-        name: entry.name().as_str(),
-        description: &entry.skill.description,
-    }));
-    let hits = index.rank(request, SUGGESTED);
-    let names: Vec<String> = hits
-        .iter()
-        .filter(|hit| hit.confidence > 0.0)
-        .filter_map(|hit| offered.get(hit.document))
-        .map(|entry| format!("`{}`", entry.name()))
-        .collect();
-    let file = named_file(request).map(|file| format!("`read_file` reads `{file}`."));
-    let skills = (!names.is_empty())
-        .then(|| format!("May fit: {}; if so, load it with `select_skills`.", names.join(", ")));
-    let words: Vec<String> = file.into_iter().chain(skills).collect();
-    if words.is_empty() { String::new() } else { format!("\n[{}]\n", words.join(" ")) }
-}
-
-/// The first word of a request that is written as a file.
-fn named_file(request: &str) -> Option<&str> {
-    let words = request.split_whitespace();
-    let around = |c: char| "\"'`,;:!?()[]".contains(c) || !c.is_ascii() && !c.is_alphanumeric();
-    let bare = words.map(|word| word.trim_matches(around));
-    bare.map(|word| word.trim_end_matches('.')).find(|word| {
-        let extension = word.rsplit_once('.').map_or("", |(_, extension)| extension);
-        (1..=5).contains(&extension.len())
-            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-            && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
-            && !word.contains("://")
-            && word.len() <= NAME_CHARS
-    })
-}
-
 /// The request as a model is shown it. A call by name (`/csv-sum a.csv`) is no sentence: a small model
 /// takes the slash for a path, and looks for the skill that is loaded already.
 pub fn shown_request(request: &str, chosen: &[Chosen]) -> String {
@@ -132,6 +93,7 @@ impl SetupBuilder<'_> {
     pub fn build(self) -> Setup {
         let offers: Vec<ToolOffer> = self.tools.iter().map(|card| card.offer.clone()).collect();
         let catalog = self.catalog;
+        let can_change = self.tools.iter().any(|card| card.changes);
         let listed = match catalog.prefix.as_str() {
             "" => String::new(),
             prefix => format!("\n# Skills\n\n{prefix}"),
@@ -155,7 +117,8 @@ impl SetupBuilder<'_> {
         }
         // With a tail, the catalog has chosen for the request already.
         if self.chosen.is_empty() && catalog.tail.is_empty() {
-            opening.push_str(&suggestion(self.request, self.offered));
+            let tools = if can_change { ChangingTools::Offered } else { ChangingTools::None };
+            opening.push_str(&hint(self.request, self.offered, tools));
         }
         let mut skills: Vec<SkillCard> =
             self.offered.iter().map(|entry| card(entry, true)).collect();
@@ -181,7 +144,6 @@ impl SetupBuilder<'_> {
             }
         }
         let form = DecisionForm { plan: self.plan, search: SkillCard::search_for(&skills) };
-        let can_change = self.tools.iter().any(|card| card.changes);
         let rules = format!("{RULES}{}", if can_change { "" } else { ONLY_READING });
         let words = schema::instructions(&offers, form);
         let words_for_call = schema::call_instructions(&offers, form);

@@ -38,6 +38,8 @@ pub struct State {
     /// How often each action had each result.
     pub(crate) seen: BTreeMap<Digest, u32>,
     pub(crate) invalid_in_row: u32,
+    /// Whether an answer was handed back to the model; that is done once.
+    pub(crate) answer_handed_back: bool,
     /// Whether the context was shortened because the model said so, since its last reply.
     pub(crate) squeezed: bool,
     pub(crate) next_op: u32,
@@ -169,7 +171,17 @@ impl TrailItem {
 
     /// Whether another action has to come next: this one gave nothing new.
     pub(crate) fn is_futile(&self) -> bool {
-        self.times > 1 || self.past.code == Some(FailureCode::AlreadyLoaded)
+        self.times > 1
+            || self.past.code == Some(FailureCode::AlreadyLoaded)
+            || self.is_unknown_skill()
+    }
+
+    /// Whether a skill was selected that is not there, nor any of a name like it: to select another guess
+    /// is no way on.
+    pub(crate) fn is_unknown_skill(&self) -> bool {
+        let is_selected = matches!(self.past.action, Some(Action::SelectSkills { .. }));
+        let is_unknown = self.past.code == Some(FailureCode::SkillNotFound);
+        is_selected && is_unknown && self.past.data.get("near") == Some(&Value::Bool(false))
     }
 
     pub(crate) fn shown(&self) -> &Arc<str> {
@@ -207,6 +219,7 @@ impl State {
             ending: None,
             seen: BTreeMap::new(),
             invalid_in_row: 0,
+            answer_handed_back: false,
             squeezed: false,
             next_op: 1,
             finished: None,

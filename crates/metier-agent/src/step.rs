@@ -9,6 +9,7 @@
 //! resume stand on. A mistake of the model becomes an observation and costs a turn; it ends nothing.
 
 mod acting;
+mod answering;
 mod default_plan;
 mod ending;
 mod lifting;
@@ -27,7 +28,7 @@ use self::spend::{changes, spent_budget, spent_time};
 use crate::context;
 use crate::event::{Event, PlanAuthor, Status};
 use crate::observe::{self, Observed};
-use crate::op::{Op, Text};
+use crate::op::{Op, Outcome, Text};
 use crate::resolve::{self, Resolved};
 use crate::setup::Chosen;
 use crate::state::{Acting, Ending, Finished, Phase, Stage, State, TrailItem};
@@ -193,6 +194,10 @@ impl Step<'_> {
 
     fn decided(&mut self, words: Arc<str>, decision: Decision, notes: Vec<String>) -> StepEffect {
         if let Action::FinalAnswer { text, data, status } = &decision.action {
+            if let Some(outcome) = answering::handed_back(self.state, text) {
+                self.state.answer_handed_back = true;
+                return self.not_done(words, decision.action, notes, &outcome);
+            }
             let (status, message) = match &self.state.ending {
                 Some(ending) => (ending.status, Some(ending.message.clone())),
                 None => ending::of_answer(self.state, *status),
@@ -219,17 +224,28 @@ impl Step<'_> {
                 if let Action::RunScript { .. } = decision.action {
                     ending::add(&mut self.state.attempts, &outcome);
                 }
-                let acting = Acting {
-                    decision: Some(words),
-                    action: Some(decision.action),
-                    current: None,
-                    queue: VecDeque::new(),
-                    done: Vec::new(),
-                    notes,
-                };
-                self.observed(&acting, observe::impossible(&acting, &outcome))
+                self.not_done(words, decision.action, notes, &outcome)
             }
         }
+    }
+
+    /// An action that comes to nothing: the model is shown why.
+    fn not_done(
+        &mut self,
+        words: Arc<str>,
+        action: Action,
+        notes: Vec<String>,
+        outcome: &Outcome,
+    ) -> StepEffect {
+        let acting = Acting {
+            decision: Some(words),
+            action: Some(action),
+            current: None,
+            queue: VecDeque::new(),
+            done: Vec::new(),
+            notes,
+        };
+        self.observed(&acting, observe::impossible(&acting, outcome))
     }
 
     /// The end, if this was the last turn.
@@ -298,7 +314,7 @@ impl Step<'_> {
             let key = Digest::of_parts([words.as_slice(), item.past.text.as_bytes()]);
             let times = self.state.seen.entry(key).or_default();
             *times += 1;
-            let times = *times;
+            let times = (*times).max(self.failed_in_row(action, &item));
             item.times = times;
             if times > 1 && self.still_stands(action, &item) {
                 observe::again(&mut item);
@@ -315,6 +331,19 @@ impl Step<'_> {
         self.events.extend(looped);
         self.move_default_plan();
         self.next_turn()
+    }
+
+    /// How often this action has failed in a row, whatever its message was: a time or a number in it is no
+    /// other result.
+    fn failed_in_row(&self, action: &Action, item: &TrailItem) -> u32 {
+        let failed = |item: &TrailItem| !item.past.ok && item.past.code.is_some();
+        let is_same =
+            |other: &&TrailItem| failed(other) && other.past.action.as_ref() == Some(action);
+        if !failed(item) {
+            return 0;
+        }
+        let before = self.state.trail.iter().rev().take_while(is_same).count();
+        u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     /// Whether the result of the same action stands in the prompt as it was shown.

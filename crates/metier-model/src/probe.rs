@@ -166,6 +166,7 @@ fn turn(request: &str) -> Turn {
         trail: Vec::new(),
         tail: String::new(),
         schema: Arc::new(answer_schema()),
+        held_schema: None,
         max_output_tokens: ROOM,
         view: Arc::new(View { request: request.to_owned(), last_turn: true, ..View::default() }),
     }

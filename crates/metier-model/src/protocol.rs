@@ -135,7 +135,7 @@ pub(crate) const ACTIONS: [ActionSpec; 6] = [
     },
     ActionSpec {
         kind: "call_tool",
-        about: "Call a tool. What has a ? may be null.",
+        about: "Call a tool.",
         fields: &[
             field("tool", Kind::Tool, Need::Must),
             field("args", Kind::Arguments, Need::Empty),

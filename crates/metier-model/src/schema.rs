@@ -37,6 +37,69 @@ pub fn schema_without(
     decision(PlanMode::Off, &actions(tools, form.into(), Some(repeated)))
 }
 
+/// A loaded skill as a schema takes it: what of it can be run and read.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldSkill<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its files, by path.
+    pub files: &'a [String],
+}
+
+/// Files that a schema lists; of a skill with more any path may be named.
+const MAX_LISTED_FILES: usize = 100;
+
+/// The schema of what can be done now: files and scripts of loaded skills only, by their paths. A model
+/// that is held to it invents none. It changes with every load, so it is for servers whose schema is no part of
+/// the prompt.
+pub fn held_schema(
+    tools: &[ToolOffer],
+    form: impl Into<DecisionForm>,
+    loaded: &[HeldSkill<'_>],
+    repeated: Option<&Action>,
+) -> Value {
+    let form = form.into();
+    let all = actions(tools, form, repeated);
+    let held = all.into_iter().flat_map(|variant| match of_skill(&variant) {
+        Some(uses) => loaded.iter().filter_map(|skill| held_to(&variant, uses, *skill)).collect(),
+        None => vec![variant],
+    });
+    decision(form.plan, &held.collect::<Vec<_>>())
+}
+
+/// How an action uses the files of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileUse {
+    Run,
+    Read,
+}
+
+fn of_skill(variant: &Value) -> Option<FileUse> {
+    match variant.pointer("/properties/type/enum/0")?.as_str()? {
+        "run_script" => Some(FileUse::Run),
+        "load_resource" => Some(FileUse::Read),
+        _ => None,
+    }
+}
+
+/// The variant for this skill; nothing where it has no file for it.
+fn held_to(variant: &Value, uses: FileUse, skill: HeldSkill<'_>) -> Option<Value> {
+    let is_script = |file: &&String| file.starts_with("scripts/");
+    let has_scripts = skill.files.iter().any(|file| is_script(&file));
+    let is_listed = |file: &&String| uses == FileUse::Read || !has_scripts || is_script(file);
+    let paths: Vec<&String> = skill.files.iter().filter(is_listed).collect();
+    if paths.is_empty() {
+        return None;
+    }
+    let mut held = variant.clone();
+    *held.pointer_mut("/properties/skill/properties/name")? =
+        json!({"type": "string", "enum": [skill.name]});
+    if paths.len() <= MAX_LISTED_FILES {
+        *held.pointer_mut("/properties/relative_path")? = json!({"type": "string", "enum": paths});
+    }
+    Some(held)
+}
+
 /// The schema of an answer and nothing else, for the last turn.
 pub fn answer_schema() -> Value {
     let answer = ACTIONS.iter().filter(|spec| spec.kind == FINAL_ANSWER);

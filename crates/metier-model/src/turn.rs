@@ -32,6 +32,9 @@ pub struct Turn {
     pub tail: String,
     /// The JSON Schema of a decision in this run.
     pub schema: Arc<Value>,
+    /// The same, held to what can be done in this turn: for replies that a server holds to a schema which is
+    /// no part of the prompt that it caches.
+    pub held_schema: Option<Arc<Value>>,
     /// Tokens that the reply may have.
     pub max_output_tokens: u32,
     /// What else is known, as data.
@@ -68,6 +71,11 @@ pub struct Message {
 }
 
 impl Turn {
+    /// The schema that a server enforces on the reply.
+    pub fn enforced_schema(&self) -> &Value {
+        self.held_schema.as_ref().unwrap_or(&self.schema)
+    }
+
     /// The conversation after the system's part: it starts and ends with the user, and roles
     /// alternate, as every provider wants it.
     pub fn messages(&self) -> Vec<Message> {

@@ -37,7 +37,8 @@ pub fn instructions(tools: &[ToolOffer], form: impl Into<DecisionForm>) -> Strin
     let mut text = HEAD.to_owned();
     for spec in explained(form) {
         let Some(example) = (spec.example)(tools) else { continue };
-        text.push_str(&format!("\n{}: {}\n", spec.kind, spec.about));
+        let more = if calls_a_tool(spec) { " What has a ? may be null." } else { "" };
+        text.push_str(&format!("\n{}: {}{more}\n", spec.kind, spec.about));
         if calls_a_tool(spec) {
             text.push_str(&tools_words(tools));
         }

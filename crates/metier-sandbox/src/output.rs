@@ -44,6 +44,13 @@ impl CapturedStream {
         stream
     }
 
+    /// Changes the words of what is kept, such as paths that mean nothing after the run. What was printed
+    /// stays as it was in the file that holds all of it.
+    pub fn change_text(&mut self, change: impl Fn(String) -> String) {
+        self.text = change(std::mem::take(&mut self.text));
+        self.excerpt = std::mem::take(&mut self.excerpt).map(change);
+    }
+
     /// What is kept of the stream, to show it in less room.
     pub const fn excerpt(&self) -> &Excerpt {
         &self.excerpt

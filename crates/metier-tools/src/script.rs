@@ -208,12 +208,14 @@ impl ScriptHost {
         }
         let script = stage.skill_dir.join(call.script.as_str());
         let (mut plan, warnings) = self.plan(call, &stage, &script, cancel)?;
+        let mut copies = Vec::new();
         for (number, file) in call.given.iter().enumerate() {
             let folder = run_dir.join("stage/given").join(number.to_string());
             let copy = copy_given(file, &folder)?;
             for arg in plan.args.iter_mut().filter(|arg| Path::new(arg.as_str()) == file) {
                 *arg = copy.to_string_lossy().into_owned();
             }
+            copies.push((copy, file.to_string_lossy().into_owned()));
             plan.read_only.push(folder);
         }
         let streams = ["stdout", "stderr"].map(|name| run_dir.join(name));
@@ -223,7 +225,10 @@ impl ScriptHost {
             stderr_file: Some(streams[1].clone()),
             cancel: cancel.clone(),
         };
-        let report = Runner::new(&self.helper, self.tier).run(&plan, &options, events)?;
+        let mut report = Runner::new(&self.helper, self.tier).run(&plan, &options, events)?;
+        for stream in [&mut report.stdout, &mut report.stderr] {
+            stream.change_text(|text| with_own_paths(text, &stage, &copies));
+        }
         let left = take_outputs(&stage, run_dir, &time_to_clean(cancel));
         let outputs_fault = left
             .as_ref()
@@ -293,6 +298,19 @@ impl ScriptHost {
         plan.limits = SandboxLimits { wall, output: self.output_limits(), ..plan.limits };
         Ok((plan, view.warnings))
     }
+}
+
+/// Output with paths as the skill and the person know them: `scripts/sum.py`, not the place of a copy,
+/// which is another one in every run and gone after it. Two equal failures have equal messages then.
+fn with_own_paths(text: String, stage: &Stage, copies: &[(PathBuf, String)]) -> String {
+    let below = |folder: &Path| format!("{}/", folder.to_string_lossy());
+    let own =
+        copies.iter().map(|(copy, file)| (copy.to_string_lossy().into_owned(), file.as_str()));
+    let folders = [&stage.skill_dir, &stage.work_dir].map(|folder| (below(folder), ""));
+    own.chain(folders).fold(text, |text, (from, to)| match text.contains(&from) {
+        true => text.replace(&from, to),
+        false => text,
+    })
 }
 
 /// The largest file that a script is given a copy of.

@@ -12,12 +12,14 @@ use std::sync::{Arc, Mutex};
 use metier_agent::local_executor::{LazyParts, LiveOutput, ScriptHostMaker};
 use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
-use metier_model::Key;
+use metier_model::{Key, PlanMode};
 use metier_registry::Scan;
 use metier_sandbox::{SandboxProbe, SearchPath, Secrets, Tier};
 use metier_skill::SkillId;
 use metier_tools::script::sweep;
-use metier_tools::{FailureCode, PolicyStore, ScriptHost, ToolFailure, Toolbox, script_workspace};
+use metier_tools::{
+    FailureCode, OutputCap, PolicyStore, ScriptHost, ToolFailure, Toolbox, script_workspace,
+};
 
 use crate::error::Result;
 use crate::guard::Guard;
@@ -169,6 +171,17 @@ impl Metier {
     pub fn min_tier(&self) -> Tier {
         self.settings().execution.min_tier
     }
+}
+
+/// The window that a model on this machine is taken to have, where none is configured.
+const LOCAL_WINDOW: u32 = 16_384;
+
+/// How much of a result a model is shown: about an eighth of its window, at three characters a token, and no
+/// more than the settings say. One long output would leave a small model no room for its work.
+pub(crate) fn cap_for(cap: OutputCap, plan: PlanMode, window: Option<u32>) -> OutputCap {
+    let window = window.or((plan == PlanMode::Off).then_some(LOCAL_WINDOW));
+    let chars = window.map_or(usize::MAX, |tokens| tokens as usize / 8 * 3);
+    OutputCap { chars: cap.chars.min(chars) }
 }
 
 /// Whether a variable's value is masked: every one that is passed to scripts, unless its name says

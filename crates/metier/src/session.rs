@@ -27,6 +27,7 @@ use crate::catalog::CatalogBudget;
 use crate::chosen_skills::{FirstSkills, chosen_skills};
 use crate::error::{Error, Result};
 use crate::exec::unseen_workspace;
+use crate::executor::cap_for;
 use crate::given::GivenFile;
 use crate::guard::RunRules;
 use crate::open::Metier;
@@ -238,8 +239,10 @@ impl Session {
         let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key, named);
         let full = catalog.shown(DisplayLevel::Full);
         let listed = full.filter_map(|shown| shown.id.parse().ok()).collect();
-        let executor = Arc::new(LocalExecutor { tools, listed, ..executor });
         let info = self.metier.recorded_info(self.model_name(), model.info());
+        let plan = self.plan_mode()?;
+        let cap = cap_for(executor.cap, plan, info.window);
+        let executor = Arc::new(LocalExecutor { tools, listed, cap, ..executor });
         let mut setup = SetupBuilder {
             request,
             earlier: earlier.text,
@@ -254,7 +257,7 @@ impl Session {
             chosen,
             limits: self.limits(info.window),
             denied: self.rules.deny.clone(),
-            plan: self.plan_mode()?,
+            plan,
             model: info,
             mode: self.mode,
         }
@@ -294,7 +297,8 @@ impl Session {
             setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
         let listed = setup.skills.iter().filter(|card| card.listed);
         let listed = listed.map(|card| card.id.clone()).collect();
-        let executor = Arc::new(LocalExecutor { pinned, tools, listed, ..executor });
+        let cap = cap_for(executor.cap, setup.plan, setup.model.window);
+        let executor = Arc::new(LocalExecutor { pinned, tools, listed, cap, ..executor });
         let resume = |agent: &Agent<'_>, folder: &RunFolder| agent.resume(folder);
         if scan.index.hash() != setup.index_hash {
             self.note(&Note::Warning(SKILLS_CHANGED.to_owned()));

@@ -108,7 +108,10 @@ impl PreparedScript {
     fn run_for_model(&self, context: &ActionContext<'_>) -> Outcome {
         let (ran, results) = (self.run(context), self.executor.results());
         let answer = ToolFailure::if_cancelled(context.cancel).and_then(|()| match ran {
-            Ok(outcome) => Ok(self.describe(&outcome, &results)),
+            Ok(mut outcome) => {
+                self.show_relative_paths(&mut outcome);
+                Ok(self.describe(&outcome, &results))
+            }
             Err(error) => {
                 let message = format!("{error} [{}]", error.code());
                 Err(ToolFailure::new(FailureCode::Failed, message).with_help(error.help()))
@@ -116,6 +119,14 @@ impl PreparedScript {
         });
         let answer = results.filter("run_script", answer);
         tools::program_outcome(&self.executor, answer, context.cancel)
+    }
+
+    /// Files of the workspace in messages as the tools take them: an argument that names one is given to a
+    /// script as its absolute path. Standard output is the script's result, and stays as it is.
+    fn show_relative_paths(&self, outcome: &mut ScriptOutcome) {
+        let Some(workspace) = &self.host.workspace else { return };
+        let prefix = format!("{}/", workspace.to_string_lossy());
+        outcome.report.stderr.change_text(|text| text.replace(&prefix, ""));
     }
 
     fn describe(&self, outcome: &ScriptOutcome, results: &ResultFilter) -> ToolResult {

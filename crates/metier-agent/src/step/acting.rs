@@ -43,11 +43,7 @@ fn skill_change(op_id: u32, op: &Op, outcome: &Outcome) -> Option<Event> {
 /// A denial, as the model is shown it: what is not allowed, that it stays so, and what to do. Which rule
 /// it was is the record's and the person's; a model that reads of rules and files tries to change them.
 pub(super) fn denied(op: &Op, reason: &str) -> Outcome {
-    let text = format!(
-        "Not allowed: {}. This stays so; do not try it again. Take another way, or tell the user that it \
-         is not allowed.",
-        label(&op.describe(), LABEL_CHARS)
-    );
+    let text = format!("Not allowed here: {}. This stays so.", label(&op.describe(), LABEL_CHARS));
     Outcome { data: json!({"reason": reason}), ..Outcome::failed(FailureCode::NotAllowed, text) }
 }
 
@@ -60,17 +56,12 @@ fn skill_taken_for_path(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<Str
     Some(format!("`{}` is a skill: load it with `select_skills`.", card.name))
 }
 
-/// What is said of a script that failed and got an option and its value as one argument.
-fn joined_argument(op: &Op, outcome: &Outcome) -> Option<String> {
-    let Op::Script { args, .. } = op else { return None };
-    let has_failed = outcome.code == Some(FailureCode::ScriptFailed);
-    let is_joined = |arg: &String| arg.starts_with('-') && arg.contains(' ');
-    if !has_failed || !args.iter().any(is_joined) {
-        return None;
-    }
-    let words = args.iter().flat_map(|arg| arg.split_whitespace());
-    let split: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
-    Some(format!("Each word is an argument of its own: {}", split.join(", ")))
+/// What is said of a script that is a file of the user.
+fn file_taken_for_script(setup: &Setup, op: &Op, outcome: &Outcome) -> Option<String> {
+    let Op::Script { path, .. } = op else { return None };
+    let is_missing = outcome.code == Some(FailureCode::NotFound);
+    (is_missing && setup.request.contains(path.as_str()))
+        .then(|| format!("`{path}` is a file of the request: give it to a script as an argument."))
 }
 
 /// A person's no, as the model is shown it.
@@ -242,7 +233,7 @@ impl Step<'_> {
         }
         ending::count(&mut self.state.attempts, &self.state.setup, &current.op, outcome);
         acting.notes.extend(skill_taken_for_path(&self.state.setup, &current.op, outcome));
-        acting.notes.extend(joined_argument(&current.op, outcome));
+        acting.notes.extend(file_taken_for_script(&self.state.setup, &current.op, outcome));
         acting.done.push((current.op, outcome.clone()));
         self.next_op()
     }

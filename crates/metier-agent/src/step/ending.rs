@@ -6,6 +6,7 @@
 use metier_model::AnswerStatus;
 use metier_skill::FailureCode;
 
+use super::answering;
 use super::spend::changes;
 use crate::event::Status;
 use crate::op::{Op, Outcome};
@@ -30,6 +31,10 @@ pub(super) fn of_answer(state: &State, said: AnswerStatus) -> (Status, Option<St
         }
         AnswerStatus::Done if state.setup.mode == Mode::DryRun => {
             because(Status::DryRun, "nothing was run or changed")
+        }
+        // The answer may say otherwise.
+        AnswerStatus::Done if answering::changed_nothing(state) => {
+            because(Status::Completed, "nothing was changed in this run")
         }
         AnswerStatus::Done => (Status::Completed, None),
     }

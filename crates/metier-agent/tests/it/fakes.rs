@@ -91,14 +91,23 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
     done.lock().expect("whole").push(op.describe());
     match op {
         Op::Load { skill, .. } => {
-            let body = format!("# {skill}\nRun scripts/do.sh.\n");
+            let (body, files): (String, &[&str]) = match skill.name.as_str() {
+                "notes" => (format!("# {skill}\nMonday: Ada.\n"), &[]),
+                "lead-plan" => (
+                    format!(
+                        "# {skill}\nFind the zone in references/zones.md, then run `scripts/do.sh ZONE`, such as `scripts/do.sh B 3`.\n"
+                    ),
+                    &["references/zones.md", "scripts/do.sh"],
+                ),
+                _ => (format!("# {skill}\nRun scripts/do.sh.\n"), &["scripts/do.sh"]),
+            };
             let text = SkillText {
                 id: skill.clone(),
                 sha256: Digest::of(body.as_bytes()),
                 block: Text::Inline(metier_loader::fenced("Skill Text", &body).into()),
                 path: None,
                 body: Text::Inline(body.into()),
-                files: vec!["scripts/do.sh".to_owned()],
+                files: files.iter().map(|file| (*file).to_owned()).collect(),
                 changed: false,
             };
             Outcome { skill: Some(text), ..Outcome::done("loaded", Value::Null) }
@@ -106,10 +115,15 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
         Op::Script { path, args, .. } => {
             (doing.output)("stdout", "working\n");
             if args.iter().any(|arg| arg.starts_with("--fail")) {
+                // As one that prints the time does.
+                let message = match args.iter().any(|arg| arg == "--fail-anew") {
+                    true => format!("try {} failed", done.lock().expect("whole").len()),
+                    false => "it wants other arguments".to_owned(),
+                };
                 return Outcome {
                     ok: false,
                     code: Some(FailureCode::ScriptFailed),
-                    ..Outcome::done("it wants other arguments", json!({"exit_code": 2}))
+                    ..Outcome::done(message, json!({"exit_code": 2}))
                 };
             }
             let text = format!("ran {path} {}", args.join(" "));

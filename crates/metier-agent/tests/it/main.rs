@@ -19,3 +19,4 @@ mod prompts;
 mod record;
 mod resume;
 mod scripts;
+mod small_models;

@@ -71,10 +71,9 @@ fn from_the_second_turn_on_the_tail_repeats_the_request_and_says_what_to_do() {
         tails,
         [
             "",
-            "[The request: do it]\n[A skill is loaded: do now what its text says for the request. \
-             Turn 2 of 12.]",
+            "[The request: do it]\n[Do now what the text of the skill says for the request.]",
             "[The request: do it]\n[Answer now if an observation above holds the answer, else take an \
-             action other than the last. Turn 3 of 12.]",
+             action other than the last.]",
         ]
     );
 }
@@ -84,10 +83,16 @@ fn the_tail_speaks_of_budgets_only_when_little_is_left() {
     let (seen, _) = turns(json!([script("pdf", &[]), read("a"), answer("x")]), |setup| {
         (setup.limits.tool_calls, setup.limits.script_runs) = (3, 30);
     });
-    assert!(seen[1].tail.ends_with(
-        "[The last action failed: take another one, or answer. Turn 2 of 12; tool calls left: 3.]"
-    ));
-    assert!(seen[2].tail.ends_with("Turn 3 of 12; tool calls left: 2.]"), "{}", seen[2].tail);
+    let last = |turn: &Turn| turn.tail.lines().last().unwrap_or_default().to_owned();
+    assert_eq!(
+        last(&seen[1]),
+        "[tool calls left: 3. That failed: take another action, or answer.]"
+    );
+    assert!(last(&seen[2]).starts_with("[tool calls left: 2. Answer now"), "{}", seen[2].tail);
+    let (seen, _) = turns(json!([read("a"), read("b"), answer("x")]), |setup| {
+        setup.limits.turns = 4;
+    });
+    assert!(last(&seen[1]).starts_with("[turns left: 3. Answer now"), "{}", seen[1].tail);
 }
 
 #[test]
@@ -141,8 +146,7 @@ fn the_same_result_is_not_shown_twice_and_the_same_call_cannot_be_made_a_third_t
     assert!(observed(&seen[1]).contains("[Output | mark "), "{}", observed(&seen[1]));
     assert_eq!(
         observed(&seen[2]),
-        "[Observation: call_tool | ok | same as before]\nYou did this before, and the result is the \
-         same: it stands above. Answer from it, or take another action.\n"
+        "[Observation: call_tool | ok | same as before: it stands above]\n"
     );
     let schema = seen[2].schema.to_string();
     assert!(!schema.contains("read_file") && schema.contains("write_file"));
@@ -164,8 +168,14 @@ fn a_denial_says_what_is_not_allowed_that_it_stays_so_and_what_to_do() {
     let seen = model.seen.into_inner().expect("whole");
     assert_eq!(
         observed(&seen[1]),
-        "[Observation: write_file deny.txt | NotAllowed]\nNot allowed: write_file deny.txt. This stays so; \
-         do not try it again. Take another way, or tell the user that it is not allowed.\n"
+        "[Observation: write_file deny.txt | NotAllowed]\nNot allowed here: write_file deny.txt. This stays \
+         so.\n",
+        "a copy of it is a fair answer"
+    );
+    assert!(
+        seen[1]
+            .tail
+            .ends_with("[Not allowed: say so in `final_answer`, unless there is another way.]")
     );
     let decided = ran.records.iter().find_map(|record| match &record.event {
         Event::PolicyDecided { reason, layers, .. } => Some((reason.clone(), layers.clone())),
@@ -226,7 +236,7 @@ fn what_is_no_skill_is_called_what_it_is() {
             select(&["run_script"]),
             "`run_script` is an action, not a skill: decide for it as `type`.",
         ),
-        (select(&["SKILL"]), "`SKILL` stands for a word of your own in the example"),
+        (select(&["SKILL"]), "`SKILL` stands for words of the request: write those instead."),
         (search("docs/handbook.md"), "is a file, not a skill: read it with `read_file`."),
     ] {
         let (seen, _) = turns(json!([decision, answer("x")]), |_| {});
@@ -243,16 +253,23 @@ fn a_call_by_name_is_repeated_as_a_sentence() {
     });
     assert_eq!(
         seen[0].tail,
-        "[The request: Use the loaded skill `pdf` with: a.pdf]\n[A skill is loaded: do now what its \
-         text says for the request. Turn 1 of 12.]"
+        "[The request: Use the loaded skill `pdf` with: a.pdf]\n[Do now what the text of the skill \
+         says for the request.]"
     );
 }
 
 #[test]
-fn a_script_that_got_its_options_as_one_word_is_shown_the_whole_list() {
-    let replies = json!([select(&["pdf"]), script("pdf", &["--fail x", "a.csv"]), answer("x")]);
-    let (seen, _) = turns(replies, |_| {});
-    let text = observed(&seen[2]);
-    assert!(text.contains(r#"Each word is an argument of its own: "--fail", "x", "a.csv""#));
-    assert!(seen[2].tail.contains("[The script failed: read its message, and run it again"));
+fn options_that_were_written_as_one_word_are_split_and_the_model_is_shown_that() {
+    let given = script("pdf", &["--by region", "two words", "--name=a b", "a.csv"]);
+    let (seen, ran) = turns(json!([select(&["pdf"]), given, answer("x")]), |_| {});
+    assert_eq!(
+        ran.executor.log()[1],
+        "run user:pdf/scripts/do.sh --by region two words --name=a b a.csv"
+    );
+    let note = "Each word is an argument of its own, so these were given: \"--by\", \"region\", \"two \
+                words\", \"--name=a b\", \"a.csv\"";
+    assert!(observed(&seen[2]).contains(note), "{}", observed(&seen[2]));
+    let (seen, _) =
+        turns(json!([select(&["pdf"]), script("pdf", &["--fail"]), answer("x")]), |_| {});
+    assert!(seen[2].tail.contains("[The script failed: read its message, and run it with"));
 }

@@ -107,6 +107,8 @@ fn a_second_request_knows_the_first_and_keeps_its_skills() {
         }
         assert!(!asked[0].body.contains("Always greet twice."), "it was not loaded at first");
         assert_eq!(asked[3].body.matches("Always greet twice.").count(), 1, "loaded once");
+        let called = "Use the loaded skill `manners` with: again";
+        assert!(asked[3].body.contains(called), "{}", asked[3].body);
         let records = records(&home);
         assert_eq!(records.len(), 3, "each request is a run of its own");
         let request = |record: &[Value]| record[0]["request"].clone();
@@ -136,6 +138,10 @@ fn ctrl_c_stops_the_request_and_not_the_session() {
         .map(|record| record.last().expect("events")["status"].clone())
         .collect();
     assert_eq!(ends, ["cancelled", "completed"]);
+    let asked = server.asked();
+    let second = &asked.last().expect("asked").body;
+    let mark = "[That request is over: it ended without an answer (cancelled). Do not work on it.]";
+    assert!(second.contains("the first one hangs") && second.contains(mark), "{second}");
 }
 
 #[test]

@@ -319,7 +319,7 @@ fn a_shortened_context_keeps_the_ceilings() {
         answer("x"),
     ];
     let server = Server::start(move |at, _| DIALECT.decides(&turns[at.min(5)]));
-    DIALECT.configure(&home, &server.url(), &json!({"window": 9000}));
+    DIALECT.configure(&home, &server.url(), &json!({"window": 5000}));
     let output = run(&home, &["run", "do it", "--allow", "write_file", "--yes"]);
     assert_eq!(output.code, 3, "{output:?}");
     let events = events(&home);

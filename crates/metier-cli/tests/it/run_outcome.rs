@@ -5,7 +5,8 @@ use metier_testkit::TestHome;
 use serde_json::{Value, json};
 
 use crate::run_support::{
-    answer, call, events, holds_scripts, is_sound, project, resource, run_scripted, script, select,
+    answer, call, events, holds_scripts, is_sound, project, resource, run_scripted,
+    run_scripted_for, script, select,
 };
 use crate::support::{json, run};
 
@@ -259,4 +260,47 @@ fn the_offline_model_abstains_where_nothing_fits() {
         let unloaded = run(&home, &["run", "--yes", "--deny", "load_skill", request]);
         assert!(matches!(unloaded.code, 1 | 3), "{unloaded:?}");
     }
+}
+
+#[test]
+fn a_script_that_fails_three_times_alike_is_a_loop_and_no_copy_of_it_is_named() {
+    let home = with_skill();
+    if !holds_scripts(&home) {
+        return;
+    }
+    // As a traceback does: its own path, and that of the file that it was given.
+    home.write(
+        "home/.agents/skills/work/scripts/bad.sh",
+        "echo \"$0: cannot read $1\" >&2\nexit 7\n",
+    );
+    home.write("project/table.csv", "a\n");
+    let bad = script("work", "scripts/bad.sh", &["table.csv"]);
+    let replies = json!([select(&["work"]), bad, bad, bad, ending("done")]);
+    assert_eq!(ended(&home, &replies, &["--yes"]), (1, "stuck".to_owned()));
+    let events = events(&home);
+    let finished = events.iter().filter(|event| event["type"] == "action.finished");
+    let failed: Vec<&str> = finished
+        .filter(|event| {
+            event["code"] == "ScriptFailed" || event["outcome"]["code"] == "ScriptFailed"
+        })
+        .filter_map(|event| event["text"].as_str().or(event["outcome"]["text"].as_str()))
+        .collect();
+    assert_eq!(failed.len(), 3, "{events:?}");
+    for text in failed {
+        assert!(text.contains("scripts/bad.sh: cannot read table.csv"), "{text}");
+        assert!(!text.contains("/stage/") && !text.contains("/project/"), "{text}");
+    }
+}
+
+#[test]
+fn a_run_says_that_nothing_was_changed_whatever_its_answer_says() {
+    let home = project();
+    home.write("project/old.txt", "kept\n");
+    let claim = json!([answer("It is deleted."), answer("It is deleted.")]);
+    let output = run_scripted_for(&home, &claim, "Delete the file old.txt.");
+    assert_eq!((output.code, output.stdout.as_str()), (0, "It is deleted.\n"), "{output:?}");
+    assert!(output.stderr.contains("nothing was changed in this run"), "{output:?}");
+    let last = events(&home).pop().expect("an event");
+    assert_eq!(last["message"], "nothing was changed in this run");
+    is_sound(&home);
 }

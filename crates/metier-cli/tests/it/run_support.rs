@@ -41,6 +41,12 @@ pub(crate) fn run_scripted(home: &TestHome, replies: &Value, flags: &[&str]) -> 
     run(home, &[&["run", "do it", "--model", model], flags].concat())
 }
 
+/// The same for a request of the test's own.
+pub(crate) fn run_scripted_for(home: &TestHome, replies: &Value, request: &str) -> Output {
+    let model = scripted(home, replies);
+    run(home, &["run", request, "--model", model])
+}
+
 /// The folder of all runs.
 pub(crate) fn runs(home: &TestHome) -> PathBuf {
     home.project().join(".agent/runs")

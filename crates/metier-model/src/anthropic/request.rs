@@ -21,7 +21,7 @@ pub(crate) fn body(
 ) -> Value {
     let mut body = params.clone();
     let format = (style.mode == OutputMode::JsonSchema)
-        .then(|| json!({"type": "json_schema", "schema": turn.schema.as_ref()}));
+        .then(|| json!({"type": "json_schema", "schema": turn.enforced_schema()}));
     if let Some(format) = format {
         let config = body.entry("output_config").or_insert_with(|| json!({}));
         if let Some(config) = config.as_object_mut() {

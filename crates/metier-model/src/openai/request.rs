@@ -39,13 +39,14 @@ pub(crate) fn body(
             set("stream_options", json!({"include_usage": true}));
         }
     }
-    let schema = turn.schema.as_ref();
     match style.mode {
         OutputMode::JsonSchema => {
+            let schema = turn.enforced_schema();
             let wanted = json!({"name": "decision", "strict": true, "schema": schema});
             set("response_format", json!({"type": "json_schema", "json_schema": wanted}));
         }
         OutputMode::ToolCall => {
+            let schema = turn.schema.as_ref();
             let tool = json!({
                 "name": TOOL, "description": TOOL_ABOUT, "parameters": schema, "strict": true
             });

@@ -29,6 +29,7 @@ fn turn(past: Vec<PastAction>) -> Turn {
         trail: past.into_iter().map(entry).collect(),
         tail: String::new(),
         schema: Arc::new(Value::Null),
+        held_schema: None,
         max_output_tokens: 1_000,
         view: Arc::new(view),
     }

@@ -178,6 +178,7 @@ pub(crate) fn turn() -> Turn {
         }],
         tail: "3 turns are left.".to_owned(),
         schema: Arc::new(decision_schema(&[], PlanMode::On)),
+        held_schema: None,
         max_output_tokens: 500,
         view: Arc::new(View::default()),
     }

@@ -30,6 +30,7 @@ impl Scene {
             trail: self.past.iter().map(entry).collect(),
             tail: String::new(),
             schema: Arc::new(Value::Null),
+            held_schema: None,
             max_output_tokens: 100,
             view: Arc::new(self.view.clone()),
         }

@@ -205,7 +205,12 @@ impl Lines {
             screen.make_room();
         }
         match status {
-            Status::Completed => {}
+            // What the answer may not say: that nothing was changed.
+            Status::Completed => {
+                if let Some(message) = message.filter(|_| depth == 0) {
+                    self.line(depth, &format!("{}: {}", paint(YELLOW, "note"), short(message)));
+                }
+            }
             Status::Cancelled => self.line(depth, "Cancelled."),
             status => {
                 let why = message.map(short).unwrap_or_default();
