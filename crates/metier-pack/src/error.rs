@@ -2,7 +2,8 @@
 //!
 //! Unless the text says otherwise, nothing was changed.
 
-use std::fmt;
+mod wording;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,9 +15,6 @@ use crate::facts::SkillProblem;
 use crate::fetch::{FetchError, GitFault};
 use crate::plan::PlanView;
 use crate::source_policy::SourceDenial;
-
-/// How many findings a message names.
-const MAX_NAMED: usize = 5;
 
 /// Why something was not shipped.
 #[derive(Debug)]
@@ -333,183 +331,6 @@ impl PackError {
             Self::NewFindings(_) => "new-findings",
             Self::DependencyCycle(_) => "dependency-cycle",
             Self::Required(_) => "required",
-        }
-    }
-
-    /// What to do.
-    pub fn help(&self) -> String {
-        match self {
-            Self::Archive {
-                error: ArchiveError::Fault { fault: ArchiveFault::NameEncoding, .. },
-                ..
-            } => "programs read such names differently; pack it anew with `metier pack`".to_owned(),
-            Self::Archive { error: ArchiveError::Fault { .. }, .. } => {
-                "nothing was installed; get the archive again, or pack it anew with `metier pack`".to_owned()
-            }
-            Self::Archive { .. } | Self::NotReadable { .. } => {
-                "check the path and the permissions".to_owned()
-            }
-            Self::Directory { .. } => "rename or remove the file, and try again".to_owned(),
-            Self::NotWritten { .. } => {
-                "nothing was changed; check the permissions and the free space there".to_owned()
-            }
-            Self::NoSource(_) | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
-                format!("supported sources: {}", crate::source::SUPPORTED)
-            }
-            Self::NoSkill(_) => "a skill is a folder with a file named exactly SKILL.md".to_owned(),
-            Self::TwoLayouts(_) => "name the folder of the skill that you want".to_owned(),
-            Self::BadSkill { problem, .. } => problem.code.info().fix_advice.to_owned(),
-            Self::BadName(_) => {
-                "use lower-case letters, digits and single hyphens, at most 64 characters".to_owned()
-            }
-            Self::NameTwice(_) => "pack or install them one by one".to_owned(),
-            Self::NotInSource { has, .. } => format!("it has: {}", has.join(", ")),
-            Self::ManifestMismatch { .. } => "nothing was installed; get the archive again".to_owned(),
-            Self::InTheWay(_) => {
-                "--force replaces what is there; a backup is kept, and `metier restore` restores it".to_owned()
-            }
-            Self::TargetChanged(_) => "run the command again to see a new plan".to_owned(),
-            Self::BadTarget { .. } => "replace it by a folder of your own, and try again".to_owned(),
-            Self::Busy(_) => "wait for the other process, and try again".to_owned(),
-            Self::BadRecord { .. } => {
-                "nothing was changed; fix the file, or restore it from version control".to_owned()
-            }
-            Self::LockOutdated(_) => "run `metier install` without --locked, and commit the lock".to_owned(),
-            Self::LockMismatch { name, source } => format!(
-                "to accept what it gives now: metier install {source} --skill {name}"
-            ),
-            Self::NotInstalled(_) => {
-                "`metier list` shows the skills; one that Metier did not install is removed by `metier delete`"
-                    .to_owned()
-            }
-            Self::Backup(error) => error.help(),
-            Self::Fetch(error) => error.help(),
-            Self::Git { fault, .. } => fault.help(),
-            Self::SourceDenied { denial, .. } => denial.help(),
-            Self::NoPlugin { has, .. } if has.is_empty() => {
-                "plugins are listed in .claude-plugin/marketplace.json or .agents/plugins/marketplace.json"
-                    .to_owned()
-            }
-            Self::NoPlugin { has, .. } => format!("it lists: {}", has.join(", ")),
-            Self::SeveralSkills { has, .. } => {
-                format!("choose with --skill NAME,NAME or --all; it has: {}", has.join(", "))
-            }
-            Self::Signature { error, .. } => error.help(),
-            Self::SignerChanged { .. } => {
-                "nothing was installed; ask the publisher, and if the change is right: --accept-signer"
-                    .to_owned()
-            }
-            Self::SignatureExists(_) => "--force replaces it".to_owned(),
-            Self::NewFindings(_) => {
-                "nothing was changed; --dry-run shows the lines, and --accept-findings goes on although they are there"
-                    .to_owned()
-            }
-            Self::DependencyCycle(_) => "one of them has to do without the next one".to_owned(),
-            Self::Required(_) => "uninstall those too, or use --force".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for PackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Archive { path, error } => write!(f, "{}: {error}", path.display()),
-            Self::Directory { path, fault, entry: Some(entry) } => {
-                write!(f, "{}: `{entry}`: {fault}", path.display())
-            }
-            Self::Directory { path, fault, entry: None } => {
-                write!(f, "{}: {fault}", path.display())
-            }
-            Self::NotReadable { path, error } => {
-                write!(f, "{} cannot be read: {error}", path.display())
-            }
-            Self::NotWritten { path, error } => {
-                write!(f, "{} cannot be written: {error}", path.display())
-            }
-            Self::NoSource(source) => write!(f, "there is nothing at {source}"),
-            Self::UnsupportedSource { source, kind } => {
-                write!(f, "{source} is {kind}, which is not a supported source yet")
-            }
-            Self::NoSkill(source) => write!(f, "there is no SKILL.md in {source}"),
-            Self::TwoLayouts(source) => write!(
-                f,
-                "{source} has a SKILL.md at its top and in folders below: it could be one skill or several"
-            ),
-            Self::BadSkill { path, problem } => {
-                let file = if path.is_empty() {
-                    "SKILL.md".to_owned()
-                } else {
-                    format!("{path}/SKILL.md")
-                };
-                write!(f, "{file}:{}: {}", problem.line, problem.message)
-            }
-            Self::BadName(name) => write!(f, "`{name}` cannot be the name of a skill's folder"),
-            Self::NameTwice(name) => write!(f, "two skills are called `{name}`"),
-            Self::NotInSource { name, .. } => write!(f, "the source has no skill `{name}`"),
-            Self::ManifestMismatch { path, what } => {
-                write!(f, "{}: its manifest.json does not fit its files: {what}", path.display())
-            }
-            Self::InTheWay(obstacles) => {
-                let each: Vec<String> = obstacles
-                    .iter()
-                    .map(|it| format!("`{}` {}", it.name, it.reason.text()))
-                    .collect();
-                write!(f, "{}", each.join("; "))
-            }
-            Self::TargetChanged(path) => {
-                write!(f, "{} changed since the plan was made", path.display())
-            }
-            Self::BadTarget { path, reason } => write!(f, "{} {reason}", path.display()),
-            Self::Busy(path) => {
-                write!(f, "another process has been changing {} for too long", path.display())
-            }
-            Self::BadRecord { path, reason } => write!(f, "{}: {reason}", path.display()),
-            Self::LockOutdated(names) => {
-                write!(f, "skills.json and skills.lock.json disagree about {}", names.join(", "))
-            }
-            Self::LockMismatch { name, source } => {
-                write!(f, "`{name}`: {source} is not what skills.lock.json says it was")
-            }
-            Self::NotInstalled(name) => write!(f, "`{name}` is not installed here"),
-            Self::Backup(error) => error.fmt(f),
-            Self::Fetch(error) => error.fmt(f),
-            Self::SourceDenied { source, denial } => write!(f, "{source} {denial}"),
-            Self::NoPlugin { source, name, .. } => write!(f, "{source} lists no plugin `{name}`"),
-            Self::SeveralSkills { source, has } => {
-                write!(f, "{source} has {} skills, and none was chosen", has.len())
-            }
-            Self::Git { source, fault } => write!(f, "{source}: {fault}"),
-            Self::BadSource { source, reason } => {
-                write!(f, "{source} cannot be a source: {reason}")
-            }
-            Self::Signature { file, error } => write!(f, "{file}: {error}"),
-            Self::SignerChanged { name, pinned, found } if found.is_empty() => {
-                write!(f, "`{name}` was signed by {pinned}, and no such signature is here now")
-            }
-            Self::SignerChanged { name, pinned, found } => {
-                write!(f, "`{name}` was signed by {pinned}, and now by {}", found.join(", "))
-            }
-            Self::SignatureExists(path) => write!(f, "{} exists already", path.display()),
-            Self::NewFindings(found) => {
-                let each: Vec<String> = found
-                    .iter()
-                    .take(MAX_NAMED)
-                    .map(|it| format!("`{}` {} [{}]", it.skill, it.place, it.rule))
-                    .collect();
-                let more = found.len().saturating_sub(MAX_NAMED);
-                let more = if more > 0 { format!("; {more} more") } else { String::new() };
-                write!(f, "new findings of high severity: {}{more}", each.join("; "))
-            }
-            Self::DependencyCycle(names) => {
-                write!(f, "skills need each other in a circle: {}", names.join(" -> "))
-            }
-            Self::Required(skills) => {
-                let each: Vec<String> = skills
-                    .iter()
-                    .map(|it| format!("`{}` is needed by {}", it.name, it.by.join(", ")))
-                    .collect();
-                write!(f, "{}", each.join("; "))
-            }
         }
     }
 }

@@ -186,7 +186,8 @@ impl InstallPlan {
         if let Some((reason, why)) = in_the_way(name, &standing, request.overwrite) {
             return self.not_updated(name, now, reason, why);
         }
-        let is_moved = prepared.is_fixed
+        let is_moved = !is_same
+            && prepared.is_fixed
             && prepared.source.recorded() == locked.source
             && prepared.resolved != locked.resolved;
         if is_moved && request.overwrite == Overwrite::Refuse {

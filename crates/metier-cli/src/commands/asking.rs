@@ -58,7 +58,7 @@ struct Asking {
     yes: bool,
     /// Only a list is wanted: nothing is picked.
     lists: bool,
-    /// Sources are read side by side: whoever holds it may ask.
+    /// Sources are read side by side: the thread that holds it may ask.
     answers: Mutex<HostAnswers>,
 }
 

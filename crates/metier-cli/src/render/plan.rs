@@ -197,7 +197,9 @@ pub(crate) fn write_done(view: &PlanView, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "{} {name}{version}  {path}", word(skill.action, true))?;
     }
     if !view.changes_skills() {
-        writeln!(out, "{} as it should be", count(view.skills.len(), "skill"))?;
+        let one = view.skills.len() == 1;
+        let state = if one { "is as it should be" } else { "are as they should be" };
+        writeln!(out, "{} {state}", count(view.skills.len(), "skill"))?;
     }
     Ok(())
 }
