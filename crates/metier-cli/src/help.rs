@@ -18,7 +18,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Authoring", &["new", "check", "open", "delete", "restore"]),
     (
         "Shipping",
-        &["install", "import", "uninstall", "verify", "inventory", "lock", "pack", "sign", "keys"],
+        &[
+            "install", "update", "outdated", "diff", "uninstall", "verify", "import", "inventory",
+            "lock", "requests", "pack", "sign", "keys",
+        ],
     ),
     (
         "Running",
@@ -69,7 +72,6 @@ pub(crate) fn finish(error: &clap::Error, wants_json: bool) -> Option<Exit> {
 /// What does here what a command of other tools does there.
 fn advice(typed: &str) -> Option<&'static str> {
     match typed {
-        "update" | "upgrade" => Some("`metier install SOURCE` installs what the source has now"),
         "get" | "cat" | "view" => {
             Some("`metier read NAME` prints a skill, `metier inspect NAME` its fields")
         }

@@ -175,6 +175,8 @@ fn the_manual_is_printed_or_written_page_by_page() {
     let inner = inner.chain(["permissions-forget", "permissions-list"].map(str::to_owned));
     let keys = ["keys-forget", "keys-generate", "keys-list", "keys-trust"].map(str::to_owned);
     let inner = inner.chain(keys);
+    let requests = ["requests-approve", "requests-list", "requests-reject", "requests-show"];
+    let inner = inner.chain(requests.map(str::to_owned));
     let mut expected: Vec<String> =
         commands(&home).into_iter().chain(inner).map(|name| format!("metier-{name}.1")).collect();
     expected.push("metier.1".to_owned());
