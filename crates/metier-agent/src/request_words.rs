@@ -33,7 +33,7 @@ pub(crate) fn hint(request: &str, offered: &[&Entry], tools: ChangingTools) -> S
 fn hint_words(request: &str, offered: &[&Entry], tools: ChangingTools) -> String {
     let file = named_file(request);
     let is_about_files = file.is_some() || mentions_files(request);
-    let names = suggested(request, offered, is_about_files);
+    let names = suggested(request, offered, file, is_about_files);
     if names.is_empty() && tools == ChangingTools::None && asks_for_change(request) {
         return "Not possible here: to write, delete, move or send anything, or to run commands. It was not \
                 done."
@@ -52,7 +52,12 @@ fn hint_words(request: &str, offered: &[&Entry], tools: ChangingTools) -> String
 
 /// The skills that the ranking finds. A suggestion may be weaker than a choice, but not where the request
 /// is about a file: there a weak one led away from it.
-fn suggested(request: &str, offered: &[&Entry], is_about_files: bool) -> Vec<String> {
+fn suggested(
+    request: &str,
+    offered: &[&Entry],
+    file: Option<&str>,
+    is_about_files: bool,
+) -> Vec<String> {
     let index = SearchIndex::build(offered.iter().map(|entry| Document {
         name: entry.name().as_str(),
         description: &entry.skill.description,
@@ -67,6 +72,12 @@ fn suggested(request: &str, offered: &[&Entry], is_about_files: bool) -> Vec<Str
     let found = hits.iter().enumerate().filter(fits);
     let found = found.filter_map(|(_, hit)| offered.get(hit.document));
     found.map(|entry| format!("`{}`", entry.name())).collect()
+}
+
+/// Whether some of these words are not only those of a path: `docs/notice.txt` is about no skill for docs.
+fn has_words_beside(file: Option<&str>, matched: &[String]) -> bool {
+    let file = file.unwrap_or_default().to_lowercase();
+    matched.is_empty() || matched.iter().any(|word| !file.contains(word.as_str()))
 }
 
 /// The words of a request without what stands around them.
@@ -174,6 +185,14 @@ mod tests {
         ] {
             assert!(!asks_for_change(request), "{request}");
         }
+    }
+
+    #[test]
+    fn the_words_of_a_path_suggest_no_skill() {
+        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+        assert!(!has_words_beside(Some("docs/notice-zh.txt"), &words(&["docs"])));
+        assert!(has_words_beside(Some("notes/brief.txt"), &words(&["words", "notes"])));
+        assert!(has_words_beside(None, &words(&["docs"])));
     }
 
     #[test]
