@@ -62,7 +62,7 @@ fn suggested(
         name: entry.name().as_str(),
         description: &entry.skill.description,
     }));
-    let hits = index.rank(request, SUGGESTED);
+    let hits = index.rank(&without_path(request, file), SUGGESTED);
     let next = hits.get(1).map_or(0.0, |hit| hit.score);
     let is_clear =
         |at: usize, hit: &Hit| at == 0 && hit.score >= MIN_SCORE && hit.score >= CLEAR_LEAD * next;
@@ -74,10 +74,12 @@ fn suggested(
     found.map(|entry| format!("`{}`", entry.name())).collect()
 }
 
-/// Whether some of these words are not only those of a path: `docs/notice.txt` is about no skill for docs.
-fn has_words_beside(file: Option<&str>, matched: &[String]) -> bool {
-    let file = file.unwrap_or_default().to_lowercase();
-    matched.is_empty() || matched.iter().any(|word| !file.contains(word.as_str()))
+/// A request with the kind of a file in the place of its path: the folders of `docs/notice.txt` are about no
+/// skill for docs.
+fn without_path(request: &str, file: Option<&str>) -> String {
+    let Some(file) = file else { return request.to_owned() };
+    let kind = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    request.replace(file, kind)
 }
 
 /// The words of a request without what stands around them.
@@ -189,10 +191,9 @@ mod tests {
 
     #[test]
     fn the_words_of_a_path_suggest_no_skill() {
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-        assert!(!has_words_beside(Some("docs/notice-zh.txt"), &words(&["docs"])));
-        assert!(has_words_beside(Some("notes/brief.txt"), &words(&["words", "notes"])));
-        assert!(has_words_beside(None, &words(&["docs"])));
+        let request = "when is the drill? see docs/handbook.md";
+        assert_eq!(without_path(request, named_file(request)), "when is the drill? see md");
+        assert_eq!(without_path("hello", None), "hello");
     }
 
     #[test]
