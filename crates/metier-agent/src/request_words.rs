@@ -33,7 +33,7 @@ pub(crate) fn hint(request: &str, offered: &[&Entry], tools: ChangingTools) -> S
 fn hint_words(request: &str, offered: &[&Entry], tools: ChangingTools) -> String {
     let file = named_file(request);
     let is_about_files = file.is_some() || mentions_files(request);
-    let names = suggested(request, offered, is_about_files);
+    let names = suggested(request, offered, file, is_about_files);
     if names.is_empty() && tools == ChangingTools::None && asks_for_change(request) {
         return "Not possible here: to write, delete, move or send anything, or to run commands. It was not \
                 done."
@@ -52,12 +52,17 @@ fn hint_words(request: &str, offered: &[&Entry], tools: ChangingTools) -> String
 
 /// The skills that the ranking finds. A suggestion may be weaker than a choice, but not where the request
 /// is about a file: there a weak one led away from it.
-fn suggested(request: &str, offered: &[&Entry], is_about_files: bool) -> Vec<String> {
+fn suggested(
+    request: &str,
+    offered: &[&Entry],
+    file: Option<&str>,
+    is_about_files: bool,
+) -> Vec<String> {
     let index = SearchIndex::build(offered.iter().map(|entry| Document {
         name: entry.name().as_str(),
         description: &entry.skill.description,
     }));
-    let hits = index.rank(request, SUGGESTED);
+    let hits = index.rank(&without_path(request, file), SUGGESTED);
     let next = hits.get(1).map_or(0.0, |hit| hit.score);
     let is_clear =
         |at: usize, hit: &Hit| at == 0 && hit.score >= MIN_SCORE && hit.score >= CLEAR_LEAD * next;
@@ -67,6 +72,14 @@ fn suggested(request: &str, offered: &[&Entry], is_about_files: bool) -> Vec<Str
     let found = hits.iter().enumerate().filter(fits);
     let found = found.filter_map(|(_, hit)| offered.get(hit.document));
     found.map(|entry| format!("`{}`", entry.name())).collect()
+}
+
+/// A request with the kind of a file in the place of its path: the folders of `docs/notice.txt` are about no
+/// skill for docs.
+fn without_path(request: &str, file: Option<&str>) -> String {
+    let Some(file) = file else { return request.to_owned() };
+    let kind = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    request.replace(file, kind)
 }
 
 /// The words of a request without what stands around them.
@@ -174,6 +187,13 @@ mod tests {
         ] {
             assert!(!asks_for_change(request), "{request}");
         }
+    }
+
+    #[test]
+    fn the_words_of_a_path_suggest_no_skill() {
+        let request = "when is the drill? see docs/handbook.md";
+        assert_eq!(without_path(request, named_file(request)), "when is the drill? see md");
+        assert_eq!(without_path("hello", None), "hello");
     }
 
     #[test]

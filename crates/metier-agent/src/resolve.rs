@@ -173,9 +173,12 @@ fn separate_arguments(args: &[String]) -> (Vec<String>, Vec<String>) {
     if !args.iter().any(|arg| is_joined(arg)) {
         return (args.to_vec(), Vec::new());
     }
-    let separate = args.iter().flat_map(|arg| match is_joined(arg) {
-        true => arg.split_whitespace().map(str::to_owned).collect(),
-        false => vec![arg.clone()],
+    let separate = args.iter().flat_map(|arg| {
+        if is_joined(arg) {
+            arg.split_whitespace().map(str::to_owned).collect()
+        } else {
+            vec![arg.clone()]
+        }
     });
     let separate: Vec<String> = separate.collect();
     let shown: Vec<String> = separate.iter().map(|arg| format!("\"{arg}\"")).collect();
@@ -259,9 +262,10 @@ fn find<'s>(state: &'s State, skill: &SkillRef) -> Result<&'s SkillCard, Unknown
         .map(|card| if skill.source.is_some() { card.id.to_string() } else { card.name.clone() })
         .collect();
     let can_search = state.setup.form().search == SkillSearch::On;
-    let advice = match can_search {
-        true => "Select one from the list, or use `search_skills`.",
-        false => "None of the list is for this, if you named none of it.",
+    let advice = if can_search {
+        "Select one from the list, or use `search_skills`."
+    } else {
+        "None of the list is for this, if you named none of it."
     };
     let words = unknown_skill(&skill.text(), names.iter().map(String::as_str), advice);
     let near = can_search || !words.ends_with(advice);

@@ -307,10 +307,7 @@ fn with_own_paths(text: String, stage: &Stage, copies: &[(PathBuf, String)]) -> 
     let own =
         copies.iter().map(|(copy, file)| (copy.to_string_lossy().into_owned(), file.as_str()));
     let folders = [&stage.skill_dir, &stage.work_dir].map(|folder| (below(folder), ""));
-    own.chain(folders).fold(text, |text, (from, to)| match text.contains(&from) {
-        true => text.replace(&from, to),
-        false => text,
-    })
+    own.chain(folders).fold(text, |text, (from, to)| text.replace(&from, to))
 }
 
 /// The largest file that a script is given a copy of.

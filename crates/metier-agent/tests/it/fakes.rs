@@ -116,9 +116,10 @@ fn perform(op: &Op, done: &Mutex<Vec<String>>, doing: &ActionContext<'_>) -> Out
             (doing.output)("stdout", "working\n");
             if args.iter().any(|arg| arg.starts_with("--fail")) {
                 // As one that prints the time does.
-                let message = match args.iter().any(|arg| arg == "--fail-anew") {
-                    true => format!("try {} failed", done.lock().expect("whole").len()),
-                    false => "it wants other arguments".to_owned(),
+                let message = if args.iter().any(|arg| arg == "--fail-anew") {
+                    format!("try {} failed", done.lock().expect("whole").len())
+                } else {
+                    "it wants other arguments".to_owned()
                 };
                 return Outcome {
                     ok: false,
