@@ -10,9 +10,7 @@ use metier_loader::{
     invoke::fill, load_body, load_resource,
 };
 use metier_model::{Action, Decision, Early, EarlyEvent, parse_text, plan};
-use metier_pack::{
-    PackLimits, fetched_names, fetched_urls, inspect_archive, recorded_source,
-};
+use metier_pack::{PackLimits, fetched_names, fetched_urls, inspect_archive, recorded_source};
 use metier_policy::{
     AbsolutePath, AnswerMemory, Effect, Permission, PlacedRule, Policy, PolicyPlaces, Request,
     RequestContext, Rule, RuleLayer, RuleSource, Subject, UnixTime, parse_command_line,

@@ -19,8 +19,19 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Shipping",
         &[
-            "install", "update", "outdated", "diff", "uninstall", "verify", "import", "inventory",
-            "lock", "requests", "pack", "sign", "keys",
+            "install",
+            "update",
+            "outdated",
+            "diff",
+            "uninstall",
+            "verify",
+            "import",
+            "inventory",
+            "lock",
+            "requests",
+            "pack",
+            "sign",
+            "keys",
         ],
     ),
     (

@@ -100,7 +100,7 @@ pub(crate) enum SourceState {
     /// The very archive that is locked.
     Unchanged,
     /// These skills.
-    Read(Prepared, UnusableSkills),
+    Read(Box<Prepared>, UnusableSkills),
     Failed(SourceProblem),
 }
 
@@ -177,7 +177,7 @@ impl InstallTarget {
         let pinned = first.filter(|_| options.as_locked && parsed.host().is_some());
         let pinned = pinned.and_then(|locked| locked.resolved.as_deref());
         let (prepared, unusable) = preparing.prepare_usable(parsed, pinned, number)?;
-        Ok(SourceState::Read(prepared, unusable))
+        Ok(SourceState::Read(Box::new(prepared), unusable))
     }
 }
 

@@ -61,7 +61,8 @@ impl RequestEntities {
                     continue;
                 }
                 // 按销量排前三的产品: ranked by, not grouped by.
-                if !column.is_empty() && !(ranked && self.measures.iter().any(|it| it == column)) {
+                let is_measure = ranked && self.measures.iter().any(|it| it == column);
+                if !column.is_empty() && !is_measure {
                     push(&mut self.groups, column);
                 }
             }
