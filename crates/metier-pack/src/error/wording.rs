@@ -1,4 +1,5 @@
 //! The words of errors: what happened, and what to do.
+//! Codes and kinds are in the module above; a message names the file or skill first.
 
 use std::fmt;
 
