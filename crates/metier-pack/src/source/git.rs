@@ -298,7 +298,7 @@ fn finish(
     Ok(GitSource { remote, reference, path: inner.to_owned() })
 }
 
-/// The rules of `git check-ref-format`, and no hyphen in front: it would be taken for an option.
+/// The rules of `git check-ref-format`, no hyphen in front, which would be taken for an option, and no `#`.
 fn check_reference(reference: &str) -> Result<(), &'static str> {
     let is_part = |part: &str| {
         !part.is_empty()
@@ -312,6 +312,8 @@ fn check_reference(reference: &str) -> Result<(), &'static str> {
         && reference.chars().all(is_char)
         && !reference.contains("..")
         && !reference.contains("@{")
+        // It stands between a source and its ref, so what is recorded could be read in two ways.
+        && !reference.contains('#')
         && reference != "@";
     if is_sound { Ok(()) } else { Err("its ref is not a valid name of a branch, tag or commit") }
 }
@@ -392,6 +394,7 @@ mod tests {
     fn options_in_disguise_and_paths_that_lead_out_are_refused() {
         for text in [
             "a/b@-x",
+            "a/b##",
             "a/b#--upload-pack=touch",
             "a/b/../c",
             "a/b@x..y",
