@@ -241,7 +241,8 @@ fn install_into(
     let plan = context.metier.carry_out(plan)?;
     // What a person has seen, or named and agreed to, is trusted, as it is. Records that came with a clone are
     // neither: an agreement beforehand is to whatever they say.
-    let is_confirmed = args.source.is_some() || seen == PlanSeen::Shown;
+    let is_named = args.source.is_some() && args.origin != Some(SourceOrigin::Recorded);
+    let is_confirmed = is_named || seen == PlanSeen::Shown;
     if is_confirmed {
         context.metier.trust_installed(&target, &plan)?;
     }
