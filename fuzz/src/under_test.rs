@@ -16,6 +16,10 @@ use metier_policy::{
     RequestContext, Rule, RuleLayer, RuleSource, Subject, UnixTime, parse_command_line,
 };
 use metier_registry::{Root, Scan, ScanOptions, scan};
+use metier_sign::{
+    FileHash, OmsBundle, PublicKey, SidecarKind, SidecarSignature, SignerTrust, SigningKey,
+    TrustedKeys, parse_public_keys,
+};
 use metier_skill::{
     Limits, ParseOptions, Parsed, PathFault, Profile, RelPath, Severity, Source, WorkPath, check,
     parse,
@@ -83,6 +87,47 @@ pub fn read_archive(bytes: &[u8]) {
     assert_eq!(names.len(), files.len(), "two names that are one somewhere");
     for file in &files {
         assert_below(&file.path);
+    }
+}
+
+/// Reads `bytes` as everything about signatures that a source or a person brings. Without a key that is trusted no
+/// signature is by a signer whom we know, and one of this text is of no other text.
+pub fn read_signature(bytes: &[u8]) {
+    let no_keys = TrustedKeys::default();
+    for kind in SidecarKind::ALL {
+        let Ok(signature) = SidecarSignature::parse(kind, bytes) else { continue };
+        assert_eq!(SidecarSignature::parse(kind, bytes), Ok(signature.clone()), "two answers");
+        let check = |text: &[u8]| {
+            let hash = FileHash::of_reader(signature.hash_kind(), text).expect("memory is read");
+            signature.check(&hash, &no_keys, None)
+        };
+        let (one, other) = (check(b"signed\n"), check(b"other\n"));
+        for signer in one.iter().chain(&other) {
+            assert_eq!(signer.trust, SignerTrust::Unknown, "no key is trusted");
+        }
+        assert!(one.is_err() || other.is_err(), "one signature of two texts");
+    }
+    if let Ok(bundle) = OmsBundle::parse(bytes) {
+        let checked = bundle.check(std::iter::empty(), |_| true, &no_keys);
+        assert!(checked.is_err(), "a bundle is accepted without a key");
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for named in parse_public_keys(text).unwrap_or_default() {
+        let again = PublicKey::from_text(named.key.kind(), &named.key.to_text());
+        assert_eq!(again.map(|key| key.id()), Ok(named.key.id()), "a key is read as itself");
+    }
+    if let Ok(keys) = TrustedKeys::parse(text) {
+        assert_eq!(TrustedKeys::parse(&keys.to_text()), Ok(keys), "keys are read as themselves");
+    }
+    // Without a password: hashing one is slow on purpose.
+    let Ok(key) = SigningKey::open(text, || None) else { return };
+    let hash = FileHash::of_reader(key.hash_kind(), bytes).expect("memory is read");
+    if let Ok(signed) = key.sign(&hash, "a comment") {
+        let signature = SidecarSignature::parse(key.kind(), signed.as_bytes()).expect("is read");
+        let mut keys = TrustedKeys::default();
+        keys.add(key.public(), None).expect("the first one");
+        let signer = signature.check(&hash, &keys, None).expect("is ours");
+        assert_eq!(signer.trust, SignerTrust::Trusted);
     }
 }
 

@@ -8,7 +8,9 @@ pub(crate) mod corpus;
 mod discovery;
 mod doctor;
 mod document;
+mod evals;
 mod key_search;
+mod leases;
 mod loading;
 mod machine;
 mod process;
@@ -36,12 +38,14 @@ pub(crate) fn run(workspace: &Workspace, args: &[String]) -> Result<Outcome> {
     match words[..] {
         ["discovery"] => run_discovery(workspace, &flags),
         ["doctor"] => run_doctor(workspace, &flags),
+        ["evals"] => run_evals(workspace, &flags),
+        ["leases"] => run_leases(workspace, &flags),
         ["loading"] => run_loading(workspace, &flags),
         ["running"] => run_running(workspace, &flags),
         ["shipping"] => run_shipping(workspace, &flags),
         _ => {
-            let known =
-                "which bench? there are `discovery`, `doctor`, `loading`, `running` and `shipping`";
+            let known = "which bench? there are `discovery`, `doctor`, `evals`, `leases`, `loading`, `running` and \
+                         `shipping`";
             Err(UsageError(known.to_owned()).into())
         }
     }
@@ -65,6 +69,19 @@ fn run_doctor(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let repeats = flags.number("--repeats", 5)?;
     let table = doctor::measure(workspace, &scratch, folders.unwrap_or(doctor::FOLDERS), repeats)?;
     publish(workspace, flags, &document::DOCTOR, &table)
+}
+
+fn run_evals(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
+    let cases = flags.numbers("--sizes", &[evals::CASES])?.first().copied();
+    let profile = if flags.has("--dev") { "dev" } else { "release" };
+    let table = evals::measure(workspace, cases.unwrap_or(evals::CASES), profile)?;
+    publish(workspace, flags, &document::EVALS, &table)
+}
+
+fn run_leases(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
+    let profile = if flags.has("--dev") { "dev" } else { "release" };
+    let table = leases::measure(workspace, flags.number("--repeats", 10)?, profile)?;
+    publish_in(workspace, flags, (leases::DOCUMENT, &document::LEASES), &table)
 }
 
 fn run_loading(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
@@ -99,11 +116,21 @@ fn publish(
     section: &document::Section,
     table: &str,
 ) -> Result<Outcome> {
+    publish_in(workspace, flags, (DOCUMENT, section), table)
+}
+
+/// The same in a document of its own.
+fn publish_in(
+    workspace: &Workspace,
+    flags: &Flags,
+    (document, section): (&str, &document::Section),
+    table: &str,
+) -> Result<Outcome> {
     println!("{table}");
     if flags.has("--write") {
-        let old = workspace.read(DOCUMENT).ok();
-        workspace.write(DOCUMENT, section.with_table(old.as_deref(), table)?)?;
-        eprintln!("bench: written to {DOCUMENT}");
+        let old = workspace.read(document).ok();
+        workspace.write(document, section.with_table(old.as_deref(), table)?)?;
+        eprintln!("bench: written to {document}");
     }
     Ok(Outcome::Passed)
 }

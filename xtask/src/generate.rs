@@ -18,6 +18,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("docs/diagnostics.md", &["__gen", "diagnostics"]),
     ("docs/config.schema.json", &["config", "schema"]),
     ("docs/script.schema.json", &["models", "script-schema"]),
+    ("docs/eval.schema.json", &["eval", "check", "--schema"]),
 ];
 
 /// The snapshot of the library's public items.

@@ -39,6 +39,10 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --repeats N       timed rounds (default 30)
       --dev             with the dev profile, for a quick look
       --write           put the table into docs/performance.md
+  bench leases        measure leasing units from PostgreSQL against `pgbench` with the same statements
+      --repeats N       seconds a round (default 10)
+      --dev             with the dev profile, for a quick look
+      --write           put the table into docs/scaling.md
   bench shipping      measure `metier install` against `unzip`, and `verify` against `sha256sum`
       --repeats N       timed rounds (default 7)
   fuzz [TARGET]...    run the fuzz targets on stable Rust (needs a C++ compiler)

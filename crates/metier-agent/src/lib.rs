@@ -20,7 +20,7 @@
 //! | `masking` | values that are never sent, shown or recorded (pure) |
 //! | [`executor`] | what the driver needs of the world ([`Executor`], [`Approver`]) |
 //! | [`ask_approver`] | questions that many can hear and answer ([`AskApprover`]) |
-//! | [`recorder`], [`folder`] | writing events down; the folder of a run ([`RunFolder`]) |
+//! | [`recorder`], `unrecorded`, [`folder`] | writing events down, or not; the folder of a run ([`RunFolder`]) |
 //! | [`anchor`] | what the user's state remembers of a record ([`Anchors`]) |
 //! | [`summary`] | `run.json`, made from the events alone (pure; [`Summary`]) |
 //! | [`trashed`] | the files that a run deleted, as its record knows them |
@@ -59,6 +59,7 @@ mod state;
 pub mod step;
 pub mod summary;
 pub mod trashed;
+mod unrecorded;
 
 pub use anchor::Anchors;
 pub use ask_approver::{AskApprover, AskDetails};
@@ -80,3 +81,4 @@ pub use setup::{Chosen, Mode, OuterCeilings, PinnedSkill, RunLimits, Setup, Skil
 pub use state::{Finished, State};
 pub use step::{StepEffect, step};
 pub use summary::Summary;
+pub use unrecorded::Unrecorded;

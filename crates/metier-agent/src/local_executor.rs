@@ -235,8 +235,11 @@ fn asked(decision: &PolicyDecision, request: &Request) -> Option<Box<Asked>> {
         .then(|| Box::new(Asked::new(request.clone(), decision.clone())))
 }
 
-/// A failure of a tool as an outcome.
+/// A failure of a tool as an outcome, in one sentence.
 fn failed(failure: &ToolFailure) -> Outcome {
-    let text = format!("{}. {}.", failure.message, failure.help);
+    let mut text = failure.to_string();
+    if !text.ends_with(['.', '?', '!']) {
+        text.push('.');
+    }
     Outcome::failed(failure.code, text)
 }

@@ -1,7 +1,7 @@
 //! Writing events down, in order, each before it is shown or acted on.
 //!
 //! A [`FolderRecorder`] keeps the record of a run on disk; a [`MemoryRecorder`] keeps it in memory, for
-//! tests and for programs that want no files.
+//! tests and for programs that want no files. `unrecorded` keeps nothing.
 
 use std::time::{Instant, SystemTime};
 
@@ -44,17 +44,17 @@ pub struct InnerRun {
 
 /// The time, and how long a run has taken. Time between two processes does not count.
 #[derive(Debug, Clone, Copy)]
-struct RunClock {
+pub(crate) struct RunClock {
     since: Instant,
     before_ms: u64,
 }
 
 impl RunClock {
-    fn starting_at(before_ms: u64) -> Self {
+    pub(crate) fn starting_at(before_ms: u64) -> Self {
         Self { since: Instant::now(), before_ms }
     }
 
-    fn elapsed_ms(self) -> u64 {
+    pub(crate) fn elapsed_ms(self) -> u64 {
         let passed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.before_ms.saturating_add(passed)
     }

@@ -22,6 +22,8 @@ pub struct SetupBuilder<'b> {
     pub request: &'b str,
     /// What was said before, in a session of several requests; may be empty.
     pub earlier: &'b str,
+    /// What stands in every prompt besides the skills; may be empty.
+    pub instructions: &'b str,
     /// Files that the user gave, by path in the workspace.
     pub files: &'b [String],
     /// The text of files that lie elsewhere, between marks; may be empty.
@@ -98,6 +100,10 @@ impl SetupBuilder<'_> {
             "" => String::new(),
             prefix => format!("\n# Skills\n\n{prefix}"),
         };
+        let always = match self.instructions.trim() {
+            "" => String::new(),
+            instructions => format!("\n# Instructions\n\n{instructions}\n"),
+        };
         let mut opening = String::new();
         if !self.earlier.is_empty() {
             opening.push_str(&format!("{}\n", self.earlier));
@@ -150,8 +156,8 @@ impl SetupBuilder<'_> {
         Setup {
             request: self.request.to_owned(),
             files: self.files.to_vec(),
-            system: format!("{rules}\n{words}{listed}"),
-            system_for_call: format!("{rules}\n{words_for_call}{listed}"),
+            system: format!("{rules}\n{words}{always}{listed}"),
+            system_for_call: format!("{rules}\n{words_for_call}{always}{listed}"),
             opening,
             model: self.model,
             plan: self.plan,

@@ -46,6 +46,7 @@ Examples:
   metier update --all               bring installed skills up to date
   metier scan pdf                   what a skill could do to you, with the lines
   metier verify                     whether installed skills are what was installed
+  metier eval                       test skills: the cases in .agent/evals
   metier inventory                  every skill in every agent's folder
   metier disable pdf                stop a skill from being used
 
@@ -96,6 +97,7 @@ impl Color {
 macro_rules! commands {
     ($($(#[$attribute:meta])* $name:ident($args:ty),)*) => {
         #[derive(Debug, Subcommand)]
+        #[expect(clippy::large_enum_variant, reason = "one is made in a process")]
         pub(crate) enum Command {
             $($(#[$attribute])* $name($args),)*
         }
@@ -150,6 +152,7 @@ commands! {
     Audit(commands::audit::AuditArgs),
     Export(commands::export::ExportArgs),
     Models(commands::models::ModelsArgs),
+    Eval(commands::eval::EvalArgs),
     Exec(commands::exec::ExecArgs),
     Tools(commands::tools::ToolsArgs),
     Doctor(commands::doctor::DoctorArgs),

@@ -15,6 +15,7 @@ pub(crate) mod diff;
 pub(crate) mod disable;
 pub(crate) mod doctor;
 pub(crate) mod enable;
+pub(crate) mod eval;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod export;
@@ -107,6 +108,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Export(args) => export::run(args, &context()?),
         Command::Models(args) if args.is_schema() => Ok(models::script_schema()),
         Command::Models(args) => models::run(args, &context()?),
+        Command::Eval(args) => eval::run(args, &context()?, cli.global.json),
         Command::Exec(args) => exec::run(args, &context()?, cli.global.json),
         Command::Tools(args) => tools::run(args, &context()?),
         Command::Doctor(args) => Ok(doctor::run(args, &context()?)),

@@ -15,7 +15,7 @@ use crate::output;
 /// Every command stands in one group; a test compares.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Skills", &["list", "search", "inspect", "read", "files", "catalog", "enable", "disable"]),
-    ("Authoring", &["new", "check", "open", "delete", "restore"]),
+    ("Authoring", &["new", "check", "eval", "open", "delete", "restore"]),
     (
         "Shipping",
         &[
@@ -88,8 +88,8 @@ fn advice(typed: &str) -> Option<&'static str> {
         }
         "find" => Some("`metier search WORDS` finds skills for a task"),
         "edit" => Some("`metier open NAME` opens a skill in your editor"),
-        "test" | "eval" => {
-            Some("`metier check` judges a skill; `metier run --skill NAME` tries it")
+        "test" | "evals" => {
+            Some("`metier eval` runs the evals of skills, `metier check` reads a skill")
         }
         _ => None,
     }

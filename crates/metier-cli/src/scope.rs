@@ -23,4 +23,12 @@ impl ScopeArgs {
             _ => None,
         }
     }
+
+    /// The flags, for a command that a person can paste.
+    pub(crate) fn words(self) -> Option<String> {
+        match self.chosen()? {
+            Scope::User => Some("--user".to_owned()),
+            _ => Some("--project".to_owned()),
+        }
+    }
 }

@@ -69,7 +69,7 @@ pub struct Config {
     /// The list of skills that a model is shown.
     #[schemars(extend("x-metier-not-managed" = true))]
     pub catalog: CatalogConfig,
-    /// Minisign public keys whose signed packs are trusted.
+    /// Public keys, each as minisign or OpenSSH writes it, whose signatures are trusted.
     #[schemars(
         length(max = 1000),
         inner(length(min = 1)),

@@ -57,7 +57,7 @@ pub struct Settings {
     pub run_limits: RunLimits,
     /// The list of skills that a model is shown.
     pub catalog: CatalogSettings,
-    /// Minisign public keys whose signed packs are trusted; from the user's file only.
+    /// Public keys, each as minisign or OpenSSH writes it, whose signatures are trusted; from the user's file only.
     pub trusted_keys: Vec<String>,
     pub(crate) explained: Vec<Explained>,
 }

@@ -87,6 +87,19 @@ impl AppendFile {
         Ok((appended, bytes, torn))
     }
 
+    /// The same of a file that may be too large to be read: only its end is looked at. How many bytes
+    /// were cut off is given.
+    pub(crate) fn at_end_of(file: File) -> Result<(Self, u64), AppendError> {
+        let mut file = locked(file)?;
+        let size = file.metadata().map_err(AppendError::Io)?.len();
+        let whole = end_of_last_line(&mut file, size).map_err(AppendError::Io)?;
+        if whole < size {
+            file.set_len(whole).map_err(AppendError::Io)?;
+        }
+        file.seek(SeekFrom::End(0)).map_err(AppendError::Io)?;
+        Ok((Self { file, bytes: whole }, size - whole))
+    }
+
     /// Appends a whole line. When that fails, the file is as it was.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(line) {
@@ -97,10 +110,32 @@ impl AppendFile {
         Ok(())
     }
 
+    /// Bytes that are in it.
+    pub const fn size(&self) -> u64 {
+        self.bytes
+    }
+
     /// Waits until everything is on the disk.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
+}
+
+/// Where the last line end of a file of `size` bytes ends; 0 where there is none.
+fn end_of_last_line(file: &mut File, size: u64) -> io::Result<u64> {
+    const BLOCK: u64 = 64 << 10;
+    let mut end = size;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        let mut block = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        file.take(end - start).read_to_end(&mut block)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
 }
 
 /// The file with its lock. A process that is just being started shares the lock for a moment, until it

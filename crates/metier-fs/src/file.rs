@@ -110,8 +110,13 @@ impl PiecewiseFile {
     /// Opens the regular file at `path`. What it holds stays readable when the path is replaced.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let (file, size) = open_regular(path)?;
+        Ok(Self::of(file, size))
+    }
+
+    /// The same of a regular file that is open.
+    pub(crate) fn of(file: File, size: u64) -> Self {
         let state = FileSnapshot::of(&file).ok();
-        Ok(Self { file, size, state })
+        Self { file, size, state }
     }
 
     /// Bytes when it was opened.
@@ -126,7 +131,12 @@ impl PiecewiseFile {
 
     /// All of its bytes, from the first one on.
     pub fn reader(&self) -> impl Read + '_ {
-        PiecewiseReader { file: self, at: 0 }
+        self.reader_from(0)
+    }
+
+    /// Its bytes from `offset` on.
+    pub fn reader_from(&self, offset: u64) -> impl Read + '_ {
+        PiecewiseReader { file: self, at: offset.min(self.size) }
     }
 
     /// Fills `buffer` with the bytes at `offset`; fewer bytes are an error.

@@ -9,12 +9,14 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use metier_skill::Digest;
 
 use crate::append::{AppendError, AppendFile};
-use crate::file::ReadError;
+use crate::file::{PiecewiseFile, ReadError};
 use crate::head::EntryKind;
+use crate::lock::{FileLock, LockError};
 
 #[cfg_attr(unix, path = "held_dir_unix.rs")]
 #[cfg_attr(not(unix), path = "held_dir_portable.rs")]
@@ -156,6 +158,13 @@ impl HeldDir {
         self.opened()?.read(path, limit)
     }
 
+    /// The regular file at `path` below, to be read in pieces however large it is.
+    pub fn open_piecewise(&self, path: &str) -> Result<PiecewiseFile, ReadError> {
+        let file = self.opened()?.open_file(path)?;
+        let size = file.metadata()?.len();
+        Ok(PiecewiseFile::of(file, size))
+    }
+
     /// The digest of the regular file at `path` below, however large it is, and its bytes.
     pub fn digest(&self, path: &str) -> Result<(Digest, u64), ReadError> {
         let file = self.opened()?.open_file(path)?;
@@ -193,6 +202,24 @@ impl HeldDir {
     ) -> Result<(AppendFile, Vec<u8>, u64), AppendError> {
         let opened = self.opened().and_then(|dir| dir.open_to_append(name));
         AppendFile::of_existing(opened.map_err(AppendError::Io)?, limit)
+    }
+
+    /// Opens the file `name` to append to, however large it is. What follows the last line end is cut
+    /// off, and its length given.
+    pub fn continue_append(&self, name: &str) -> Result<(AppendFile, u64), AppendError> {
+        let opened = self.opened().and_then(|dir| dir.open_to_append(name));
+        AppendFile::at_end_of(opened.map_err(AppendError::Io)?)
+    }
+
+    /// Takes the lock that the file `name` stands for, and waits for another holder at most `timeout`. The
+    /// file is made where it is missing, and stays.
+    pub fn lock(&self, name: &str, timeout: Duration) -> Result<FileLock, LockError> {
+        let made = self.make_handle().map_err(io::Error::from).map_err(LockError::Io)?;
+        let file = match made.create(name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => made.open_to_append(name),
+            other => other,
+        };
+        FileLock::of_file(file.map_err(LockError::Io)?, &self.0.path.join(name), timeout)
     }
 
     /// Whether a process holds the file `name` open to append to.
@@ -317,6 +344,11 @@ mod tests {
         drop(log);
         assert!(!run.is_busy("log"));
         assert_eq!(run.open_append("log", 10).expect("opens").1, b"one\n");
+        let lock = run.lock("lock", Duration::ZERO).expect("takes it");
+        assert!(matches!(run.lock("lock", Duration::ZERO), Err(LockError::Busy(_))));
+        drop(lock);
+        drop(run.lock("lock", Duration::ZERO).expect("is free again"));
+        run.remove_file("lock").expect("removes");
         let at = tmp.path().join(".agent/runs/r");
         assert_eq!(
             (mode(&at), mode(&at.join("log")), mode(&at.join("run.json"))),
@@ -330,6 +362,30 @@ mod tests {
         fs::set_permissions(&at, PermissionsExt::from_mode(0o777)).expect("chmod");
         assert!(runs.below("r", FolderAccess::OwnerAlone).is_there().expect("opens"));
         assert_eq!(mode(&at), 0o700, "closed again");
+    }
+
+    #[test]
+    fn a_large_file_is_continued_and_read_without_being_held_in_memory() {
+        let tmp = tempfile::tempdir().expect("dir");
+        let run = runs(tmp.path()).below("r", FolderAccess::OwnerAlone);
+        let mut log = run.create_append("log").expect("makes");
+        let long = [vec![b'x'; 200_000], b"\n".to_vec()].concat();
+        log.append(&long).expect("appends");
+        log.append(&long[..150_000]).expect("appends");
+        drop(log);
+        let (mut log, torn) = run.continue_append("log").expect("opens");
+        assert_eq!((torn, run.size("log")), (150_000, Some(200_001)));
+        assert!(matches!(run.continue_append("log"), Err(AppendError::Busy)));
+        log.append(b"two\n").expect("appends");
+        let file = run.open_piecewise("log").expect("opens");
+        let mut end = [0; 5];
+        file.read_at(file.size() - 5, &mut end).expect("reads");
+        assert_eq!(&end, b"\ntwo\n");
+        drop(log);
+        fs::write(tmp.path().join(".agent/runs/r/log"), "no line end").expect("writes");
+        assert_eq!(run.continue_append("log").expect("opens").1, 11);
+        assert_eq!(run.size("log"), Some(0));
+        assert_eq!(run.continue_append("log").expect("opens").1, 0);
     }
 
     #[test]
@@ -350,6 +406,7 @@ mod tests {
             }
             assert!(run.write("f", b"x", Durability::Synced).is_err());
             assert!(run.stable_path().is_err() && run.create_append("f").is_err());
+            assert!(run.lock("f", Duration::ZERO).is_err());
             assert_eq!(fs::read_dir(outside.join("runs/r")).expect("lists").count(), 0);
             fs::remove_file(&link).expect("removes");
             fs::write(&link, "a file").expect("writes");

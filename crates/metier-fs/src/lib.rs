@@ -92,7 +92,9 @@ pub use links::{LinkStep, links_on_the_way};
 pub use lock::{FileLock, LockError};
 pub use names::{NameBelow, NameLimits, NamesVisited, Unsearched, visit_names};
 pub use own_tree::{open_own_dir, remove_own_tree};
-pub use private::{close_state, create_private_dir, create_private_file, write_private};
+pub use private::{
+    close_state, create_private_dir, create_private_file, is_open_to_others, write_private,
+};
 pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, FileMark, Stamp};
@@ -102,8 +104,8 @@ pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
 pub use whole_dir::{
-    MoveResult, NewFile, create_dir, create_dir_whole, make_dir_for, move_whole, remove_empty_dir,
-    remove_tree, rename_dir, rename_over,
+    MoveResult, NewFile, copy_whole, create_dir, create_dir_whole, make_dir_for, make_link,
+    move_whole, remove_empty_dir, remove_tree, rename_dir, rename_over,
 };
 pub use whole_file::WholeFile;
 pub use work_error::WorkError;

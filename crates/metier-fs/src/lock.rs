@@ -8,6 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// The longest pause between two tries.
+const MAX_PAUSE: Duration = Duration::from_millis(20);
+
 /// Why a lock was not taken.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -20,11 +23,13 @@ pub enum LockError {
 
 /// An exclusive lock, given up when dropped.
 #[derive(Debug)]
+#[must_use = "the lock is given up when it is dropped"]
 pub struct FileLock {
     /// Held open, and so held locked.
     _file: File,
+    /// What is removed in the end.
     #[cfg(unix)]
-    path: PathBuf,
+    path: Option<PathBuf>,
 }
 
 impl FileLock {
@@ -37,7 +42,7 @@ impl FileLock {
             match file.try_lock() {
                 Ok(()) if is_named(&file, path) => {
                     #[cfg(unix)]
-                    return Ok(Self { _file: file, path: path.to_owned() });
+                    return Ok(Self { _file: file, path: Some(path.to_owned()) });
                     #[cfg(not(unix))]
                     return Ok(Self { _file: file });
                 }
@@ -50,7 +55,28 @@ impl FileLock {
                 return Err(LockError::Busy(path.to_owned()));
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
+            pause = (pause * 2).min(MAX_PAUSE);
+        }
+    }
+
+    /// The same of a lock file that is open and stays when the lock is given up; `path` is for messages.
+    pub(crate) fn of_file(file: File, path: &Path, timeout: Duration) -> Result<Self, LockError> {
+        let deadline = Instant::now() + timeout;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            match file.try_lock() {
+                #[cfg(unix)]
+                Ok(()) => return Ok(Self { _file: file, path: None }),
+                #[cfg(not(unix))]
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                    return Err(LockError::Busy(path.to_owned()));
+                }
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
     }
 }
@@ -59,7 +85,9 @@ impl FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         // While it is still locked. One that cannot be removed can still be locked by the next.
-        let _ = fs::remove_file(&self.path);
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
     }
 }
 

@@ -83,6 +83,21 @@ pub fn close_state(folder: &Path, judged: &[&str]) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether others than its owner may read or write what stands at `path`. Elsewhere than on Unix the system
+/// closes the folders of a user, and the answer is no.
+pub fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        fs::metadata(path).is_ok_and(|found| found.mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// A new file with `mode`, as far as the umask allows.
 pub(crate) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -156,7 +171,9 @@ mod tests {
         assert_eq!(mode(tmp.path()), 0o755, "what was there above is not ours");
         let note = state.join("pending/note");
         assert_eq!(mode(&note), 0o600);
+        assert!(!is_open_to_others(&note));
         chmod(&note, 0o666);
+        assert!(is_open_to_others(&note));
         chmod(&state.join("pending"), 0o2777);
         write_private(&note, b"2").expect("writes");
         assert_eq!((mode(&note), mode(&state.join("pending"))), (0o600, 0o700));

@@ -158,6 +158,15 @@ fn copy_then_remove(from: &Path, to: &Path) -> io::Result<MoveResult> {
     Ok(MoveResult::Copied { left })
 }
 
+/// Copies a directory, a file or a link, as itself, to a place where nothing stands. The caller removes what a
+/// failure leaves there.
+pub fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    copy_tree(from, to)
+}
+
 /// Copies a tree with permissions and times; links stay links. What is neither file, directory nor
 /// link cannot be copied.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
@@ -189,6 +198,26 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         fs::set_permissions(&dir, data.permissions())?;
     }
     Ok(())
+}
+
+/// Makes the link `at`, which says `text`, where nothing stands; the directories above it are made too.
+pub fn make_link(text: &Path, at: &Path) -> io::Result<()> {
+    if let Some(above) = at.parent() {
+        fs::create_dir_all(above)?;
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(text, at)
+    }
+    #[cfg(not(unix))]
+    {
+        let what = format!(
+            "{} was to be a link to {}, which is not made here",
+            at.display(),
+            text.display()
+        );
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
 }
 
 #[cfg(unix)]

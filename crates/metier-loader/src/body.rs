@@ -3,7 +3,6 @@
 //! Exactly one file is opened; none of the skill's resources is. A body over its limits is trimmed
 //! (the default) or refused with advice to its author.
 
-use metier_skill::fence::{Complete, Fence, find};
 use metier_skill::text::for_model;
 use metier_skill::{MAX_FILE_BYTES, RelPath};
 use schemars::JsonSchema;
@@ -105,20 +104,19 @@ pub fn measure_body(bytes: &[u8], limits: &BodyLimits) -> Result<BodySize, LoadE
     BodySize::of(&for_model(body_of(&file)?), limits)
 }
 
-/// Whether the body of this `SKILL.md` is certainly loaded as it is, known from its size alone: `true` for nearly
-/// every skill, at a small part of what [`measure_body`] costs. Where it is `false`, that has to be asked.
-pub fn is_surely_whole(bytes: &[u8], limits: &BodyLimits) -> bool {
+/// Whether this body of a `SKILL.md`, behind this head, is certainly loaded as it is, known from its size alone:
+/// `true` for nearly every skill, at a small part of what [`measure_body`] costs. Where it is `false`, that has
+/// to be asked.
+pub fn is_surely_whole(head: &[u8], body: &str, limits: &BodyLimits) -> bool {
     /// Characters that a model is given for a byte, at most: `\x1b` for an escape.
     const MAX_CHARS_PER_BYTE: usize = 4;
     /// What the longest escape takes: `\u{2028}`.
     const ESCAPE_CHARS: usize = 8;
-    let Fence::Closed(found) = find(bytes, Complete::Yes) else { return false };
     // A NUL makes it no text, and a carriage return may break a line more.
-    if memchr::memchr2(0, b'\r', bytes).is_some() {
+    let is_plain = |bytes: &[u8]| memchr::memchr2(0, b'\r', bytes).is_none();
+    if !is_plain(head) || !is_plain(body.as_bytes()) || std::str::from_utf8(head).is_err() {
         return false;
     }
-    let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let body = &text[found.body..];
     memchr::memchr_iter(b'\n', body.as_bytes()).count() < limits.lines
         && (body.len() <= limits.chars / MAX_CHARS_PER_BYTE
             || body.chars().count() + possible_escapes(body) * ESCAPE_CHARS <= limits.chars)

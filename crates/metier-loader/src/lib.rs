@@ -42,5 +42,6 @@ pub use body::{BodyLimits, BodySize, OverLimit, is_surely_whole, load_body, meas
 pub use error::LoadError;
 pub use files::{MemoryFiles, SkillFiles};
 pub use invoke::{Invocation, invoke};
+pub use lines::count_lines;
 pub use report::{LoadReport, Loaded, NextPart, OmittedSection, Part};
 pub use resource::{LineRange, ResourceLimits, ResourceQuery, load_raw, load_resource};

@@ -1,8 +1,8 @@
 //! Counting the lines of a text without making them. Pure.
-//! For the bodies and files of this crate, which are counted whenever one is loaded.
+//! For the bodies and files that are loaded, and for `metier doctor`, which counts those of all skills.
 
 /// How many lines `text` has: as many as `lines()` gives.
-pub(crate) fn count_lines(text: &str) -> usize {
+pub fn count_lines(text: &str) -> usize {
     let ended = memchr::memchr_iter(b'\n', text.as_bytes()).count();
     ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }

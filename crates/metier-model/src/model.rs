@@ -272,7 +272,7 @@ impl ModelErrorKind {
             Self::Tls => "check the address and the certificate of the server",
             Self::TimedOut => "try again, or raise `model.params.timeout_s`",
             Self::ContextOverflow => "ask for less at once, or use a model with a larger window",
-            Self::Unauthorized => "check the key; `metier models test` tries it",
+            Self::Unauthorized => "check the key, and that it may use this model",
             Self::NotFound => "check the model's name and the address (`model.base_url`)",
             Self::BadRequest => "see what the provider says; `model.params` are passed as they are",
             Self::Protocol => "check that the address speaks this provider's protocol",

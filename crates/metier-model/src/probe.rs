@@ -8,7 +8,8 @@ use metier_skill::text::quoted;
 use serde::Serialize;
 
 use crate::action::Action;
-use crate::model::{Model, ModelError, ModelInfo, OutputMode, StreamEvent, Usage};
+use crate::fault::{FaultCode, ParseFault};
+use crate::model::{Finish, Model, ModelError, ModelInfo, OutputMode, Reply, StreamEvent, Usage};
 use crate::parse::parse_reply;
 use crate::protocol::PlanMode;
 use crate::schema::{answer_schema, call_instructions, instructions};
@@ -52,6 +53,38 @@ pub struct EndpointTest {
     pub context_tokens: Option<u32>,
 }
 
+impl Probe {
+    /// What to do next; nothing where it works in the best way that its endpoint has.
+    pub fn advice(&self) -> Option<String> {
+        if let Some(error) = &self.error {
+            return Some(error.kind.help().to_owned());
+        }
+        let EndpointTest { json_schema, tool_calls, .. } = self.endpoint.as_ref()?;
+        let ignored = match self.mode? {
+            OutputMode::JsonSchema if *json_schema == Support::Ignored => "a JSON Schema",
+            OutputMode::ToolCall if *tool_calls == Support::Ignored => "a function",
+            _ => return (!self.ok).then(|| "try a larger model".to_owned()),
+        };
+        let better = if *tool_calls == Support::Held {
+            OutputMode::ToolCall
+        } else if *json_schema == Support::Held {
+            OutputMode::JsonSchema
+        } else if self.ok {
+            OutputMode::Prompted
+        } else {
+            return Some(
+                "neither a JSON Schema nor a function holds its replies; try another server, or a \
+                 larger model"
+                    .to_owned(),
+            );
+        };
+        let better = better.as_str();
+        Some(format!(
+            "the endpoint takes {ignored} and does not keep to it; set `model.params.output` to `{better}`"
+        ))
+    }
+}
+
 /// What came of asking in one mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -80,6 +113,23 @@ fn wrong_answer(action: &Action) -> Option<String> {
             "it was asked to answer with the word `{WORD}` and decided for `{}`",
             other.kind()
         )),
+    }
+}
+
+/// Why a reply is no decision, for a person: the words of a fault are for the model.
+fn no_decision(reply: &Reply, fault: &ParseFault) -> String {
+    let wrote = match reply.text.trim() {
+        "" => String::new(),
+        text => format!(": {}", quoted(text, 80)),
+    };
+    match fault.code {
+        FaultCode::EmptyReply => "the reply is empty".to_owned(),
+        FaultCode::NotJson => format!("the reply is not JSON{wrote}"),
+        FaultCode::Refused => fault.without_code(),
+        FaultCode::Truncated if reply.finish == Finish::Length => format!(
+            "the reply was cut off at the limit of tokens (`model.params.max_tokens`){wrote}"
+        ),
+        _ => format!("the reply is not a decision ({}){wrote}", fault.without_code()),
     }
 }
 
@@ -121,7 +171,7 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
             probe.usage = Some(reply.usage);
             match parse_reply(&reply) {
                 Ok(decision) => probe.fault = wrong_answer(&decision.action),
-                Err(fault) => probe.fault = Some(fault.to_string()),
+                Err(fault) => probe.fault = Some(no_decision(&reply, &fault)),
             }
             probe.ok = probe.fault.is_none();
         }
@@ -129,6 +179,10 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
     }
     if probe.error.is_none() {
         probe.endpoint = endpoint_test(model, pieces > 1, cancel);
+        // A run that follows asks in the way that gave the reply.
+        if let Some(mode) = probe.mode {
+            model.ask_only_in(mode);
+        }
     }
     probe
 }

@@ -13,6 +13,7 @@ use metier_sign::SignatureError;
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::facts::SkillProblem;
 use crate::fetch::{FetchError, GitFault};
+use crate::left_out::LeftOut;
 use crate::plan::PlanView;
 use crate::source_policy::SourceDenial;
 
@@ -61,6 +62,13 @@ pub enum PackError {
     },
     /// The source has no skill.
     NoSkill(String),
+    /// A `SKILL.md` of the source is not taken, because it is a link, say.
+    SkillsLeftOut {
+        /// The source.
+        source: String,
+        /// Each of them.
+        left_out: Vec<LeftOut>,
+    },
     /// The source has a skill at its top and others in folders.
     TwoLayouts(String),
     /// A skill of the source cannot be used.
@@ -216,6 +224,20 @@ pub struct Obstacle {
     pub name: String,
     /// Why it is not replaced.
     pub reason: ObstacleReason,
+    /// Where it stands, for one that is not in the folder of skills itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+}
+
+impl Obstacle {
+    pub(crate) fn new(name: &str, reason: ObstacleReason) -> Self {
+        Self { name: name.to_owned(), reason, path: None }
+    }
+
+    /// One at this place.
+    pub(crate) fn at(name: &str, reason: ObstacleReason, path: &Path) -> Self {
+        Self { path: Some(path.to_owned()), ..Self::new(name, reason) }
+    }
 }
 
 /// Why a skill is not replaced without a word.
@@ -233,6 +255,8 @@ pub enum ObstacleReason {
     NotAFolder,
     /// The tag that it was installed from means another commit now.
     Moved,
+    /// It was installed there as a copy, where a link is wanted.
+    InstalledCopy,
 }
 
 impl ObstacleReason {
@@ -243,6 +267,7 @@ impl ObstacleReason {
             Self::OtherSource => "was installed from another source",
             Self::NotAFolder => "is not a folder",
             Self::Moved => "was installed from a tag that has been moved since",
+            Self::InstalledCopy => "was installed there as a copy",
         }
     }
 }
@@ -303,6 +328,7 @@ impl PackError {
             Self::NoSource(_) => "source-not-found",
             Self::UnsupportedSource { .. } => "source-unsupported",
             Self::NoSkill(_) => "no-skill",
+            Self::SkillsLeftOut { .. } => "skill-left-out",
             Self::TwoLayouts(_) => "two-layouts",
             Self::BadSkill { problem, .. } => problem.code.as_str(),
             Self::BadName(_) => "bad-name",

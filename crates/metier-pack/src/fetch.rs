@@ -57,17 +57,32 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Brings sources of one kind, or of several, to this machine.
 pub trait Fetch: Send + Sync + fmt::Debug {
-    /// Brings `source` into the empty folder `into`, which is private and goes away afterwards.
-    ///
-    /// With `pinned`, which is what the lock recorded as resolved, exactly that is fetched, or it is an error.
+    /// Brings what is wanted of `source` into the empty folder `into`, which is private and goes away afterwards.
     fn fetch(
         &self,
         source: &InstallSource,
-        pinned: Option<&str>,
+        wanted: FetchWanted<'_>,
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
     ) -> Result<Fetched, PackError>;
+}
+
+/// What is wanted of a source.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct FetchWanted<'a> {
+    /// What the lock recorded as resolved: exactly that is fetched, or it is an error.
+    pub pinned: Option<&'a str>,
+    /// The skills, by name; all of them when empty. A source that cannot be fetched in parts is fetched whole.
+    pub skills: &'a [String],
+}
+
+impl<'a> FetchWanted<'a> {
+    /// These skills, at what the lock recorded.
+    pub const fn new(pinned: Option<&'a str>, skills: &'a [String]) -> Self {
+        Self { pinned, skills }
+    }
 }
 
 /// What was fetched.
@@ -105,10 +120,13 @@ pub enum FetchedKind {
     Archive,
 }
 
-/// Hears how far a fetch is.
+/// Hears how far a fetch is, and what is done with what came.
 pub trait FetchProgress: Send + Sync + fmt::Debug {
     /// `done` of `total` bytes or things of `what`; both start again for the next `what`.
     fn step(&self, what: &str, done: u64, total: Option<u64>);
+
+    /// The same where things are counted and no bytes, as skills that are verified.
+    fn count(&self, _what: &str, _done: u64, _total: u64) {}
 
     /// Whether the fetch is to stop. It is asked often.
     fn is_cancelled(&self) -> bool {
@@ -143,13 +161,13 @@ impl Fetch for Fetchers {
     fn fetch(
         &self,
         source: &InstallSource,
-        pinned: Option<&str>,
+        wanted: FetchWanted<'_>,
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
     ) -> Result<Fetched, PackError> {
         match self.by_kind.get(&source.kind()) {
-            Some(fetch) => fetch.fetch(source, pinned, into, limits, progress),
+            Some(fetch) => fetch.fetch(source, wanted, into, limits, progress),
             None => Err(PackError::UnsupportedSource {
                 source: source.recorded(),
                 kind: source.kind().noun(),

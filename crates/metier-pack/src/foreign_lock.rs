@@ -1,7 +1,9 @@
-//! Records of other installers: `skills-lock.json` written, and it and `.skill-lock.json` read.
+//! Records of other installers: `skills-lock.json` written here, and it and others read in `read`.
 //!
 //! What is written restores with `npx skills experimental_install`. Its hash of a folder has no separators and
 //! depends on a language's order of letters, so it is written for that program and never relied on here.
+
+mod read;
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -18,11 +20,10 @@ use crate::limits::PackLimits;
 use crate::records::{LockedSkill, Records, SourceKind};
 use crate::source::{InstallSource, parse_source};
 use crate::target::InstallTarget;
+pub use read::{ForeignLock, ForeignSkill, read_foreign_lock};
 
 /// The version of `skills-lock.json` that is written; readers of it take a lower one for an empty file.
 const PROJECT_VERSION: u64 = 1;
-/// The version of `.skill-lock.json`.
-const GLOBAL_VERSION: u64 = 3;
 
 /// A `skills-lock.json` to write.
 #[derive(Debug, Clone, Serialize)]
@@ -35,26 +36,6 @@ pub struct ExportedLock {
     pub skills: Vec<String>,
     /// Those that are not, each with the reason.
     pub left_out: Vec<NotExchanged>,
-}
-
-/// What the record of another installer says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct ForeignLock {
-    /// Its skills, by name.
-    pub skills: Vec<ForeignSkill>,
-    /// Those that cannot be installed from it, each with the reason.
-    pub left_out: Vec<NotExchanged>,
-}
-
-/// A skill of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct ForeignSkill {
-    /// Its name.
-    pub name: String,
-    /// The source, as `install` takes it.
-    pub source: String,
 }
 
 /// A skill that is not exchanged.
@@ -151,55 +132,6 @@ fn read_object(text: &str) -> Result<Map<String, Value>, PackError> {
     }
 }
 
-/// Reads `skills-lock.json` or `.skill-lock.json`. Relative sources start at `dir`, where the file is.
-///
-/// # Errors
-///
-/// [`PackError::BadRecord`] for another file or another version.
-pub fn read_foreign_lock(text: &str, dir: &Path) -> Result<ForeignLock, PackError> {
-    let file = read_object(text)?;
-    let version = file.get("version").and_then(Value::as_u64);
-    if !matches!(version, Some(PROJECT_VERSION | GLOBAL_VERSION)) {
-        return Err(bad(
-            "it is neither skills-lock.json of version 1 nor .skill-lock.json of version 3",
-        ));
-    }
-    let skills = file.get("skills").and_then(Value::as_object);
-    let skills = skills.ok_or_else(|| bad("it has no list of skills"))?;
-    let mut lock = ForeignLock { skills: Vec::new(), left_out: Vec::new() };
-    for (name, entry) in skills {
-        match foreign_source(entry, dir) {
-            Ok(source) => lock.skills.push(ForeignSkill { name: name.clone(), source }),
-            Err(reason) => lock.left_out.push(NotExchanged { name: name.clone(), reason }),
-        }
-    }
-    Ok(lock)
-}
-
-fn foreign_source(entry: &Value, dir: &Path) -> Result<String, String> {
-    let text = |key: &str| entry[key].as_str().filter(|text| !text.is_empty());
-    let source = text("source").ok_or("it has no source")?;
-    let reference = text("pinnedRef").or(text("ref"));
-    let folder = text("skillPath").and_then(|path| path.strip_suffix("SKILL.md"));
-    let folder = folder.map(|folder| folder.trim_matches('/')).unwrap_or_default();
-    let git = |address: &str| {
-        let path = if folder.is_empty() { String::new() } else { format!("//{folder}") };
-        let reference = reference.map(|it| format!("#{it}")).unwrap_or_default();
-        format!("{address}{path}{reference}")
-    };
-    match text("sourceType").unwrap_or_default() {
-        "local" => Ok(dir.join(source).to_string_lossy().into_owned()),
-        "github" => {
-            let name = source.trim_end_matches(".git").trim_start_matches("https://github.com/");
-            Ok(git(&format!("https://github.com/{name}.git")))
-        }
-        "gitlab" | "git" => Ok(git(text("sourceUrl").unwrap_or(source))),
-        "well-known" if source.contains("://") => Ok(source.to_owned()),
-        "well-known" => Ok(format!("https://{source}")),
-        other => Err(format!("sources of the kind `{other}` are not supported")),
-    }
-}
-
 /// The hash that `skills` has for a folder: names and bytes, in the order of names that JavaScript has.
 fn folder_hash(folder: &Path) -> Result<String, PackError> {
     let mut names = list_directory(folder, &PackLimits::default())?;
@@ -250,24 +182,5 @@ mod tests {
         let expected =
             ["_x", "-y", "10", "a.md", "A.md", "B", "b-c", "b/c", "scripts/x", "SKILL.md"];
         assert_eq!(names, expected);
-    }
-
-    #[test]
-    fn records_of_others_become_sources() {
-        let text = r#"{"version": 1, "skills": {
-            "a": {"source": "./x", "sourceType": "local", "computedHash": "0"},
-            "b": {"source": "o/r", "sourceType": "github", "ref": "v1", "skillPath": "skills/b/SKILL.md"},
-            "c": {"source": "https://g.example/r.git", "sourceUrl": "https://g.example/r.git", "sourceType": "git"},
-            "d": {"source": "pkg", "sourceType": "node_modules"}
-        }}"#;
-        let lock = read_foreign_lock(text, Path::new("/p")).expect("reads");
-        let sources: Vec<&str> = lock.skills.iter().map(|it| it.source.as_str()).collect();
-        assert_eq!(
-            sources,
-            ["/p/./x", "https://github.com/o/r.git//skills/b#v1", "https://g.example/r.git"]
-        );
-        assert_eq!(lock.left_out.len(), 1);
-        assert!(read_foreign_lock("{\"version\": 2, \"skills\": {}}", Path::new("/")).is_err());
-        assert!(read_foreign_lock("[]", Path::new("/")).is_err());
     }
 }

@@ -7,15 +7,12 @@ use std::path::PathBuf;
 use metier_skill::Profile;
 
 use crate::access::SourceOrigin;
-use crate::changes::SkillChanges;
 use crate::error::{Obstacle, ObstacleReason, PackError};
-use crate::journal::JournalMove;
 use crate::limits::PackLimits;
-use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange, scripts};
-use crate::prepare::{Prepared, Preparing, SkillChoice};
-use crate::records::{LockedSkill, Records, WantedSkill};
+use crate::plan::{InstallPlan, PlanView};
+use crate::prepare::{Preparing, SkillChoice};
+use crate::records::Records;
 use crate::requires::{add_required, check_circles};
-use crate::review::review;
 use crate::skills_in::FoundSkill;
 use crate::source::{InstallSource, parse_request};
 use crate::standing::{Standing, folded_names, other_spelling, standing};
@@ -58,6 +55,8 @@ pub struct InstallRequest {
     pub origin: SourceOrigin,
     /// What is done about skills of the source that the chosen ones need.
     pub dependencies: Dependencies,
+    /// The agents whose folders get a link to what is installed.
+    pub links: Vec<String>,
 }
 
 /// What is done about skills of the source that the chosen ones need.
@@ -85,6 +84,7 @@ impl InstallRequest {
             all: false,
             plugin: None,
             dependencies: Dependencies::Install,
+            links: Vec::new(),
         }
     }
 }
@@ -150,14 +150,14 @@ impl InstallTarget {
         check_circles(&prepared.skills, &records)?;
         let spelled = folded_names(self)?;
         let mut plan = InstallPlan::new(self, staging);
+        plan.link_agents.clone_from(&request.links);
         for skill in &prepared.skills {
             let name = skill.summary.name.as_str();
             let locked = records.lock.skills.get(name);
             let mut standing = standing(self, name, locked, limits);
             if other_spelling(&spelled, name).is_some() {
                 standing.obstacle = Some(ObstacleReason::Unmanaged);
-                plan.obstacles
-                    .push(Obstacle { name: name.to_owned(), reason: ObstacleReason::Unmanaged });
+                plan.obstacles.push(Obstacle::new(name, ObstacleReason::Unmanaged));
                 continue;
             }
             let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded());
@@ -169,8 +169,7 @@ impl InstallTarget {
             if was_moved && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::Moved);
             }
-            let pinned = locked.and_then(|locked| locked.signer.as_deref());
-            plan.put(&prepared, skill, &standing, (locked, pinned), request.overwrite)?;
+            plan.put(&prepared, skill, &standing, locked, request.overwrite)?;
         }
         for skill in &mut plan.view.skills {
             skill.required_by = required.remove(&skill.name).unwrap_or_default();
@@ -226,7 +225,7 @@ impl InstallTarget {
             let standing = standing(self, name, records.lock.skills.get(name), limits);
             match locked {
                 Some(locked) if standing.id.is_some() && standing.obstacle.is_none() => {
-                    plan.keep(name, locked, &standing);
+                    plan.keep(name, locked, &standing, overwrite)?;
                 }
                 locked => {
                     let pinned = locked.and_then(|it| it.resolved.as_deref());
@@ -257,15 +256,14 @@ impl InstallTarget {
                 }
                 // The signer is pinned for the name, wherever the skill comes from now.
                 let before = records.lock.skills.get(name);
-                let pinned = before.and_then(|before| before.signer.as_deref());
-                plan.put(&prepared, skill, &standing, (locked, pinned), overwrite)?;
+                plan.put(&prepared, skill, &standing, before, overwrite)?;
             }
             plan.view.left_out.extend(prepared.left_out());
         }
         for (name, locked) in &records.lock.skills {
             if !records.wanted.skills.contains_key(name) {
                 let standing = standing(self, name, Some(locked), limits);
-                plan.remove(name, locked, &standing, overwrite);
+                plan.remove(name, locked, &standing, overwrite)?;
             }
         }
         if lock == LockUse::Exact {
@@ -289,153 +287,4 @@ fn check_agreement(records: &Records) -> Result<(), PackError> {
     let differ: Vec<String> =
         names.into_iter().filter(|name| source(name) != locked(name)).cloned().collect();
     if differ.is_empty() { Ok(()) } else { Err(PackError::LockOutdated(differ)) }
-}
-
-impl InstallPlan {
-    /// Plans to put a skill in its place.
-    pub(crate) fn put(
-        &mut self,
-        prepared: &Prepared,
-        skill: &FoundSkill,
-        standing: &Standing,
-        (before, pinned): (Option<&LockedSkill>, Option<&str>),
-        overwrite: Overwrite,
-    ) -> Result<(), PackError> {
-        let name = skill.summary.name.to_string();
-        let rules = &self.target.signers;
-        let checked = prepared.check_signatures(skill, &rules.keys, pinned)?;
-        let signer = checked.signer(&name, pinned, rules.change)?;
-        let mut locked = prepared.locked(skill);
-        locked.signer = signer.as_ref().map(|signer| signer.id.clone());
-        let was = standing.tree.as_ref().map(|tree| tree.digest());
-        let is_same = was == Some(locked.tree)
-            && standing.tree.as_ref().is_some_and(crate::standing::is_whole);
-        // The same files may be taken over, even those that another program put there.
-        let obstacle = standing.obstacle.filter(|_| !is_same);
-        if let Some(reason) = obstacle
-            && overwrite == Overwrite::Refuse
-        {
-            self.obstacles.push(Obstacle { name, reason });
-            return Ok(());
-        }
-        let action = match standing.id {
-            _ if is_same => PlannedAction::Keep,
-            None => PlannedAction::Add,
-            Some(_) => PlannedAction::Replace,
-        };
-        if action != PlannedAction::Keep {
-            self.moves.push(JournalMove {
-                name: name.clone(),
-                new: Some(PathBuf::from(prepared.staged(skill))),
-                old: standing.id,
-                old_record: before.and_then(|before| serde_json::to_value(before).ok()),
-            });
-        }
-        let reviewed = (action != PlannedAction::Keep)
-            .then(|| review(&self.target, &name, &skill.tree, standing));
-        let (findings, percent) = reviewed.unzip();
-        let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
-        let files = skill.tree.files.iter();
-        self.view.skills.push(PlannedSkill {
-            path: self.target.root.join(&name).to_string_lossy().into_owned(),
-            action,
-            source: locked.source.clone(),
-            kind: locked.kind,
-            resolved: locked.resolved.clone(),
-            version: skill.summary.version.clone(),
-            description: Some(skill.summary.description.clone()),
-            allowed_tools: skill.summary.allowed_tools.clone(),
-            scripts: scripts(files.map(|file| (file.path.as_str(), file.executable))),
-            files: skill.tree.files.len(),
-            bytes: skill.tree.bytes(),
-            tree: locked.tree,
-            was,
-            overrides: obstacle,
-            warnings: skill.warnings.clone(),
-            plugin: prepared.plugin_of(skill),
-            signer,
-            unchecked: checked.unchecked,
-            findings: findings.unwrap_or_default(),
-            inspected_percent: percent,
-            changes: replaced.map(|before| SkillChanges::between(before, &skill.tree)),
-            required_by: Vec::new(),
-            missing: skill.summary.requires.certain.iter().cloned().collect(),
-            name: name.clone(),
-        });
-        if before != Some(&locked) {
-            let wanted = WantedSkill::from_source(&locked.source);
-            self.records.push(RecordChange { name, now: Some((wanted, locked)) });
-        }
-        Ok(())
-    }
-
-    /// Notes a skill that is as it should be.
-    pub(crate) fn keep(&mut self, name: &str, locked: &LockedSkill, standing: &Standing) {
-        let planned = self.known(name, locked, standing, PlannedAction::Keep);
-        self.view.skills.push(planned);
-    }
-
-    /// Plans to move a skill to a backup.
-    pub(crate) fn remove(
-        &mut self,
-        name: &str,
-        locked: &LockedSkill,
-        standing: &Standing,
-        overwrite: Overwrite,
-    ) {
-        if let Some(reason) = standing.obstacle
-            && overwrite == Overwrite::Refuse
-        {
-            self.obstacles.push(Obstacle { name: name.to_owned(), reason });
-            return;
-        }
-        if standing.id.is_some() {
-            self.moves.push(JournalMove {
-                name: name.to_owned(),
-                new: None,
-                old: standing.id,
-                old_record: serde_json::to_value(locked).ok(),
-            });
-        }
-        let planned = self.known(name, locked, standing, PlannedAction::Remove);
-        self.view.skills.push(PlannedSkill { overrides: standing.obstacle, ..planned });
-        self.records.push(RecordChange { name: name.to_owned(), now: None });
-    }
-
-    /// A skill of which only the lock and the disk are known.
-    pub(crate) fn known(
-        &self,
-        name: &str,
-        locked: &LockedSkill,
-        standing: &Standing,
-        action: PlannedAction,
-    ) -> PlannedSkill {
-        let runs = |path: &String| locked.executable.contains(path);
-        PlannedSkill {
-            name: name.to_owned(),
-            action,
-            path: self.target.root.join(name).to_string_lossy().into_owned(),
-            source: locked.source.clone(),
-            kind: locked.kind,
-            resolved: locked.resolved.clone(),
-            version: locked.version.clone(),
-            description: None,
-            allowed_tools: None,
-            scripts: scripts(locked.files.keys().map(|path| (path.as_str(), runs(path)))),
-            files: locked.files.len(),
-            bytes: standing.tree.as_ref().map_or(0, |tree| tree.bytes()),
-            tree: locked.tree,
-            was: standing.tree.as_ref().map(|tree| tree.digest()),
-            overrides: None,
-            warnings: Vec::new(),
-            plugin: None,
-            signer: None,
-            unchecked: Vec::new(),
-            findings: Vec::new(),
-            inspected_percent: None,
-            changes: None,
-            required_by: Vec::new(),
-            missing: Vec::new(),
-        }
-    }
 }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier_fs::{
-    FileLock, entry_kind, move_whole, read_bounded, remove_file, remove_tree, rename_dir,
-    rename_over, replace_shared, write_private,
+    FileLock, entry_kind, is_link, link_text, make_link, move_whole, read_bounded, remove_file,
+    remove_tree, rename_dir, rename_over, replace_shared, write_private,
 };
 use metier_registry::manage::Deletion;
 use metier_skill::{Digest, SkillId, SkillName};
@@ -34,6 +34,22 @@ pub(crate) struct Journal {
     pub(crate) records: Option<(String, String)>,
     /// A backup whose skill is back.
     pub(crate) forgotten_backup: Option<String>,
+    /// Links in the folders of other agents.
+    #[serde(default)]
+    pub(crate) links: Vec<JournalLink>,
+}
+
+/// A link that comes or goes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct JournalLink {
+    /// The skill.
+    pub(crate) name: String,
+    /// Where the link is.
+    pub(crate) path: PathBuf,
+    /// What it says; `None` for one that goes.
+    pub(crate) text: Option<PathBuf>,
+    /// What stands there, by device and number.
+    pub(crate) old: Option<(u64, u64)>,
 }
 
 /// One skill that comes, goes, or is replaced.
@@ -104,6 +120,9 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
         for (number, planned) in journal.moves.iter().enumerate() {
             put_in_place(target, &dir, number, planned)?;
         }
+        for (number, link) in journal.links.iter().enumerate() {
+            put_link(&dir, number, link)?;
+        }
         if let Some((wanted, lock)) = &journal.records {
             for (name, text) in [(WANTED_FILE, wanted), (LOCK_FILE, lock)] {
                 let path = target.records.join(name);
@@ -115,7 +134,17 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
             }
         }
         for (number, planned) in journal.moves.iter().enumerate() {
-            keep_old(target, &dir, number, planned)?;
+            let asides = asides(&dir, number);
+            keep_old(
+                target,
+                asides,
+                (&planned.name, &target.root.join(&planned.name)),
+                planned.old_record.as_ref(),
+            )?;
+        }
+        for (number, link) in journal.links.iter().enumerate() {
+            let aside = std::iter::once(link_aside(&dir, number));
+            keep_old(target, aside, (&link.name, &link.path), None)?;
         }
         if let Some(id) = &journal.forgotten_backup {
             target.backups.forget(id).map_err(PackError::Backup)?;
@@ -169,20 +198,44 @@ fn put_in_place(
     }
 }
 
-/// What was set aside goes to the user's backups.
+/// The link comes, or goes if it is still the one that was seen.
+fn put_link(dir: &Path, number: usize, link: &JournalLink) -> Result<(), PackError> {
+    let path = &link.path;
+    let written = |error| PackError::not_written(path, error);
+    let Some(text) = &link.text else {
+        let is_it = is_link(path) && folder_id(path) == link.old;
+        return if is_it { remove_tree(path).map_err(written) } else { Ok(()) };
+    };
+    if link_text(path).as_ref() == Some(text) {
+        return Ok(());
+    }
+    if entry_kind(path).is_some() {
+        let aside = link_aside(dir, number);
+        if entry_kind(&aside).is_some() {
+            return Err(PackError::TargetChanged(path.clone()));
+        }
+        move_whole(path, &aside).map_err(written)?;
+    }
+    make_link(text, path).map_err(written)
+}
+
+/// Where what stood in the place of a link is set aside.
+fn link_aside(dir: &Path, number: usize) -> PathBuf {
+    dir.join(format!("old-link-{number}"))
+}
+
+/// What stood at `place` and was set aside goes to the user's backups.
 fn keep_old(
     target: &InstallTarget,
-    dir: &Path,
-    number: usize,
-    planned: &JournalMove,
+    asides: impl Iterator<Item = PathBuf>,
+    (name, place): (&str, &Path),
+    record: Option<&Value>,
 ) -> Result<(), PackError> {
-    let place = target.root.join(&planned.name);
-    let name =
-        SkillName::new(&planned.name).map_err(|_| PackError::BadName(planned.name.clone()))?;
-    for aside in asides(dir, number).filter(|aside| entry_kind(aside).is_some()) {
+    let name = SkillName::new(name).map_err(|_| PackError::BadName(name.to_owned()))?;
+    for aside in asides.filter(|aside| entry_kind(aside).is_some()) {
         let id = SkillId { source: target.source, name: name.clone() };
-        let deletion = Deletion::moved(id, &place, &aside).map_err(PackError::Backup)?;
-        let deletion = deletion.with_installed(planned.old_record.clone());
+        let deletion = Deletion::moved(id, place, &aside).map_err(PackError::Backup)?;
+        let deletion = deletion.with_installed(record.cloned());
         target.backups.keep(deletion, SystemTime::now()).map_err(PackError::Backup)?;
     }
     Ok(())

@@ -19,8 +19,9 @@
 //! | `prepare` | a source, brought into staging |
 //! | `records` | `skills.json` and `skills.lock.json` |
 //! | `foreign_lock` | the records of other installers |
+//! | `links` | links in the folders of other agents ([`PlannedLink`]) |
 //! | `standing` | what stands in a skill's place |
-//! | `plan`, `install`, `update`, `uninstall` | plans |
+//! | `plan`, `install`, `update`, `uninstall` | plans; `plan_skill` has their steps |
 //! | `review` | what a scan found in what comes, and what of it is new ([`PlannedFinding`]) |
 //! | `requires` | which skills need which |
 //! | `upstream`, `outdated` | what the sources of installed skills give now |
@@ -48,11 +49,13 @@ mod journal;
 mod layout;
 mod left_out;
 mod limits;
+mod links;
 mod marketplace;
 mod outdated;
 mod outgoing;
 mod pack;
 mod plan;
+mod plan_skill;
 mod prepare;
 mod records;
 mod requires;
@@ -80,8 +83,8 @@ pub use diff::{DiffAgainst, FileChange, FileDiff, SkillDiff};
 pub use error::{FoundInSkill, Obstacle, ObstacleReason, PackError, RequiredSkill};
 pub use facts::SkillProblem;
 pub use fetch::{
-    Download, DownloadSettings, Fetch, FetchError, FetchFault, FetchProgress, Fetched, FetchedKind,
-    Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
+    Download, DownloadSettings, Fetch, FetchError, FetchFault, FetchProgress, FetchWanted, Fetched,
+    FetchedKind, Fetchers, GIT_VARIABLES, GitFault, GitFetch, PlaceJudge, SilentProgress,
     remove_abandoned_fetches,
 };
 #[doc(hidden)]
@@ -90,6 +93,7 @@ pub use foreign_lock::{ExportedLock, ForeignLock, ForeignSkill, NotExchanged, re
 pub use install::{Dependencies, InstallRequest, LockUse, Overwrite};
 pub use left_out::{LeftOut, LeftOutReason};
 pub use limits::PackLimits;
+pub use links::{LinkAction, LinkState, PlannedLink, VerifiedLink};
 pub use outdated::{InstalledSkill, UpstreamState};
 pub use pack::{PackLayout, PackOptions, PackPlan, Packed, PackedSkill, plan_pack};
 pub use plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};

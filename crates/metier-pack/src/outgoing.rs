@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_fs::{NewFileMode, TreeWriter};
 use metier_scan::{InspectedFile, MAX_INSPECTED};
@@ -12,6 +13,7 @@ use metier_skill::{Digest, MAX_FILE_BYTES, Profile};
 use sha2::{Digest as _, Sha256};
 
 use crate::facts::{SKILL_FILE, read_facts};
+use crate::fetch::FetchProgress;
 use crate::pack::{MANIFEST_FILE, PackManifest};
 use crate::shipped_tree::ShippedFile;
 use crate::signatures::MAX_BUNDLE_BYTES;
@@ -19,6 +21,29 @@ use crate::text_filter::{MAX_TEXT_BYTES, TextFilter};
 
 /// The most that is kept in memory of a `manifest.json`.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
+
+/// How many bytes of a tree have gone, for the person who waits.
+#[derive(Debug)]
+pub(crate) struct ByteCount<'a> {
+    progress: &'a dyn FetchProgress,
+    what: &'static str,
+    done: AtomicU64,
+    /// 0 where it is not known.
+    total: AtomicU64,
+}
+
+impl<'a> ByteCount<'a> {
+    /// Says `what` is being done.
+    pub(crate) const fn new(progress: &'a dyn FetchProgress, what: &'static str) -> Self {
+        Self { progress, what, done: AtomicU64::new(0), total: AtomicU64::new(0) }
+    }
+
+    fn add(&self, bytes: u64) {
+        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let total = Some(self.total.load(Ordering::Relaxed)).filter(|total| *total > 0);
+        self.progress.step(self.what, done, total);
+    }
+}
 
 /// Where a tree goes.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +54,7 @@ pub(crate) struct Outgoing<'a> {
     /// Whether each file is scanned while its bytes are at hand: reading them again would cost more.
     inspects: bool,
     texts: Option<&'a TextFilter>,
+    count: Option<&'a ByteCount<'a>>,
 }
 
 impl<'a> Outgoing<'a> {
@@ -38,12 +64,12 @@ impl<'a> Outgoing<'a> {
         dir: &'a str,
         profile: Profile,
     ) -> Self {
-        Self { staging: Some((staging, dir)), profile, inspects: false, texts: None }
+        Self { staging: Some((staging, dir)), profile, inspects: false, texts: None, count: None }
     }
 
     /// Nowhere: only digests are made.
     pub(crate) const fn nowhere(profile: Profile) -> Self {
-        Self { staging: None, profile, inspects: false, texts: None }
+        Self { staging: None, profile, inspects: false, texts: None, count: None }
     }
 
     /// The same, with every file scanned for what it could do.
@@ -54,6 +80,18 @@ impl<'a> Outgoing<'a> {
     /// The same, with the texts kept that `texts` asks for.
     pub(crate) const fn keeping(self, texts: &'a TextFilter) -> Self {
         Self { texts: Some(texts), ..self }
+    }
+
+    /// The same, with every file counted.
+    pub(crate) const fn counted(self, count: &'a ByteCount<'a>) -> Self {
+        Self { count: Some(count), ..self }
+    }
+
+    /// Says how many bytes all files will have.
+    pub(crate) fn expects(&self, bytes: u64) {
+        if let Some(count) = self.count {
+            count.total.store(bytes, Ordering::Relaxed);
+        }
     }
 
     /// Makes the directories, which come outermost first, and the one that holds them.
@@ -141,6 +179,9 @@ impl OutgoingFile<'_> {
     pub(crate) fn finish(self) -> ShippedFile {
         let Self { path, executable, hasher, size, kept, is_manual, is_bundle, outgoing, .. } =
             self;
+        if let Some(count) = outgoing.count {
+            count.add(size);
+        }
         let manual = &kept[..kept.len().min(usize::try_from(MAX_FILE_BYTES).unwrap_or(0))];
         let bundle = &kept[..kept.len().min(usize::try_from(MAX_BUNDLE_BYTES).unwrap_or(0))];
         let manifest = || PackManifest::parse(&kept).map(Box::new);

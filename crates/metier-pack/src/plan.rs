@@ -4,6 +4,7 @@
 //! behind it.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use metier_sign::Signer;
 use metier_skill::Digest;
@@ -12,8 +13,9 @@ use serde::Serialize;
 use crate::changes::SkillChanges;
 use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::facts::SkillProblem;
-use crate::journal::{Journal, JournalMove, changed_records, commit, folder_id};
+use crate::journal::{Journal, JournalLink, JournalMove, changed_records, commit, folder_id};
 use crate::left_out::LeftOut;
+use crate::links::{LinkAction, PlannedLink};
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
 use crate::review::PlannedFinding;
 use crate::signatures::UncheckedSignature;
@@ -33,6 +35,8 @@ pub enum PlannedAction {
     Remove,
     /// It comes back from a backup.
     Restore,
+    /// Its files are there already; the records take it over, or name another source for it.
+    Adopt,
     /// It is there as it should be; only the records may be written.
     Keep,
 }
@@ -77,6 +81,15 @@ pub struct PlannedSkill {
     /// Why what stands there is only replaced because that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<ObstacleReason>,
+    /// The source that the records named for it, where it is another one from now on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaces_source: Option<String>,
+    /// Files in its folder that no installation put there, and that come along.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept_files: Vec<String>,
+    /// Files in its folder that no installation put there, and that are only in the backup afterwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub backup_files: Vec<String>,
     /// What could be better in it.
     pub warnings: Vec<SkillProblem>,
     /// The plugin of the source that it belongs to.
@@ -96,12 +109,23 @@ pub struct PlannedSkill {
     /// How it differs from what stands in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes: Option<SkillChanges>,
+    /// Links to it in the folders of other agents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<PlannedLink>,
     /// The skills that need it. Of one that is installed: those for whose sake it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_by: Vec<String>,
     /// The skills that it needs and that are not there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+}
+
+impl PlannedSkill {
+    /// Whether anything happens to it or to its links.
+    pub fn is_change(&self) -> bool {
+        self.action != PlannedAction::Keep
+            || self.links.iter().any(|link| link.action != LinkAction::Keep)
+    }
 }
 
 /// What a plan shows.
@@ -120,9 +144,10 @@ pub struct PlanView {
 }
 
 impl PlanView {
-    /// Whether anything in the folder of skills changes.
+    /// Whether anything changes that a person has to agree to: in the folder of skills, or whose source a skill is
+    /// from.
     pub fn changes_skills(&self) -> bool {
-        self.skills.iter().any(|skill| skill.action != PlannedAction::Keep)
+        self.skills.iter().any(PlannedSkill::is_change)
     }
 
     /// Takes the names that `is_there` knows from what is missing: a skill of another folder serves as well.
@@ -149,6 +174,16 @@ pub(crate) struct RecordChange {
     pub(crate) now: Option<(WantedSkill, LockedSkill)>,
 }
 
+/// Files that are copied from the folder of an installed skill into the version that takes its place.
+#[derive(Debug)]
+pub(crate) struct FilesToKeep {
+    pub(crate) name: String,
+    /// The new version in the staging directory.
+    pub(crate) new: PathBuf,
+    /// Their paths in both.
+    pub(crate) files: Vec<String>,
+}
+
 /// A plan that can be carried out.
 #[derive(Debug)]
 pub struct InstallPlan {
@@ -159,6 +194,11 @@ pub struct InstallPlan {
     pub(crate) records: Vec<RecordChange>,
     pub(crate) forgotten_backup: Option<String>,
     pub(crate) obstacles: Vec<Obstacle>,
+    pub(crate) kept_files: Vec<FilesToKeep>,
+    /// Links that come and go.
+    pub(crate) link_moves: Vec<JournalLink>,
+    /// The agents that get a link to everything in the plan.
+    pub(crate) link_agents: Vec<String>,
     /// Whether a person accepted the findings that are in the view.
     findings_accepted: bool,
 }
@@ -179,6 +219,9 @@ impl InstallPlan {
             records: Vec::new(),
             forgotten_backup: None,
             obstacles: Vec::new(),
+            kept_files: Vec::new(),
+            link_moves: Vec::new(),
+            link_agents: Vec::new(),
             findings_accepted: false,
         }
     }
@@ -198,6 +241,8 @@ impl InstallPlan {
             let found = self.view.stopping().filter(|(skill, _)| skill.name == name).count();
             self.moves.retain(|planned| planned.name != name);
             self.records.retain(|change| change.name != name);
+            self.kept_files.retain(|kept| kept.name != name);
+            self.link_moves.retain(|link| link.name != name);
             let Some(at) = self.view.skills.iter().position(|skill| skill.name == name) else {
                 continue;
             };
@@ -218,7 +263,7 @@ impl InstallPlan {
 
     /// Whether carrying it out would change anything.
     pub fn is_empty(&self) -> bool {
-        self.moves.is_empty() && self.records.is_empty()
+        self.moves.is_empty() && self.records.is_empty() && self.link_moves.is_empty()
     }
 
     /// The plan, or an error that names everything that is in its way.
@@ -239,7 +284,8 @@ impl InstallPlan {
         if !self.findings_accepted && self.view.stopping().next().is_some() {
             return Err(PackError::new_findings(&self.view));
         }
-        let Self { target, view, staging, moves, records, forgotten_backup, .. } = self;
+        let Self { target, view, staging, moves, records, forgotten_backup, kept_files, .. } = self;
+        let links = self.link_moves;
         let staging = match staging {
             Some(staging) => staging,
             None => target.stage()?,
@@ -251,6 +297,12 @@ impl InstallPlan {
             if folder_id(&place) != planned.old {
                 return Err(PackError::TargetChanged(place));
             }
+        }
+        if let Some(link) = links.iter().find(|link| folder_id(&link.path) != link.old) {
+            return Err(PackError::TargetChanged(link.path.clone()));
+        }
+        for kept in &kept_files {
+            kept.copy(&target, &staging)?;
         }
         let before = Records::read(&target.records)?;
         let mut after = before.clone();
@@ -268,8 +320,24 @@ impl InstallPlan {
             after.lock.skills.insert(change.name, locked);
         }
         let records = changed_records(&before, &after);
-        commit(&target, &lock, staging, &Journal { moves, records, forgotten_backup })?;
+        commit(&target, &lock, staging, &Journal { moves, records, forgotten_backup, links })?;
         Ok(view)
+    }
+}
+
+impl FilesToKeep {
+    /// Into staging, before the change counts: the originals go to the backup with the old version.
+    fn copy(&self, target: &InstallTarget, staging: &Staging) -> Result<(), PackError> {
+        let (from, to) = (target.root.join(&self.name), staging.path().join(&self.new));
+        for file in &self.files {
+            let place = to.join(file);
+            let written = |error| PackError::not_written(&place, error);
+            for (end, _) in file.match_indices('/') {
+                metier_fs::create_dir(&to.join(&file[..end])).map_err(written)?;
+            }
+            metier_fs::copy_whole(&from.join(file), &place).map_err(written)?;
+        }
+        Ok(())
     }
 }
 

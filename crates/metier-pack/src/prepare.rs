@@ -14,16 +14,19 @@ use crate::access::SourceOrigin;
 use crate::archive::{ArchiveFault, archive_kind, unpack};
 use crate::directory::read_directory;
 use crate::error::PackError;
-use crate::fetch::{FetchFolder, FetchedKind};
-use crate::left_out::LeftOut;
+use crate::facts::SKILL_FILE;
+use crate::fetch::{FetchFolder, FetchWanted, FetchedKind};
+use crate::left_out::{LeftOut, LeftOutReason};
 use crate::limits::PackLimits;
 use crate::marketplace::{LISTS, Plugin, PluginPlace, parse_plugins};
-use crate::outgoing::Outgoing;
+use crate::outgoing::{ByteCount, Outgoing};
 use crate::pack::{MANIFEST_FILE, joined};
 use crate::records::{LockedSkill, SourceKind};
 use crate::shipped_tree::ShippedTree;
 use crate::signatures::{CheckedSignatures, Sidecar, read_sidecars};
-use crate::skills_in::{FoundSkill, UnusableSkills, pickable_skills, skills_in, usable_skills};
+use crate::skills_in::{
+    FoundSkill, UnusableSkills, pickable_skills, skills_in, skills_left_out, usable_skills,
+};
 use crate::source::{InstallSource, parse_source};
 use crate::target::{InstallTarget, Staging};
 use crate::text_filter::TextFilter;
@@ -40,6 +43,8 @@ pub(crate) struct Prepared {
     pub(crate) is_fixed: bool,
     pub(crate) skills: Vec<FoundSkill>,
     plugins: Vec<Plugin>,
+    /// Each `SKILL.md` that is not taken, where no skills were named.
+    skills_left_out: Vec<LeftOut>,
     /// The directory in the staging directory that holds its tree.
     pub(crate) staged_in: String,
     /// The signatures beside it.
@@ -93,7 +98,18 @@ impl ReadSource {
     /// With these of its skills; and its tree.
     fn prepared(self, source: InstallSource, skills: Vec<FoundSkill>) -> (Prepared, ShippedTree) {
         let Self { tree, resolved, is_fixed, plugins, sidecars, staged_in } = self;
-        (Prepared { source, resolved, is_fixed, skills, plugins, staged_in, sidecars }, tree)
+        let skills_left_out = Vec::new();
+        let prepared = Prepared {
+            source,
+            resolved,
+            is_fixed,
+            skills,
+            plugins,
+            skills_left_out,
+            staged_in,
+            sidecars,
+        };
+        (prepared, tree)
     }
 }
 
@@ -118,7 +134,8 @@ impl Preparing<'_> {
         choice: SkillChoice<'_>,
         number: usize,
     ) -> Result<(Prepared, ShippedTree), PackError> {
-        let mut read = self.bring(&source, pinned, number)?;
+        let wanted = choice.plugin.map_or(choice.names, |_| &[]);
+        let mut read = self.bring(&source, FetchWanted::new(pinned, wanted), number)?;
         let shown = source.shown();
         if let Some(name) = choice.plugin {
             let Some(plugin) = read.plugins.iter().find(|plugin| plugin.name == name) else {
@@ -147,17 +164,21 @@ impl Preparing<'_> {
         }
         let picked = self.picked(&source, &read.tree, choice)?;
         let skills = skills_in(&read.tree, &shown, picked.as_deref().unwrap_or(choice.names))?;
-        Ok(read.prepared(source, skills))
+        let (mut prepared, tree) = read.prepared(source, skills);
+        if choice.names.is_empty() {
+            prepared.skills_left_out = skills_left_out(&tree);
+        }
+        Ok((prepared, tree))
     }
 
     /// The skills of a source that can be used, and what is wrong with the others.
     pub(crate) fn prepare_usable(
         &self,
         source: InstallSource,
-        pinned: Option<&str>,
+        wanted: FetchWanted<'_>,
         number: usize,
     ) -> Result<(Prepared, UnusableSkills), PackError> {
-        let read = self.bring(&source, pinned, number)?;
+        let read = self.bring(&source, wanted, number)?;
         let (skills, unusable) = usable_skills(&read.tree, &source.shown())?;
         Ok((read.prepared(source, skills).0, unusable))
     }
@@ -178,7 +199,7 @@ impl Preparing<'_> {
             return Err(PackError::NoSource(source.recorded()));
         }
         let elsewhere = Self { origin: SourceOrigin::Recorded, ..*self };
-        let mut read = elsewhere.bring(&source, commit, number + 1000)?;
+        let mut read = elsewhere.bring(&source, FetchWanted::new(commit, &[]), number + 1000)?;
         let own = read.tree.only(|dir| plugin.has_skill("", dir));
         if !own.files.is_empty() {
             read.tree = own;
@@ -216,7 +237,7 @@ impl Preparing<'_> {
     fn bring(
         &self,
         source: &InstallSource,
-        pinned: Option<&str>,
+        wanted: FetchWanted<'_>,
         number: usize,
     ) -> Result<ReadSource, PackError> {
         let access = &self.target.access;
@@ -227,7 +248,7 @@ impl Preparing<'_> {
         }
         let folder = FetchFolder::create(&self.target.state)?;
         let progress = access.progress.as_ref();
-        let fetched = access.fetch.fetch(source, pinned, folder.path(), self.limits, progress)?;
+        let fetched = access.fetch.fetch(source, wanted, folder.path(), self.limits, progress)?;
         access.check_age(source, &fetched)?;
         let is_archive = fetched.kind == FetchedKind::Archive;
         let mut read = self.read(&fetched.path, &shown, is_archive, number)?;
@@ -251,10 +272,14 @@ impl Preparing<'_> {
             Some(tree) => Outgoing::into_staging(tree, &staged_in, self.profile).inspected(),
             None => Outgoing::nowhere(self.profile).inspected(),
         };
+        let what = if is_archive { "unpacking" } else { "reading" };
+        let count = ByteCount::new(self.target.access.progress.as_ref(), what);
+        let outgoing = outgoing.counted(&count);
         let outgoing = self.texts.map_or(outgoing, |texts| outgoing.keeping(texts));
         let called = |error: PackError| error.called(path, shown);
         if !is_archive {
-            let tree = read_directory(path, self.limits, outgoing).map_err(called)?;
+            let mut tree = read_directory(path, self.limits, outgoing).map_err(called)?;
+            note_linked_skills(path, &mut tree);
             let plugins = read_plugins(path, shown)?;
             return Ok(ReadSource { tree, plugins, staged_in, ..ReadSource::default() });
         }
@@ -264,6 +289,18 @@ impl Preparing<'_> {
         let resolved = Some(digest.to_string());
         Ok(ReadSource { tree, resolved, sidecars, staged_in, ..ReadSource::default() })
     }
+}
+
+/// Names the skills behind folders that are links: no link is followed, and a folder of links would look empty.
+fn note_linked_skills(path: &Path, tree: &mut ShippedTree) {
+    let is_link = |left: &&LeftOut| left.reason == LeftOutReason::Link;
+    let linked = tree.left_out.iter().filter(is_link).map(|left| joined(&left.path, SKILL_FILE));
+    let linked: Vec<LeftOut> = linked
+        .filter(|file| metier_fs::exists(&path.join(file)))
+        .map(|path| LeftOut { path, reason: LeftOutReason::Link })
+        .collect();
+    tree.left_out.extend(linked);
+    tree.left_out.sort();
 }
 
 /// The plugins that a directory lists.
@@ -369,10 +406,11 @@ impl Prepared {
 
     /// What is in its skills and is not installed.
     pub(crate) fn left_out(&self) -> impl Iterator<Item = LeftOut> + '_ {
-        self.skills.iter().flat_map(|skill| {
+        let inside = self.skills.iter().flat_map(|skill| {
             let inside =
                 |it: &LeftOut| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason };
             skill.tree.left_out.iter().map(inside)
-        })
+        });
+        inside.chain(self.skills_left_out.iter().cloned())
     }
 }

@@ -93,6 +93,9 @@ pub struct LockedSkill {
     /// The files that may be executed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub executable: Vec<String>,
+    /// The agents whose folders have a link to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
     /// The skills that it needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
@@ -145,6 +148,7 @@ impl LockedSkill {
                 .filter(|file| file.executable)
                 .map(|file| file.path.clone())
                 .collect(),
+            links: Vec::new(),
             requires: Vec::new(),
             other: BTreeMap::new(),
         }

@@ -11,6 +11,7 @@ use crate::archive::fold;
 use crate::error::PackError;
 use crate::facts::{SKILL_FILE, SkillProblem, SkillSummary};
 use crate::layout::{LayoutFault, skill_dirs};
+use crate::left_out::{LeftOut, LeftOutReason};
 use crate::shipped_tree::ShippedTree;
 
 /// A skill of a tree.
@@ -30,7 +31,11 @@ pub(crate) fn skills_in(
     source: &str,
     chosen: &[String],
 ) -> Result<Vec<FoundSkill>, PackError> {
+    let left_out = skills_left_out(tree);
+    let skills_left_out =
+        |left_out| PackError::SkillsLeftOut { source: source.to_owned(), left_out };
     let dirs = skill_dirs(&tree.files).map_err(|fault| match fault {
+        LayoutFault::NoSkill if !left_out.is_empty() => skills_left_out(left_out.clone()),
         LayoutFault::NoSkill => PackError::NoSkill(source.to_owned()),
         LayoutFault::TwoLayouts => PackError::TwoLayouts(source.to_owned()),
     })?;
@@ -59,6 +64,9 @@ pub(crate) fn skills_in(
             if let Some((dir, problem)) = bad.iter().find(of_folder) {
                 return Err(PackError::BadSkill { path: dir.clone(), problem: problem.clone() });
             }
+            if let Some(left) = left_out.iter().find(|left| is_of_folder(left, name)) {
+                return Err(skills_left_out(vec![left.clone()]));
+            }
             let has = all_names(tree);
             return Err(PackError::NotInSource { name: name.clone(), has });
         }
@@ -78,6 +86,31 @@ pub(crate) struct UnusableSkills {
     pub(crate) bad: Vec<(String, SkillProblem)>,
     /// Names that two skills have.
     pub(crate) twice: BTreeSet<String>,
+    /// Those whose `SKILL.md` is not taken.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// Each `SKILL.md` that would make a skill and is not taken, because it is a link, say. A person who
+/// looks for the skill has to hear of it.
+pub(crate) fn skills_left_out(tree: &ShippedTree) -> Vec<LeftOut> {
+    use LeftOutReason::{HardLink, Link, Pointer, Special};
+    let dirs = skill_dirs(&tree.files).unwrap_or_default();
+    let is_inside = |path: &str| {
+        dirs.iter().any(|dir| {
+            dir.is_empty() || path.strip_prefix(dir.as_str()).is_some_and(|it| it.starts_with('/'))
+        })
+    };
+    let is_skill = |left: &&LeftOut| {
+        left.path.rsplit('/').next() == Some(SKILL_FILE)
+            && matches!(left.reason, Link | HardLink | Special | Pointer)
+            && !is_inside(&left.path)
+    };
+    tree.left_out.iter().filter(is_skill).cloned().collect()
+}
+
+/// Whether this `SKILL.md` is in a folder of this name.
+pub(crate) fn is_of_folder(left: &LeftOut, name: &str) -> bool {
+    left.path.rsplit('/').nth(1) == Some(name)
 }
 
 /// The skills of a tree that can be used, by name, and what is wrong with the others. None at all is fine.
@@ -91,7 +124,8 @@ pub(crate) fn usable_skills(
         Err(LayoutFault::TwoLayouts) => return Err(PackError::TwoLayouts(source.to_owned())),
     };
     let mut found: BTreeMap<String, FoundSkill> = BTreeMap::new();
-    let mut unusable = UnusableSkills::default();
+    let mut unusable =
+        UnusableSkills { left_out: skills_left_out(tree), ..UnusableSkills::default() };
     for dir in dirs {
         match skill_at(tree, dir) {
             Ok(skill) if check_folder_name(skill.summary.name.as_str()).is_ok() => {

@@ -51,6 +51,8 @@ pub struct InstallTarget {
     pub(crate) signers: SignerRules,
     /// What the person accepted before.
     pub(crate) accepted: AcceptedBefore,
+    /// The folders of other agents that may have links to these skills.
+    pub(crate) link_folders: BTreeMap<String, PathBuf>,
 }
 
 impl InstallTarget {
@@ -88,6 +90,7 @@ impl InstallTarget {
             access: SourceAccess::default(),
             signers: SignerRules::default(),
             accepted: AcceptedBefore::default(),
+            link_folders: BTreeMap::new(),
         })
     }
 
@@ -130,6 +133,12 @@ impl InstallTarget {
     #[must_use]
     pub fn with_accepted(self, accepted: AcceptedBefore) -> Self {
         Self { accepted, ..self }
+    }
+
+    /// These agents may have links to the skills, each in its folder.
+    #[must_use]
+    pub fn with_link_folders(self, link_folders: BTreeMap<String, PathBuf>) -> Self {
+        Self { link_folders, ..self }
     }
 
     /// The folder of skills.

@@ -2,13 +2,16 @@
 //! Both are plans like an installation, and are carried out in the same way.
 
 use metier_registry::manage::Backup;
+use metier_skill::Profile;
 
-use crate::error::{Obstacle, ObstacleReason, PackError, RequiredSkill};
+use crate::directory::read_directory;
+use crate::error::{Obstacle, PackError, RequiredSkill};
 use crate::install::Overwrite;
 use crate::journal::JournalMove;
 use crate::limits::PackLimits;
-use crate::plan::{InstallPlan, PlanView, PlannedAction, RecordChange};
-use crate::records::{LockedSkill, Records, WantedSkill};
+use crate::outgoing::Outgoing;
+use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange};
+use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
 use crate::requires::dependants;
 use crate::standing::standing;
 use crate::target::InstallTarget;
@@ -47,7 +50,7 @@ impl InstallTarget {
                 return Err(PackError::NotInstalled(name.clone()));
             };
             let standing = standing(self, name, Some(locked), &PackLimits::default());
-            plan.remove(name, locked, &standing, overwrite);
+            plan.remove(name, locked, &standing, overwrite)?;
         }
         let required = dependants(&records, names);
         if !required.is_empty() && overwrite == Overwrite::Refuse {
@@ -61,34 +64,66 @@ impl InstallTarget {
         plan.checked()
     }
 
-    /// A plan to bring an installed skill back from a backup, into the records too. `None` for a backup of
-    /// a skill that was not installed, or not here.
-    pub fn plan_restore(&self, backup: &Backup) -> Result<Option<InstallPlan>, PackError> {
+    /// A plan to bring a skill back from a backup, with its records. What stands in its place goes to a backup
+    /// itself. `None` for a backup that is not from here, or that concerns no record.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::InTheWay`] where what stands there was changed, or was not installed.
+    pub fn plan_restore(
+        &self,
+        backup: &Backup,
+        overwrite: Overwrite,
+    ) -> Result<Option<InstallPlan>, PackError> {
         self.recover()?;
         let name = backup.skill.name.as_str();
-        let is_here = self.root.join(name) == std::path::Path::new(&backup.path);
+        if self.root.join(name) != std::path::Path::new(&backup.path) {
+            return Ok(None);
+        }
         let installed = backup.installed.clone().and_then(|it| serde_json::from_value(it).ok());
-        let Some(locked) = installed.filter(|_| is_here) else { return Ok(None) };
-        let locked: LockedSkill = locked;
+        let installed: Option<LockedSkill> = installed;
         let records = Records::read(&self.records)?;
-        let standing = standing(self, name, records.lock.skills.get(name), &PackLimits::default());
+        let before = records.lock.skills.get(name);
+        let standing = standing(self, name, before, &PackLimits::default());
+        let is_in_the_way = standing.id.is_some() && overwrite == Overwrite::Replace;
+        if installed.is_none() && before.is_none() && !is_in_the_way {
+            return Ok(None);
+        }
         let mut plan = InstallPlan::new(self, None);
-        if standing.id.is_some() {
-            let reason = standing.obstacle.unwrap_or(ObstacleReason::OtherSource);
-            plan.obstacles.push(Obstacle { name: name.to_owned(), reason });
+        if let Some(reason) = standing.obstacle
+            && overwrite == Overwrite::Refuse
+        {
+            plan.obstacles.push(Obstacle::new(name, reason));
             return plan.checked().map(Some);
         }
+        let folder = self.backups.folder_of(backup);
         plan.moves.push(JournalMove {
             name: name.to_owned(),
-            new: Some(self.backups.folder_of(backup)),
-            old: None,
-            old_record: None,
+            new: Some(folder.clone()),
+            old: standing.id,
+            old_record: before.and_then(|before| serde_json::to_value(before).ok()),
         });
         plan.forgotten_backup = Some(backup.id.clone());
-        let planned = plan.known(name, &locked, &standing, PlannedAction::Restore);
-        plan.view.skills.push(planned);
-        let wanted = WantedSkill::from_source(&locked.source);
-        plan.records.push(RecordChange { name: name.to_owned(), now: Some((wanted, locked)) });
-        Ok(Some(plan))
+        let shown = match &installed {
+            Some(locked) => locked.clone(),
+            None => unrecorded(backup, &folder),
+        };
+        let links_of = |locked: Option<&LockedSkill>| {
+            locked.map(|locked| locked.links.clone()).unwrap_or_default()
+        };
+        let (links_now, links_before) = (links_of(installed.as_ref()), links_of(before));
+        let links = plan.links(name, &links_now, &links_before, overwrite)?;
+        let planned = plan.known(name, &shown, &standing, PlannedAction::Restore);
+        plan.view.skills.push(PlannedSkill { overrides: standing.obstacle, links, ..planned });
+        let now = installed.map(|locked| (WantedSkill::from_source(&locked.source), locked));
+        plan.records.push(RecordChange { name: name.to_owned(), now });
+        plan.checked().map(Some)
     }
+}
+
+/// What a plan shows of a skill in a backup that no record was about.
+fn unrecorded(backup: &Backup, folder: &std::path::Path) -> LockedSkill {
+    let outgoing = Outgoing::nowhere(Profile::Lenient);
+    let tree = read_directory(folder, &PackLimits::default(), outgoing).unwrap_or_default();
+    LockedSkill::new(&backup.path, SourceKind::Directory, None, &tree)
 }

@@ -10,14 +10,18 @@ use crate::install::Overwrite;
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
 use crate::pack::joined;
-use crate::plan::{InstallPlan, PlanView, PlannedSkill};
-use crate::records::Records;
+use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
+use crate::records::{LockedSkill, Records};
 use crate::requires::check_circles;
 use crate::standing::{Standing, standing};
 use crate::target::{InstallTarget, Staging};
 use crate::upstream::{
     ReadOptions, SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
 };
+use crate::verify::differences;
+
+/// How many changed files a message names.
+const MAX_NAMED: usize = 3;
 
 /// A skill that was to be updated and is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -163,7 +167,7 @@ impl InstallPlan {
         let Some(locked) = records.lock.skills.get(name) else { return };
         let standing = standing(&self.target, name, Some(locked), &PackLimits::default());
         let (prepared, unusable) = match &now.state {
-            SourceState::Unchanged => return self.keep(name, locked, &standing),
+            SourceState::Unchanged => return self.keep_as_is(name, locked, &standing),
             SourceState::Failed(failed) => {
                 return self.not_updated(name, now, NotUpdatedReason::SourceFailed, failed.clone());
             }
@@ -181,9 +185,9 @@ impl InstallPlan {
             skill.tree.digest() == locked.tree && prepared.source.recorded() == locked.source;
         let takes_no_edit = is_same && standing.obstacle.is_some();
         if takes_no_edit || (is_same && standing.id.is_none()) {
-            return self.keep(name, locked, &standing);
+            return self.keep_as_is(name, locked, &standing);
         }
-        if let Some((reason, why)) = in_the_way(name, &standing, request.overwrite) {
+        if let Some((reason, why)) = in_the_way(name, locked, &standing, request.overwrite) {
             return self.not_updated(name, now, reason, why);
         }
         let is_moved = !is_same
@@ -198,14 +202,19 @@ impl InstallPlan {
             );
             return self.not_updated(name, now, NotUpdatedReason::Moved, why);
         }
-        let before = (Some(locked), locked.signer.as_deref());
-        if let Err(error) = self.put(prepared, skill, &standing, before, request.overwrite) {
+        if let Err(error) = self.put(prepared, skill, &standing, Some(locked), request.overwrite) {
             return self.not_updated(name, now, NotUpdatedReason::Unusable, (&error).into());
         }
         let left_out = skill.tree.left_out.iter();
         self.view.left_out.extend(
             left_out.map(|it| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason }),
         );
+    }
+
+    /// Notes a skill that needs no update. Its links are no matter of its source.
+    fn keep_as_is(&mut self, name: &str, locked: &LockedSkill, standing: &Standing) {
+        let planned = self.known(name, locked, standing, PlannedAction::Keep);
+        self.view.skills.push(planned);
     }
 
     fn gone(&mut self, name: &str, now: &SourceNow, renamed_to: Option<String>) {
@@ -259,6 +268,7 @@ impl InstallPlan {
 /// Why what stands there is not replaced by a newer version.
 fn in_the_way(
     name: &str,
+    locked: &LockedSkill,
     standing: &Standing,
     overwrite: Overwrite,
 ) -> Option<(NotUpdatedReason, SourceProblem)> {
@@ -275,8 +285,18 @@ fn in_the_way(
     }
     let why = problem(
         "modified",
-        format!("`{name}` was changed since it was installed"),
+        format!("`{name}` was changed since it was installed{}", changed_files(locked, standing)),
         format!("see `metier diff {name} --local`; --force updates it, and keeps a backup"),
     );
     Some((NotUpdatedReason::Modified, why))
+}
+
+/// The first files that are not as they were installed, for a message.
+fn changed_files(locked: &LockedSkill, standing: &Standing) -> String {
+    let Some(tree) = &standing.tree else { return String::new() };
+    let found = differences(tree, locked);
+    let named: Vec<&str> = found.iter().take(MAX_NAMED).map(|it| it.path.as_str()).collect();
+    let more = found.len().saturating_sub(named.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    if named.is_empty() { String::new() } else { format!(": {}{more}", named.join(", ")) }
 }

@@ -15,12 +15,14 @@ use crate::access::SourceOrigin;
 use crate::changes::summary;
 use crate::error::PackError;
 use crate::facts::SKILL_FILE;
+use crate::fetch::FetchWanted;
 use crate::install::Overwrite;
+use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
 use crate::prepare::{Prepared, Preparing};
 use crate::records::{LockedSkill, Records, SourceKind};
 use crate::shipped_tree::ShippedTree;
-use crate::skills_in::{FoundSkill, UnusableSkills};
+use crate::skills_in::{FoundSkill, UnusableSkills, is_of_folder};
 use crate::source::{InstallSource, parse_source};
 use crate::target::{InstallTarget, Staging};
 use crate::text_filter::TextFilter;
@@ -176,7 +178,8 @@ impl InstallTarget {
         let first = names.iter().find_map(|name| records.lock.skills.get(name));
         let pinned = first.filter(|_| options.as_locked && parsed.host().is_some());
         let pinned = pinned.and_then(|locked| locked.resolved.as_deref());
-        let (prepared, unusable) = preparing.prepare_usable(parsed, pinned, number)?;
+        let (prepared, unusable) =
+            preparing.prepare_usable(parsed, FetchWanted::new(pinned, names), number)?;
         Ok(SourceState::Read(Box::new(prepared), unusable))
     }
 }
@@ -220,6 +223,14 @@ pub(crate) fn find_upstream<'p>(
     if let Some((dir, problem)) = unusable.bad.iter().find(|(dir, _)| is_its_place(dir)) {
         let error = PackError::BadSkill { path: dir.clone(), problem: problem.clone() };
         return Upstream::Unusable((&error).into());
+    }
+    let is_its = |left: &&LeftOut| {
+        left.path.strip_suffix(SKILL_FILE).map(|dir| dir.trim_end_matches('/')) == Some(place)
+            || is_of_folder(left, name)
+    };
+    if let Some(left) = unusable.left_out.iter().find(is_its) {
+        let (source, left_out) = (prepared.source.shown(), vec![left.clone()]);
+        return Upstream::Unusable((&PackError::SkillsLeftOut { source, left_out }).into());
     }
     let is_free =
         |skill: &&FoundSkill| !records.lock.skills.contains_key(skill.summary.name.as_str());

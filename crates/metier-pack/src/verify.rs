@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use metier_fs::{entry_kind, is_real_dir, read_dir_names};
 use metier_registry::parallel;
@@ -16,6 +17,7 @@ use crate::error::PackError;
 use crate::facts::SKILL_FILE;
 use crate::left_out::LeftOutReason;
 use crate::limits::PackLimits;
+use crate::links::{LinkState, VerifiedLink};
 use crate::outgoing::Outgoing;
 use crate::records::{LockedSkill, Records};
 use crate::review::report_of;
@@ -97,6 +99,9 @@ pub struct VerifiedSkill {
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The links to it in the folders of other agents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<VerifiedLink>,
     /// Who had signed it when it was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
@@ -157,6 +162,7 @@ impl InstallTarget {
             }
         }
         let lock = &records.lock.skills;
+        let (done, total) = (AtomicU64::new(0), chosen.len() as u64);
         Ok(parallel::map(
             chosen,
             4,
@@ -166,6 +172,8 @@ impl InstallTarget {
                 let mut verified = self.verify_one(name, locked);
                 if let Some(scan) = scan {
                     self.add_findings(&mut verified, scan);
+                    let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    self.access.progress.count("verifying", done, total);
                 }
                 verified
             },
@@ -190,7 +198,6 @@ impl InstallTarget {
     fn verify_one(&self, name: String, locked: Option<&LockedSkill>) -> VerifiedSkill {
         let place = self.root.join(&name);
         let mut verified = VerifiedSkill {
-            name,
             state: VerifyState::Missing,
             path: place.to_string_lossy().into_owned(),
             source: locked.map(|it| it.source.clone()),
@@ -200,8 +207,10 @@ impl InstallTarget {
             differences: Vec::new(),
             files: BTreeMap::new(),
             reason: None,
+            links: locked.map(|it| self.verified_links(&name, it)).unwrap_or_default(),
             signer: locked.and_then(|it| it.signer.clone()),
             findings: Vec::new(),
+            name,
         };
         if entry_kind(&place).is_none() {
             return verified;
@@ -224,9 +233,11 @@ impl InstallTarget {
             None => VerifyState::Unmanaged,
             Some(locked) => {
                 verified.differences = differences(&tree, locked);
+                let is_linked = |link: &VerifiedLink| link.state == LinkState::Unchanged;
                 match verified.differences.is_empty() {
                     false => VerifyState::Modified,
                     true if verified.tree != verified.locked => VerifyState::BadLock,
+                    true if !verified.links.iter().all(is_linked) => VerifyState::Modified,
                     true => VerifyState::Unchanged,
                 }
             }
@@ -263,7 +274,7 @@ impl InstallTarget {
     }
 }
 
-fn differences(tree: &ShippedTree, locked: &LockedSkill) -> Vec<FileDifference> {
+pub(crate) fn differences(tree: &ShippedTree, locked: &LockedSkill) -> Vec<FileDifference> {
     let mut found = Vec::new();
     let mut note = |path: &str, state| found.push(FileDifference { path: path.to_owned(), state });
     let here: BTreeMap<&str, _> =

@@ -219,6 +219,14 @@ impl Index {
         Self { entries, shadowed, hash }
     }
 
+    /// The same without the skills of this name.
+    pub(crate) fn without(&self, name: &str) -> Self {
+        let others = |entries: &[Arc<Entry>]| -> Vec<Arc<Entry>> {
+            entries.iter().filter(|entry| entry.name().as_str() != name).cloned().collect()
+        };
+        Self::new(others(&self.entries), others(&self.shadowed))
+    }
+
     /// The skills that count, sorted by name; no name stands twice.
     pub fn entries(&self) -> &[Arc<Entry>] {
         &self.entries

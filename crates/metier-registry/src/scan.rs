@@ -82,6 +82,26 @@ impl Scan {
     }
 }
 
+impl Scan {
+    /// The same without any skill.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        let index = Index::new(Vec::new(), Vec::new());
+        Self { index, report: self.report.clone(), listed: self.listed.clone() }
+    }
+
+    /// The same without any skill of this name, as if none had been there. What it shadowed does not take
+    /// its place: that would be another skill of the same name.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        Self {
+            index: self.index.without(name),
+            report: self.report.clone(),
+            listed: self.listed.clone(),
+        }
+    }
+}
+
 /// Scans `roots`, given highest priority first. Total: whatever is on disk, there is an answer, and
 /// what did not make it is in the report.
 pub fn scan(roots: &[Root], options: &ScanOptions) -> Scan {

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use data_encoding::{BASE64_NOPAD, HEXLOWER_PERMISSIVE};
+use data_encoding::{BASE64_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
 use regex::Regex;
 
 /// Something that decodes to a command.
@@ -29,6 +29,12 @@ static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r#"[A-Za-z0-9+/_-]{16,}(?:["']\s*(?:\+\s*|\\\s*)?\n?\s*["'][A-Za-z0-9+/_-]{8,})*={0,2}"#,
     )
     .ok()
+});
+/// Bits that are left over at the end are no error.
+static LENIENT_BASE64: LazyLock<Option<Encoding>> = LazyLock::new(|| {
+    let mut encoding = BASE64_NOPAD.specification();
+    encoding.check_trailing_bits = false;
+    encoding.encoding().ok()
 });
 static HEX: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:\\x[0-9a-fA-F]{2}){6,}|(?:\\u00[0-9a-fA-F]{2}){6,}|(?-u:\b)(?:[0-9a-fA-F]{2}){20,}(?-u:\b)")
@@ -103,9 +109,7 @@ fn from_base64(letters: &str) -> Option<Vec<u8>> {
     let letters = letters.replace('-', "+").replace('_', "/");
     // Bits that are left over at the end mean nothing to those who decode it.
     let whole = letters.len() - usize::from(letters.len() % 4 == 1);
-    let mut encoding = BASE64_NOPAD.specification();
-    encoding.check_trailing_bits = false;
-    encoding.encoding().ok()?.decode(&letters.as_bytes()[..whole]).ok()
+    LENIENT_BASE64.as_ref()?.decode(&letters.as_bytes()[..whole]).ok()
 }
 
 /// The text, if the bytes are one that a person could read.

@@ -187,13 +187,20 @@ const COMMANDS: &[&str] = &[
 
 /// Words of Latin letters in which some are of another script, and which read as a command or a known address.
 fn disguised(text: &str) -> Vec<HiddenPlace> {
-    if text.is_ascii() {
-        return Vec::new();
-    }
     let mut found = Vec::new();
-    for word in words(text) {
+    let mut from = 0;
+    // Most texts have few characters outside ASCII: the words around those are looked at, and no others.
+    while let Some(at) = text.as_bytes()[from..].iter().position(|byte| !byte.is_ascii()) {
+        let at = from + at;
+        let Some(other) = text[at..].chars().next() else { break };
+        from = at + other.len_utf8();
+        if looks_like(other).is_none() {
+            continue;
+        }
+        let word = word_around(text, at);
+        from = word.end.max(from);
         let spelled = &text[word.clone()];
-        if spelled.is_ascii() || !spelled.contains(|ch: char| ch.is_ascii_alphabetic()) {
+        if !spelled.contains(|ch: char| ch.is_ascii_alphabetic()) {
             continue;
         }
         let read: Option<String> = spelled.chars().map(looks_like).collect();
@@ -209,21 +216,14 @@ fn disguised(text: &str) -> Vec<HiddenPlace> {
     found
 }
 
-fn words(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut start = None;
-    for (at, ch) in text.char_indices() {
-        match (ch.is_alphanumeric(), start) {
-            (true, None) => start = Some(at),
-            (false, Some(begun)) => {
-                found.push(begun..at);
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    found.extend(start.map(|begun| begun..text.len()));
-    found
+/// The letters and digits around the character at `at`.
+fn word_around(text: &str, at: usize) -> Range<usize> {
+    let is_outside = |ch: char| !ch.is_alphanumeric();
+    let start = text[..at].rfind(is_outside);
+    let start =
+        start.map_or(0, |start| start + text[start..].chars().next().map_or(0, char::len_utf8));
+    let end = text[at..].find(is_outside).map_or(text.len(), |end| at + end);
+    start..end
 }
 
 fn looks_like(ch: char) -> Option<char> {

@@ -11,6 +11,7 @@
 //! | `scanner` | one skill, file by file ([`Scanner`], [`InspectedFile`]) |
 //! | `hidden_text` | text that a model reads and a person does not see, decoded |
 //! | `encoded` | commands in base64, escapes and character codes, decoded |
+//! | `words` | which patterns can match a text at all |
 //! | `split_words` | names of dangerous functions that are put together from pieces |
 //! | `addresses` | addresses from which nothing should be executed |
 //! | `flows` | what is dangerous only together: a secret and a way out, a request and its concealment |
@@ -29,6 +30,7 @@ mod rules;
 mod scanner;
 mod split_words;
 mod suppression;
+mod words;
 
 pub use report::{Coverage, FindingReport, NotInspected, ScanFinding};
 pub use rules::{FindingSeverity, ScanRule, rule, rules};

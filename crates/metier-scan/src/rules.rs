@@ -60,6 +60,10 @@ pub struct ScanRule {
     /// A regular expression; empty for rules that are more than a pattern.
     #[serde(skip)]
     pub(crate) pattern: &'static str,
+    /// Words in small letters that every match has: of each list, with ` · ` between words, at least one. Where a text
+    /// lacks them, the pattern is not tried: one search for all words takes a tenth of the time of all patterns.
+    #[serde(skip)]
+    pub(crate) needs: &'static [&'static str],
     /// Whether a dubious address in the match makes it `high`.
     #[serde(skip)]
     pub(crate) raised_by_address: bool,
@@ -76,6 +80,7 @@ const BASE: ScanRule = ScanRule {
     advice: "",
     reads: Everything,
     pattern: "",
+    needs: &[],
     raised_by_address: false,
 };
 
@@ -98,6 +103,7 @@ const RULES: &[ScanRule] = &[
         advice: "Read what the address serves before you run it, or install the program from your package manager.",
         pattern: r#"(?i)\b(?:curl|wget)\b[^\n|;]{0,300}\|\s*(?:sudo\s+(?:-\S+\s+)*)?(?:[\w./-]*/)?(?:ba|z|da|k)?sh\b|\b(?:(?:ba|z)?sh\s+-c|eval|source)\s+["']?(?:\$\(|<\()\s*(?:curl|wget)\b[^\n]{0,200}|\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring)\b[^\n]{0,200}\|\s*(?:iex|invoke-expression)\b|\b(?:iex|invoke-expression)\b[^\n]{0,80}\b(?:downloadstring|iwr|irm|invoke-webrequest)\b[^\n]{0,200}|\b(?:exec|eval)\s*\(\s*[^\n]{0,80}\b(?:urlopen|requests\.get|httpx\.get)\s*\([^\n]{0,200}"#,
         raised_by_address: true,
+        needs: &["curl · wget · iex · invoke-expression · urlopen · requests.get · httpx.get"],
         ..BASE
     },
     ScanRule {
@@ -108,6 +114,9 @@ const RULES: &[ScanRule] = &[
         advice: "Decode it yourself and read it. Honest skills ship their commands as text.",
         pattern: r"(?i)\bbase64\s+(?:-d|--decode)\b[^\n|]{0,80}\|\s*(?:sudo\s+)?(?:[\w./-]*/)?(?:(?:ba|z|da|k)?sh|python3?|perl|node)\b|\b(?:exec|eval|Function)\s*\(\s*(?:\w+[.(]\s*){0,4}(?:b64decode|b85decode|a85decode|unhexlify|fromhex|atob|zlib\.decompress|marshal\.loads)\b|\b(?:eval|Function)\s*\(\s*Buffer\.from\s*\(|-e(?:nc(?:odedcommand)?)?\s+[A-Za-z0-9+/]{60,}",
         reads: Everything,
+        needs: &[
+            "base64 · b64decode · b85decode · a85decode · unhexlify · fromhex · atob · zlib.decompress · marshal.loads · buffer.from · -e",
+        ],
         ..BASE
     },
     ScanRule {
@@ -118,6 +127,7 @@ const RULES: &[ScanRule] = &[
         advice: "Do not run it.",
         pattern: r"(?i)\b(?:ba|z)?sh\s+-i\s*>&|>\s*/dev/tcp/|\bnc(?:at)?\b[^\n]{0,60}\s-e\s*/bin/|\bsocat\b[^\n]{0,80}exec:|\bos\.dup2\s*\(\s*\w+\.fileno\(\)",
         reads: Executed,
+        needs: &[">& · /dev/tcp/ · /bin/ · socat · os.dup2"],
         ..BASE
     },
     ScanRule {
@@ -127,6 +137,7 @@ const RULES: &[ScanRule] = &[
         advice: "Remove the hook, or install with scripts switched off.",
         pattern: r#"(?i)"(?:pre|post)?(?:install|start|prepare)"\s*:\s*"[^"\n]*(?:\b(?:curl|wget)\b[^"\n]*https?:|node\s+-e|base64|python3?\s+-c)"#,
         reads: Executed,
+        needs: &[r#"install" · start" · prepare""#],
         ..BASE
     },
     ScanRule {
@@ -137,6 +148,7 @@ const RULES: &[ScanRule] = &[
         advice: "Do not download it. A password that stands beside the download protects only against scanners.",
         pattern: r#"(?i)(?:\bdownload\b[^\n]{0,200}(?:\.zip|\.rar|\.7z|\.exe|\.dmg|\.msi)\b[^\n]{0,120}\bpass(?:word|code|phrase)?\b\s*(?:is|:|=)\s*[`"'*]*\w+)|\*{0,2}\bextract\b\*{0,2}[^\n]{0,40}\b(?:with|using)\b[^\n]{0,12}\bpass(?:word)?\b\s*(?:is|:|=)\s*[`"'*]*\w+"#,
         reads: Prose,
+        needs: &["pass", ".zip · .rar · .7z · .exe · .dmg · .msi · extract"],
         ..BASE
     },
     ScanRule {
@@ -147,6 +159,9 @@ const RULES: &[ScanRule] = &[
         advice: "Do not run what such a page says: anyone can change it at any time.",
         pattern: r"(?i)https?://(?:www\.)?(?:glot\.io|rentry\.(?:co|org)|pastebin\.com|paste\.ee|hastebin\.com|ghostbin\.\w+|controlc\.com)/[^\n]{0,160}\b(?:execute|run|paste|terminal)\b|\b(?:execute|run|paste)\b[^\n]{0,120}https?://(?:www\.)?(?:glot\.io|rentry\.(?:co|org)|pastebin\.com|paste\.ee|hastebin\.com|ghostbin\.\w+|controlc\.com)/",
         reads: Prose,
+        needs: &[
+            "glot.io · rentry. · pastebin.com · paste.ee · hastebin.com · ghostbin. · controlc.com",
+        ],
         ..BASE
     },
     ScanRule {
@@ -157,6 +172,10 @@ const RULES: &[ScanRule] = &[
         advice: "Do not run it.",
         pattern: r#"(?i)\b(?:cat|tar|base64)\b[^\n|]{0,120}(?:\.ssh\b|\.aws\b|\.gnupg\b|\.netrc\b|\.kube\b|\.env\b|credentials(?:\.json)?\b|auth-profiles|openclaw\.json|id_rsa|id_ed25519)[^\n|]{0,80}\|[^\n]{0,80}\b(?:curl|wget|nc|ncat)\s|\bcurl\b[^\n]{0,160}(?:-d|-T|-F|--data\S*|--upload-file)\s*["']?(?:\w+=)?@(?:~|\$HOME|\$\{HOME\})/\.[^\n]{0,80}|\b(?:env|printenv)\s*\|[^\n]{0,60}\b(?:curl|nc|wget)\b|(?:-d|--data\S*)\s+["']?\$\((?:env|printenv)\b|\.post\([^\n]{0,120}(?:dict\(\s*os\.environ|json\.dumps\(\s*dict\(os\.environ|process\.env\s*\))"#,
         reads: Everything,
+        needs: &[
+            ".ssh · .aws · .gnupg · .netrc · .kube · env · credentials · auth-profiles · openclaw.json · id_rsa · id_ed25519 · @~ · @$home · @${home} · .post(",
+            "| · curl · $( · .post(",
+        ],
         ..BASE
     },
     ScanRule {
@@ -177,6 +196,9 @@ const RULES: &[ScanRule] = &[
         advice: "Remove the marks. Metier encloses skills in marks that they cannot contain; other agents may not.",
         pattern: r"(?im)^\s*(?:</(?:skill|skills|available_skills|skill_content|system|system[-_]prompt|system[-_]reminder|tool_result|function_results)>|<(?:system|system[-_]prompt|system[-_]reminder)>|<\|(?:im_start|im_end|start_header_id|eot_id|system|assistant)\|>|\[/?INST\]|<</?SYS>>)",
         reads: Prose,
+        needs: &[
+            "</skill · </available_skills · </system · </tool_result · </function_results · <system · <| · inst] · sys>>",
+        ],
         ..BASE
     },
     ScanRule {
@@ -187,6 +209,10 @@ const RULES: &[ScanRule] = &[
         advice: "Remove the sentence.",
         pattern: r"(?im)(?:^|[.!?]\s+)(?:please\s+|now\s+|you\s+(?:must|should)\s+)?(?:ignore|disregard|forget|override)\s+(?:(?:all|any|the|your|of)\s+){0,3}(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules?|messages?|guidelines?)(?:[\s.,!]|$)|(?:^|。)忽略(?:之前|以上|前面|先前)的?(?:所有)?(?:指令|提示|规则|说明)",
         reads: Prose,
+        needs: &[
+            "ignore · disregard · forget · override · 忽略",
+            "instruction · prompt · rule · message · guideline · 指令 · 提示 · 规则 · 说明",
+        ],
         ..BASE
     },
     ScanRule {
@@ -197,6 +223,11 @@ const RULES: &[ScanRule] = &[
         advice: "Ask why the user may not know.",
         pattern: r"(?i)\b(?:do\s+not|don['’]t|never|without)\s+(?:ever\s+)?(?:mention(?:ing)?|tell(?:ing)?|inform(?:ing)?|reveal(?:ing)?|disclos(?:e|ing)|notify(?:ing)?|alert(?:ing)?)\b[^.\n]{0,40}\bthe\s+(?:user|human|operator)\b|(?:不要|别|勿)(?:告诉|告知|提醒|通知)用户",
         reads: Prose,
+        needs: &[
+            "user · human · operator · 用户",
+            "mention · tell · inform · reveal · disclos · notify · alert · 告诉 · 告知 · 提醒 · 通知",
+            "not · don · never · without · 不要 · 别 · 勿",
+        ],
         ..BASE
     },
     ScanRule {
@@ -207,6 +238,10 @@ const RULES: &[ScanRule] = &[
         advice: "Check whose address it is and why it needs them.",
         pattern: r"(?i)\b(?:send|post|share|output|upload|submit|forward|transmit|report)\b[^.\n]{0,120}\b(?:api[ _-]?keys?|tokens|credentials|secrets|passwords|environment variables|private keys?|seed phrases?)\b[^\n]{0,120}\b(?:to|at)\b[^\n]{0,60}https?://",
         reads: Prose,
+        needs: &[
+            "api key · api_key · api-key · apikey · tokens · credentials · secrets · passwords · environment variables · private key · seed phrase",
+            "http:// · https://",
+        ],
         ..BASE
     },
     ScanRule {
@@ -217,6 +252,9 @@ const RULES: &[ScanRule] = &[
         advice: "Find out what is sent there.",
         pattern: r"(?i)https?://[\w.-]*(?:webhook\.site|requestbin\.\w+|pipedream\.net|\bngrok(?:-free)?\.(?:io|app|dev)|trycloudflare\.com|burpcollaborator\.net|oastify\.com|oast\.\w+|interact\.sh|beeceptor\.com|requestcatcher\.com)\b",
         reads: Executed,
+        needs: &[
+            "webhook.site · requestbin. · pipedream.net · ngrok · trycloudflare.com · burpcollaborator.net · oastify.com · oast. · interact.sh · beeceptor.com · requestcatcher.com",
+        ],
         ..BASE
     },
     ScanRule {
@@ -226,6 +264,7 @@ const RULES: &[ScanRule] = &[
         advice: "Name the variables that are needed.",
         pattern: r"(?i)(?:Object\.(?:entries|keys)\(\s*process\.env\s*\)|os\.environ\.(?:items|keys)\(\))[^\n]{0,40}\n?[^\n]{0,80}(?:key|secret|token|pass|cred)[^\n]{0,40}(?:\||,)[^\n]{0,40}(?:key|secret|token|pass|cred)|\b(?:env|printenv)\s*\|\s*grep\s+-\w*i\w*\s+\S*(?:key|secret|token|pass)",
         reads: Executed,
+        needs: &["process.env · os.environ. · grep"],
         ..BASE
     },
     ScanRule {
@@ -235,6 +274,9 @@ const RULES: &[ScanRule] = &[
         advice: "Check that this is what the skill is for.",
         pattern: r"(?i)\.ssh/(?:id_\w+|\*)|\.aws/credentials\b|\.gnupg/|\.netrc\b|\.kube/config\b|\.docker/config\.json\b|\.config/gcloud\b|\.git-credentials\b|\.claude/\.credentials\.json|\.codex/auth\.json|auth-profiles\.json|\.openclaw/openclaw\.json|\.clawdbot/(?:\.env|clawdbot\.json)|\bsecurity\s+(?:find-generic-password|find-internet-password|dump-keychain)\b|\bLogin Data\b|\bcookies\.sqlite\b|\bwallet\.dat\b",
         reads: Executed,
+        needs: &[
+            ".ssh/ · .aws/credentials · .gnupg/ · .netrc · .kube/config · .docker/config.json · .config/gcloud · .git-credentials · .claude/.credentials.json · .codex/auth.json · auth-profiles.json · .openclaw/openclaw.json · .clawdbot/ · find-generic-password · find-internet-password · dump-keychain · login data · cookies.sqlite · wallet.dat",
+        ],
         ..BASE
     },
     ScanRule {
@@ -244,6 +286,9 @@ const RULES: &[ScanRule] = &[
         advice: "Check what starts, and how to remove it.",
         pattern: r#"(?i)>>\s*["']?(?:~|\$HOME|\$\{HOME\})/\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)|\|\s*crontab\s+-|\bcrontab\s+-e\b|/etc/cron\.|Library/LaunchAgents/|\bsystemctl\s+(?:--user\s+)?enable\b|>\s*\S*\.git/hooks/"#,
         reads: Executed,
+        needs: &[
+            ".bashrc · .zshrc · .profile · .bash_profile · .zprofile · .zshenv · crontab · /etc/cron. · library/launchagents/ · systemctl · .git/hooks/",
+        ],
         ..BASE
     },
     ScanRule {
@@ -253,6 +298,7 @@ const RULES: &[ScanRule] = &[
         advice: "Run it in a sandbox, or without the flag.",
         pattern: r"(?i)--dangerously-(?:skip-permissions|bypass\S*)|--yolo\b|\bbypassPermissions\b",
         reads: Executed,
+        needs: &["--dangerously- · --yolo · bypasspermissions"],
         ..BASE
     },
     ScanRule {
@@ -262,6 +308,7 @@ const RULES: &[ScanRule] = &[
         advice: "Use JSON, or `yaml.safe_load`.",
         pattern: r"\b(?:pickle|marshal|dill|joblib)\.loads?\s*\(|\byaml\.load\s*\([^)\n]*\)",
         reads: Executed,
+        needs: &[".load"],
         ..BASE
     },
     ScanRule {
@@ -271,6 +318,7 @@ const RULES: &[ScanRule] = &[
         advice: "Remove it, or make it visible.",
         pattern: r#"(?i)<\w+[^>\n]{0,80}\bstyle\s*=\s*["'][^"'\n]*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:[;"'\s]|\.0))"#,
         reads: Prose,
+        needs: &["style", "display · visibility · font-size · opacity"],
         ..BASE
     },
     // The rest is more than a pattern.

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use metier_skill::{ParseOptions, ToolMeaning, parse, tool_meaning};
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::Regex;
 
 use crate::addresses::has_dubious_address;
 use crate::encoded::encoded_commands;
@@ -16,6 +16,7 @@ use crate::places::{FileKind, Lines, PlaceKind};
 use crate::report::{FindingReport, FoundAt, NotInspected, ScanFinding};
 use crate::rules::{FindingSeverity, Reads, ScanRule, rule, rules};
 use crate::split_words::split_words;
+use crate::words::NeededWords;
 
 /// Bytes of one file that are inspected.
 pub const MAX_INSPECTED: usize = 4 << 20;
@@ -34,13 +35,9 @@ const ARCHIVES: &[&str] =
 const COMPILED_MARKS: &[&[u8]] =
     &[b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm"];
 
-/// Memory of the matcher for all patterns at once; with less it forgets what it has learnt of them.
-const DFA_BYTES: usize = 32 << 20;
-
 struct Patterns {
     rules: Vec<(&'static ScanRule, Regex)>,
-    /// Which of them match at all: most texts match none, and one pass says so.
-    any: RegexSet,
+    words: NeededWords,
 }
 
 static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
@@ -48,9 +45,8 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
     let rules: Vec<(&'static ScanRule, Regex)> = with_pattern
         .map(|rule| Some((rule, Regex::new(&fast_pattern(rule.pattern)).ok()?)))
         .collect::<Option<_>>()?;
-    let patterns = rules.iter().map(|(rule, _)| fast_pattern(rule.pattern));
-    let any = RegexSetBuilder::new(patterns).dfa_size_limit(DFA_BYTES).build().ok()?;
-    Some(Patterns { rules, any })
+    let words = NeededWords::new(rules.iter().map(|(rule, _)| rule.needs))?;
+    Some(Patterns { rules, words })
 });
 
 /// What one file gives, before it is known where in a skill it lies. Made of the bytes as they pass by, on any
@@ -241,8 +237,11 @@ impl Scanner {
 fn matched(lines: &Lines<'_>) -> Vec<ScanFinding> {
     let Some(patterns) = PATTERNS.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
-    for number in &patterns.any.matches(lines.text) {
-        let (rule, pattern) = &patterns.rules[number];
+    let has = patterns.words.of(lines.text);
+    for (number, (rule, pattern)) in patterns.rules.iter().enumerate() {
+        if !has.all_of(number) {
+            continue;
+        }
         let hits = pattern.find_iter(lines.text).filter_map(|hit| {
             // A pattern may begin with the blanks or the end of the line before.
             let at = hit.start() + (hit.as_str().len() - hit.as_str().trim_start().len());

@@ -17,6 +17,32 @@ pub(crate) const MAX_DEPTH: usize = 12;
 /// Values in a frontmatter. Real ones have a few dozen.
 pub(crate) const MAX_NODES: usize = 2048;
 
+/// How large a document may be, and what it is called in messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct YamlLimits {
+    /// What the text is: `the frontmatter`.
+    pub what: &'static str,
+    /// Levels of nesting, the top included.
+    pub depth: usize,
+    /// Values in all.
+    pub nodes: usize,
+    /// Keys of one map, which are compared with each other.
+    pub keys: usize,
+    /// Whether `---` may stand before the document.
+    pub marked_start: bool,
+}
+
+impl YamlLimits {
+    /// What a frontmatter may be.
+    pub const FRONTMATTER: Self = Self {
+        what: "the frontmatter",
+        depth: MAX_DEPTH,
+        nodes: MAX_NODES,
+        keys: MAX_NODES,
+        marked_start: false,
+    };
+}
+
 /// A value and the bytes of the YAML text it was written in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node<'a> {
@@ -95,7 +121,7 @@ impl<'a> Node<'a> {
 
 /// Parses `text`, which must hold one document: a map. An empty text is not a map.
 pub fn parse(text: &str) -> Result<Node<'_>, YamlError> {
-    let root = parse_document(text)?;
+    let root = parse_document(text, YamlLimits::FRONTMATTER)?;
     match root {
         Some(node @ Node { kind: NodeKind::Map(_), .. }) => Ok(node),
         Some(other) => Err(not_a_map(other.span)),
@@ -111,13 +137,14 @@ fn not_a_map(span: Range<usize>) -> YamlError {
     }
 }
 
-fn parse_document(text: &str) -> Result<Option<Node<'_>>, YamlError> {
+/// Parses `text`, which must hold at most one document: whatever it is, or nothing.
+pub fn parse_document(text: &str, limits: YamlLimits) -> Result<Option<Node<'_>>, YamlError> {
     let options = options! {
         disallow_directives: true,
         emit_comments: false,
         emit_unresolved_aliases: true,
     };
-    let mut builder = Builder::new(text);
+    let mut builder = Builder::new(text, limits);
     for item in Parser::new_from_str_with_options(text, options) {
         let (event, span) = item.map_err(|error| {
             let at = error.marker().byte_offset().unwrap_or(0).min(text.len());
@@ -199,11 +226,12 @@ struct Builder<'a> {
     root: Option<Node<'a>>,
     nodes: usize,
     documents: usize,
+    limits: YamlLimits,
 }
 
 impl<'a> Builder<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, open: Vec::new(), root: None, nodes: 0, documents: 0 }
+    fn new(text: &'a str, limits: YamlLimits) -> Self {
+        Self { text, open: Vec::new(), root: None, nodes: 0, documents: 0, limits }
     }
 
     fn take(&mut self, event: Event<'a>, span: Range<usize>) -> Result<(), YamlError> {
@@ -213,7 +241,7 @@ impl<'a> Builder<'a> {
         match event {
             Event::DocumentStart(explicit, _) => {
                 self.documents += 1;
-                if self.documents > 1 || explicit {
+                if self.documents > 1 || (explicit && !self.limits.marked_start) {
                     return fail(Code::YamlDocuments, "a second YAML document starts here");
                 }
             }
@@ -272,8 +300,9 @@ impl<'a> Builder<'a> {
             (Code::YamlAlias, "this value defines an anchor".to_owned())
         } else if tagged {
             (Code::YamlTag, "this value has a tag".to_owned())
-        } else if self.open.len() >= MAX_DEPTH {
-            (Code::YamlTooDeep, format!("values are nested more than {MAX_DEPTH} levels deep"))
+        } else if self.open.len() >= self.limits.depth {
+            let message = format!("values are nested more than {} levels deep", self.limits.depth);
+            (Code::YamlTooDeep, message)
         } else {
             return Ok(());
         };
@@ -288,11 +317,12 @@ impl<'a> Builder<'a> {
 
     fn add(&mut self, node: Node<'a>) -> Result<(), YamlError> {
         self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        let YamlLimits { what, nodes, keys, .. } = self.limits;
+        if self.nodes > nodes {
             return Err(YamlError {
                 code: Code::YamlTooManyNodes,
                 span: node.span,
-                message: format!("the frontmatter has more than {MAX_NODES} values"),
+                message: format!("{what} has more than {nodes} values"),
             });
         }
         match self.open.last_mut() {
@@ -300,6 +330,13 @@ impl<'a> Builder<'a> {
             Some(Open::List { items, .. }) => items.push(node),
             Some(Open::Map { entries, key, .. }) => match key.take() {
                 Some(key) => entries.push((key, node)),
+                None if entries.len() >= keys => {
+                    return Err(YamlError {
+                        code: Code::YamlTooManyNodes,
+                        span: node.span,
+                        message: format!("a map in {what} has more than {keys} keys"),
+                    });
+                }
                 None => *key = Some(check_key(node, entries)?),
             },
         }

@@ -1,5 +1,5 @@
-//! For our tests: temporary homes and trees, the real binary in a clean environment, scripted models, the
-//! corpus.
+//! For our tests: temporary homes and trees, the real binary in a clean environment, scripted models, a
+//! database, the corpus.
 //!
 //! Not published, and a dev-dependency only. Nothing here touches the real home directory or any
 //! address but loopback; everything is made below a temporary directory that is removed.
@@ -18,6 +18,8 @@ mod example;
 mod git;
 mod home;
 #[cfg(unix)]
+mod postgres;
+#[cfg(unix)]
 mod unprivileged;
 
 pub use corpus::{CorpusText, corpus_dir, corpus_skills, corpus_texts, research_file};
@@ -25,5 +27,7 @@ pub use example::built_example;
 #[cfg(unix)]
 pub use git::{GitServer, TestRepository};
 pub use home::{Output, TestHome, skill_text};
+#[cfg(unix)]
+pub use postgres::PostgresServer;
 #[cfg(unix)]
 pub use unprivileged::ran_unprivileged;

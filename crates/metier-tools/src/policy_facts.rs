@@ -254,7 +254,8 @@ pub fn skill_content(entry: &Entry) -> Result<SkillContent, ContentError> {
 /// The skill as a request names it: with its content, and whether that is trusted.
 pub fn acting_skill(entry: &Entry, trusted: &TrustedFolders) -> Result<ActingSkill, ContentError> {
     let digest = content_digest(entry)?;
-    Ok(ActingSkill::new(entry.id(), digest).with_standing(standing(entry, digest, trusted)))
+    let standing = standing(&real_path(&entry.path), digest, trusted);
+    Ok(ActingSkill::new(entry.id(), digest).with_standing(standing))
 }
 
 /// The skill by its name and frontmatter, for a decision that does not depend on its content.
@@ -291,13 +292,10 @@ pub fn trust_status(entry: &Entry, trusted: &TrustedFolders) -> TrustStatus {
         return TrustStatus::Untrusted;
     }
     let real = real_path(&entry.path);
-    let is_recorded = real.ancestors().any(|folder| {
-        let known = absolute(folder).ok().and_then(|folder| trusted.get(&folder));
-        let path = path_below(folder, &real);
-        known.zip(path).is_some_and(|(known, path)| known.skills.contains_key(&path))
-    });
-    let digest = is_recorded.then(|| content_digest(entry).ok()).flatten();
-    digest.map_or(TrustStatus::Untrusted, |digest| standing(entry, digest, trusted))
+    if records_of(&real, trusted).next().is_none() {
+        return TrustStatus::Untrusted;
+    }
+    content_digest(entry).map_or(TrustStatus::Untrusted, |it| standing(&real, it, trusted))
 }
 
 /// The skills of a trusted folder that are not what they were, or are gone, by their paths below it.
@@ -312,21 +310,30 @@ pub fn changed_since_trusted(record: &TrustedFolder) -> Vec<String> {
     changed.map(|(path, _)| path.clone()).collect()
 }
 
-/// Whether a project's skill is trusted, by the nearest trusted folder that has a record of it.
-fn standing(entry: &Entry, digest: Digest, trusted: &TrustedFolders) -> TrustStatus {
-    let real = real_path(&entry.path);
-    let known = real.ancestors().find_map(|folder| {
-        let path = path_below(folder, &entry.path)?;
-        let key = absolute(folder).ok()?;
-        match trusted.standing(&key, &path, digest) {
-            TrustStatus::Untrusted => None,
-            TrustStatus::Changed if is_followed(folder, &real, trusted.get(&key)?) => {
-                Some(TrustStatus::Followed)
-            }
-            standing => Some(standing),
-        }
-    });
-    known.unwrap_or(TrustStatus::Untrusted)
+/// Whether the project's skill in the directory `skill` is trusted, by the nearest trusted folder that has a
+/// record of it.
+fn standing(skill: &Path, digest: Digest, trusted: &TrustedFolders) -> TrustStatus {
+    let Some((folder, record, path)) = records_of(skill, trusted).next() else {
+        return TrustStatus::Untrusted;
+    };
+    match trusted.standing(&record.folder, &path, digest) {
+        TrustStatus::Changed if is_followed(folder, skill, record) => TrustStatus::Followed,
+        standing => standing,
+    }
+}
+
+/// The trusted folders that have a record of the skill in the directory `skill`, the nearest first, each with
+/// the skill's path below it. The directory is without links, so what is above it is too, and nothing is
+/// looked up on the disk: a listing asks this of every skill.
+fn records_of<'a>(
+    skill: &'a Path,
+    trusted: &'a TrustedFolders,
+) -> impl Iterator<Item = (&'a Path, &'a TrustedFolder, String)> {
+    skill.ancestors().filter_map(|folder| {
+        let record = trusted.get(&absolute(folder).ok()?)?;
+        let path = stripped(folder, skill)?;
+        record.skills.contains_key(&path).then_some((folder, record, path))
+    })
 }
 
 /// Whether a change of the skill in the directory `skill` can only be the user's: the folder is still the
@@ -367,8 +374,11 @@ pub fn can_follow(folder: &Path, skill: &Path) -> Result<(), String> {
 
 /// The path of a skill below a folder, both without links: the key of a trust record.
 pub fn path_below(folder: &Path, skill: &Path) -> Option<String> {
-    let (folder, skill) = (real_path(folder), real_path(skill));
-    let below = skill.strip_prefix(&folder).ok()?.to_str()?;
+    stripped(&real_path(folder), &real_path(skill))
+}
+
+fn stripped(folder: &Path, skill: &Path) -> Option<String> {
+    let below = skill.strip_prefix(folder).ok()?.to_str()?;
     Some(if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() })
 }
 

@@ -50,8 +50,6 @@ pub struct ScriptHost {
     pub cap: OutputCap,
     /// Wall-clock limit of each run.
     pub timeout: Duration,
-    /// The number of runs so far.
-    pub count: AtomicU64,
     /// Receives output during a run; the result has it as well.
     pub output: Option<OutputSink>,
 }
@@ -60,8 +58,11 @@ impl ScriptHost {
     /// A folder for the next run, which does not exist yet. Its name ends with the process id, by which
     /// [`crate::script::sweep`] recognises the leftovers of a killed process.
     pub(crate) fn next_run(&self) -> PathBuf {
+        // Of the process, not of the host: two that run at once would take the same name, which neither finds
+        // before it is made.
+        static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
-            let count = self.count.fetch_add(1, Ordering::Relaxed);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let folder = self.runs.join(format!("{count}-{}", std::process::id()));
             // An earlier process with this id may have left one.
             if metier_fs::entry_kind(&folder).is_none() {

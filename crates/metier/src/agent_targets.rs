@@ -3,6 +3,7 @@
 //! Which folders these are is data (`metier-skill`'s `agents.rs`). Records lie beside each folder, as they do
 //! beside Metier's own, so that every folder says for itself what is in it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use metier_config::Scope;
@@ -37,6 +38,14 @@ impl Metier {
         Ok(InstallTarget::new(&root, &base, source, &user.state)?
             .with_access(self.source_access())
             .with_signers(SignerRules::new(self.trusted_keys()?)))
+    }
+
+    /// The agents of these names, as links to our own folder are for them: without ourselves.
+    pub fn agents_to_link(&self, names: &[String]) -> Result<Vec<String>> {
+        let known: Result<Vec<&'static AgentFolders>> =
+            names.iter().map(|name| known_agent(name)).collect();
+        let others = known?.into_iter().filter(|agent| agent.name != "metier");
+        Ok(others.map(|agent| agent.name.to_owned()).collect())
     }
 
     /// The folder of an agent that skills can be imported from: the one of `scope`, or without one the user's
@@ -76,6 +85,17 @@ impl Metier {
         }
         targets
     }
+}
+
+/// The folders of the other agents below `base`, a project or the home directory: for links to skills of our own
+/// folder.
+pub(crate) fn link_folders(base: &Path, source: Source) -> BTreeMap<String, PathBuf> {
+    let of_others = AGENT_FOLDERS.iter().filter(|agent| agent.name != "metier");
+    let folders = of_others.filter_map(|agent| {
+        let folders = if source == Source::User { agent.user } else { agent.project };
+        Some((agent.name.to_owned(), base.join(folders.first()?)))
+    });
+    folders.collect()
 }
 
 fn known_agent(name: &str) -> Result<&'static AgentFolders> {

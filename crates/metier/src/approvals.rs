@@ -184,7 +184,8 @@ fn prefix(request: Digest) -> String {
 /// approver.
 pub(crate) struct RunApprover<'a> {
     approver: &'a dyn Approver,
-    pending: PendingApprovals,
+    /// Where open questions are written down; nothing for a run that keeps no record.
+    pending: Option<PendingApprovals>,
     /// The request that was approved beforehand, for one use.
     approved: Mutex<Option<Digest>>,
     /// The request without an answer, of this run or of a loop inside it.
@@ -196,7 +197,7 @@ pub(crate) struct RunApprover<'a> {
 impl<'a> RunApprover<'a> {
     pub(crate) fn new(
         approver: &'a dyn Approver,
-        pending: PendingApprovals,
+        pending: Option<PendingApprovals>,
         approved: Option<Digest>,
     ) -> Self {
         Self {
@@ -222,7 +223,8 @@ impl<'a> RunApprover<'a> {
             return false;
         }
         *approved = None;
-        let taken = self.pending.take(request);
+        let taken =
+            self.pending.as_ref().map_or(Err(ApprovalFault::NotPending), |it| it.take(request));
         let is_taken = taken.is_ok();
         if let Err(fault) = taken {
             *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some((request, fault));
@@ -261,8 +263,9 @@ impl Approver for RunApprover<'_> {
             return given;
         }
         *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = question.request;
-        if let Some(request) = question.request.filter(|request| !self.is_refused(*request)) {
-            self.pending.add(request);
+        let open = question.request.filter(|request| !self.is_refused(*request));
+        if let (Some(request), Some(pending)) = (open, &self.pending) {
+            pending.add(request);
         }
         None
     }

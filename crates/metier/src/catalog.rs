@@ -86,6 +86,7 @@ impl Metier {
     /// What `paths` of skills are relative to: the working directory and the repository's top.
     pub(crate) fn path_bases(&self) -> Vec<PathBuf> {
         let top = repository_top(self.working_dir(), self.home());
-        std::iter::once(self.working_dir().to_owned()).chain(top).collect()
+        let work = self.inner.workspace.clone();
+        std::iter::once(self.working_dir().to_owned()).chain(top).chain(work).collect()
     }
 }

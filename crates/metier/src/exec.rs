@@ -118,7 +118,7 @@ impl Session {
         // Nothing is recorded there: the folder is only where a run would keep its outputs.
         let folder = RunFolder::new(&metier.state_dir()?.join("exec"), new_id());
         let executor = Arc::new(metier.executor(
-            &scan,
+            Arc::new(scan.index.clone()),
             guard,
             Vec::new(),
             &folder,
@@ -216,7 +216,7 @@ impl Session {
             liftable: &[],
         };
         let pending = self.metier().pending_in_exec()?;
-        let approver = RunApprover::new(self.inner_approver(), pending, self.approved());
+        let approver = RunApprover::new(self.inner_approver(), Some(pending), self.approved());
         match approver.answer(&question, self.cancel()) {
             _ if self.cancel().is_cancelled() => Err(cancelled()),
             None => {

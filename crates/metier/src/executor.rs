@@ -6,14 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 use metier_agent::local_executor::{LazyParts, LiveOutput, ScriptHostMaker};
 use metier_agent::{LocalExecutor, RunFolder};
 use metier_loader::ResourceLimits;
 use metier_model::{Key, PlanMode};
-use metier_registry::Scan;
+use metier_registry::Index;
 use metier_sandbox::{SandboxProbe, SearchPath, Secrets, Tier};
 use metier_skill::SkillId;
 use metier_tools::script::sweep;
@@ -31,7 +30,7 @@ impl Metier {
     /// The executor for a run that is recorded in `folder`.
     pub(crate) fn executor(
         &self,
-        scan: &Scan,
+        index: Arc<Index>,
         guard: Guard,
         offered: Vec<SkillId>,
         folder: &RunFolder,
@@ -42,17 +41,17 @@ impl Metier {
         let (variables, secrets) = self.script_variables(key);
         let hosts = self.configured_hosts().into_iter().chain(guard.hosts);
         LocalExecutor {
-            index: Arc::new(scan.index.clone()),
+            index,
             offered,
             listed: BTreeSet::new(),
             pinned: BTreeMap::new(),
-            policy: Arc::new(guard.policy),
+            policy: guard.policy,
             trusted: guard.trusted,
             answers: Mutex::new(guard.answers),
             always: settings.execution.always,
             policy_store: self.user_folders().map(|user| PolicyStore::in_state(&user.state)),
             workspace: self.workspace(),
-            working_dir: self.working_dir().to_owned(),
+            working_dir: self.base_dir().to_owned(),
             home: self.home().map(ToOwned::to_owned),
             request,
             hosts: hosts.collect(),
@@ -90,10 +89,14 @@ impl Metier {
     /// would be untrusted there.
     pub fn search_path(&self) -> SearchPath {
         let home = self.home().map(ToOwned::to_owned);
-        let workspace = self.workspace();
-        let holds_all = workspace.parent().is_none()
-            || home.as_ref().is_some_and(|home| home.starts_with(&workspace));
-        let untrusted = if holds_all { Vec::new() } else { vec![workspace] };
+        let holds_all = |place: &PathBuf| {
+            place.parent().is_none() || home.as_ref().is_some_and(|home| home.starts_with(place))
+        };
+        // Work elsewhere does not make the programs of the project trusted.
+        let project = self.repository().unwrap_or_else(|| self.working_dir().to_owned());
+        let mut untrusted = vec![self.workspace(), project];
+        untrusted.dedup();
+        untrusted.retain(|place| !holds_all(place));
         SearchPath { dirs: self.environment().paths("PATH"), home, untrusted }
     }
 
@@ -162,7 +165,6 @@ impl Metier {
             secrets,
             cap: self.settings().execution.output_cap,
             timeout: self.settings().execution.timeout,
-            count: AtomicU64::new(0),
             output: Some(output),
         })
     }

@@ -28,7 +28,7 @@ impl Metier {
     /// not come in this way either.
     pub(crate) fn given_file(&self, file: &Path, gate: LoadGate<'_>) -> Result<GivenFile> {
         let shown = file.display();
-        let path = self.working_dir().join(file);
+        let path = self.base_dir().join(file);
         let real = metier_fs::canonical(&path).map_err(|error| {
             Error::usage(format!("{shown} cannot be given: {error}"))
                 .with_help("name a file that exists")

@@ -3,6 +3,7 @@
 //!
 //! Everything that decides about a request gets its policy here, so that all ways in decide alike.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use metier_config::Scope;
@@ -18,8 +19,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::open::Metier;
 
 /// What a decision needs, apart from the request.
+#[derive(Clone)]
 pub(crate) struct Guard {
-    pub(crate) policy: Policy,
+    pub(crate) policy: Arc<Policy>,
     pub(crate) answers: AnswerMemory,
     pub(crate) trusted: TrustedFolders,
     pub(crate) now: UnixTime,
@@ -54,11 +56,7 @@ fn tool_of(text: &str) -> &str {
 
 impl Guard {
     /// The policy as loading asks it.
-    pub(crate) const fn load_gate<'a>(
-        &'a self,
-        index: &'a Index,
-        invoker: Invoker,
-    ) -> LoadGate<'a> {
+    pub(crate) fn load_gate<'a>(&'a self, index: &'a Index, invoker: Invoker) -> LoadGate<'a> {
         LoadGate {
             policy: &self.policy,
             answers: &self.answers,
@@ -90,7 +88,7 @@ impl Guard {
             });
             let layer = RuleLayer::new(source, origin, placed)
                 .map_err(|error| Error { kind: ErrorKind::Usage, ..error.into() })?;
-            self.policy = self.policy.with_layer(layer);
+            self.policy = Arc::new(Arc::unwrap_or_clone(self.policy).with_layer(layer));
         }
         self.hosts = rules.allow.iter().filter_map(|text| host(text)).map(str::to_owned).collect();
         Ok(self)
@@ -153,7 +151,7 @@ impl Metier {
             }
             None => (AnswerMemory::default(), TrustedFolders::default()),
         };
-        Ok(Guard { policy, answers, trusted, now: now(), hosts: Vec::new() })
+        Ok(Guard { policy: Arc::new(policy), answers, trusted, now: now(), hosts: Vec::new() })
     }
 
     /// Checks the examples beside the rules. They are judged in a workspace that is the same

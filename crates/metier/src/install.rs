@@ -20,6 +20,7 @@ use metier_skill::{OWN_SKILLS_FOLDER, Source};
 use metier_tools::policy_facts::{absolute, real_path};
 
 use crate::accepted::{planned_path, trusted_content};
+use crate::agent_targets::link_folders;
 use crate::error::{Error, Result};
 use crate::guard::now;
 use crate::open::Metier;
@@ -38,6 +39,7 @@ impl Metier {
             (Source::Project, root.ancestors().nth(2).unwrap_or(&root).to_owned())
         };
         Ok(InstallTarget::new(&root, &base, source, state)?
+            .with_link_folders(link_folders(&base, source))
             .with_access(self.source_access())
             .with_signers(SignerRules::new(self.trusted_keys()?)))
     }
@@ -180,18 +182,41 @@ impl Metier {
         Ok(target.plan_uninstall(names, overwrite)?)
     }
 
-    /// A plan to restore an installed skill with its records; `None` for a backup of another skill.
-    pub fn plan_restore(&self, backup: &Backup) -> Result<Option<InstallPlan>> {
+    /// A plan to restore a skill with its records; what stands in its place goes to a backup. `None` for a backup of
+    /// a skill that no record is about: [`Backups::restore`](metier_registry::manage::Backups::restore) brings it back.
+    pub fn plan_restore(
+        &self,
+        backup: &Backup,
+        overwrite: Overwrite,
+    ) -> Result<Option<InstallPlan>> {
         let path = Path::new(&backup.path);
         let own = [Scope::Project, Scope::User].into_iter();
         // A project that cannot be written to has no such skill.
         let own = own.filter_map(|scope| self.install_target(Some(scope)).ok());
         for target in own.chain(self.agent_targets()) {
             if path.parent() == Some(target.root()) {
-                return Ok(target.plan_restore(backup)?);
+                return Ok(target.plan_restore(backup, overwrite)?);
             }
         }
-        Ok(None)
+        // Another project's: its records are beside the folder.
+        let Some(root) = path.parent().filter(|_| backup.installed.is_some()) else {
+            return Ok(None);
+        };
+        let base = root.ancestors().nth(2).unwrap_or(root);
+        let (source, state) = (backup.skill.source, &self.require_user_folders()?.state);
+        let target = InstallTarget::new(root, base, source, state)?
+            .with_link_folders(link_folders(base, source));
+        Ok(target.plan_restore(backup, overwrite)?)
+    }
+
+    /// A plan to remove the links to these skills from the folder of an agent. The skills stay where they are.
+    pub fn plan_unlink(
+        &self,
+        target: &InstallTarget,
+        names: &[String],
+        agent: &str,
+    ) -> Result<InstallPlan> {
+        Ok(target.plan_unlink(names, agent)?)
     }
 
     /// Carries a plan out, all of it or nothing. The skills are found anew afterwards.
@@ -214,7 +239,10 @@ impl Metier {
         let key = absolute(&folder)?;
         let locked = target.locked_skills()?;
         let mut trusted = Vec::new();
-        let is_new = |action| matches!(action, PlannedAction::Add | PlannedAction::Replace);
+        let is_new = |action| {
+            use PlannedAction::{Add, Adopt, Replace};
+            matches!(action, Add | Adopt | Replace)
+        };
         for skill in done.skills.iter().filter(|skill| is_new(skill.action)) {
             let Some(path) = planned_path(&folder, skill) else { continue };
             let Some(locked) = locked.get(&skill.name).filter(|it| it.tree == skill.tree) else {
@@ -255,6 +283,37 @@ impl Metier {
         let mut accepted = AcceptedBefore::default();
         accepted.suppressions = self.suppressions()?;
         Ok(target.clone().with_accepted(accepted).verify_scanning(names, scan)?)
+    }
+
+    /// The same for the folder of an agent: its own skills, and those of our folder that it has links to.
+    pub fn verify_for_agent(
+        &self,
+        agent: &str,
+        scope: Option<Scope>,
+        names: &[String],
+        scan: VerifyScan,
+    ) -> Result<(InstallTarget, Vec<VerifiedSkill>)> {
+        let target = self.agent_target(agent, scope)?;
+        let own = self.install_target(scope)?;
+        let mut linked: Vec<String> = Vec::new();
+        for name in own.locked_skills()?.into_keys() {
+            if (names.is_empty() || names.contains(&name)) && own.is_linked(&name, agent)? {
+                linked.push(name);
+            }
+        }
+        let others: Vec<String> =
+            names.iter().filter(|name| !linked.contains(name)).cloned().collect();
+        let mut found = if names.is_empty() || !others.is_empty() {
+            self.verify_installed(&target, &others, scan)?
+        } else {
+            Vec::new()
+        };
+        found.retain(|skill| !linked.contains(&skill.name));
+        if !linked.is_empty() {
+            found.extend(self.verify_installed(&own, &linked, scan)?);
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok((target, found))
     }
 
     /// Writes the lock as `skills-lock.json` to `path`; what a file there says of other skills stays.

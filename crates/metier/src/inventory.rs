@@ -67,6 +67,9 @@ pub struct InventorySkill {
     /// Who had signed it when it was installed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signer: Option<String>,
+    /// The folder of the installed skill that it is a link to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_to: Option<String>,
 }
 
 impl Metier {
@@ -136,6 +139,7 @@ impl Metier {
                 row.problem = Some(format!("{} [{}]", ignored.message, ignored.code));
             }
         }
+        note_links(&mut rows);
         Ok(rows.into_values().collect())
     }
 
@@ -145,6 +149,28 @@ impl Metier {
         let base = root.path.ancestors().nth(2).unwrap_or(&root.path);
         let target = InstallTarget::new(&root.path, base, root.source, &folders.state);
         target.and_then(|target| target.compare(&[])).unwrap_or_default()
+    }
+}
+
+/// What is a link to an installed skill is as managed as that one.
+fn note_links(rows: &mut BTreeMap<PathBuf, InventorySkill>) {
+    let installed: BTreeMap<PathBuf, InventorySkill> = rows
+        .iter()
+        .filter(|(_, row)| row.origin.is_some())
+        .filter_map(|(path, row)| Some((metier_fs::canonical(path).ok()?, row.clone())))
+        .collect();
+    for (path, row) in rows.iter_mut() {
+        if row.origin.is_some() || !metier_fs::is_link(path) {
+            continue;
+        }
+        let real = metier_fs::canonical(path).ok();
+        let Some(target) = real.and_then(|real| installed.get(&real)) else { continue };
+        row.state = target.state;
+        row.origin.clone_from(&target.origin);
+        row.version.clone_from(&target.version);
+        row.digest = target.digest;
+        row.signer.clone_from(&target.signer);
+        row.link_to = Some(target.path.clone());
     }
 }
 
@@ -211,6 +237,7 @@ fn row_of(verified: VerifiedSkill, root: &Root, agents: Vec<&'static str>) -> In
         version: verified.version,
         digest: verified.tree,
         signer: verified.signer,
+        link_to: None,
     }
 }
 
@@ -233,6 +260,7 @@ fn bare_row(
         version: None,
         digest: None,
         signer: None,
+        link_to: None,
     };
     note_entry(&mut row, entry, denied);
     row

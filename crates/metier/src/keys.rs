@@ -42,8 +42,42 @@ impl Metier {
         Ok(self.require_user_folders()?.agent.join(KEYS_FOLDER))
     }
 
-    /// The keys that the user trusts.
+    /// The keys that the user trusts: those of `metier keys`, then those of `trusted_keys` in the user's
+    /// configuration.
     pub fn trusted_keys(&self) -> Result<TrustedKeys> {
+        let mut trusted = self.listed_keys()?;
+        for (key, name) in self.configured_keys()? {
+            if trusted.iter().any(|known| known.key == key) {
+                continue;
+            }
+            trusted.add(key, name).map_err(|error| {
+                Error::failed(error.code(), format!("`trusted_keys` in the configuration: {error}"))
+                    .with_help(error.help())
+            })?;
+        }
+        Ok(trusted)
+    }
+
+    /// The keys in `trusted_keys` of the user's configuration. One that cannot be read stops what needs
+    /// keys: trusting fewer than the person thinks would look like a bad signature.
+    fn configured_keys(&self) -> Result<Vec<(PublicKey, Option<String>)>> {
+        let mut keys = Vec::new();
+        for (place, text) in self.settings().trusted_keys.iter().enumerate() {
+            let setting = format!("trusted_keys[{place}]");
+            let parsed = parse_public_keys(text).map_err(|error| {
+                let message = format!("`{setting}` in the configuration: {error}");
+                Error::failed(error.code(), message).with_help(
+                    "write the key as `metier keys trust` takes it: a line of minisign or OpenSSH",
+                )
+            })?;
+            let name = |own: Option<String>| own.or_else(|| Some(setting.clone()));
+            keys.extend(parsed.into_iter().map(|named| (named.key, name(named.name))));
+        }
+        Ok(keys)
+    }
+
+    /// The keys in the list that `metier keys` changes.
+    fn listed_keys(&self) -> Result<TrustedKeys> {
         let path = self.keys_folder()?.join(TRUSTED_FILE);
         match read_bounded(&path, MAX_TRUSTED_BYTES) {
             Ok(bytes) => {
@@ -98,11 +132,16 @@ impl Metier {
 
     /// Forgets the trusted key that `text` means: an id, the beginning of one, or a name.
     pub fn forget_key(&self, text: &str) -> Result<TrustedKey> {
+        let configured = self.trusted_keys()?;
         let mut forgotten = None;
         self.change_trusted_keys(|trusted| {
             let found: Vec<TrustedKey> = trusted.find(text).into_iter().cloned().collect();
             let [key] = &found[..] else {
                 let (message, help) = match found.len() {
+                    0 if configured.find(text).len() == 1 => (
+                        format!("the key `{text}` is in `trusted_keys` of your configuration"),
+                        "remove it there: `metier config` names the file",
+                    ),
                     0 => (format!("you trust no key `{text}`"), "`metier keys` lists them"),
                     count => (format!("`{text}` matches {count} keys"), "type more of the id"),
                 };
@@ -121,7 +160,7 @@ impl Metier {
         change: impl FnOnce(&mut TrustedKeys) -> Result<()>,
     ) -> Result<()> {
         // A list that others could have changed is not made private by a change of ours.
-        self.trusted_keys()?;
+        self.listed_keys()?;
         let path = self.keys_folder()?.join(TRUSTED_FILE);
         let changed = metier_fs::update_private(&path, MAX_TRUSTED_BYTES, |before| {
             let mut trusted = match before {

@@ -93,7 +93,7 @@
 //! | `install_requests` | what programs want installed, and a person decides |
 //! | `set_setting` | one setting of the user's file, changed as text |
 //! | `guard`, `acting_agent`, `trust`, `explain` | the policy of this directory, narrowed by an agent; trust in it, and what it would decide |
-//! | `session`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, chats and single scripts, with what the caller brings |
+//! | `session`, `prepared`, `chat`, `exec`, `own_tools`, `given` | [`Session`]: runs, one or many over the same skills, chats and single scripts, with what the caller brings |
 //! | `approvals`, `approval_question` | the one way in which a question is answered |
 //! | `model_choice`, `session_model`, `key`, `endpoints` | the model that is named, opened once a session, its key, and the endpoints that are known by a name |
 //! | `executor`, `init` | what scripts and tools get of the machine; the sandbox's helper |
@@ -147,6 +147,7 @@ mod model_choice;
 mod open;
 mod own_tools;
 mod parts;
+mod prepared;
 mod read;
 mod restore;
 mod run;
@@ -186,6 +187,7 @@ pub use open::{Builder, FindOptions, Metier};
 pub use parts::{
     agent, config, fs, loader, model, pack, policy, registry, sandbox, scan, sign, skill, tools,
 };
+pub use prepared::PreparedSession;
 pub use read::{SkillReader, files};
 pub use run::Run;
 pub use runs::{ReplayReport, RunRecord, RunState, audit_run, damage};

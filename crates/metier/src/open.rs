@@ -43,6 +43,8 @@ pub(crate) struct Inner {
     pub(crate) agent: Option<Arc<AgentSettings>>,
     sources: SkillSources,
     pub(crate) helper: Option<PathBuf>,
+    /// Where work happens, where that is not the project.
+    pub(crate) workspace: Option<PathBuf>,
     /// What the last scan found.
     pub(crate) snapshot: Mutex<Option<Arc<Scan>>>,
     /// Where state is kept while there are no user folders; removed with the runtime.
@@ -65,6 +67,7 @@ impl Inner {
             agent: self.agent.clone(),
             sources: self.sources.clone(),
             helper: self.helper.clone(),
+            workspace: self.workspace.clone(),
             snapshot: Mutex::default(),
             scratch: Arc::clone(&self.scratch),
         }
@@ -204,6 +207,7 @@ impl Builder {
             agent: None,
             sources: self.sources,
             helper: self.helper,
+            workspace: None,
             snapshot: Mutex::default(),
             scratch: Arc::default(),
         };
@@ -261,7 +265,7 @@ fn usual_places(
     }
 }
 
-fn enter(directory: &Path) -> Result<PathBuf> {
+pub(crate) fn enter(directory: &Path) -> Result<PathBuf> {
     let refuse =
         |reason: String| Error::usage(format!("cannot work in {}: {reason}", directory.display()));
     let real = metier_fs::canonical(directory).map_err(|error| refuse(error.to_string()))?;

@@ -10,6 +10,13 @@ pub mod skill {
         Parsed, Profile, RelPath, Severity, Skill, SkillId, SkillName, Source, TextEdit, WorkPath,
         apply_edits, check, check_references, estimate_tokens, fence, nearest, parse, text,
     };
+
+    /// YAML, read within limits to a tree with places.
+    pub mod yaml {
+        pub use metier_skill::yaml::{
+            Node, NodeKind, Style, YamlError, YamlLimits, parse_document,
+        };
+    }
 }
 
 /// Finding skills: the index, the report, the catalog's formats, making and deleting skills.
@@ -23,6 +30,11 @@ pub mod registry {
     /// The list of skills that a model is shown.
     pub mod catalog {
         pub use metier_registry::catalog::{Catalog, CatalogEntry, CatalogFormat, DisplayLevel};
+    }
+
+    /// Ranking requests over names and descriptions.
+    pub mod search {
+        pub use metier_registry::search::{Document, Hit, SearchIndex};
     }
 
     /// Making, deleting and restoring skills.
@@ -48,8 +60,8 @@ pub mod registry {
 pub mod loader {
     pub use metier_loader::{
         BodyLimits, BodySize, LineRange, LoadError, Loaded, MemoryFiles, NextPart, Part,
-        ResourceLimits, ResourceQuery, SkillFiles, is_surely_whole, load_body, load_raw,
-        measure_body,
+        ResourceLimits, ResourceQuery, SkillFiles, count_lines, is_surely_whole, load_body,
+        load_raw, measure_body,
     };
 }
 
@@ -58,20 +70,20 @@ pub mod pack {
     pub use metier_pack::{
         AcceptedBefore, ArchiveError, ArchiveFault, ArchiveKind, Dependencies, DiffAgainst,
         Download, DownloadSettings, ExportedLock, Fetch, FetchError, FetchFault, FetchProgress,
-        Fetched, FetchedKind, Fetchers, FileChange, FileDiff, FileDifference, FileState,
-        ForeignLock, ForeignSkill, FoundInSkill, GIT_VARIABLES, GitFault, GitFetch, GitRemote,
-        GitSource, HttpsSource, InstallPlan, InstallQuestions, InstallRequest, InstallSource,
-        InstallTarget, InstalledSkill, LeftOut, LeftOutReason, LocalSource, LockUse, LockedSkill,
-        NoQuestions, NotExchanged, NotUpdated, NotUpdatedReason, Obstacle, ObstacleReason,
-        OciSource, Overwrite, PackError, PackLayout, PackLimits, PackOptions, PackPlan, Packed,
-        PackedSkill, PickableSkill, PlaceJudge, PlanView, PlannedAction, PlannedFinding,
-        PlannedSkill, ReadAt, RequiredSkill, SUPPORTED, ShippedFile, SignedPack, SignerChange,
-        SignerRules, SilentProgress, SkillChanges, SkillDiff, SkillProblem, SourceAccess,
-        SourceDenial, SourceKind, SourceOrigin, SourcePlace, SourcePolicy, SourceProblem,
-        SourceQuestion, SourceRuleScope, SourceRules, SourceUrl, SourceVerdict, ToolsChange,
-        UncheckedSignature, UpdateRequest, UpstreamState, VerifiedPack, VerifiedPackSkill,
-        VerifiedSkill, VerifyScan, VerifyState, WellKnownSource, inspect_archive, parse_source,
-        read_foreign_lock,
+        FetchWanted, Fetched, FetchedKind, Fetchers, FileChange, FileDiff, FileDifference,
+        FileState, ForeignLock, ForeignSkill, FoundInSkill, GIT_VARIABLES, GitFault, GitFetch,
+        GitRemote, GitSource, HttpsSource, InstallPlan, InstallQuestions, InstallRequest,
+        InstallSource, InstallTarget, InstalledSkill, LeftOut, LeftOutReason, LinkAction,
+        LinkState, LocalSource, LockUse, LockedSkill, NoQuestions, NotExchanged, NotUpdated,
+        NotUpdatedReason, Obstacle, ObstacleReason, OciSource, Overwrite, PackError, PackLayout,
+        PackLimits, PackOptions, PackPlan, Packed, PackedSkill, PickableSkill, PlaceJudge,
+        PlanView, PlannedAction, PlannedFinding, PlannedLink, PlannedSkill, ReadAt, RequiredSkill,
+        SUPPORTED, ShippedFile, SignedPack, SignerChange, SignerRules, SilentProgress,
+        SkillChanges, SkillDiff, SkillProblem, SourceAccess, SourceDenial, SourceKind,
+        SourceOrigin, SourcePlace, SourcePolicy, SourceProblem, SourceQuestion, SourceRuleScope,
+        SourceRules, SourceUrl, SourceVerdict, ToolsChange, UncheckedSignature, UpdateRequest,
+        UpstreamState, VerifiedLink, VerifiedPack, VerifiedPackSkill, VerifiedSkill, VerifyScan,
+        VerifyState, WellKnownSource, inspect_archive, parse_source, read_foreign_lock,
     };
 }
 
@@ -111,9 +123,11 @@ pub mod config {
 /// Files, opened safely.
 pub mod fs {
     pub use metier_fs::{
-        EntryKind, PiecewiseFile, ReadError, TreeFile, TreeLimits, UserFolders, WorkRoot,
-        canonical, entry_kind, exists, is_dir, is_link, list_files, read_bounded, read_dir_names,
-        remove_file, utc_text, write_atomic, write_private,
+        AppendError, AppendFile, Durability, EntryKind, FileLock, FolderAccess, HeldDir,
+        HeldDirError, LockError, PiecewiseFile, ReadError, TreeFile, TreeLimits, UserFolders,
+        WorkRoot, canonical, entry_kind, exists, is_dir, is_link, is_open_to_others, list_files,
+        modified, read_bounded, read_dir_names, remove_file, remove_tree, utc_text, write_atomic,
+        write_private,
     };
 }
 

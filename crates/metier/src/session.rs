@@ -5,33 +5,30 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use metier_agent::folder::keep_out_of_git;
-use metier_agent::setup_builder::SetupBuilder;
 use metier_agent::{
-    Agent, AgentError, Approver, Event, LocalExecutor, Mode, NoApprover, Note, Observer, Record,
-    RunFolder, RunId, RunLimits, Setup, State,
+    Agent, AgentError, Approver, Event, LocalExecutor, Mode, NoApprover, Note, Observer, RunFolder,
+    RunId, RunLimits, Setup, State,
 };
 use metier_cancel::CancelToken;
 use metier_model::Model;
 use metier_policy::Invoker;
-use metier_registry::Entry;
-use metier_registry::catalog::{CatalogReader, CatalogRequest, Cataloger, DisplayLevel};
+use metier_registry::Scan;
 use metier_skill::{Digest, SkillId};
-use metier_tools::{GatedContents, LoadGate};
+use metier_tools::LoadGate;
 
 use crate::approval_question::{AnswerWith, ApprovalQuestion, ApprovalReply, EventListener};
 use crate::approvals::RunApprover;
-use crate::catalog::CatalogBudget;
-use crate::chosen_skills::{FirstSkills, chosen_skills};
+use crate::chosen_skills::FirstSkills;
 use crate::error::{Error, Result};
-use crate::exec::unseen_workspace;
 use crate::executor::cap_for;
 use crate::given::GivenFile;
 use crate::guard::RunRules;
 use crate::open::Metier;
 use crate::own_tools::OwnTools;
+use crate::prepared::{Fanout, RunCall, RunWatch};
 use crate::run::Run;
 use crate::runs::check_resumable;
 use crate::session_model::SessionModel;
@@ -53,8 +50,14 @@ pub struct Session {
     skills: Vec<String>,
     files: Vec<PathBuf>,
     max_turns: Option<u32>,
-    mode: Mode,
+    pub(crate) mode: Mode,
     approved: Option<Digest>,
+    /// The skills that every run sees, where they are not looked for anew.
+    pub(crate) pinned: Option<Arc<Scan>>,
+    /// What stands in every prompt besides the skills.
+    pub(crate) instructions: String,
+    /// Where files of runs go that keep no record.
+    pub(crate) scratch: Option<PathBuf>,
 }
 
 /// What was said before a request.
@@ -82,6 +85,9 @@ impl Metier {
             max_turns: None,
             mode: Mode::Real,
             approved: None,
+            pinned: None,
+            instructions: String::new(),
+            scratch: None,
         }
     }
 }
@@ -181,6 +187,29 @@ impl Session {
         self
     }
 
+    /// Works with these skills, and does not look for others before each run.
+    #[must_use]
+    pub fn pinned(mut self, skills: Arc<Scan>) -> Self {
+        self.pinned = Some(skills);
+        self
+    }
+
+    /// Adds text that stands in every prompt, before the skills: instructions of the caller's own.
+    #[must_use]
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = text.into();
+        self
+    }
+
+    /// Keeps no record: only observers learn what happened, nothing is remembered in the user's state, and
+    /// such a run cannot be resumed. Long outputs and the files that scripts leave go below `scratch`, which
+    /// the caller removes.
+    #[must_use]
+    pub fn unrecorded(mut self, scratch: impl Into<PathBuf>) -> Self {
+        self.scratch = Some(scratch.into());
+        self
+    }
+
     /// Lets the request with this digest pass, once: what [`Session::resume`] finds open in its run, or
     /// what [`Session::exec`] left open in this workspace, within a day.
     #[must_use]
@@ -201,73 +230,9 @@ impl Session {
         earlier: Earlier<'_>,
         skills: FirstSkills<'_>,
     ) -> Result<Run> {
-        let tools = self.tools.toolbox()?;
-        let (model, key) = self.open_model(None)?;
-        let by_project = self.warn_about_project_settings(None)?;
-        if self.metier.visible_workspace()?.is_none() {
-            self.note(&Note::Warning(unseen_workspace(&self.metier.workspace())));
-        }
-        let scan = self.metier.refresh();
-        let guard = self.metier.guard(&scan)?.with_rules(&self.rules)?;
-        let folder = self.metier.new_run(new_id())?;
-        let chosen = chosen_skills(request, skills, &scan, &guard)?;
-        let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
-        let gate = guard.load_gate(&scan.index, Invoker::Model);
-        let cataloger = Cataloger::new(&scan.index, &|entry| gate.denied(entry));
-        let asked = CatalogRequest {
-            format: self.metier.settings().catalog.format,
-            budget: self.metier.catalog_budget(CatalogBudget::Configured),
-            request: Some(request),
-            files: &files,
-            bases: &self.metier.path_bases(),
-            reader: CatalogReader::OwnLoop,
-            ..CatalogRequest::default()
-        };
-        let contents = GatedContents::new(gate, self.metier.settings().body_limits);
-        let catalog = cataloger.catalog(&asked, &contents);
-        let shown = contents.shown(&catalog);
-        let offered: Vec<&Entry> = cataloger.offered(&asked).map(|entry| &**entry).collect();
-        let may_be_named = |entry: &&Entry| {
-            entry.enabled
-                && !entry.skill.controls.disable_model_invocation
-                && gate.denied(entry).is_none()
-        };
-        let shadowed = scan.index.shadowed().iter().map(|entry| &**entry);
-        let shadowed: Vec<&Entry> = shadowed.filter(may_be_named).collect();
-        let offered_ids = offered.iter().map(|entry| entry.id()).collect();
-        let named = self.named_by_person(request, earlier);
-        let executor = self.metier.executor(&scan, guard, offered_ids, &folder, &key, named);
-        let full = catalog.shown(DisplayLevel::Full);
-        let listed = full.filter_map(|shown| shown.id.parse().ok()).collect();
-        let info = self.metier.recorded_info(self.model_name(), model.info());
-        let plan = self.plan_mode()?;
-        let cap = cap_for(executor.cap, plan, info.window);
-        let executor = Arc::new(LocalExecutor { tools, listed, cap, ..executor });
-        let mut setup = SetupBuilder {
-            request,
-            earlier: earlier.text,
-            files: &files,
-            texts: &texts,
-            index: &scan.index,
-            catalog: &catalog,
-            shown,
-            offered: &offered,
-            shadowed: &shadowed,
-            tools: executor.offers()?,
-            chosen,
-            limits: self.limits(info.window),
-            denied: self.rules.deny.clone(),
-            plan,
-            model: info,
-            mode: self.mode,
-        }
-        .build();
-        setup.model_by_project = by_project;
-        setup.agent = self.metier.agent().map(|agent| agent.name.clone());
-        self.drive(folder, &*model, &executor, |agent, folder| {
-            keep_out_of_git(&self.metier.runs_folder());
-            agent.run(folder, setup)
-        })
+        let shared = self.prepare_runs()?;
+        let cancel = &self.cancel;
+        self.run_prepared(&shared, &RunCall { request, earlier, skills, observer: None, cancel })
     }
 
     /// Continues a run that was stopped or killed, or that waits for an answer. The model is the one
@@ -291,7 +256,8 @@ impl Session {
         let offered = setup.skills.iter().filter(|card| card.offered && !is_denied(&card.id));
         let offered = offered.map(|card| card.id.clone()).collect();
         let named = self.named_by_person(&setup.request, Earlier::default());
-        let executor = metier.executor(&scan, guard, offered, &folder, &key, named);
+        let executor =
+            metier.executor(Arc::new(scan.index.clone()), guard, offered, &folder, &key, named);
         // It keeps to the skills that it began with.
         let pinned =
             setup.skills.iter().map(|card| (card.id.clone(), card.pinned.clone())).collect();
@@ -303,12 +269,13 @@ impl Session {
         if scan.index.hash() != setup.index_hash {
             self.note(&Note::Warning(SKILLS_CHANGED.to_owned()));
         }
-        self.drive(folder, &*model, &executor, resume)
+        let watch = RunWatch { observer: None, cancel: &self.cancel };
+        self.drive(folder, &*model, &executor, watch, resume)
     }
 
     /// What the person said, which may name files for scripts: this request, those before it, and the
     /// files of the session.
-    fn named_by_person(&self, request: &str, earlier: Earlier<'_>) -> String {
+    pub(crate) fn named_by_person(&self, request: &str, earlier: Earlier<'_>) -> String {
         let files = self.files.iter().map(|file| file.to_string_lossy().into_owned());
         let said = earlier.requests.iter().map(|said| (*said).to_owned());
         said.chain([request.to_owned()]).chain(files).collect::<Vec<_>>().join("\n")
@@ -329,22 +296,26 @@ impl Session {
         }
     }
 
-    fn drive(
+    pub(crate) fn drive(
         &self,
         folder: RunFolder,
         model: &dyn Model,
         executor: &Arc<LocalExecutor>,
+        watch: RunWatch<'_>,
         run: impl FnOnce(&Agent<'_>, &RunFolder) -> std::result::Result<State, AgentError>,
     ) -> Result<Run> {
-        let pending = self.metier.pending_in_run(folder.id())?;
+        let pending = match self.scratch {
+            None => Some(self.metier.pending_in_run(folder.id())?),
+            Some(_) => None,
+        };
         let approver = RunApprover::new(&*self.approver, pending, self.approved);
-        let observer = Fanout { observers: &self.observers };
+        let observer = Fanout { observers: &self.observers, more: watch.observer };
         let agent = Agent {
             model,
             executor,
             approver: &approver,
             observer: &observer,
-            cancel: &self.cancel,
+            cancel: watch.cancel,
         };
         let state = run(&agent, &folder)?;
         Ok(Run::new(folder, state, approver.into_open()))
@@ -391,7 +362,7 @@ impl Session {
     }
 
     /// The files that were given: paths in the workspace, and texts of those that lie elsewhere.
-    fn given(&self, gate: LoadGate<'_>) -> Result<(Vec<String>, String)> {
+    pub(crate) fn given(&self, gate: LoadGate<'_>) -> Result<(Vec<String>, String)> {
         let (mut paths, mut texts) = (Vec::new(), String::new());
         for file in &self.files {
             match self.metier.given_file(file, gate)? {
@@ -403,7 +374,7 @@ impl Session {
     }
 
     /// What a run may spend: the settings, and fewer turns where the caller says so.
-    fn limits(&self, window: Option<u32>) -> RunLimits {
+    pub(crate) fn limits(&self, window: Option<u32>) -> RunLimits {
         let agent = self.metier.agent().map(|agent| agent.run_limits);
         let limits = agent.unwrap_or(self.metier.settings().run_limits);
         RunLimits {
@@ -415,30 +386,14 @@ impl Session {
     }
 }
 
-/// Passes everything on to all observers.
-struct Fanout<'a> {
-    observers: &'a [Arc<dyn Observer + Send>],
-}
-
-impl Observer for Fanout<'_> {
-    fn event(&self, depth: u32, record: &Record) {
-        for observer in self.observers {
-            observer.event(depth, record);
-        }
-    }
-
-    fn note(&self, depth: u32, note: &Note) {
-        for observer in self.observers {
-            observer.note(depth, note);
-        }
-    }
-}
-
 pub(crate) fn new_id() -> RunId {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now();
     let nanos = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().subsec_nanos();
     let process = std::process::id();
-    let salt = Digest::of_parts([nanos.to_le_bytes().as_slice(), &process.to_le_bytes()]);
+    // Two threads may begin in the same nanosecond.
+    let count = COUNT.fetch_add(1, Ordering::Relaxed).to_le_bytes();
+    let salt = Digest::of_parts([nanos.to_le_bytes().as_slice(), &process.to_le_bytes(), &count]);
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&salt.as_bytes()[..8]);
     RunId::at(now, u64::from_le_bytes(bytes))

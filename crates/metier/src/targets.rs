@@ -5,23 +5,52 @@
 //! top, not the directory that happens to be the current one.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use metier_agent::RunFolder;
 use metier_config::Scope;
 use metier_fs::{HeldDir, UserFolders};
-use metier_registry::manage::Backups;
+use metier_registry::manage::{Backup, Backups};
 use metier_registry::roots::{own_skills, project_dirs, repository_top};
 use metier_skill::Source;
 use metier_tools::policy_facts::real_path;
 
 use crate::config_files::{AGENT_FOLDER, CONFIG_FILE, ConfigFile};
 use crate::error::{Error, Result};
-use crate::open::Metier;
+use crate::open::{Metier, enter};
 
 impl Metier {
     /// Where work happens: the repository, or without one the working directory.
     pub fn workspace(&self) -> PathBuf {
-        self.repository().unwrap_or_else(|| self.working_dir().to_owned())
+        match &self.inner.workspace {
+            Some(other) => other.clone(),
+            None => self.repository().unwrap_or_else(|| self.working_dir().to_owned()),
+        }
+    }
+
+    /// The same runtime, with its work in another folder: skills, settings and policy stay the project's,
+    /// and what is read, written and run is in `dir`. For a copy that may be thrown away.
+    ///
+    /// ```
+    /// # use metier::Metier;
+    /// # let (dir, copy) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    /// let metier = Metier::builder(&dir).without_user_folders().open()?;
+    /// let elsewhere = metier.working_in(&copy)?;
+    /// assert_ne!(elsewhere.workspace(), metier.workspace());
+    /// assert_eq!(elsewhere.working_dir(), metier.working_dir());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn working_in(&self, dir: impl AsRef<Path>) -> Result<Self> {
+        let dir = enter(dir.as_ref())?;
+        let mut inner = self.inner.again();
+        inner.workspace = Some(dir);
+        inner.snapshot = Mutex::new(self.snapshot());
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// What relative paths of a run's files begin at.
+    pub(crate) fn base_dir(&self) -> &Path {
+        self.inner.workspace.as_deref().unwrap_or_else(|| self.working_dir())
     }
 
     /// The top of the repository that the working directory is in.
@@ -108,6 +137,15 @@ impl Metier {
     /// The user's backups of deleted skills.
     pub fn backups(&self) -> Result<Backups> {
         Ok(Backups::in_state(&self.require_user_folders()?.state))
+    }
+
+    /// Whether a backup is of a skill that stood here: in this project, or in a folder that counts everywhere.
+    pub fn is_backup_of_here(&self, backup: &Backup) -> bool {
+        let path = Path::new(&backup.path);
+        let is_below = |dir: &Path| path.starts_with(dir) || path.starts_with(real_path(dir));
+        backup.skill.source != Source::Project
+            || is_below(&self.workspace())
+            || self.roots().iter().any(|root| is_below(&root.path))
     }
 
     /// The user's folder of skills that holds the skill at `path`.

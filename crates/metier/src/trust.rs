@@ -11,7 +11,8 @@ use metier_policy::{RememberedAnswer, TrustedFolder, TrustedFolders};
 use metier_registry::Entry;
 use metier_skill::{Digest, RelPath, Source};
 use metier_tools::policy_facts::{
-    SkillContent, absolute, can_follow, followed_folder, path_below, real_path, skill_content,
+    SkillContent, absolute, can_follow, content_digest, followed_folder, path_below, real_path,
+    skill_content,
 };
 use metier_tools::trusted_texts::MAX_TEXT_BYTES;
 use metier_tools::{PolicyStore, TrustedTexts};
@@ -277,6 +278,13 @@ impl Metier {
         let taken = store.change_trusted(|all| all.untrust(&key))?;
         drop_texts(&store, &TrustedTexts::in_state(&self.require_user_folders()?.state));
         Ok((folder, taken.is_some()))
+    }
+
+    /// The digest of everything in a skill that a script or a loader can see.
+    pub fn content_digest(&self, entry: &Entry) -> Result<Digest> {
+        content_digest(entry).map_err(|error| {
+            Error::failed(error.code().as_str(), error.to_string()).with_help(error.help())
+        })
     }
 
     /// The folders that the user trusts.

@@ -12,6 +12,8 @@ pub(crate) struct Section {
 
 pub(crate) const DISCOVERY: Section = Section { name: "discovery", title: "Discovery" };
 pub(crate) const DOCTOR: Section = Section { name: "doctor", title: "Doctor" };
+pub(crate) const EVALS: Section = Section { name: "evals", title: "Evals" };
+pub(crate) const LEASES: Section = Section { name: "leases", title: "Measured" };
 pub(crate) const RUNNING: Section = Section { name: "running", title: "Running" };
 pub(crate) const SHIPPING: Section = Section { name: "shipping", title: "Shipping" };
 pub(crate) const LOADING: Section = Section { name: "loading", title: "Loading" };
@@ -59,7 +61,7 @@ impl Section {
             }
             (None, None) => Ok(format!("{}\n\n## {title}\n\n{block}\n", old.trim_end())),
             _ => {
-                bail!("docs/performance.md has one of `{start}` and `{end}`, or in the wrong order")
+                bail!("the document has one of `{start}` and `{end}`, or in the wrong order")
             }
         }
     }

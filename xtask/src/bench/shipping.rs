@@ -151,15 +151,17 @@ impl Bench<'_> {
         let archive = text(&self.archive)?;
         let [mut unzip, mut unzip_sync, mut install] =
             [Series::default(), Series::default(), Series::default()];
-        // The first round warms the cache and is not counted.
+        // The first round warms the cache and is not counted. Nothing is removed between the rounds: ext4 looks
+        // past every number of a file that was removed within the last minute, which slows down all that come next.
         for round in 0..=repeats {
             eprintln!("bench: installing, round {round} of {repeats}");
-            let out = self.scratch.fresh("unzip")?;
+            let out = self.scratch.fresh(&format!("unzip-{round}"))?;
             let sample = tool("unzip", &["-q", archive], &out)?.run()?;
-            let out = self.scratch.fresh("unzip-sync")?;
+            let out = self.scratch.fresh(&format!("unzip-sync-{round}"))?;
             let line = format!("unzip -q '{archive}' && sync -f .");
             let with_sync = tool("sh", &["-c", &line], &out)?.run()?;
-            let (home, project) = (self.scratch.fresh("home")?, self.scratch.fresh("project")?);
+            let home = self.scratch.fresh(&format!("home-{round}"))?;
+            let project = self.scratch.fresh(&format!("project-{round}"))?;
             fs::create_dir(project.join(".git"))?;
             let args = ["install", archive, "--project", "--yes", "--accept-findings"];
             let installed = program(&self.metier, &args, &home, &project).run()?;

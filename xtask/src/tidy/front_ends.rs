@@ -9,7 +9,7 @@ use super::levels::Member;
 
 /// Each front end, and which of our crates it may use.
 const FRONT_ENDS: &[(&str, &[&str])] = &[
-    ("metier-cli", &["metier"]),
+    ("metier-cli", &["metier", "metier-evals"]),
     ("metier-evals", &["metier"]),
     ("metier-serve", &["metier", "metier-evals"]),
 ];

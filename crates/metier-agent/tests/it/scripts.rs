@@ -68,7 +68,6 @@ fn judge(
                 secrets: Arc::default(),
                 cap: OutputCap::default(),
                 timeout: Duration::from_secs(1),
-                count: 0.into(),
                 output: Some(output),
             })
         });

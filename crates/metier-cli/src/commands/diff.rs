@@ -41,6 +41,9 @@ pub(crate) struct DiffArgs {
     /// Show the lines; with --json too.
     #[arg(long)]
     patch: bool,
+    /// Compare what is installed in the folder of this agent.
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -75,7 +78,8 @@ struct LineCounts {
 
 pub(crate) fn run(args: &DiffArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let talk = SourceTalk::new(json, false, false);
-    let target = talk.join(installed_target(&args.names, args.scope, context)?);
+    let target =
+        talk.join(installed_target(args.agent.as_deref(), &args.names, args.scope, context)?);
     let request = context.metier.update_request(args.names.clone());
     let against = if args.local { DiffAgainst::Installed } else { DiffAgainst::Source };
     let found = context.metier.diff_installed(&target, &request, against);

@@ -2,12 +2,14 @@
 //!
 //! Staging, judging and moving are `metier-pack`'s. This file shows the plan, asks, and reports.
 
+mod several;
+
 use std::io::{self, Write};
 
 use clap::Args;
 use metier::pack::{
-    Dependencies, InstallPlan, InstallRequest, InstallTarget, LockUse, Overwrite, PlanView,
-    SignerChange, SourceOrigin,
+    Dependencies, InstallPlan, InstallRequest, InstallTarget, LeftOut, LockUse, Overwrite,
+    PlanView, SignerChange, SourceOrigin,
 };
 use serde::Serialize;
 
@@ -20,6 +22,7 @@ use crate::render::plan::{left_out_lines, plan_lines, write_done};
 use crate::render::style::{BOLD, DIM, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
+pub(super) use several::{SeveralInstalled, install_all};
 
 /// Install skills from a directory, an archive, a git repository or another place on the network, or what
 /// skills.json says.
@@ -56,6 +59,8 @@ Examples:
   metier install git@host:team/skills.git --ref v2 --all
   metier install ./pdf.zip --agent claude,codex
                                            into the folders of these agents
+  metier install ./pdf.zip --agent claude,codex --link
+                                           one copy, and links to it in their folders
   metier install                           what skills.json and the lock say
   metier install --locked --yes            exactly the lock, for CI")]
 pub(crate) struct InstallArgs {
@@ -92,6 +97,9 @@ pub(crate) struct HowArgs {
     /// Install into the folder of this agent, such as claude or codex (may be repeated).
     #[arg(long, value_name = "AGENT", value_delimiter = ',')]
     agent: Vec<String>,
+    /// Give the agents of --agent links to one installed copy in Metier's own folder, instead of copies.
+    #[arg(long, requires = "agent")]
+    link: bool,
     /// Replace what stands in the way: skills that Metier did not install, or that were changed. A backup is
     /// kept.
     #[arg(long)]
@@ -128,11 +136,14 @@ struct Installed {
 }
 
 impl HowArgs {
+    /// Whether a skill of this name is meant.
+    pub(super) fn means(&self, name: &String) -> bool {
+        self.skill.is_empty() || self.skill.contains(name)
+    }
+
     /// The same for these skills.
     pub(super) fn of_skills(&self, skills: Vec<String>) -> Self {
-        let chosen = skills.into_iter();
-        let chosen = chosen.filter(|name| self.skill.is_empty() || self.skill.contains(name));
-        Self { skill: chosen.collect(), ..self.clone() }
+        Self { skill: skills, ..self.clone() }
     }
 
     pub(super) fn scope(&self) -> Option<metier::config::Scope> {
@@ -167,38 +178,16 @@ pub(crate) fn run(args: &InstallArgs, context: &Context, json: bool) -> Result<B
         return Err(CommandError::usage("--skill needs a source")
             .help("metier install SOURCE --skill NAME"));
     }
+    if args.source.is_none() && args.how.link {
+        return Err(CommandError::usage("--link needs a source")
+            .help("metier install SOURCE --agent claude --link; `metier install` makes the links that the lock names"));
+    }
     let scope = args.how.scope.chosen();
-    if args.how.agent.is_empty() {
+    if args.how.agent.is_empty() || args.how.link {
         let target = context.metier.install_target(scope)?;
         return Ok(Box::new(install_into(target, args, context, json)?));
     }
-    run_all(std::slice::from_ref(args), context, json)
-}
-
-/// The folders that are meant. All of them first: a name that is wrong stops everything.
-fn targets(args: &InstallArgs, context: &Context) -> Result<Vec<InstallTarget>> {
-    let scope = args.how.scope.chosen();
-    if args.how.agent.is_empty() {
-        return Ok(vec![context.metier.install_target(scope)?]);
-    }
-    let all = args.how.agent.iter().map(|agent| context.metier.agent_target(agent, scope));
-    let all: std::result::Result<Vec<InstallTarget>, metier::Error> = all.collect();
-    Ok(all?)
-}
-
-/// Several sources, one after the other.
-pub(super) fn run_all(
-    all: &[InstallArgs],
-    context: &Context,
-    json: bool,
-) -> Result<Box<dyn Output>> {
-    let mut done = Vec::new();
-    for args in all {
-        for target in targets(args, context)? {
-            done.push(install_into(target, args, context, json)?);
-        }
-    }
-    Ok(Box::new(InstalledForAgents { targets: done }))
+    Ok(Box::new(install_all(std::slice::from_ref(args), context, json)?))
 }
 
 fn install_into(
@@ -227,6 +216,12 @@ fn install_into(
     words.extend(args.plugin.iter().map(|it| format!("--plugin {}", shell::quoted(it))));
     words.extend(args.how.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
     words.extend(args.all.then(|| "--all".to_owned()));
+    words.extend(args.locked.then(|| "--locked".to_owned()));
+    words.extend(args.how.force.then(|| "--force".to_owned()));
+    words.extend(args.how.accept_signer.then(|| "--accept-signer".to_owned()));
+    words.extend(args.how.link.then(|| "--link".to_owned()));
+    words.extend(args.how.no_deps.then(|| "--no-deps".to_owned()));
+    words.extend(args.how.scope.words());
     words.extend(args.how.agent.iter().map(|it| format!("--agent {}", shell::quoted(it))));
     let asked = PlanQuestion {
         question: "Install?",
@@ -263,7 +258,7 @@ fn preview(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Res
     let Some(source) = &args.source else {
         return Ok(context.metier.preview_reconcile(target, lock_use(args), overwrite)?);
     };
-    let request = request(args, context, source, overwrite);
+    let request = request(args, context, source, overwrite)?;
     Ok(context.metier.preview_install(target, &request)?)
 }
 
@@ -272,7 +267,7 @@ fn plan(args: &InstallArgs, context: &Context, target: &InstallTarget) -> Result
     let Some(source) = &args.source else {
         return Ok(context.metier.plan_reconcile(target, lock_use(args), overwrite)?);
     };
-    let request = request(args, context, source, overwrite);
+    let request = request(args, context, source, overwrite)?;
     Ok(context.metier.plan_install(target, &request)?)
 }
 
@@ -281,7 +276,7 @@ fn request(
     context: &Context,
     source: &str,
     overwrite: Overwrite,
-) -> InstallRequest {
+) -> Result<InstallRequest> {
     let mut request = context.metier.install_request(source);
     request.skills.clone_from(&args.how.skill);
     request.overwrite = overwrite;
@@ -290,7 +285,10 @@ fn request(
     request.plugin.clone_from(&args.plugin);
     request.reference.clone_from(&args.reference);
     request.dependencies = dependencies(args);
-    request
+    if args.how.link {
+        request.links = context.metier.agents_to_link(&args.how.agent)?;
+    }
+    Ok(request)
 }
 
 fn dependencies(args: &InstallArgs) -> Dependencies {
@@ -308,22 +306,6 @@ pub(super) fn note_untrusted(plan: &PlanView) {
     }
 }
 
-/// What was installed for several agents, a folder each.
-#[derive(Serialize)]
-struct InstalledForAgents {
-    targets: Vec<Installed>,
-}
-
-impl Output for InstalledForAgents {
-    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(self, out)
-    }
-
-    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.targets.iter().try_for_each(|installed| installed.human(out))
-    }
-}
-
 impl Output for Installed {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(self, out)
@@ -337,6 +319,12 @@ impl Output for Installed {
                 let plugin = skill.plugin.as_deref().map(|it| format!("  ({})", safe(it)));
                 let plugin = plugin.unwrap_or_default();
                 writeln!(out, "{}{plugin}  {description}", paint(BOLD, safe(&skill.name)))?;
+            }
+            out.flush()?;
+            let is_skill = |left: &&LeftOut| left.path.ends_with("SKILL.md");
+            let skills: Vec<_> = self.plan.left_out.iter().filter(is_skill).cloned().collect();
+            for line in left_out_lines(&skills) {
+                print_note(&line);
             }
             return Ok(());
         }

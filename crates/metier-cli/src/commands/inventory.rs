@@ -103,7 +103,9 @@ impl Output for Inventory {
                 let signer = skill.signer.as_ref();
                 let signer =
                     signer.map_or_else(String::new, |it| format!(", signed by {}", safe(it)));
-                writeln!(out, "  from {}{signer}", safe(origin))?;
+                let link = skill.link_to.as_ref();
+                let link = link.map_or_else(String::new, |it| format!(", a link to {}", safe(it)));
+                writeln!(out, "  from {}{signer}{link}", safe(origin))?;
             }
             for reason in skill.problem.iter().chain(&skill.denied) {
                 writeln!(out, "  {}", safe(reason))?;

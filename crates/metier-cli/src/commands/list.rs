@@ -11,7 +11,7 @@ use std::sync::Arc;
 use clap::Args;
 use metier::policy::TrustedFolders;
 use metier::registry::watch::{WatchEvent, watch};
-use metier::registry::{Change, ChangeKind, Conflict, Entry, Ignored, RootReport, Scan};
+use metier::registry::{Change, ChangeKind, Conflict, Entry, Ignored, RootReport, Scan, parallel};
 use metier::skill::{Code, Source};
 use metier::trust_status;
 
@@ -135,9 +135,13 @@ impl Listing {
             rows.extend(shadowed.iter().map(|entry| (&**entry, "[shadowed] ")));
             rows.sort_by_key(|(entry, _)| entry.name().as_str());
         }
-        for (entry, mark) in rows {
+        // Whether a project's skill is still what was trusted follows from its files.
+        let cells = |(entry, mark): (&Entry, &str)| {
             let name = safe(entry.name().as_str()).into_owned();
-            table.row(vec![name, entry.source.to_string(), marked(entry, mark, &self.trusted)]);
+            vec![name, entry.source.to_string(), marked(entry, mark, &self.trusted)]
+        };
+        for row in parallel::map(rows, 64, || (), |(), row| cells(row)) {
+            table.row(row);
         }
         table
     }

@@ -9,9 +9,9 @@ use metier::fs::read_bounded;
 use metier::pack::{ExportedLock, NotExchanged};
 use serde::Serialize;
 
-use crate::commands::install::{self, HowArgs, InstallArgs};
+use crate::commands::install::{HowArgs, InstallArgs, SeveralInstalled, install_all};
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
 use crate::render::{count, safe};
@@ -20,13 +20,16 @@ const MAX_LOCK_BYTES: u64 = 16 << 20;
 
 /// Exchange the lock with other installers.
 ///
-/// --export writes skills-lock.json, from which `npx skills experimental_install` restores. --import installs what a
-/// skills-lock.json, or the .skill-lock.json in your home directory, names; each source shows its plan.
+/// --export writes skills-lock.json, from which `npx skills experimental_install` restores. --import installs what the
+/// record of another installer names: skills-lock.json, .skill-lock.json, skills.lock (JSON), skills.lock.json of OCI
+/// installers, apm.lock.yaml, or the .openskills.json or .skillkit.json in a skill's folder. Each source shows its
+/// plan. One that fails does not stop the others; exit code 1 says that something is missing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier lock --export skills-lock.json
   metier lock --import skills-lock.json --dry-run
+  metier lock --import apm.lock.yaml --yes
   metier lock --import ~/.agents/.skill-lock.json --user --yes")]
 pub(crate) struct LockArgs {
     /// Write the installed skills to FILE, as skills-lock.json. Other skills in it stay.
@@ -46,8 +49,10 @@ struct Exported {
     lock: ExportedLock,
 }
 
+#[derive(Serialize)]
 struct Imported {
-    installed: Box<dyn Output>,
+    #[serde(flatten)]
+    installed: SeveralInstalled,
     left_out: Vec<NotExchanged>,
 }
 
@@ -74,11 +79,10 @@ fn import(args: &LockArgs, file: &Path, context: &Context, json: bool) -> Result
     let bytes =
         read_bounded(&path, MAX_LOCK_BYTES).map_err(|error| unreadable(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable("it is not text".to_owned()))?;
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let lock = metier::pack::read_foreign_lock(&text, dir).map_err(metier::Error::from)?;
+    let lock = metier::pack::read_foreign_lock(&text, &path).map_err(metier::Error::from)?;
     // One plan for each source.
     let mut by_source: Vec<(String, Vec<String>)> = Vec::new();
-    for skill in lock.skills {
+    for skill in lock.skills.into_iter().filter(|skill| args.how.means(&skill.name)) {
         match by_source.iter_mut().find(|(source, _)| *source == skill.source) {
             Some((_, names)) => names.push(skill.name),
             None => by_source.push((skill.source, vec![skill.name])),
@@ -88,8 +92,9 @@ fn import(args: &LockArgs, file: &Path, context: &Context, json: bool) -> Result
         .into_iter()
         .map(|(source, names)| InstallArgs::from_record(source, &args.how.of_skills(names)))
         .collect();
-    let installed = install::run_all(&all, context, json)?;
-    Ok(Box::new(Imported { installed, left_out: lock.left_out }))
+    let installed = install_all(&all, context, json)?;
+    let left_out = lock.left_out.into_iter().filter(|it| args.how.means(&it.name));
+    Ok(Box::new(Imported { installed, left_out: left_out.collect() }))
 }
 
 fn left_out_notes(left_out: &[NotExchanged]) {
@@ -115,7 +120,7 @@ impl Output for Exported {
 
 impl Output for Imported {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.installed.json(out)
+        write_json(self, out)
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -123,5 +128,13 @@ impl Output for Imported {
         out.flush()?;
         left_out_notes(&self.left_out);
         Ok(())
+    }
+
+    fn exit(&self) -> Exit {
+        match self.installed.exit() {
+            // What was asked for and is not there is no success.
+            Exit::Done if !self.left_out.is_empty() => Exit::Findings,
+            exit => exit,
+        }
     }
 }

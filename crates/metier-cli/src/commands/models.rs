@@ -161,6 +161,16 @@ fn write_endpoint(endpoint: &EndpointTest, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "  context: {context}")
 }
 
+impl Tested {
+    fn advise(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.flush()?;
+        if let Some(advice) = self.probe.advice() {
+            print_note(&format!("{}: {advice}", paint(CYAN, "help")));
+        }
+        Ok(())
+    }
+}
+
 impl Output for Tested {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(
@@ -186,7 +196,8 @@ impl Output for Tested {
                 ms(first_ms),
                 ms(total_ms),
             )?;
-            return endpoint.as_ref().map_or(Ok(()), |endpoint| write_endpoint(endpoint, out));
+            endpoint.as_ref().map_or(Ok(()), |endpoint| write_endpoint(endpoint, out))?;
+            return self.advise(out);
         }
         let why = error.as_ref().map(ToString::to_string).or_else(|| fault.clone());
         writeln!(
@@ -199,11 +210,7 @@ impl Output for Tested {
         if let Some(endpoint) = endpoint {
             write_endpoint(endpoint, out)?;
         }
-        out.flush()?;
-        if let Some(error) = error {
-            print_note(&format!("{}: {}", paint(CYAN, "help"), error.kind.help()));
-        }
-        Ok(())
+        self.advise(out)
     }
 
     fn exit(&self) -> Exit {

@@ -32,6 +32,9 @@ pub(crate) struct OutdatedArgs {
     /// Read at most N sources at a time.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: Option<u16>,
+    /// Compare what is installed in the folder of this agent.
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -44,7 +47,8 @@ struct Compared {
 
 pub(crate) fn run(args: &OutdatedArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let talk = SourceTalk::new(json, false, false);
-    let target = talk.join(installed_target(&args.names, args.scope, context)?);
+    let target =
+        talk.join(installed_target(args.agent.as_deref(), &args.names, args.scope, context)?);
     let mut request = context.metier.update_request(args.names.clone());
     request.jobs = args.jobs.map_or(request.jobs, usize::from);
     let skills = context.metier.outdated(&target, &request);

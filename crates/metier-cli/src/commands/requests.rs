@@ -5,9 +5,10 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 use metier::FiledRequest;
-use metier::pack::PlanView;
+use metier::pack::{Overwrite, PlanView, SignerChange};
 use serde::Serialize;
 
+use crate::commands::asking::SourceTalk;
 use crate::commands::plan_consent::{OnFindings, PlanQuestion, consent};
 use crate::context::Context;
 use crate::error::Result;
@@ -15,7 +16,7 @@ use crate::output::{Output, print_note, write_json};
 use crate::render::plan::{plan_lines, write_done};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, paint};
 use crate::render::table::Table;
-use crate::render::{count, fold_line, safe, time_text};
+use crate::render::{count, fold_line, safe, shell, time_text};
 use crate::scope::ScopeArgs;
 
 /// List what programs and agents want installed, and approve or reject it.
@@ -59,9 +60,25 @@ enum Action {
 struct ApproveArgs {
     /// The request, by the id that the list shows.
     id: String,
+    /// Only these skills of the source (may be repeated).
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    skill: Vec<String>,
+    /// All skills of a repository.
+    #[arg(long, conflicts_with = "skill")]
+    all: bool,
+    /// Replace what stands in the way: skills that Metier did not install, or that were changed. A backup is
+    /// kept.
+    #[arg(long)]
+    force: bool,
+    /// Accept another signer than the one that skills.lock.json pins, or none.
+    #[arg(long)]
+    accept_signer: bool,
     /// Install although a scan found something of high severity; --yes alone does not.
     #[arg(long)]
     accept_findings: bool,
+    /// Show the plan, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
     /// Do not ask.
     #[arg(long, short = 'y')]
     yes: bool,
@@ -112,14 +129,34 @@ pub(crate) fn run(args: &RequestsArgs, context: &Context, json: bool) -> Result<
 
 fn approve(args: &ApproveArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let request = context.metier.filed_request(&args.id)?;
+    let change = if args.accept_signer { SignerChange::Accept } else { SignerChange::Refuse };
+    let talk = SourceTalk::new(json, false, false);
     let target = context.metier.install_target(args.scope.chosen())?;
-    let wanted = context.metier.requested_install(&request)?;
-    let mut plan = context.metier.plan_install(&target, &wanted)?;
+    let target = talk.join(target.with_signer_change(change));
+    let mut wanted = context.metier.requested_install(&request)?;
+    if !args.skill.is_empty() {
+        wanted.skills.clone_from(&args.skill);
+    }
+    wanted.all = args.all;
+    wanted.overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
+    if args.dry_run {
+        let plan = context.metier.preview_install(&target, &wanted);
+        talk.end(&context.metier)?;
+        return Ok(Box::new(Shown { request, plan: plan? }));
+    }
+    let plan = context.metier.plan_install(&target, &wanted);
+    talk.end(&context.metier)?;
+    let mut plan = plan?;
     if !args.yes && crate::prompt::can_ask(json) {
         print_note(&who_and_why(&request));
     }
     let mut words = context.command_words();
     words.push(format!("requests approve --yes {}", request.id));
+    words.extend(args.skill.iter().map(|it| format!("--skill {}", shell::quoted(it))));
+    words.extend(args.all.then(|| "--all".to_owned()));
+    words.extend(args.force.then(|| "--force".to_owned()));
+    words.extend(args.accept_signer.then(|| "--accept-signer".to_owned()));
+    words.extend(args.scope.words());
     let asked = PlanQuestion {
         question: "Install, switched off?",
         doing: "installing",

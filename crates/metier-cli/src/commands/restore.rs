@@ -8,6 +8,7 @@ mod trash;
 use std::io::{self, Write};
 
 use clap::Args;
+use metier::pack::Overwrite;
 use metier::registry::manage::{Backup, ManageError};
 use serde::Serialize;
 
@@ -22,16 +23,20 @@ use trash::TrashSelection;
 
 /// Restore a deleted skill or files that a run deleted, or list what can be restored.
 ///
-/// NAME means the newest backup of that skill, NAME@2 the one before it; the id that `--list` shows
-/// works too. With `--run`, NAME is a file that the run deleted with the tool `delete_file`: its
-/// reference, or its path in the run's workspace, where it is restored. Existing files are never
-/// replaced.
+/// NAME means the newest backup of that skill here, in this project or in your own folders; NAME@2 is the one before
+/// it. The id that `--list` shows works for every backup, and restores it where it was. An installed skill comes back
+/// with its records; the version that stands there goes to a backup. One that you changed, or that Metier did not
+/// install, is replaced only with --force.
+///
+/// With `--run`, NAME is a file that the run deleted with the tool `delete_file`: its reference, or its path in the
+/// run's workspace, where it is restored. Existing files are never replaced.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier restore --list
   metier restore pdf
   metier restore pdf@2
+  metier restore pdf --force                 although the one that is there was changed
   metier restore --run last                  the files that the last run deleted
   metier restore --run last trash-000001     one of them
   metier restore --run last docs/notes.txt   the same, by its path
@@ -48,6 +53,9 @@ pub(crate) struct RestoreArgs {
     /// List the backups, newest first; with --run the files, oldest first.
     #[arg(long)]
     list: bool,
+    /// Replace what stands there, although it was changed or not installed by Metier. A backup is kept.
+    #[arg(long, requires = "name", conflicts_with_all = ["run", "list"])]
+    force: bool,
 }
 
 #[derive(Serialize)]
@@ -58,8 +66,9 @@ struct Listed {
 
 #[derive(Serialize)]
 struct Numbered {
-    /// Which one it is of those of its name, 1 the newest.
-    number: usize,
+    /// Which one it is of those of its name here, 1 the newest; absent for a skill of another place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<usize>,
     #[serde(flatten)]
     backup: Backup,
 }
@@ -69,6 +78,9 @@ struct RestoredSkill {
     skill: String,
     path: String,
     backup: String,
+    /// Whether another version stood there, which is in a backup now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replaced: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<String>,
 }
@@ -85,15 +97,21 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
     let backups = context.metier.backups()?;
     match &args.name {
         Some(name) if !args.list => {
-            let backup = backups.find(name).map_err(metier::Error::from)?;
+            let is_here = |backup: &Backup| context.metier.is_backup_of_here(backup);
+            let backup = backups.find(name, is_here).map_err(metier::Error::from)?;
+            let overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
             // One that was installed comes back with its records.
-            if let Some(plan) = context.metier.plan_restore(&backup)? {
+            if let Some(plan) = context.metier.plan_restore(&backup, overwrite)? {
                 let done = context.metier.carry_out(plan)?;
                 let path = done.skills.first().map(|skill| skill.path.clone());
                 return Ok(Box::new(RestoredSkill {
                     skill: backup.skill.to_string(),
                     path: path.unwrap_or_else(|| backup.path.clone()),
                     backup: backup.id,
+                    replaced: done
+                        .skills
+                        .iter()
+                        .any(|it| it.was.is_some() || it.overrides.is_some()),
                     left: None,
                 }));
             }
@@ -102,12 +120,13 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
                 skill: backup.skill.to_string(),
                 path: restored.path.to_string_lossy().into_owned(),
                 backup: backup.id,
+                replaced: false,
                 left: restored.left.map(|left| left.to_string_lossy().into_owned()),
             }))
         }
         name => {
             let listing = backups.list().map_err(metier::Error::from)?;
-            let mut listed = numbered(listing.backups);
+            let mut listed = numbered(listing.backups, context);
             if let Some(name) = name {
                 let bare = |it: &Numbered| {
                     it.backup.skill.name.as_str() == name || it.backup.skill.to_string() == *name
@@ -136,11 +155,15 @@ fn occupied(error: ManageError) -> CommandError {
     }
 }
 
-fn numbered(backups: Vec<Backup>) -> Vec<Numbered> {
+/// The backups with the numbers that `NAME@N` means.
+fn numbered(backups: Vec<Backup>, context: &Context) -> Vec<Numbered> {
     let mut out: Vec<Numbered> = Vec::new();
     for backup in backups {
-        let same = out.iter().filter(|other| other.backup.skill.name == backup.skill.name).count();
-        out.push(Numbered { number: same + 1, backup });
+        let name = &backup.skill.name;
+        let same = out.iter().filter(|other| other.backup.skill.name == *name);
+        let newer = same.filter(|other| other.number.is_some()).count();
+        let number = context.metier.is_backup_of_here(&backup).then_some(newer + 1);
+        out.push(Numbered { number, backup });
     }
     out
 }
@@ -156,9 +179,13 @@ impl Output for Listed {
             let mut table =
                 Table::new(&[("NAME", BOLD), ("DELETED", plain), ("ID", CYAN), ("PATH", DIM)]);
             for Numbered { number, backup } in &self.backups {
-                let at = if *number == 1 { String::new() } else { format!("@{number}") };
+                let name = safe(backup.skill.name.as_str());
                 table.row(vec![
-                    format!("{}{at}", safe(backup.skill.name.as_str())),
+                    match number {
+                        Some(1) => name.into_owned(),
+                        Some(number) => format!("{name}@{number}"),
+                        None => paint(DIM, format!("{name} (elsewhere)")),
+                    },
                     backup.time.chars().take(19).collect::<String>().replace('T', " "),
                     safe(&backup.id).into_owned(),
                     path_text(backup.path.as_ref()),
@@ -173,7 +200,11 @@ impl Output for Listed {
         }
         let what = match self.backups.len() {
             0 => "there is nothing to restore".to_owned(),
-            number => format!("{}; to restore one: metier restore NAME", count(number, "backup")),
+            number => {
+                let is_here = self.backups.iter().any(|it| it.number.is_some());
+                let how = if is_here { "NAME" } else { "ID" };
+                format!("{}; to restore one: metier restore {how}", count(number, "backup"))
+            }
         };
         print_note(&paint(DIM, what));
         Ok(())
@@ -189,6 +220,11 @@ impl Output for RestoredSkill {
         let skill = paint(BOLD, safe(&self.skill));
         writeln!(out, "{} {skill}  {}", paint(GREEN, "restored"), path_text(self.path.as_ref()))?;
         out.flush()?;
+        if self.replaced {
+            let name = self.skill.rsplit(':').next().unwrap_or(&self.skill);
+            let note = format!("what stood there is in a backup: metier restore {}", safe(name));
+            print_note(&paint(DIM, note));
+        }
         if let Some(left) = &self.left {
             print_note(&format!(
                 "{}: {} could not be removed",

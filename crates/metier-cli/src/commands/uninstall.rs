@@ -4,17 +4,17 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::pack::{Overwrite, PlanView};
+use metier::pack::{Overwrite, PlanView, PlannedAction, PlannedSkill};
 use serde::Serialize;
 
-use crate::commands::installed_target::installed_target;
+use crate::commands::installed_target::{installed_target, linked_target};
 use crate::commands::plan_consent::{OnFindings, PlanQuestion, consent};
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
 use crate::render::plan::{plan_lines, write_done};
-use crate::render::safe;
 use crate::render::style::{DIM, paint};
+use crate::render::{safe, shell};
 use crate::scope::ScopeArgs;
 
 /// Uninstall skills; a backup is kept, and `metier restore` restores it.
@@ -32,7 +32,7 @@ pub(crate) struct UninstallArgs {
     /// The skills, by name.
     #[arg(required = true)]
     names: Vec<String>,
-    /// Uninstall them from the folder of this agent.
+    /// Uninstall them from the folder of this agent; what is a link there only loses the link.
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
     /// Uninstall them although they were changed, or other skills need them.
@@ -56,20 +56,32 @@ struct Uninstalled {
 }
 
 pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
-    let target = match &args.agent {
-        Some(agent) => context.metier.agent_target(agent, args.scope.chosen())?,
-        None => installed_target(&args.names, args.scope, context)?,
+    let target = installed_target(args.agent.as_deref(), &args.names, args.scope, context)?;
+    let unlinks = match &args.agent {
+        Some(agent) => linked_target(agent, &args.names, args.scope, context)?.map(|_| agent),
+        None => None,
     };
     let overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
-    let mut plan = context.metier.plan_uninstall(&target, &args.names, overwrite)?;
+    let mut plan = match unlinks {
+        // The agent loses its links; the skills stay.
+        Some(agent) => context.metier.plan_unlink(&target, &args.names, agent)?,
+        None => context.metier.plan_uninstall(&target, &args.names, overwrite)?,
+    };
     if args.dry_run {
         return Ok(Box::new(Uninstalled { dry_run: true, plan: plan.view().clone() }));
     }
     let mut words = context.command_words();
     words.push("uninstall --yes".to_owned());
-    words.extend(args.names.iter().cloned());
+    words.extend(args.force.then(|| "--force".to_owned()));
+    words.extend(args.agent.iter().map(|it| format!("--agent {}", shell::quoted(it))));
+    words.extend(args.scope.words());
+    words.extend(args.names.iter().map(|name| shell::quoted(name)));
     let asked = PlanQuestion {
-        question: "Uninstall? A backup is kept.",
+        question: if unlinks.is_some() {
+            "Remove the links?"
+        } else {
+            "Uninstall? A backup is kept."
+        },
         doing: "uninstalling",
         command: words.join(" "),
         json,
@@ -97,7 +109,8 @@ impl Output for Uninstalled {
         }
         write_done(&self.plan, out)?;
         out.flush()?;
-        if let Some(skill) = self.plan.skills.first() {
+        let is_gone = |skill: &&PlannedSkill| skill.action == PlannedAction::Remove;
+        if let Some(skill) = self.plan.skills.iter().find(is_gone) {
             print_note(&paint(DIM, format!("to restore it: metier restore {}", safe(&skill.name))));
         }
         Ok(())

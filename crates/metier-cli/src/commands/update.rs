@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::pack::{Overwrite, PlanView};
+use metier::pack::{Overwrite, PlanView, SignerChange};
 use serde::Serialize;
 
 use crate::commands::asking::SourceTalk;
@@ -36,6 +36,7 @@ Examples:
   metier update pdf
   metier update --all --dry-run   show the plan, and change nothing
   metier update --all --yes
+  metier update pdf --agent claude
 
 Exit code 1 means that a skill could not be updated; the others were.")]
 pub(crate) struct UpdateArgs {
@@ -51,6 +52,9 @@ pub(crate) struct UpdateArgs {
     /// Update skills that were changed here. A backup is kept.
     #[arg(long)]
     force: bool,
+    /// Accept another signer than the one that skills.lock.json pins, or none.
+    #[arg(long)]
+    accept_signer: bool,
     /// Update although a scan found something new of high severity; --yes alone does not.
     #[arg(long)]
     accept_findings: bool,
@@ -60,6 +64,9 @@ pub(crate) struct UpdateArgs {
     /// Do not ask.
     #[arg(long, short = 'y')]
     yes: bool,
+    /// Update what is installed in the folder of this agent.
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
     #[command(flatten)]
     scope: ScopeArgs,
 }
@@ -79,7 +86,9 @@ struct Updated {
 
 pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let talk = SourceTalk::new(json, args.yes, false);
-    let target = talk.join(installed_target(&args.names, args.scope, context)?);
+    let change = if args.accept_signer { SignerChange::Accept } else { SignerChange::Refuse };
+    let target = installed_target(args.agent.as_deref(), &args.names, args.scope, context)?;
+    let target = talk.join(target.with_signer_change(change));
     let mut request = context.metier.update_request(args.names.clone());
     request.overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
     request.jobs = args.jobs.map_or(request.jobs, usize::from);
@@ -95,9 +104,11 @@ pub(crate) fn run(args: &UpdateArgs, context: &Context, json: bool) -> Result<Bo
     let mut plan = plan?;
     let mut words = context.command_words();
     words.push("update --yes".to_owned());
-    if args.all {
-        words.push("--all".to_owned());
-    }
+    words.extend(args.all.then(|| "--all".to_owned()));
+    words.extend(args.force.then(|| "--force".to_owned()));
+    words.extend(args.accept_signer.then(|| "--accept-signer".to_owned()));
+    words.extend(args.agent.iter().map(|it| format!("--agent {}", shell::quoted(it))));
+    words.extend(args.scope.words());
     words.extend(args.names.iter().map(|name| shell::quoted(name)));
     let asked = PlanQuestion {
         question: "Update?",

@@ -3,15 +3,17 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
-use metier::pack::{FileState, VerifiedSkill, VerifyScan, VerifyState};
+use metier::pack::{FileState, LinkState, VerifiedSkill, VerifyScan, VerifyState};
 use serde::Serialize;
 
 use crate::commands::verify_pack;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
+use crate::render::fetching::FetchLine;
 use crate::render::findings::finding_line;
 use crate::render::style::{BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, safe};
@@ -81,12 +83,17 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output
             .help("name either skills or paths"));
         }
     }
-    let target = match &args.agent {
-        Some(agent) => context.metier.agent_target(agent, args.scope.chosen())?,
-        None => context.metier.install_target(args.scope.chosen())?,
-    };
     let scan = if args.findings { VerifyScan::All } else { VerifyScan::Differing };
-    let skills = context.metier.verify_installed(&target, &args.names, scan)?;
+    let scope = args.scope.chosen();
+    let (target, skills) = if let Some(agent) = &args.agent {
+        context.metier.verify_for_agent(agent, scope, &args.names, scan)?
+    } else {
+        let line = Arc::new(FetchLine::new());
+        let target = context.metier.install_target(scope)?.with_progress(line.clone());
+        let skills = context.metier.verify_installed(&target, &args.names, scan);
+        line.clear();
+        (target, skills?)
+    };
     let target = target.root().to_string_lossy().into_owned();
     Ok(Box::new(Verified { target, skills, files: args.files }))
 }
@@ -129,6 +136,13 @@ impl Output for Verified {
             }
             if skill.differences.len() > MAX_SHOWN {
                 writeln!(out, "  and {} more", skill.differences.len() - MAX_SHOWN)?;
+            }
+            for link in skill.links.iter().filter(|link| link.state != LinkState::Unchanged) {
+                let state = match link.state {
+                    LinkState::Missing => "missing link",
+                    _ => "not the link that was made",
+                };
+                writeln!(out, "  {}: {}", paint(YELLOW, state), safe(&link.path))?;
             }
             for finding in skill.findings.iter().take(MAX_SHOWN) {
                 writeln!(out, "{}", finding_line(finding))?;

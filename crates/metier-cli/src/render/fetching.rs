@@ -1,4 +1,4 @@
-//! How far a fetch is: one line on standard error that is written over, only on a terminal and only once
+//! How far a fetch is, or an unpacking or a verification: one line on standard error that is written over, only on a terminal and only once
 //! it has taken a while.
 
 use std::io::{self, IsTerminal, Write};
@@ -44,6 +44,17 @@ impl FetchLine {
 
 impl FetchProgress for FetchLine {
     fn step(&self, what: &str, done: u64, total: Option<u64>) {
+        self.write(|| line(what, done, total, bytes));
+    }
+
+    fn count(&self, what: &str, done: u64, total: u64) {
+        self.write(|| line(what, done, Some(total), |number| number.to_string()));
+    }
+}
+
+impl FetchLine {
+    /// Writes the line, where one is due.
+    fn write(&self, line: impl FnOnce() -> String) {
         if !self.is_terminal || self.start.elapsed() < FIRST {
             return;
         }
@@ -52,18 +63,18 @@ impl FetchProgress for FetchLine {
             return;
         }
         *written = Some(Instant::now());
-        let _ = write!(io::stderr(), "\r\u{1b}[K{}", line(what, done, total));
+        let _ = write!(io::stderr(), "\r\u{1b}[K{}", line());
     }
 }
 
-fn line(what: &str, done: u64, total: Option<u64>) -> String {
+fn line(what: &str, done: u64, total: Option<u64>, shown: impl Fn(u64) -> String) -> String {
     let what = safe(what);
     let Some(total) = total.filter(|total| *total > 0) else {
-        return format!("{what} {}", bytes(done));
+        return format!("{what} {}", shown(done));
     };
     let full = (done.min(total).saturating_mul(WIDTH) / total).min(WIDTH);
     let bar: String = (0..WIDTH).map(|at| if at < full { '#' } else { '.' }).collect();
-    format!("{what} [{bar}] {} of {}", bytes(done), bytes(total))
+    format!("{what} [{bar}] {} of {}", shown(done), shown(total))
 }
 
 #[cfg(test)]
@@ -72,9 +83,11 @@ mod tests {
 
     #[test]
     fn a_bar_is_drawn_where_the_whole_is_known() {
-        assert_eq!(line("fetching", 0, None), format!("fetching {}", bytes(0)));
-        let half = line("fetching", 512, Some(1024));
+        assert_eq!(line("fetching", 0, None, bytes), format!("fetching {}", bytes(0)));
+        let half = line("fetching", 512, Some(1024), bytes);
         assert!(half.starts_with("fetching [############............] "), "{half}");
-        assert!(line("fetching", 9000, Some(1024)).contains(&"#".repeat(24)));
+        assert!(line("fetching", 9000, Some(1024), bytes).contains(&"#".repeat(24)));
+        let skills = line("verifying", 3, Some(12), |number| number.to_string());
+        assert!(skills.ends_with("] 3 of 12"), "{skills}");
     }
 }

@@ -5,7 +5,8 @@
 use std::io::{self, Write};
 
 use metier::pack::{
-    LeftOut, PlanView, PlannedAction, PlannedSkill, SkillChanges, SourceKind, UncheckedSignature,
+    LeftOut, LinkAction, PlanView, PlannedAction, PlannedLink, PlannedSkill, SkillChanges,
+    SourceKind, UncheckedSignature,
 };
 use metier::sign::{Signer, SignerTrust};
 
@@ -25,6 +26,7 @@ fn word(action: PlannedAction, done: bool) -> String {
         PlannedAction::Replace => ("replace", "replaced", YELLOW),
         PlannedAction::Remove => ("uninstall", "uninstalled", RED),
         PlannedAction::Restore => ("restore", "restored", GREEN),
+        PlannedAction::Adopt => ("adopt", "adopted", YELLOW),
         _ => ("keep", "unchanged", DIM),
     };
     paint(style, if done { after } else { before })
@@ -33,11 +35,15 @@ fn word(action: PlannedAction, done: bool) -> String {
 /// The lines of a plan that is to be carried out.
 pub(crate) fn plan_lines(view: &PlanView) -> Vec<String> {
     let mut lines = Vec::new();
-    for skill in view.skills.iter().filter(|skill| skill.action != PlannedAction::Keep) {
+    for skill in view.skills.iter().filter(|skill| skill.is_change()) {
         lines.push(head(skill));
-        lines.extend(details(skill));
+        // What stays as it is was shown when it was installed.
+        if skill.action != PlannedAction::Keep {
+            lines.extend(details(skill));
+        }
+        lines.extend(link_lines(skill));
     }
-    let kept = view.skills.iter().filter(|skill| skill.action == PlannedAction::Keep).count();
+    let kept = view.skills.iter().filter(|skill| !skill.is_change()).count();
     if kept > 0 {
         lines.push(paint(DIM, format!("{} unchanged", count(kept, "skill"))));
     }
@@ -67,8 +73,13 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
         lines.push(format!("  needed by: {}", named(&skill.required_by)));
     }
     if skill.action == PlannedAction::Remove {
+        lines.extend(own_file_lines(skill));
         return lines;
     }
+    if skill.action == PlannedAction::Adopt {
+        lines.push("  its files are there already; only the records change".to_owned());
+    }
+    lines.extend(source_line(skill));
     if let Some(changes) = &skill.changes {
         lines.extend(change_lines(changes));
     }
@@ -89,6 +100,7 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
         let what = paint(YELLOW, "what stands there");
         lines.push(format!("  {what} goes to a backup"));
     }
+    lines.extend(own_file_lines(skill));
     if !skill.missing.is_empty() {
         let missing = paint(YELLOW, "missing");
         lines.push(format!("  {missing}: it needs {}", named(&skill.missing)));
@@ -98,6 +110,44 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
         let warning = paint(YELLOW, "warning");
         let (line, code) = (problem.line, problem.code);
         lines.push(format!("  {warning}: SKILL.md:{line}: {} [{code}]", safe(&problem.message)));
+    }
+    lines
+}
+
+/// The source that the records named before, where it is another one from now on.
+fn source_line(skill: &PlannedSkill) -> Option<String> {
+    let before = skill.replaces_source.as_ref()?;
+    let other = paint(YELLOW, "another source");
+    Some(format!("  {other}: it was from {}", safe(before)))
+}
+
+/// What happens to the links in the folders of other agents.
+fn link_lines(skill: &PlannedSkill) -> impl Iterator<Item = String> {
+    let line = |link: &PlannedLink| {
+        let (word, style) = match link.action {
+            LinkAction::Add => ("link", GREEN),
+            LinkAction::Replace => ("link, and what stands there goes to a backup", YELLOW),
+            LinkAction::Remove => ("link removed", RED),
+            _ => return None,
+        };
+        Some(format!("  {} ({}): {}", paint(style, word), safe(&link.agent), safe(&link.path)))
+    };
+    skill.links.iter().filter_map(line)
+}
+
+/// Files in the folder of a skill that no installation put there: what becomes of them.
+fn own_file_lines(skill: &PlannedSkill) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !skill.kept_files.is_empty() {
+        lines.push(format!("  your files come along: {}", named(&skill.kept_files)));
+    }
+    let is_said = |file: &&String| {
+        skill.changes.as_ref().is_some_and(|changes| changes.removed.contains(*file))
+    };
+    let other: Vec<String> = skill.backup_files.iter().filter(|it| !is_said(it)).cloned().collect();
+    if !other.is_empty() {
+        let only = paint(YELLOW, "only in the backup afterwards");
+        lines.push(format!("  {only}: {}", named(&other)));
     }
     lines
 }
@@ -189,12 +239,16 @@ fn named(names: &[String]) -> String {
 
 /// One line a skill, after the plan was carried out.
 pub(crate) fn write_done(view: &PlanView, out: &mut dyn Write) -> io::Result<()> {
-    for skill in view.skills.iter().filter(|skill| skill.action != PlannedAction::Keep) {
+    for skill in view.skills.iter().filter(|skill| skill.is_change()) {
         let version =
             skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
         let name = paint(BOLD, safe(&skill.name));
         let path = paint(DIM, safe(&skill.path));
         writeln!(out, "{} {name}{version}  {path}", word(skill.action, true))?;
+        let more = source_line(skill).into_iter().chain(own_file_lines(skill));
+        for line in more.chain(link_lines(skill)) {
+            writeln!(out, "{line}")?;
+        }
     }
     if !view.changes_skills() {
         let one = view.skills.len() == 1;

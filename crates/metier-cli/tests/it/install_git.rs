@@ -387,6 +387,149 @@ fn ssh_is_asked_without_a_question_and_its_failures_are_known() {
     );
 }
 
+/// An OpenSSH server of this account on a free port of loopback, with keys of its own. It ends when it is dropped.
+struct SshServer {
+    child: std::process::Child,
+    port: u16,
+}
+
+impl SshServer {
+    /// Gives the server, and writes `ssh`, which reaches it with the right key, into `bin`.
+    fn start(home: &TestHome) -> Option<Self> {
+        let sshd = Path::new("/usr/sbin/sshd");
+        if !sshd.exists() {
+            eprintln!("NOT TESTED: there is no sshd to fetch from");
+            return None;
+        }
+        let dir = home.path().join("ssh");
+        fs::create_dir_all(&dir).expect("a directory");
+        for key in ["host", "user"] {
+            let made = std::process::Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(dir.join(key))
+                .status();
+            assert!(made.expect("ssh-keygen").success());
+        }
+        let port = crate::web_server::closed_port();
+        let at = dir.display();
+        home.write("ssh/authorized", fs::read_to_string(dir.join("user.pub")).expect("a key"));
+        let host_key = fs::read_to_string(dir.join("host.pub")).expect("a key");
+        home.write("ssh/known", format!("[127.0.0.1]:{port} {host_key}"));
+        home.write(
+            "ssh/server",
+            format!(
+                "ListenAddress 127.0.0.1:{port}\nHostKey {at}/host\nAuthorizedKeysFile {at}/authorized\n\
+                 StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\nPermitRootLogin yes\n"
+            ),
+        );
+        home.write(
+            "ssh/client",
+            format!("IdentityFile {at}/user\nIdentitiesOnly yes\nUserKnownHostsFile {at}/known\n"),
+        );
+        let ssh =
+            home.write("bin/ssh", format!("#!/bin/sh\nexec /usr/bin/ssh -F {at}/client \"$@\"\n"));
+        fs::set_permissions(ssh, PermissionsExt::from_mode(0o755)).expect("chmod");
+        // As root it wants an empty folder that only root can write, at a fixed place.
+        let line = format!(
+            "mount -t tmpfs none /run && mkdir /run/sshd && exec /usr/sbin/sshd -D -e -f {at}/server"
+        );
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut command = std::process::Command::new("unshare");
+            command.args(["--mount", "sh", "-c", &line]);
+            command
+        } else {
+            let mut command = std::process::Command::new(sshd);
+            command.args(["-D", "-e", "-f"]).arg(dir.join("server"));
+            command
+        };
+        let log = fs::File::create(dir.join("log")).expect("a log");
+        let mut child = command.stderr(log).spawn().expect("starts");
+        for _ in 0..200 {
+            if crate::web_server::answers(port) {
+                return Some(Self { child, port });
+            }
+            if child.try_wait().expect("waits").is_some() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let said = fs::read_to_string(dir.join("log")).unwrap_or_default();
+        eprintln!("NOT TESTED: sshd does not start here: {said}");
+        let _ = child.kill();
+        None
+    }
+}
+
+impl Drop for SshServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_real_ssh_server_is_fetched_from_and_one_that_is_not_known_is_refused() {
+    let (home, _repository) = with_repository();
+    let Some(server) = SshServer::start(&home) else { return };
+    let path =
+        format!("{}:{}", home.path().join("bin").display(), std::env::var("PATH").expect("a path"));
+    let install = |source: &str| {
+        let mut command = home.command(METIER);
+        TestHome::finish(
+            command.env("PATH", &path).args(["install", source, "--all", "--yes", "--json"]),
+        )
+    };
+    let user = std::process::Command::new("id").arg("-un").output().expect("id").stdout;
+    let user = String::from_utf8(user).expect("a name").trim().to_owned();
+    let url = |repository: &str| {
+        let place = served(&home).join(repository);
+        format!("ssh://{user}@127.0.0.1:{}{}", server.port, place.display())
+    };
+    let done = install(&url("repo/.git"));
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(home.project().join(".agent/skills/pdf/scripts/fill.sh").exists());
+    let code = |output: &metier_testkit::Output| output.json()["error"]["code"].clone();
+    assert_eq!(code(&install(&url("none/.git"))), "repository-not-found");
+    home.write("ssh/known", "");
+    assert_eq!(code(&install(&url("repo/.git"))), "host-key-unknown");
+}
+
+#[test]
+fn a_linked_manual_in_a_repository_is_said_and_not_followed() {
+    let (home, repository) = with_repository();
+    let folder = served(&home).join("repo/skills");
+    fs::create_dir_all(folder.join("linked")).expect("a directory");
+    symlink("../pdf/SKILL.md", folder.join("linked/SKILL.md")).expect("links");
+    repository.commit();
+    let source = format!("{}#main", served(&home).join("repo").display());
+    let listed = run(&home, &["install", &source, "--list"]);
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert!(listed.stderr.contains("left out: skills/linked/SKILL.md (a link)"), "{listed:?}");
+    let output = run(&home, &["install", &source, "--all", "--yes"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stderr.contains("left out: skills/linked/SKILL.md (a link)"), "{output:?}");
+    let (_, code, said) = error_code(&home, &["install", &source, "--skill", "linked", "--yes"]);
+    assert_eq!(code, "skill-left-out", "{said}");
+    // The same of a directory, and of folders that are links.
+    symlink("pdf", folder.join("folder")).expect("links");
+    let plan = json(&home, &["install", &folder.to_string_lossy(), "--dry-run", "--json"]);
+    let left: Vec<&Value> =
+        plan["left_out"].as_array().expect("a list").iter().map(|it| &it["path"]).collect();
+    assert_eq!(left, ["folder/SKILL.md", "linked/SKILL.md"], "{plan}");
+    // One that was installed and is a link now is no skill that is gone.
+    fs::remove_file(folder.join("csv/SKILL.md")).expect("removes");
+    symlink("../pdf/SKILL.md", folder.join("csv/SKILL.md")).expect("links");
+    repository.commit();
+    let output = run(&home, &["update", "csv", "--yes"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stdout.contains("skills/csv/SKILL.md is a link"), "{output:?}");
+    fs::remove_file(folder.join("pdf/SKILL.md")).expect("removes");
+    symlink("../x", folder.join("pdf/SKILL.md")).expect("links");
+    repository.commit();
+    let (_, code, said) = error_code(&home, &["install", &source, "--all", "--yes"]);
+    assert_eq!(code, "skill-left-out", "a repository of links is not an empty one: {said}");
+}
+
 #[test]
 fn a_person_picks_from_the_list_on_a_terminal() {
     let (home, _repository) = with_repository();

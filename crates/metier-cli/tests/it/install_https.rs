@@ -331,6 +331,56 @@ fn a_host_that_lists_its_skills_is_a_source() {
 }
 
 #[test]
+fn of_a_list_only_the_chosen_skills_and_what_they_need_are_fetched() {
+    let home = TestHome::new();
+    let server = WebServer::tls(|asked| {
+        let text = |name: &str, needs: &str| {
+            let needs = if needs.is_empty() {
+                String::new()
+            } else {
+                format!("metadata:\n  metier.requires: {needs}\n")
+            };
+            WebAnswer::ok(format!("---\nname: {name}\ndescription: Works.\n{needs}---\n"))
+        };
+        let skills: Vec<Value> = ["a", "b", "c", "d"]
+            .iter()
+            .map(|name| json!({"name": name, "description": "d", "files": ["SKILL.md"]}))
+            .collect();
+        match asked.path.as_str() {
+            "/.well-known/skills/index.json" => {
+                WebAnswer::ok(json!({"skills": skills}).to_string())
+            }
+            "/.well-known/skills/a/SKILL.md" => text("a", "b"),
+            "/.well-known/skills/b/SKILL.md" => text("b", ""),
+            "/.well-known/skills/c/SKILL.md" => text("c", ""),
+            "/.well-known/skills/d/SKILL.md" => text("d", "c"),
+            _ => WebAnswer::missing(),
+        }
+    });
+    let manuals = |from: usize| -> Vec<String> {
+        let asked = server.asked();
+        let manuals = asked[from..].iter().filter_map(|it| it.path.strip_suffix("/SKILL.md"));
+        manuals.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned()).collect()
+    };
+    let url = server.url("/");
+    let output = with_authority(&home, &server, &["install", &url, "--skill", "d", "--yes"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(manuals(0), ["d", "c"]);
+    assert!(home.project().join(".agent/skills/c/SKILL.md").exists());
+    let before = server.asked().len();
+    let output = with_authority(&home, &server, &["update", "d", "--yes"]);
+    assert_eq!(output.code, 1, "the host is not allowed: {output:?}");
+    allow(&home, &server);
+    let output = with_authority(&home, &server, &["update", "c", "--yes"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(manuals(before), ["c"]);
+    let before = server.asked().len();
+    let output = with_authority(&home, &server, &["install", &url, "--skill", "nothing", "--yes"]);
+    assert!(output.code != 0 && output.stderr.contains("it has: a, b, c, d"), "{output:?}");
+    assert_eq!(manuals(before).len(), 4, "a name that is not there is looked for in all");
+}
+
+#[test]
 fn a_list_of_files_without_digests_is_read_too() {
     let home = TestHome::new();
     let server = WebServer::tls(|asked| {

@@ -26,6 +26,13 @@ fn file(home: &TestHome, skills: &[&str]) -> FiledRequest {
         .expect("files")
 }
 
+/// Files a request of a program, and gives its id.
+pub(crate) fn file_request(home: &TestHome, source: &str, skills: &[&str]) -> String {
+    let skills: Vec<String> = skills.iter().map(|it| (*it).to_owned()).collect();
+    let metier = library(home, "project");
+    metier.file_install_request(source, &skills, "to work", "my-agent").expect("files").id
+}
+
 fn requests(home: &TestHome) -> Vec<Value> {
     json(home, &["requests", "--json"])["requests"].as_array().expect("requests").clone()
 }

@@ -7,7 +7,10 @@
     reason = "these tests build files, start the binary and say what they could not test"
 )]
 
+mod adopted;
+mod advice;
 mod agent_folders;
+mod agent_links;
 mod agents;
 mod approvals;
 mod builtin_skills;
@@ -23,6 +26,8 @@ mod completions;
 mod config;
 mod doctor;
 mod doctor_health;
+mod eval;
+mod eval_scale;
 mod exec;
 mod exec_hostile;
 mod export;
@@ -46,6 +51,7 @@ mod linked_keys;
 mod list;
 mod list_busy;
 mod list_json;
+mod lock_import;
 mod manage_delete;
 mod manage_faults;
 mod manage_new;
@@ -60,6 +66,7 @@ mod other_accounts;
 mod other_programs;
 mod output_cap;
 mod outputs;
+mod own_files;
 mod permissions;
 mod places;
 mod program;
@@ -71,6 +78,7 @@ mod record_anchor;
 mod record_links;
 mod recorded_run;
 mod refresh;
+mod restore_installed;
 mod roots;
 mod run;
 mod run_ceilings;

@@ -177,6 +177,11 @@ fn the_manual_is_printed_or_written_page_by_page() {
     let inner = inner.chain(keys);
     let requests = ["requests-approve", "requests-list", "requests-reject", "requests-show"];
     let inner = inner.chain(requests.map(str::to_owned));
+    let evals = [
+        "aa", "check", "compare", "export", "init", "merge", "overlap", "plan", "report", "run",
+        "run-unit", "worker",
+    ];
+    let inner = inner.chain(evals.map(|name| format!("eval-{name}")));
     let mut expected: Vec<String> =
         commands(&home).into_iter().chain(inner).map(|name| format!("metier-{name}.1")).collect();
     expected.push("metier.1".to_owned());

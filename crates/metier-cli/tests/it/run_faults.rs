@@ -336,3 +336,51 @@ fn models_test_says_whether_the_endpoint_works_and_what_it_can_do() {
         assert!(!home.project().join(".agent").exists(), "a test is no run");
     }
 }
+
+#[test]
+fn models_test_quotes_what_is_no_decision_and_says_what_to_set() {
+    let words = |content: &Value| {
+        let message = json!({"role": "assistant", "content": content});
+        json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+    };
+    let called = |decision: &Value| {
+        let function = json!({"name": "decide", "arguments": decision.to_string()});
+        let message =
+            json!({"tool_calls": [{"id": "c", "type": "function", "function": function}]});
+        json!({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})
+    };
+    let tested = |calls_hold: bool, said: Value| {
+        let home = project();
+        let server = Server::start(move |_, asked| {
+            let body = if calls_hold && asked.body.contains("\"tools\"") {
+                called(&answer("Lantern."))
+            } else {
+                words(&said)
+            };
+            Answer::reply(200, "content-type: application/json\r\n", &body.to_string())
+        });
+        Dialect::OpenAi.configure(&home, &server.url(), &json!({"stream": false}));
+        run_keyed(&home, &["models", "test"])
+    };
+    let prose = "A lantern is a lamp.";
+
+    let output = tested(true, json!(prose));
+    assert_eq!(output.code, 1, "{output:?}");
+    assert_eq!(
+        output.stdout.lines().collect::<Vec<_>>(),
+        [
+            "fails openai:test-model: the reply is not JSON: `A lantern is a lamp.`",
+            "  JSON Schema: ignored",
+            "  tool calls: held",
+            "  streaming: no",
+            "  context: not known; `model.params.window` sets it",
+        ]
+    );
+    assert!(output.stderr.contains("set `model.params.output` to `tool_call`"), "{output:?}");
+
+    let output = tested(false, json!(prose));
+    assert!(output.stderr.contains("neither a JSON Schema nor a function holds"), "{output:?}");
+
+    let output = tested(false, json!(""));
+    assert!(output.stdout.contains(": the reply is empty\n"), "{output:?}");
+}

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -91,7 +90,6 @@ fn with_tools(home: TestHome, rules: &str, output: Option<OutputSink>, tier: Tie
         secrets: Arc::new(Secrets::new(["planted-secret-value"])),
         cap: OutputCap::default(),
         timeout: Duration::from_mins(1),
-        count: AtomicU64::new(0),
         output: output.clone(),
     });
     let toolbox = Toolbox::new().with(RunCommand::new(Arc::clone(&host)));

@@ -28,6 +28,8 @@ const CHANGES: &[&str] = &[
     "flock",
     "chmod",
     "fchmod",
+    "symlink",
+    "symlinkat",
 ];
 
 /// What is done while it is killed.
@@ -65,6 +67,18 @@ const SCENARIOS: &[Scenario] = &[
         old: &[("a", "1"), ("b", "1")],
         new: &[("a", "1"), ("b", "1"), ("gone", "1")],
     },
+    Scenario {
+        name: "restore over",
+        args: &["restore", "a"],
+        old: &[("a", "1"), ("b", "1")],
+        new: &[("a", "0"), ("b", "1")],
+    },
+    Scenario {
+        name: "links",
+        args: &["install", "two.zip", "--agent", "claude", "--link", "--yes"],
+        old: &[("a", "1"), ("b", "1")],
+        new: &[("a", "2"), ("b", "1"), ("c", "2")],
+    },
 ];
 
 fn skill(home: &TestHome, dir: &str, name: &str, version: &str) {
@@ -77,7 +91,8 @@ fn skill(home: &TestHome, dir: &str, name: &str, version: &str) {
 
 fn prepared() -> TestHome {
     let home = TestHome::new();
-    for (dir, version, names) in [("one", "1", &["a", "b", "gone"][..]), ("two", "2", &["a", "c"])]
+    for (dir, version, names) in
+        [("zero", "0", &["a"][..]), ("one", "1", &["a", "b", "gone"]), ("two", "2", &["a", "c"])]
     {
         for name in names {
             skill(&home, dir, name, version);
@@ -86,7 +101,9 @@ fn prepared() -> TestHome {
         assert_eq!(run_in(&home, "src", &["pack", dir, "-o", &zip]).code, 0);
     }
     // One name for both versions: the second is another version of the same source.
-    assert_eq!(run(&home, &["install", "one.zip", "--yes"]).code, 0);
+    assert_eq!(run(&home, &["install", "zero.zip", "--yes"]).code, 0);
+    assert_eq!(run(&home, &["install", "one.zip", "--yes", "--force"]).code, 0);
+    home.write("project/.agent/skills/a/.env", "KEY=1\n");
     assert_eq!(run(&home, &["uninstall", "gone", "--yes"]).code, 0);
     let lock = home.project().join(".agent/skills.lock.json");
     for file in [lock, home.project().join(".agent/skills.json")] {
@@ -168,6 +185,13 @@ fn whole(home: &TestHome, scenario: &Scenario, at: &str) -> bool {
     for (name, version, _) in &found {
         let path = home.project().join(format!(".agent/skills/{name}/data/{name}.txt"));
         assert_eq!(fs::read_to_string(path).expect("reads"), version.repeat(2000), "{at}");
+    }
+    let own = home.project().join(".agent/skills/a/.env");
+    let is_there = fs::read_to_string(own).is_ok_and(|text| text == "KEY=1\n");
+    assert!(is_there || !found.iter().any(|it| it.0 == "a" && it.1 != "0"), "{at}: .env is lost");
+    if scenario.name == "links" {
+        let link = home.project().join(".claude/skills/a");
+        assert_eq!(fs::symlink_metadata(link).is_ok(), is_new, "{at}");
     }
     assert_eq!(hidden_in(&home.project().join(".agent/skills")), [""; 0], "{at}");
     // A lock file that nobody holds is taken by the next process; no temporary file may stay.

@@ -130,6 +130,38 @@ fn a_pinned_key_is_enough_to_install_again_where_it_is_not_trusted() {
 }
 
 #[test]
+fn a_key_in_the_configuration_is_trusted_and_forgotten_only_there() {
+    let home = with_key();
+    sign(&home, "own.key");
+    let own = fs::read_to_string(home.project().join("own.pub")).expect("a public key");
+    let own = own.lines().nth(1).expect("the key");
+    assert_eq!(run(&home, &["keys", "forget", "default"]).code, 0);
+    assert_eq!(run(&home, &["verify", "pdf.zip"]).code, 1, "nothing is trusted");
+
+    home.write("home/.agent/config.json", json!({ "trusted_keys": [own] }).to_string());
+    let verified = run(&home, &["verify", "pdf.zip"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    let listed = json(&home, &["keys", "--json"]);
+    assert_eq!(listed["keys"][0]["name"], "trusted_keys[0]");
+    let forgotten = run(&home, &["keys", "forget", "trusted_keys[0]"]);
+    assert_eq!(forgotten.code, 1);
+    assert!(forgotten.stderr.contains("remove it there"), "{forgotten:?}");
+    // The list of `metier keys` has never seen it.
+    assert!(
+        !home.home().join(".agent/keys/trusted.json").exists() || {
+            let list =
+                fs::read_to_string(home.home().join(".agent/keys/trusted.json")).expect("text");
+            !list.contains(own)
+        }
+    );
+
+    home.write("home/.agent/config.json", r#"{ "trusted_keys": ["RWnonsense"] }"#);
+    let broken = run(&home, &["verify", "pdf.zip"]);
+    assert_eq!(broken.code, 1);
+    assert!(broken.stderr.contains("`trusted_keys[0]` in the configuration"), "{broken:?}");
+}
+
+#[test]
 fn keys_are_trusted_after_a_yes_listed_and_forgotten_and_are_private() {
     let home = with_key();
     let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII";

@@ -113,6 +113,7 @@ fn unpack_zip(
             None => files.push(entry),
         }
     }
+    outgoing.expects(files.iter().map(|file: &ZipEntry| file.size).sum());
     let paths = || files.iter().map(|file| file.path.as_str());
     let listed = || dirs.iter().map(String::as_str);
     let needed = needed_dirs(paths(), listed());

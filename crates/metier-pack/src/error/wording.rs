@@ -3,8 +3,9 @@
 
 use std::fmt;
 
-use super::{FoundInSkill, PackError};
+use super::{FoundInSkill, Obstacle, ObstacleReason, PackError};
 use crate::archive::{ArchiveError, ArchiveFault};
+use crate::left_out::LeftOut;
 
 /// How many findings a message names.
 const MAX_NAMED: usize = 5;
@@ -31,6 +32,10 @@ impl PackError {
                 format!("supported sources: {}", crate::source::SUPPORTED)
             }
             Self::NoSkill(_) => "a skill is a folder with a file named exactly SKILL.md".to_owned(),
+            Self::SkillsLeftOut { .. } => {
+                "links are not followed: install the folder that the link points to, or ask the publisher for a file"
+                    .to_owned()
+            }
             Self::TwoLayouts(_) => "name the folder of the skill that you want".to_owned(),
             Self::BadSkill { problem, .. } => problem.code.info().fix_advice.to_owned(),
             Self::BadName(_) => {
@@ -39,6 +44,11 @@ impl PackError {
             Self::NameTwice(_) => "pack or install them one by one".to_owned(),
             Self::NotInSource { has, .. } => format!("it has: {}", has.join(", ")),
             Self::ManifestMismatch { .. } => "nothing was installed; get the archive again".to_owned(),
+            Self::InTheWay(obstacles)
+                if obstacles.iter().any(|it| it.reason == ObstacleReason::InstalledCopy) =>
+            {
+                "uninstall the copy first: metier uninstall NAME --agent AGENT".to_owned()
+            }
             Self::InTheWay(_) => {
                 "--force replaces what is there; a backup is kept, and `metier restore` restores it".to_owned()
             }
@@ -105,6 +115,9 @@ impl fmt::Display for PackError {
                 write!(f, "{source} is {kind}, which is not a supported source yet")
             }
             Self::NoSkill(source) => write!(f, "there is no SKILL.md in {source}"),
+            Self::SkillsLeftOut { source, left_out } => {
+                f.write_str(&named_left_out(source, left_out))
+            }
             Self::TwoLayouts(source) => write!(
                 f,
                 "{source} has a SKILL.md at its top and in folders below: it could be one skill or several"
@@ -123,13 +136,7 @@ impl fmt::Display for PackError {
             Self::ManifestMismatch { path, what } => {
                 write!(f, "{}: its manifest.json does not fit its files: {what}", path.display())
             }
-            Self::InTheWay(obstacles) => {
-                let each: Vec<String> = obstacles
-                    .iter()
-                    .map(|it| format!("`{}` {}", it.name, it.reason.text()))
-                    .collect();
-                write!(f, "{}", each.join("; "))
-            }
+            Self::InTheWay(obstacles) => f.write_str(&named_obstacles(obstacles)),
             Self::TargetChanged(path) => {
                 write!(f, "{} changed since the plan was made", path.display())
             }
@@ -177,6 +184,20 @@ impl fmt::Display for PackError {
             }
         }
     }
+}
+
+fn named_left_out(source: &str, left_out: &[LeftOut]) -> String {
+    let is = |left: &LeftOut| format!("{} is {}", left.path, left.reason.text());
+    let each: Vec<String> = left_out.iter().take(MAX_NAMED).map(is).collect();
+    format!("{source} has no SKILL.md that can be used: {}", each.join("; "))
+}
+
+fn named_obstacles(obstacles: &[Obstacle]) -> String {
+    let is = |it: &Obstacle| match &it.path {
+        None => format!("`{}` {}", it.name, it.reason.text()),
+        Some(path) => format!("{} {}", path.display(), it.reason.text()),
+    };
+    obstacles.iter().map(is).collect::<Vec<_>>().join("; ")
 }
 
 fn named_findings(found: &[FoundInSkill]) -> String {

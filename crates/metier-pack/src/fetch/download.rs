@@ -8,7 +8,7 @@ use metier_cancel::CancelToken;
 use metier_net::WebTimes;
 
 use super::http::{DownloadSettings, PlaceJudge};
-use super::{Fetch, FetchProgress, Fetched, https, oci, well_known};
+use super::{Fetch, FetchProgress, FetchWanted, Fetched, https, oci, well_known};
 use crate::error::PackError;
 use crate::limits::PackLimits;
 use crate::source::InstallSource;
@@ -45,12 +45,12 @@ impl Fetch for Download {
     fn fetch(
         &self,
         source: &InstallSource,
-        pinned: Option<&str>,
+        wanted: FetchWanted<'_>,
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
     ) -> Result<Fetched, PackError> {
-        let settings = &self.settings;
+        let (settings, pinned) = (&self.settings, wanted.pinned);
         match source {
             InstallSource::Https(source) => {
                 Ok(https::fetch(settings, source, pinned, into, limits, progress)?)
@@ -61,7 +61,7 @@ impl Fetch for Download {
             // The lists of two days differ where one skill was added. What is locked is compared skill by
             // skill when it is installed.
             InstallSource::WellKnown(source) => {
-                well_known::fetch(settings, source, into, limits, progress)
+                well_known::fetch(settings, source, wanted.skills, into, limits, progress)
             }
             InstallSource::Local(_) | InstallSource::Git(_) => Err(PackError::UnsupportedSource {
                 source: source.recorded(),

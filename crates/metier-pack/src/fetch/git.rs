@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::git_command::GitCalls;
 use super::git_tree::{FileWriter, WantedFiles, has_dir, parse_entries, skill_dirs, wanted_files};
-use super::{Fetch, FetchProgress, Fetched, FetchedKind, GitFault};
+use super::{Fetch, FetchProgress, FetchWanted, Fetched, FetchedKind, GitFault};
 use crate::error::PackError;
 use crate::limits::PackLimits;
 use crate::source::{GitSource, InstallSource};
@@ -58,7 +58,7 @@ impl Fetch for GitFetch {
     fn fetch(
         &self,
         source: &InstallSource,
-        pinned: Option<&str>,
+        wanted: FetchWanted<'_>,
         into: &Path,
         limits: &PackLimits,
         progress: &dyn FetchProgress,
@@ -70,7 +70,7 @@ impl Fetch for GitFetch {
         };
         let failed = |fault| PackError::Git { source: shown.clone(), fault };
         let calls = GitCalls::new(self, git, into, limits.total_bytes, progress).map_err(failed)?;
-        let commit = fetch_commit(&calls, git, pinned).map_err(failed)?;
+        let commit = fetch_commit(&calls, git, wanted.pinned).map_err(failed)?;
         let listed = calls
             .answer(&["ls-tree", "-r", "-z", "--full-tree", &commit.id], &[])
             .map_err(failed)?;

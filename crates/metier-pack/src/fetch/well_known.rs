@@ -6,6 +6,7 @@
 
 mod index;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use metier_fs::{PiecewiseFile, TreeWriter};
@@ -17,11 +18,12 @@ use super::http::{DownloadSettings, Web, not_written, url_of};
 use super::https::MAX_MANUAL_BYTES;
 use super::{FetchProgress, Fetched, FetchedKind};
 use crate::archive::{archive_kind, unpack};
+use crate::directory::read_directory;
 use crate::error::PackError;
 use crate::facts::SKILL_FILE;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
-use crate::skills_in::skills_in;
+use crate::skills_in::{FoundSkill, skills_in};
 use crate::source::WellKnownSource;
 use index::{IndexContent, IndexEntry, MAX_INDEX_BYTES, parse_index};
 
@@ -29,10 +31,11 @@ use index::{IndexContent, IndexEntry, MAX_INDEX_BYTES, parse_index};
 const PLACES: [&str; 2] =
     ["/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"];
 
-/// Fetches all skills that a host lists.
+/// Fetches the skills of these names and those that they need, or all that a host lists.
 pub(super) fn fetch(
     settings: &DownloadSettings,
     source: &WellKnownSource,
+    names: &[String],
     into: &Path,
     limits: &PackLimits,
     progress: &dyn FetchProgress,
@@ -67,7 +70,7 @@ pub(super) fn fetch(
                     limits,
                     into,
                 };
-                listed.fetch_all(entries)?;
+                listed.fetch_skills(entries, names)?;
                 let path = into.join("skills");
                 let resolved = Digest::of(&bytes).to_string();
                 return Ok(Fetched::new(path, FetchedKind::Directory, resolved));
@@ -97,38 +100,55 @@ struct Listed<'a> {
 }
 
 impl Listed<'_> {
-    fn fetch_all(&self, entries: Vec<IndexEntry>) -> Result<(), PackError> {
-        let top = self.into.join("skills");
-        let written = |error: std::io::Error| not_written(&self.web.source, &error);
-        metier_fs::create_private_dir(&top).map_err(written)?;
+    /// Fetches the skills of these names, then those that they need. Where the list lacks one of the names, all are
+    /// fetched: it may have another name now, and the error says what there is.
+    fn fetch_skills(
+        &self,
+        mut entries: Vec<IndexEntry>,
+        names: &[String],
+    ) -> Result<(), PackError> {
+        metier_fs::create_private_dir(&self.into.join("skills"))
+            .map_err(|error| not_written(&self.web.source, &error))?;
+        let is_listed = |name: &String| entries.iter().any(|entry| entry.name == *name);
+        let takes_all = names.is_empty() || !names.iter().all(is_listed);
+        let mut wanted: BTreeSet<String> = names.iter().cloned().collect();
         let mut left = self.limits.total_bytes;
-        for entry in entries {
-            let dir = top.join(&entry.name);
-            let used = match &entry.content {
-                IndexContent::Archive(url, digest) => {
-                    self.archive(&entry.name, url, *digest, left)?
-                }
-                IndexContent::Manual(url, digest) => {
-                    metier_fs::create_private_dir(&dir).map_err(written)?;
-                    let limit = left.min(MAX_MANUAL_BYTES);
-                    self.file(url, Some(*digest), limit, &dir.join(SKILL_FILE))?
-                }
-                IndexContent::Files(files) => {
-                    let mut used = 0;
-                    for (path, url) in files {
-                        let path = dir.join(path);
-                        let above = path.parent().unwrap_or(&dir);
-                        metier_fs::create_private_dir(above).map_err(written)?;
-                        let limit = (left - used).min(self.limits.file_bytes);
-                        used += self.file(url, None, limit, &path)?;
-                    }
-                    used
-                }
-            };
-            left = left.saturating_sub(used);
-            self.check_name(&entry.name, &dir)?;
+        // What a skill needs is known when it has come.
+        while let Some(at) =
+            entries.iter().position(|entry| takes_all || wanted.contains(&entry.name))
+        {
+            let entry = entries.remove(at);
+            left = left.saturating_sub(self.fetch_one(&entry, left)?);
+            let skill = self.checked(&entry.name)?;
+            let needed = skill.summary.requires;
+            wanted.extend(needed.certain.into_iter().chain(needed.perhaps));
         }
         Ok(())
+    }
+
+    /// Gets one skill; gives the bytes that it has.
+    fn fetch_one(&self, entry: &IndexEntry, left: u64) -> Result<u64, PackError> {
+        let dir = self.into.join("skills").join(&entry.name);
+        let written = |error: std::io::Error| not_written(&self.web.source, &error);
+        match &entry.content {
+            IndexContent::Archive(url, digest) => self.archive(&entry.name, url, *digest, left),
+            IndexContent::Manual(url, digest) => {
+                metier_fs::create_private_dir(&dir).map_err(written)?;
+                let limit = left.min(MAX_MANUAL_BYTES);
+                Ok(self.file(url, Some(*digest), limit, &dir.join(SKILL_FILE))?)
+            }
+            IndexContent::Files(files) => {
+                let mut used = 0;
+                for (path, url) in files {
+                    let path = dir.join(path);
+                    let above = path.parent().unwrap_or(&dir);
+                    metier_fs::create_private_dir(above).map_err(written)?;
+                    let limit = (left - used).min(self.limits.file_bytes);
+                    used += self.file(url, None, limit, &path)?;
+                }
+                Ok(used)
+            }
+        }
     }
 
     /// Gets a file; gives its bytes.
@@ -180,18 +200,22 @@ impl Listed<'_> {
         Ok(used)
     }
 
-    /// The skill in `dir` has to have the name that the list gives it.
-    fn check_name(&self, name: &str, dir: &Path) -> Result<(), PackError> {
-        let tree =
-            crate::directory::read_directory(dir, self.limits, Outgoing::nowhere(Profile::Lenient))
-                .map_err(|error| error.called(dir, &format!("{}: {name}", self.web.source)))?;
-        let found = skills_in(&tree, &self.web.source, &[])?;
-        let own = found.first().map(|skill| skill.summary.name.as_str()).unwrap_or_default();
-        if found.len() == 1 && own == name {
-            return Ok(());
+    /// The skill that was fetched as `name`, which has to call itself so.
+    fn checked(&self, name: &str) -> Result<FoundSkill, PackError> {
+        let dir = self.into.join("skills").join(name);
+        let tree = read_directory(&dir, self.limits, Outgoing::nowhere(Profile::Lenient))
+            .map_err(|error| error.called(&dir, &format!("{}: {name}", self.web.source)))?;
+        let mut found = skills_in(&tree, &self.web.source, &[])?;
+        match found.pop() {
+            Some(skill) if found.is_empty() && skill.summary.name.as_str() == name => Ok(skill),
+            other => {
+                let own = found.first().or(other.as_ref());
+                let own = own.map(|skill| skill.summary.name.as_str()).unwrap_or_default();
+                let about =
+                    format!("the list calls a skill `{name}`, and the skill calls itself `{own}`");
+                Err(self.web.failed(FetchFault::Index, about).into())
+            }
         }
-        let about = format!("the list calls a skill `{name}`, and the skill calls itself `{own}`");
-        Err(self.web.failed(FetchFault::Index, about).into())
     }
 }
 

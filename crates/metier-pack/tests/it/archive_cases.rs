@@ -434,6 +434,24 @@ fn odd_and_honest_archives_are_read() {
 }
 
 #[test]
+fn an_archive_in_an_archive_is_a_file_however_deep_and_is_said() {
+    // 47 and 48: five levels that would come to a terabyte. None of them is opened, so that nothing recurses.
+    let mut bomb = Zip::of([Entry::deflated("0", vec![0; 1 << 20])]).bytes();
+    for _ in 0..5 {
+        let level = (0..16).map(|at| Entry::deflated(format!("{at}.zip"), bomb.clone()));
+        bomb = Zip::of(level).bytes();
+    }
+    let home = Home::new();
+    home.write("case.zip", Zip::skill([Entry::deflated("pdf/bomb.zip", &bomb)]).bytes());
+    let view = home.install("case.zip").expect("installs");
+    let rules: Vec<&str> = view.skills[0].findings.iter().map(|it| it.finding.rule).collect();
+    assert_eq!((view.skills[0].files, rules), (2, vec!["nested-archive"]));
+    assert!(view.skills[0].inspected_percent < Some(100), "what was not looked into is said");
+    let installed = std::fs::read(home.path("project/.agent/skills/pdf/bomb.zip")).expect("there");
+    assert_eq!(installed, bomb, "as it came");
+}
+
+#[test]
 fn an_archive_that_is_written_to_while_it_is_read_is_refused() {
     // 89: what is hashed, judged and unpacked comes from one descriptor; a file that is replaced by a
     // rename is not seen at all, and one that is changed in place is refused.

@@ -126,7 +126,7 @@ fn the_same_files_may_be_taken_over() {
     pack(&home, "a.zip", &["a"]);
     home.write("project/.agent/skills/a/SKILL.md", skill("a"));
     let view = home.install("a.zip").expect("installs");
-    assert_eq!(view.skills[0].action, PlannedAction::Keep);
+    assert_eq!(view.skills[0].action, PlannedAction::Adopt);
     assert!(home.read(LOCK).contains("\"a\""));
 }
 
@@ -147,8 +147,9 @@ fn uninstalling_keeps_a_backup_that_comes_back_with_its_records() {
     let error =
         target.plan_uninstall(&["mine".to_owned()], Overwrite::Replace).expect_err("not ours");
     assert_eq!(error.code(), "not-installed");
-    let backup = Backups::in_state(&home.path("state")).find("a").expect("a backup");
-    let plan = target.plan_restore(&backup).expect("plans").expect("was installed");
+    let backup = Backups::in_state(&home.path("state")).find("a", |_| true).expect("a backup");
+    let plan =
+        target.plan_restore(&backup, Overwrite::Refuse).expect("plans").expect("was installed");
     assert_eq!(plan.view().skills[0].action, PlannedAction::Restore);
     plan.carry_out().expect("restores");
     assert_eq!((home.read(LOCK), home.read(WANTED)), before);

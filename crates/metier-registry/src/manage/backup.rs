@@ -239,14 +239,19 @@ impl Backups {
     }
 
     /// The backup that `query` means: its own id, the name or id of a skill (then the newest), or
-    /// `NAME@N`, the Nth newest.
-    pub fn find(&self, query: &str) -> Result<Backup, ManageError> {
+    /// `NAME@N`, the Nth newest. A name means only backups that `is_here` knows: another project's skill of the
+    /// same name is another skill.
+    pub fn find(
+        &self,
+        query: &str,
+        is_here: impl Fn(&Backup) -> bool,
+    ) -> Result<Backup, ManageError> {
         let backups = self.list()?.backups;
+        let is_called = |backup: &Backup, name: &str| {
+            backup.skill.name.as_str() == name || backup.skill.to_string() == name
+        };
         let of = |name: &str| -> Vec<&Backup> {
-            let same = |backup: &&Backup| {
-                backup.skill.name.as_str() == name || backup.skill.to_string() == name
-            };
-            backups.iter().filter(same).collect()
+            backups.iter().filter(|it| is_called(it, name) && is_here(it)).collect()
         };
         let numbered = query.rsplit_once('@').and_then(|(name, number)| {
             Some((of(name), number.parse::<usize>().ok()?.checked_sub(1)?))
@@ -257,9 +262,14 @@ impl Backups {
             let (of_name, rank) = numbered.as_ref()?;
             of_name.get(*rank).copied()
         });
-        found.cloned().ok_or_else(|| ManageError::NoBackup {
-            query: query.to_owned(),
-            of_this_name: numbered.map_or(0, |(of_name, _)| of_name.len()),
+        found.cloned().ok_or_else(|| {
+            let name = query.rsplit_once('@').map_or(query, |(name, _)| name);
+            let elsewhere = backups.iter().find(|it| is_called(it, name) && !is_here(it));
+            ManageError::NoBackup {
+                query: query.to_owned(),
+                of_this_name: numbered.map_or(0, |(of_name, _)| of_name.len()),
+                elsewhere: elsewhere.map(|it| (it.id.clone(), PathBuf::from(&it.path))),
+            }
         })
     }
 
@@ -304,6 +314,10 @@ mod tests {
         path
     }
 
+    fn everywhere(_: &Backup) -> bool {
+        true
+    }
+
     fn keep(backups: &Backups, path: &Path, second: u64) -> Backup {
         let id = "user:pdf".parse().expect("an id");
         let now = UNIX_EPOCH + Duration::from_secs(second);
@@ -321,17 +335,24 @@ mod tests {
         assert!(!tmp.path().join("skills/pdf").exists());
         assert_eq!(new.files, [BackupFile { path: "SKILL.md".to_owned(), bytes: 5 }]);
         for query in ["pdf", "user:pdf", "pdf@1", &new.id] {
-            assert_eq!(backups.find(query).expect("found"), new, "{query}");
+            assert_eq!(backups.find(query, everywhere).expect("found"), new, "{query}");
         }
         for query in ["pdf@2", "user:pdf@2", &old.id] {
-            assert_eq!(backups.find(query).expect("found"), old, "{query}");
+            assert_eq!(backups.find(query, everywhere).expect("found"), old, "{query}");
         }
         for (query, number) in [("pdf@3", 2), ("pdf@0", 0), ("project:pdf", 0), ("", 0)] {
-            let Err(ManageError::NoBackup { of_this_name, .. }) = backups.find(query) else {
+            let found = backups.find(query, everywhere);
+            let Err(ManageError::NoBackup { of_this_name, elsewhere: None, .. }) = found else {
                 panic!("{query} means nothing");
             };
             assert_eq!(of_this_name, number, "{query}");
         }
+        let Err(ManageError::NoBackup { elsewhere, .. }) = backups.find("pdf", |_| false) else {
+            panic!("a name means what is here");
+        };
+        assert_eq!(elsewhere, Some((new.id.clone(), PathBuf::from(&new.path))));
+        assert_eq!(backups.find("pdf", |it| *it != new).expect("found"), old);
+        assert_eq!(backups.find(&new.id, |_| false).expect("an id is clear"), new);
         backups.restore(&old).expect("restores");
         assert_eq!(
             read_bounded(&tmp.path().join("skills/pdf/SKILL.md"), 9).expect("reads"),

@@ -45,6 +45,8 @@ pub enum ManageError {
         query: String,
         /// How many backups of this name there are.
         of_this_name: usize,
+        /// The newest one of another place: its id, and where the skill was.
+        elsewhere: Option<(String, PathBuf)>,
     },
     /// The system refused.
     Io {
@@ -83,6 +85,10 @@ impl ManageError {
             Self::BehindLink { link, .. } => format!(
                 "remove the link {} to remove everything behind it, or delete the folder it points to",
                 link.display()
+            ),
+            Self::NoBackup { of_this_name: 0, elsewhere: Some((id, path)), .. } => format!(
+                "the newest one is of {}; to restore it there: metier restore {id}",
+                path.display()
             ),
             Self::NoBackup { of_this_name: 0, .. } => {
                 "`metier restore --list` shows every backup".to_owned()
@@ -131,6 +137,9 @@ impl fmt::Display for ManageError {
                 path.display(),
                 real.display()
             ),
+            Self::NoBackup { query, elsewhere: Some(_), .. } => {
+                write!(f, "there is no backup `{query}` of a skill here")
+            }
             Self::NoBackup { query, .. } => write!(f, "there is no backup `{query}`"),
             Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
         }

@@ -3,7 +3,7 @@
 //!
 //! Called for many skills at once, on any thread.
 
-use metier::loader::{ResourceLimits, is_surely_whole, load_raw, measure_body};
+use metier::loader::{ResourceLimits, count_lines, is_surely_whole, load_raw, measure_body};
 use metier::registry::{Entry, Scan};
 use metier::skill::fence::{Complete, Fence, find};
 use metier::skill::{
@@ -91,12 +91,15 @@ fn look(
     row: &mut SkillRow,
     findings: &mut Vec<Finding>,
 ) {
+    let limits = &metier.settings().body_limits;
+    let mut is_whole = false;
     if let Fence::Closed(found) = find(bytes, Complete::Yes) {
-        let body = &bytes[found.body..];
-        let body =
-            std::str::from_utf8(body).map_or_else(|_| String::from_utf8_lossy(body), Into::into);
+        let (head, body) = bytes.split_at(found.body);
+        let text = std::str::from_utf8(body);
+        is_whole = text.is_ok_and(|body| is_surely_whole(head, body, limits));
+        let body = text.map_or_else(|_| String::from_utf8_lossy(body), Into::into);
         row.tokens.body = estimate_tokens(&body);
-        row.body_lines = body.lines().count();
+        row.body_lines = count_lines(&body);
         // Copies below other folders are the same files, so one look is enough.
         let mut files = Ok(());
         let names = || match Files::list(entry) {
@@ -113,8 +116,7 @@ fn look(
             findings.push(finding);
         }
     }
-    let limits = &metier.settings().body_limits;
-    if is_surely_whole(bytes, limits) {
+    if is_whole {
         return;
     }
     match measure_body(bytes, limits) {

@@ -1,0 +1,154 @@
+//! `metier eval overlap`: skills that are easily taken for each other, and who competes for what was missed.
+//! Ranking is `metier-evals`; this file prints the pairs.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use metier_evals::report::{EvalReport, Gates};
+use metier_evals::{Competitor, OverlappingPair, SkillRanking};
+use serde::Serialize;
+
+use super::saved::saved_plan;
+use crate::context::{Context, FindArgs};
+use crate::error::Result;
+use crate::output::{Output, print_note, write_json};
+use crate::render::style::{BOLD, CYAN, paint};
+use crate::render::table::Table;
+use crate::render::{count, safe};
+
+/// Show skills that are easily taken for each other, and the words that both answer to.
+///
+/// Each skill's description is split into what it says it is for, and ranked as a request would be: offline, without
+/// cases. For what the last run missed or loaded wrongly, the skills that compete for the request are shown.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier eval overlap
+  metier eval overlap pdf          one skill
+  metier eval overlap --run 3f2a   with what that run missed")]
+pub(crate) struct EvalOverlapArgs {
+    /// Only pairs with this skill.
+    #[arg(value_name = "SKILL")]
+    skill: Option<String>,
+    /// Show at most N pairs.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    limit: usize,
+    /// The run whose misses are explained; the last one where there is one.
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
+    #[command(flatten)]
+    find: FindArgs,
+}
+
+#[derive(Serialize)]
+struct Overlaps {
+    pairs: Vec<OverlappingPair>,
+    /// Pairs that are not shown.
+    more: usize,
+    misses: Vec<Miss>,
+}
+
+/// A request that loaded another skill than it should.
+#[derive(Serialize)]
+struct Miss {
+    case: String,
+    input: String,
+    skill: String,
+    /// Whether it should have been loaded.
+    expected: bool,
+    /// Who competes for it, best first.
+    competitors: Vec<Competitor>,
+}
+
+pub(super) fn run(args: &EvalOverlapArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let metier = context.finding(&args.find);
+    let usable = metier.usable_skills()?;
+    if let Some(skill) = &args.skill {
+        metier.skill(skill)?;
+    }
+    let ranking = SkillRanking::new(usable.iter().map(|entry| &**entry));
+    let is_meant = |name: &str| args.skill.as_ref().is_none_or(|skill| skill == name);
+    let mut pairs = ranking.overlaps();
+    pairs.retain(|pair| is_meant(&pair.skill) || is_meant(&pair.other));
+    let more = pairs.len().saturating_sub(args.limit);
+    pairs.truncate(args.limit);
+    let run = saved_plan(&metier, args.run.as_deref().unwrap_or("last"), None);
+    let report = match run {
+        Ok(run) => Some(run.report(Gates::default())?),
+        Err(error) if args.run.is_some() => return Err(error),
+        Err(_) => None,
+    };
+    let mut misses = report.map_or_else(Vec::new, |report| missed(&report, &ranking));
+    misses.retain(|miss| is_meant(&miss.skill));
+    Ok(Box::new(Overlaps { pairs, more, misses }))
+}
+
+fn missed(report: &EvalReport, ranking: &SkillRanking) -> Vec<Miss> {
+    let mut misses = Vec::new();
+    for case in &report.cases {
+        for trigger in case.arms.iter().flat_map(|arm| &arm.triggers) {
+            let loaded = trigger.loaded;
+            let is_right = if trigger.expected {
+                loaded.successes == loaded.trials
+            } else {
+                loaded.successes == 0
+            };
+            if is_right || loaded.trials == 0 {
+                continue;
+            }
+            misses.push(Miss {
+                case: case.id.clone(),
+                input: case.input.clone(),
+                skill: trigger.skill.clone(),
+                expected: trigger.expected,
+                competitors: ranking.competitors(&case.input),
+            });
+        }
+    }
+    misses
+}
+
+impl Output for Overlaps {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.pairs.is_empty() {
+            let plain = anstyle::Style::new();
+            let mut table = Table::new(&[
+                ("SKILL", BOLD),
+                ("COMPETES WITH", BOLD),
+                ("NEAR", plain),
+                ("LOSES", plain),
+                ("WORDS", CYAN),
+            ]);
+            let percent = |share: f64| format!("{:.0} %", share * 100.0);
+            for pair in &self.pairs {
+                table.row(vec![
+                    safe(&pair.skill).into_owned(),
+                    safe(&pair.other).into_owned(),
+                    percent(pair.share),
+                    percent(pair.loses),
+                    safe(&pair.words.join(", ")).into_owned(),
+                ]);
+            }
+            table.write(out)?;
+        }
+        for miss in &self.misses {
+            let what = if miss.expected { "missed" } else { "loaded wrongly" };
+            writeln!(out, "\n{} {what}: {}", paint(BOLD, safe(&miss.skill)), safe(&miss.input))?;
+            for rival in &miss.competitors {
+                let words = rival.words.join(", ");
+                writeln!(out, "    {} {:.1}: {}", safe(&rival.skill), rival.score, safe(&words))?;
+            }
+        }
+        out.flush()?;
+        let mut note = count(self.pairs.len() + self.more, "pair");
+        if self.more > 0 {
+            note.push_str(&format!(", {} more with --limit", self.more));
+        }
+        print_note(&note);
+        Ok(())
+    }
+}

@@ -1,0 +1,248 @@
+//! Runs of evals that are on disk: which one is meant, its report, and how that is printed.
+//! The commands that look at earlier runs share it.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use metier::Metier;
+use metier::skill::Digest;
+use metier_evals::report::{
+    EvalReport, EvalVerdict, Gates, HtmlPage, ReportBuilder, ReportOptions, github_annotations,
+    junit, markdown, plain_text,
+};
+use metier_evals::statistics::Correction;
+use metier_evals::{
+    EvalPlan, EvalStore, FileStore, RunComparison, compare, comparison_markdown, comparison_text,
+};
+use serde::Serialize;
+
+use crate::error::{CommandError, Exit, Result};
+use crate::output::{Output, write_json};
+use crate::render::safe;
+
+/// How a report is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Form {
+    /// For a terminal.
+    Text,
+    /// For a comment or a document.
+    Markdown,
+    /// For CI servers.
+    Junit,
+    /// Annotations for GitHub, and its step summary.
+    Github,
+}
+
+/// A report, and the page with its trials where that is wanted.
+pub(super) struct Folded {
+    pub(super) report: EvalReport,
+    html: Option<String>,
+}
+
+impl Folded {
+    /// A report alone: its trials are not here.
+    pub(super) const fn of_report(report: EvalReport) -> Self {
+        Self { report, html: None }
+    }
+}
+
+/// Folds the results of a plan.
+pub(super) fn fold(
+    store: &dyn EvalStore,
+    plan: &EvalPlan,
+    gates: Gates,
+    with_page: bool,
+) -> Result<Folded> {
+    let options = ReportOptions { gates, correction: Correction::default() };
+    let mut builder = ReportBuilder::new(plan, options);
+    let mut page = with_page.then(|| HtmlPage::new(plan));
+    store.results(plan, &mut |result| {
+        builder.add(&result);
+        if let Some(page) = &mut page {
+            page.add(&result);
+        }
+        Ok(())
+    })?;
+    let report = builder.finish();
+    let html = page.map(|page| page.finish(&report));
+    Ok(Folded { report, html })
+}
+
+/// A run that is on disk: a plan with its results, or a report that was saved as JSON.
+pub(super) enum SavedRun {
+    Plan(Box<EvalPlan>, FileStore),
+    Report(Box<EvalReport>),
+}
+
+/// The run that a text means: `last`, the beginning of a plan's id, its folder, or a saved report.
+pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -> Result<SavedRun> {
+    let path = metier.working_dir().join(text);
+    if metier::fs::exists(&path) && !metier::fs::is_dir(&path) {
+        return read_report(&path);
+    }
+    let store = FileStore::in_workspace(&metier.workspace());
+    let saved = store.saved_plans()?;
+    let real = metier::fs::canonical(&path).unwrap_or(path);
+    let bare = |id: &Digest| id.to_string().trim_start_matches("sha256:").to_owned();
+    let wanted = text.trim_start_matches("sha256:");
+    let found: Vec<_> = saved
+        .iter()
+        .filter(|run| except != Some(&run.id))
+        .filter(|run| {
+            text == "last"
+                || run.folder == real
+                || (wanted.len() >= 4 && bare(&run.id).starts_with(wanted))
+        })
+        .collect();
+    let run = match (found.as_slice(), text) {
+        ([one, ..], "last") | ([one], _) => one,
+        ([], _) => {
+            let message = format!("there is no run of evals `{}` here", safe(text));
+            return Err(CommandError::failed("eval-run-not-found", message)
+                .help("`metier eval report` names the runs that are kept"));
+        }
+        _ => {
+            return Err(CommandError::failed(
+                "eval-run-ambiguous",
+                format!("`{}` matches several runs", safe(text)),
+            )
+            .help("type more of the id"));
+        }
+    };
+    let plan = store.plan(&run.id)?;
+    Ok(SavedRun::Plan(Box::new(plan), store))
+}
+
+/// The largest report that is read.
+const MAX_REPORT_BYTES: u64 = 256 << 20;
+
+fn read_report(path: &Path) -> Result<SavedRun> {
+    let refuse = |why: String| {
+        CommandError::failed(
+            "eval-report-unreadable",
+            format!("{} is no saved report: {why}", path.display()),
+        )
+        .help("save one with `metier eval run --json`")
+    };
+    let bytes = metier::fs::read_bounded(path, MAX_REPORT_BYTES)
+        .map_err(|error| refuse(error.to_string()))?;
+    let report = serde_json::from_slice(&bytes).map_err(|error| refuse(error.to_string()))?;
+    Ok(SavedRun::Report(Box::new(report)))
+}
+
+impl SavedRun {
+    pub(super) fn report(&self, gates: Gates) -> Result<EvalReport> {
+        match self {
+            Self::Plan(plan, store) => Ok(fold(store, plan, gates, false)?.report),
+            Self::Report(report) => Ok((**report).clone()),
+        }
+    }
+
+    /// What changed from this run to another.
+    pub(super) fn compared_with(&self, current: &Folded, gates: Gates) -> Result<RunComparison> {
+        Ok(compare(&self.report(gates)?, &current.report, Correction::default()))
+    }
+}
+
+/// The report of a run, in the form that is wanted.
+pub(super) struct RunOutput {
+    folded: Folded,
+    form: Form,
+    compared: Option<RunComparison>,
+    folder: Option<PathBuf>,
+    exit: Option<Exit>,
+}
+
+impl RunOutput {
+    pub(super) fn new(folded: Folded, form: Form, compared: Option<RunComparison>) -> Self {
+        Self { folded, form, compared, folder: None, exit: None }
+    }
+
+    pub(super) fn with_folder(mut self, folder: PathBuf) -> Self {
+        self.folder = Some(folder);
+        self
+    }
+
+    pub(super) fn ending(mut self, exit: Exit) -> Self {
+        self.exit = Some(exit);
+        self
+    }
+
+    pub(super) fn write_html(&self, path: &Path) -> Result<()> {
+        let Some(html) = &self.folded.html else {
+            return Err(CommandError::usage("a saved report has no trials to show")
+                .help("name a run of .agent/evals/results"));
+        };
+        metier::fs::write_atomic(path, html.as_bytes()).map(drop).map_err(|error| {
+            let message = format!("{} cannot be written: {error}", path.display());
+            CommandError::failed("eval-html", message)
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct WithComparison<'r> {
+    #[serde(flatten)]
+    report: &'r EvalReport,
+    baseline: &'r RunComparison,
+}
+
+impl Output for RunOutput {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let report = &self.folded.report;
+        match &self.compared {
+            Some(baseline) => write_json(&WithComparison { report, baseline }, out),
+            None => write_json(report, out),
+        }
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let report = &self.folded.report;
+        let text = match self.form {
+            Form::Text => plain_text(report),
+            Form::Markdown => markdown(report),
+            Form::Junit => junit(report),
+            Form::Github => github_annotations(report),
+        };
+        out.write_all(text.as_bytes())?;
+        if let Some(compared) = &self.compared {
+            match self.form {
+                Form::Text | Form::Github => write!(out, "\n{}", comparison_text(compared))?,
+                Form::Markdown => write!(out, "\n{}", comparison_markdown(compared))?,
+                Form::Junit => {}
+            }
+        }
+        if let (Form::Text, Some(folder)) = (self.form, &self.folder) {
+            writeln!(out, "results: {}", safe(&folder.to_string_lossy()))?;
+        }
+        Ok(())
+    }
+
+    fn is_raw(&self) -> bool {
+        self.form == Form::Junit
+    }
+
+    fn exit(&self) -> Exit {
+        let has_passed = self.folded.report.verdict.verdict == EvalVerdict::Pass;
+        let is_worse = self.compared.as_ref().is_some_and(RunComparison::fails);
+        self.exit.unwrap_or(if has_passed && !is_worse { Exit::Done } else { Exit::Findings })
+    }
+}
+
+/// What changed between two runs.
+pub(super) struct ComparisonOutput(pub(super) RunComparison);
+
+impl Output for ComparisonOutput {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(&self.0, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(comparison_text(&self.0).as_bytes())
+    }
+
+    fn exit(&self) -> Exit {
+        if self.0.fails() { Exit::Findings } else { Exit::Done }
+    }
+}

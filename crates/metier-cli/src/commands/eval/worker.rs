@@ -1,0 +1,166 @@
+//! `metier eval worker`: takes units from a database and carries them out.
+//! Leasing is `metier-evals`; this file connects it to a database and to Ctrl-C.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use clap::Args;
+use metier::CancelToken;
+use metier::skill::Digest;
+use metier_evals::{
+    DatabaseUrl, EvalPlan, EvalStore, EvalUnit, PostgresOptions, PostgresStore, Worker, WorkerEnd,
+    WorkerEvent, WorkerOptions,
+};
+use serde::Serialize;
+
+use super::run_unit::PlanSubjectArgs;
+use crate::agent::signal::Interrupt;
+use crate::context::Context;
+use crate::error::{CommandError, Exit, Result};
+use crate::output::{Output, print_note, write_json};
+
+/// How often the database is asked for new plans.
+const POLL: Duration = Duration::from_secs(2);
+
+/// Carry out the units of plans in a `PostgreSQL` database, beside any number of other workers.
+///
+/// `metier eval plan --database URL` hands a plan to the workers. A worker that dies loses nothing that was stored; Ctrl-C
+/// and SIGTERM give back what it has in hand.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  metier eval worker --database postgres://evals@db.example.com/evals
+  metier eval worker --database 'postgres:///evals?host=/run/postgresql' --exit-when-done
+
+The password is taken from PGPASSWORD or ~/.pgpass where the URL has none.")]
+pub(crate) struct EvalWorkerArgs {
+    /// The database: `postgres://USER@HOST/DATABASE`.
+    #[arg(long, value_name = "URL")]
+    database: String,
+    /// Only this plan; otherwise each that this machine can carry out, the oldest first.
+    #[arg(long, value_name = "ID")]
+    plan: Option<Digest>,
+    /// End when no unit is left, also in the hands of others, instead of waiting for new plans.
+    #[arg(long)]
+    exit_when_done: bool,
+    /// End after so many units.
+    #[arg(long, value_name = "N")]
+    max_units: Option<u64>,
+    /// Trials at a time.
+    #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: u16,
+    #[command(flatten)]
+    subject: PlanSubjectArgs,
+}
+
+/// What a worker did.
+#[derive(Debug, Default, Serialize)]
+struct Worked {
+    completed: u64,
+    already_there: u64,
+    released: u64,
+    lost: u64,
+    #[serde(skip)]
+    is_interrupted: bool,
+}
+
+/// The store in a database.
+pub(super) fn store(
+    url: &str,
+    context: &Context,
+    options: &PostgresOptions,
+    cancel: &CancelToken,
+) -> Result<PostgresStore> {
+    let url = DatabaseUrl::parse(url, context.metier.environment())?;
+    Ok(PostgresStore::connect(url, options, cancel)?)
+}
+
+pub(super) fn run(args: &EvalWorkerArgs, context: &Context) -> Result<Box<dyn Output>> {
+    let interrupt = Interrupt::listen();
+    let cancel = interrupt.token();
+    let connections = usize::from(args.jobs) + 1;
+    let options = PostgresOptions { connections, ..PostgresOptions::default() };
+    let store = store(&args.database, context, &options, &cancel)?;
+    let mut worked = Worked::default();
+    // Plans that are not for this machine.
+    let mut refused: BTreeSet<Digest> = BTreeSet::new();
+    loop {
+        let open = match args.plan {
+            Some(plan) => vec![plan],
+            None => store.open_plans()?,
+        };
+        let next = open.into_iter().find(|plan| !refused.contains(plan));
+        if let Some(id) = next {
+            let left = args.max_units.map(|most| most.saturating_sub(worked.completed));
+            match work_on(args, context, &store, &id, left, &cancel, &mut worked) {
+                Ok(WorkerEnd::Done) if args.plan.is_none() => continue,
+                Ok(_) => break,
+                Err(error) if args.plan.is_some() || store.plan(&id).is_err() => return Err(error),
+                Err(error) => {
+                    print_note(&format!("left to others: {id}: {}", error.message));
+                    refused.insert(id);
+                    continue;
+                }
+            }
+        }
+        if args.exit_when_done || cancel.wait_timeout(POLL) {
+            break;
+        }
+    }
+    worked.is_interrupted = cancel.is_cancelled();
+    Ok(Box::new(worked))
+}
+
+fn work_on(
+    args: &EvalWorkerArgs,
+    context: &Context,
+    store: &PostgresStore,
+    id: &Digest,
+    max_units: Option<u64>,
+    cancel: &CancelToken,
+    worked: &mut Worked,
+) -> Result<WorkerEnd> {
+    let plan = store.plan(id)?;
+    args.subject.with_runner(context, &plan, |runner| {
+        let options = WorkerOptions {
+            name: std::process::id().to_string(),
+            harness: plan.harness.clone(),
+            plan: Some(*id),
+            parallel: usize::from(args.jobs),
+            max_batch: 256,
+            exit_when_done: true,
+            max_units,
+            poll: POLL,
+        };
+        let carry_out =
+            |plan: &EvalPlan, unit: &EvalUnit, cancel: &CancelToken| runner.run(plan, unit, cancel);
+        let heard = |event: &WorkerEvent<'_>| {
+            if let WorkerEvent::Lost { lease } = event {
+                print_note(&format!("unit {} was taken by another worker", lease.unit.index));
+            }
+        };
+        let report = Worker::new(store, options, &carry_out).on_event(&heard).work(cancel)?;
+        worked.completed += report.completed;
+        worked.already_there += report.already_there;
+        worked.released += report.released;
+        worked.lost += report.lost;
+        Ok::<WorkerEnd, CommandError>(report.end)
+    })
+}
+
+impl Output for Worked {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(self, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let units =
+            crate::render::count(usize::try_from(self.completed).unwrap_or(usize::MAX), "unit");
+        writeln!(out, "{units} carried out, {} given back", self.released)
+    }
+
+    fn exit(&self) -> Exit {
+        if self.is_interrupted { Exit::Interrupted } else { Exit::Done }
+    }
+}

@@ -1,0 +1,241 @@
+//! What is doubtful about cases: those that can be run, and whose results would say less than they seem to.
+//! It changes no case, and `metier eval check` prints what it finds.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use metier::agent::Status;
+use metier::skill::nearest;
+use metier::{CancelToken, Metier};
+use serde::Serialize;
+
+use crate::case::{ActionChecks, ActionPattern, Case, Expected};
+use crate::error::{EvalError, Result};
+use crate::own_loop::{LoopOptions, LoopSubject};
+use crate::plan::Arm;
+use crate::planning::skills_under_test;
+use crate::subject::EvalSubject;
+
+/// Cases of each kind that a skill needs before its numbers say anything.
+const MIN_CASES: usize = 5;
+/// The tools that a case may name besides those of a program's own.
+const TOOLS: [&str; 12] = [
+    "read_file",
+    "list_dir",
+    "grep",
+    "write_file",
+    "delete_file",
+    "run_command",
+    "network_request",
+    "run_script",
+    "load_skill",
+    "select_skills",
+    "load_resource",
+    "search_skills",
+];
+
+/// Something doubtful.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CaseFinding {
+    /// The stable code.
+    pub code: &'static str,
+    /// The file.
+    pub file: String,
+    /// The line of the case, from 1; 0 where it is about all of them.
+    pub line: usize,
+    /// The case, or the skill where it is about all cases of one.
+    pub about: String,
+    /// What it is.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+fn finding(code: &'static str, case: &Case, message: String, help: &str) -> CaseFinding {
+    CaseFinding {
+        code,
+        file: case.origin.file.clone(),
+        line: case.origin.line,
+        about: case.id.clone(),
+        message,
+        help: help.to_owned(),
+    }
+}
+
+/// What is doubtful about these cases.
+pub fn check_cases(metier: &Metier, cases: &[Case]) -> Result<Vec<CaseFinding>> {
+    let mut found = duplicates(cases);
+    found.extend(cases.iter().filter_map(leaked_name));
+    found.extend(cases.iter().flat_map(|case| unknown_names(metier, case)));
+    found.extend(too_few(cases));
+    found.extend(needless(metier, cases)?);
+    found.sort_by(|a, b| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code)));
+    Ok(found)
+}
+
+fn is_positive(case: &Case, skill: &str) -> bool {
+    case.expected.skills.iter().flatten().any(|it| it == skill)
+}
+
+/// Whether a case says that the skill is not to be loaded.
+fn is_negative(case: &Case, skill: &str) -> bool {
+    let Expected { skills, not_skills, .. } = &case.expected;
+    not_skills.iter().any(|it| it == skill)
+        || case.skill.as_deref() == Some(skill)
+            && skills.as_ref().is_some_and(|skills| !skills.iter().any(|it| it == skill))
+}
+
+fn duplicates(cases: &[Case]) -> Vec<CaseFinding> {
+    let folded = |case: &Case| {
+        let words: Vec<String> = case.input.split_whitespace().map(str::to_lowercase).collect();
+        (words.join(" "), case.skill.clone())
+    };
+    let mut first: HashMap<(String, Option<String>), &Case> = HashMap::new();
+    let mut found = Vec::new();
+    for case in cases {
+        let key = folded(case);
+        let Some(before) = first.get(&key) else {
+            first.insert(key, case);
+            continue;
+        };
+        let place = format!("{}:{}", before.origin.file, before.origin.line);
+        let contradicts = before.expected.skills != case.expected.skills
+            || before.expected.not_skills != case.expected.not_skills;
+        found.push(if contradicts {
+            let message = format!("the same request as in {place}, and something else is expected");
+            finding("contradiction", case, message, "keep one of the two")
+        } else {
+            let message = format!("the same request as in {place}");
+            finding("duplicate", case, message, "remove one: it counts twice, and says nothing new")
+        });
+    }
+    found
+}
+
+fn leaked_name(case: &Case) -> Option<CaseFinding> {
+    let words = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        format!(" {} ", words.map(str::to_lowercase).collect::<Vec<_>>().join(" "))
+    };
+    let input = words(&case.input);
+    let named = case.expected.skills.iter().flatten().find(|skill| {
+        // One common word, such as `pdf`, is what users type; a name of several is not.
+        let name = words(skill);
+        name.trim().contains(' ') && input.contains(&name)
+            || case.input.contains(&format!("/{skill}"))
+            || case.input.contains(&format!("{skill} skill"))
+    })?;
+    let message = format!("the request names the skill {named}");
+    let help = "write it as a user would who does not know the skill: a name triggers any skill";
+    Some(finding("leaked-name", case, message, help))
+}
+
+fn unknown_names(metier: &Metier, case: &Case) -> Vec<CaseFinding> {
+    let scan = metier.skills();
+    let mut found = Vec::new();
+    let expected = &case.expected;
+    let skills = expected.skills.iter().flatten().chain(&expected.not_skills).chain(&case.skill);
+    for skill in skills.filter(|skill| scan.index.find(skill).is_none()) {
+        let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+        let help = match nearest(skill, names) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`metier list --all` shows every skill".to_owned(),
+        };
+        found.push(finding(
+            "unknown-skill",
+            case,
+            format!("there is no skill `{skill}` here"),
+            &help,
+        ));
+    }
+    found.dedup();
+    let ActionChecks { must, must_not, order, counts } = &expected.actions;
+    let patterns: Vec<&ActionPattern> = (must.iter().chain(must_not))
+        .chain(order.iter().flat_map(|sequence| &sequence.actions))
+        .chain(counts.iter().map(|count| &count.action))
+        .chain(expected.steps.iter().map(|step| &step.action))
+        .collect();
+    let tools = patterns.iter().filter_map(|pattern| pattern.tool.as_ref());
+    for tool in tools.chain(&case.constraints.forbidden_tools) {
+        if tool.contains(['*', '?']) || TOOLS.contains(&tool.as_str()) {
+            continue;
+        }
+        let help = match nearest(tool, TOOLS) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "`metier tools` lists the tools; one of a program's own is not known here"
+                .to_owned(),
+        };
+        found.push(finding("unknown-tool", case, format!("there is no tool `{tool}`"), &help));
+    }
+    found
+}
+
+fn too_few(cases: &[Case]) -> Vec<CaseFinding> {
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for skill in skills_under_test(cases) {
+        let of = |is: fn(&Case, &str) -> bool| cases.iter().filter(|case| is(case, skill)).count();
+        counts.insert(skill, (of(is_positive), of(is_negative)));
+    }
+    // A skill that only answers are judged of is not measured by how it triggers.
+    let measured = counts.into_iter().filter(|(_, (positive, negative))| positive + negative > 0);
+    let mut found = Vec::new();
+    for (skill, (positive, negative)) in measured {
+        for (code, kind, count) in [
+            ("few-positives", "should load", positive),
+            ("few-negatives", "should not load", negative),
+        ] {
+            if count < MIN_CASES {
+                let message =
+                    format!("{count} of the {MIN_CASES} cases at least that {kind} {skill}");
+                found.push(CaseFinding {
+                    code,
+                    file: String::new(),
+                    line: 0,
+                    about: skill.to_owned(),
+                    message,
+                    help: "with fewer, chance decides; write what users really ask".to_owned(),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Positives that need no skill: without it, the offline model answers them, or takes another.
+fn needless(metier: &Metier, cases: &[Case]) -> Result<Vec<CaseFinding>> {
+    let options = LoopOptions { model: Some("router".to_owned()), ..LoopOptions::default() };
+    let subject = LoopSubject::new(metier, options, [])?;
+    let folder = tempfile::tempdir().map_err(|error| {
+        EvalError::store(
+            format!("no folder for trials: {error}"),
+            "make the temporary directory writable",
+        )
+    })?;
+    let mut found = Vec::new();
+    for case in cases {
+        let known = |skill: &&String| subject.scan().index.find(skill).is_some();
+        let Some(skill) = case.expected.skills.iter().flatten().find(known) else { continue };
+        found.extend(without(&subject, case, skill, folder.path()));
+    }
+    Ok(found)
+}
+
+fn without(subject: &LoopSubject, case: &Case, skill: &str, folder: &Path) -> Option<CaseFinding> {
+    let alone = Case {
+        input: case.input.clone(),
+        skill: Some(skill.to_owned()),
+        expected: Expected { skills: Some(Vec::new()), ..Expected::default() },
+        ..Case::default()
+    };
+    let trace = subject.run(&alone, Arm::None, folder, &CancelToken::new()).ok()?;
+    if let Some(other) = trace.fired.first() {
+        let message = format!("without {skill}, the skill {} takes it", other.skill);
+        let help = "see `metier eval overlap`: the two descriptions compete for these words";
+        return Some(finding("other-skill", case, message, help));
+    }
+    let is_answered = matches!(trace.status, Status::Completed | Status::DryRun);
+    is_answered.then(|| {
+        let message = format!("it is answered without {skill}, by the tools alone");
+        finding("needless", case, message, "ask for something that needs what the skill knows")
+    })
+}

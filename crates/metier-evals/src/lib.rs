@@ -1,0 +1,130 @@
+//! Testing skills: cases, trials, scores, comparisons and reports.
+//!
+//! An eval answers an author's question: does my skill trigger when it should, stay quiet when it should
+//! not, and do the job? It runs the same loop as everything else, with any model, and says how far its
+//! numbers can be trusted.
+//!
+//! ```text
+//! case files --read--> cases --plan--> EvalPlan --units--> EvalStore --lease--> EvalSubject --trace--> score --> TrialResult
+//!                                                              ^                                               |
+//!                                                              +----------------- complete --------------------+
+//! EvalStore --results--> report --> JSON, JUnit, Markdown, HTML
+//! ```
+//!
+//! # The map
+//!
+//! | file | owns |
+//! |---|---|
+//! | `case` | one case: what is asked, what is expected, what is allowed |
+//! | `read` | case files, in our format and in others', to cases |
+//! | `check` | what is doubtful about cases |
+//! | `first_file`, `phrases` | a first file of cases, from what a description says |
+//! | `overlap` | skills that are easily taken for each other |
+//! | `plan` | the immutable manifest of a run and the units that it consists of |
+//! | `planning` | cases and what is here, to a plan |
+//! | `own_loop` | our own loop as what is tested |
+//! | `trial_runner`, `trial_folder` | carrying out one unit, in a folder of its own |
+//! | `grade` | files, programs and a judge |
+//! | `trial` | what came of one unit: the only thing that is stored |
+//! | `subject` | what is tested, behind a trait |
+//! | `score` | a trace judged by its case (pure) |
+//! | `store` | where units are taken from and results are kept, behind a trait; append-only files, PostgreSQL |
+//! | `worker` | taking units from a store and carrying them out, until there are none |
+//! | `shard`, `merge` | a part of a plan for one of several machines, and putting their results together |
+//! | `same_setup` | whether this machine can carry out a plan that another one made |
+//! | `unit_request` | one unit by itself, for a scheduler that is not ours |
+//! | `report` | what a run came to, as a value and in every form that it is read in |
+//! | `compare` | a run beside a baseline |
+//! | `export` | the public shapes of gradings and benchmarks |
+//! | `statistics` | shares, intervals, tests, and the data that they need: numbers only |
+//! | `error` | the one error of this crate |
+//!
+//! An error of the harness, the model or a grader is never an answer: it is counted apart, and neither
+//! "not triggered" nor "passed". This crate prints nothing.
+
+#![allow(
+    clippy::assigning_clones,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::doc_markdown,
+    clippy::double_ended_iterator_last,
+    clippy::duration_suboptimal_units,
+    clippy::filter_map_next,
+    clippy::format_collect,
+    clippy::ignored_unit_patterns,
+    clippy::map_entry,
+    clippy::match_bool,
+    clippy::match_same_arms,
+    clippy::naive_bytecount,
+    clippy::needless_for_each,
+    clippy::needless_pass_by_value,
+    clippy::semicolon_if_nothing_returned,
+    clippy::single_match,
+    clippy::single_match_else,
+    clippy::type_complexity,
+    clippy::unnested_or_patterns,
+    reason = "a matter of taste here, or numbers that are bounded where they are made"
+)]
+
+mod case;
+mod check;
+mod compare;
+mod error;
+mod export;
+mod first_file;
+mod grade;
+mod merge;
+mod overlap;
+mod own_loop;
+mod phrases;
+mod plan;
+mod planning;
+mod read;
+pub mod report;
+mod same_setup;
+mod score;
+mod shard;
+pub mod statistics;
+mod store;
+mod subject;
+mod trial;
+mod trial_folder;
+mod trial_runner;
+mod unit_request;
+mod worker;
+
+pub use case::{
+    ActionChecks, ActionCount, ActionPattern, ActionSequence, ArgumentPattern, Case, CaseOrigin,
+    CommandCheck, Constraints, Expected, FileCheck, InstructionStep, JudgeCheck, OutputChecks,
+    SequenceMode,
+};
+pub use check::{CaseFinding, check_cases};
+pub use compare::{
+    ChangedCase, ComparedRun, RunChange, RunComparison, compare, comparison_markdown,
+    comparison_text,
+};
+pub use error::{CaseFault, EvalError};
+pub use export::{ExportOptions, ExportedFile, PublicShape, RunExport};
+pub use first_file::first_case_file;
+pub use grade::Judge;
+pub use merge::{MergeReport, MergedSource, MissingUnit, merge};
+pub use overlap::{Competitor, OverlappingPair, SkillRanking};
+pub use own_loop::{LoopOptions, LoopSubject};
+pub use plan::{Arm, EvalPlan, EvalUnit, ModelKind, PLAN_FORMAT, SubjectInfo};
+pub use planning::{PlanOptions, check_trust, make_plan, skills_under_test};
+pub use read::{CaseSource, case_file_schema, find_case_files, parse_cases, read_cases};
+pub use same_setup::check_same_setup;
+pub use score::{Score, score};
+pub use shard::Shard;
+#[cfg(feature = "postgres")]
+pub use store::{DatabaseUrl, PostgresOptions, PostgresStore};
+pub use store::{EvalStore, FileStore, Lease, MAX_ATTEMPTS, SavedPlan, StoreProgress, Stored};
+pub use subject::{EvalSubject, Trace, TraceError};
+pub use trial::{
+    CheckKind, CheckOutcome, CheckResult, FiredSkill, RESULT_FORMAT, TrialAction, TrialCost,
+    TrialEnd, TrialErrorKind, TrialResult, TriggerScore,
+};
+pub use trial_folder::TemporaryStore;
+pub use trial_runner::TrialRunner;
+pub use unit_request::{UNIT_REQUEST_FORMAT, UnitRequest};
+pub use worker::{RunUnit, Worker, WorkerEnd, WorkerEvent, WorkerOptions, WorkerReport};

@@ -1,0 +1,292 @@
+//! Our own loop as what is tested: any model by its name, over the skills of a project.
+//!
+//! The skills are those that were there when the subject was made. What trials of one arm share is prepared
+//! once; a trial that has files of its own, or does something, gets a runtime that works in its folder.
+
+mod approver;
+mod trace_builder;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use metier::agent::{Observer, Record};
+use metier::model::ModelInfo;
+use metier::registry::Scan;
+use metier::skill::Digest;
+use metier::{CancelToken, Event, Metier, PreparedSession, Session};
+
+use self::approver::TrialApprover;
+use self::trace_builder::TraceBuilder;
+use crate::case::Case;
+use crate::error::{EvalError, Result};
+use crate::plan::{Arm, ModelKind, SubjectInfo};
+use crate::subject::{EvalSubject, Trace, TraceError};
+use crate::trial::TrialErrorKind;
+
+/// How long a trial may take, where a case does not say.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How our loop is run.
+#[derive(Debug, Clone, Default)]
+pub struct LoopOptions {
+    /// The model's name; nothing: that of the settings.
+    pub model: Option<String>,
+    /// Rules that allow something, as `metier run --allow` takes them.
+    pub allow: Vec<String>,
+    /// Rules that deny something.
+    pub deny: Vec<String>,
+}
+
+/// Our own loop.
+pub struct LoopSubject {
+    metier: Metier,
+    options: LoopOptions,
+    scan: Arc<Scan>,
+    model: ModelInfo,
+    settings: Digest,
+    /// Skills that cannot be offered or loaded, and why.
+    unloadable: BTreeMap<String, String>,
+    prepared: Mutex<HashMap<SharedKey, Arc<PreparedSession>>>,
+}
+
+/// What trials share that only decide.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct SharedKey {
+    arm: Arm,
+    /// The skill that the arm varies; nothing where it varies none.
+    skill: Option<String>,
+    denied: Vec<String>,
+    workspace: PathBuf,
+}
+
+impl LoopSubject {
+    /// Our loop over the skills that `metier` finds. `skills` are those under test: that each can be loaded is
+    /// tried here, once.
+    pub fn new<'s>(
+        metier: &Metier,
+        options: LoopOptions,
+        skills: impl IntoIterator<Item = &'s str>,
+    ) -> Result<Self> {
+        let scan = metier.skills();
+        let mut subject = Self {
+            metier: metier.clone(),
+            model: ModelInfo::new("", ""),
+            settings: settings_digest(metier, &options),
+            options,
+            scan,
+            unloadable: BTreeMap::new(),
+            prepared: Mutex::default(),
+        };
+        subject.model = subject.session(metier, None)?.prepare()?.model();
+        for skill in skills {
+            if let Some(reason) = subject.why_not_loadable(skill) {
+                subject.unloadable.insert(skill.to_owned(), reason);
+            }
+        }
+        Ok(subject)
+    }
+
+    /// The skills that it works with.
+    pub fn scan(&self) -> &Arc<Scan> {
+        &self.scan
+    }
+
+    fn why_not_loadable(&self, skill: &str) -> Option<String> {
+        let Some(entry) = self.scan.index.find(skill) else {
+            return Some("there is no such skill here".to_owned());
+        };
+        if !entry.enabled {
+            return Some("it is switched off".to_owned());
+        }
+        self.metier.reader().approved().load(skill).err().map(|error| error.to_string())
+    }
+
+    /// A session as the options say, over the skills of an arm.
+    fn session(&self, metier: &Metier, varied: Option<(Arm, &str)>) -> Result<Session> {
+        let mut session = metier.session().approver(TrialApprover);
+        if let Some(model) = &self.options.model {
+            session = session.model(model);
+        }
+        session = self.options.allow.iter().fold(session, Session::allow);
+        session = self.options.deny.iter().fold(session, Session::deny);
+        let scan = match varied {
+            Some((Arm::None | Arm::Inlined, skill)) => Arc::new(self.scan.without(skill)),
+            _ => Arc::clone(&self.scan),
+        };
+        Ok(match varied {
+            Some((Arm::Forced, skill)) => session.skill(skill),
+            Some((Arm::Inlined, skill)) => {
+                session.instructions(self.metier.reader().approved().load(skill)?.text)
+            }
+            _ => session,
+        }
+        .pinned(scan))
+    }
+
+    /// What trials share that only decide: made at the first of them.
+    fn shared(&self, case: &Case, arm: Arm, workspace: &Path) -> Result<Arc<PreparedSession>> {
+        let varied = varied(case, arm);
+        let key = SharedKey {
+            arm,
+            skill: varied.map(|(_, skill)| skill.to_owned()),
+            denied: case.constraints.forbidden_tools.clone(),
+            workspace: workspace.to_owned(),
+        };
+        let known = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = known().get(&key) {
+            return Ok(Arc::clone(prepared));
+        }
+        let metier = self.metier.working_in(workspace)?;
+        let session = self.session(&metier, varied)?;
+        let session = denying(session, case).dry_run().unrecorded(workspace.join(RUNS));
+        let prepared = Arc::new(session.prepare()?);
+        Ok(Arc::clone(known().entry(key).or_insert(prepared)))
+    }
+
+    fn own(&self, case: &Case, arm: Arm, workspace: &Path) -> Result<PreparedSession> {
+        let metier = self.metier.working_in(workspace)?;
+        let session = denying(self.session(&metier, varied(case, arm))?, case);
+        let session = if case.only_triggers() { session.dry_run() } else { session };
+        Ok(session.unrecorded(workspace.join(RUNS)).prepare()?)
+    }
+}
+
+/// Where the outputs of a run are in its workspace: where every run has them.
+const RUNS: &str = ".agent/runs";
+
+fn varied(case: &Case, arm: Arm) -> Option<(Arm, &str)> {
+    case.skill.as_deref().filter(|_| arm != Arm::Listed).map(|skill| (arm, skill))
+}
+
+fn denying(session: Session, case: &Case) -> Session {
+    case.constraints.forbidden_tools.iter().fold(session, |session, tool| {
+        // `load_skill` is what the policy calls it too.
+        session.deny(if tool == "select_skills" { "load_skill" } else { tool })
+    })
+}
+
+/// Everything in the settings and options that could change what is done.
+fn settings_digest(metier: &Metier, options: &LoopOptions) -> Digest {
+    let rows = metier.settings().explain().iter();
+    let rows = rows.map(|row| format!("{}={}", row.key_path, row.value));
+    let agent = metier.agent().map(|agent| agent.name.clone()).into_iter();
+    let rules = options.allow.iter().map(|rule| format!("allow {rule}"));
+    let denied = options.deny.iter().map(|rule| format!("deny {rule}"));
+    let all: Vec<String> = rows.chain(agent).chain(rules).chain(denied).collect();
+    Digest::of_parts(all.iter().map(String::as_bytes))
+}
+
+impl EvalSubject for LoopSubject {
+    fn info(&self) -> SubjectInfo {
+        let model_kind = match self.model.provider.as_str() {
+            "router" => ModelKind::Router,
+            "scripted" | "replay" => ModelKind::Mock,
+            _ => ModelKind::Real,
+        };
+        SubjectInfo {
+            kind: "metier".to_owned(),
+            provider: self.model.provider.clone(),
+            model: self.model.name.clone(),
+            model_kind,
+            settings: self.settings,
+        }
+    }
+
+    fn run(
+        &self,
+        case: &Case,
+        arm: Arm,
+        workspace: &Path,
+        cancel: &CancelToken,
+    ) -> std::result::Result<Trace, TraceError> {
+        let wanted = case.expected.skills.iter().flatten().chain(&case.skill);
+        let wanted = wanted.filter(|_| arm != Arm::None);
+        if let Some((skill, why)) = wanted.filter_map(|it| self.unloadable.get_key_value(it)).next()
+        {
+            let message = format!("the skill {skill} cannot be loaded: {why}");
+            return Err(TraceError { kind: TrialErrorKind::SkillNotLoadable, message, seen: None });
+        }
+        let is_shared = case.only_triggers() && case.files.is_empty();
+        let prepared = if is_shared {
+            self.shared(case, arm, workspace)
+        } else {
+            self.own(case, arm, workspace).map(Arc::new)
+        };
+        let prepared = prepared.map_err(|error| harness(&error))?;
+        let last_step = case.only_triggers().then(|| case.constraints.trigger_within());
+        let stop = cancel.child();
+        let watch = TraceObserver { builder: Mutex::default(), last_step, stop: stop.clone() };
+        let is_real = self.info().model_kind == ModelKind::Real;
+        let most = case.constraints.timeout_s.map(Duration::from_secs);
+        let most = most.or_else(|| is_real.then_some(DEFAULT_TIMEOUT));
+        let deadline = most.map(|most| stop.deadline(most)).transpose();
+        let deadline =
+            deadline.map_err(|error| harness(&EvalError::store(error.to_string(), "")))?;
+        let token = deadline.as_ref().map_or(&stop, |deadline| deadline.token());
+        let run = prepared.run(&case.input, &watch, token);
+        let outputs = run.as_ref().map(|run| run.folder().path().join("observations"));
+        let is_enough = watch.is_enough();
+        let is_late = token.is_cancelled() && !stop.is_cancelled();
+        let builder = watch.builder.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let traced = match (run.as_ref(), outputs) {
+            (Ok(_), Ok(outputs)) => builder.finish(outputs, is_enough),
+            (Err(error), _) | (_, Err(error)) => Err(TraceError {
+                kind: TrialErrorKind::Harness,
+                message: error.to_string(),
+                seen: None,
+            }),
+        };
+        if let (true, Ok(run)) = (is_shared, &run) {
+            discard(run);
+        }
+        traced.map_err(|error| match is_late {
+            true => {
+                let seconds = most.unwrap_or_default().as_secs();
+                let message = format!("it took longer than {seconds} seconds");
+                TraceError { kind: TrialErrorKind::TimedOut, message, ..error }
+            }
+            false => error,
+        })
+    }
+}
+
+/// Removes what a run left in a folder that others share.
+fn discard(run: &metier::Run) {
+    let folder = run.folder().path();
+    if metier::fs::exists(folder) {
+        let _ = metier::fs::remove_tree(folder);
+    }
+}
+
+fn harness(error: &EvalError) -> TraceError {
+    let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
+    let message = format!("{error}{help}");
+    TraceError { kind: TrialErrorKind::Harness, message, seen: None }
+}
+
+/// Hears one run.
+struct TraceObserver {
+    builder: Mutex<TraceBuilder>,
+    /// The last step that counts.
+    last_step: Option<u32>,
+    stop: CancelToken,
+}
+
+impl TraceObserver {
+    /// Whether it was stopped because no later step could count.
+    fn is_enough(&self) -> bool {
+        let step = self.builder.lock().unwrap_or_else(PoisonError::into_inner).step();
+        self.last_step.is_some_and(|last| step > last)
+    }
+}
+
+impl Observer for TraceObserver {
+    fn event(&self, depth: u32, record: &Record) {
+        self.builder.lock().unwrap_or_else(PoisonError::into_inner).event(depth, &record.event);
+        if depth == 0 && matches!(record.event, Event::ModelRequested { .. }) && self.is_enough() {
+            self.stop.cancel();
+        }
+    }
+}

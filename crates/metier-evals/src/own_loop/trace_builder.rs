@@ -1,0 +1,293 @@
+//! What was seen of a run of our own loop, made from its events as they happen.
+//!
+//! A step is a turn of the model, from 1; what a subagent does belongs to the turn that started it. An action
+//! that never became an operation (a skill that is not there, a script of a skill that was not loaded) is
+//! here too, as one that did not work.
+
+use std::path::PathBuf;
+
+use metier::Event;
+use metier::agent::{Op, Outcome, Spent, Status};
+use metier::model::{Action, ModelErrorKind, Usage};
+use metier::policy::Effect;
+use metier::skill::{FailureCode, SkillId};
+use serde_json::{Value, json};
+
+use crate::subject::{Trace, TraceError};
+use crate::trial::{FiredSkill, TrialAction, TrialCost, TrialErrorKind};
+
+/// Makes a trace.
+#[derive(Debug, Default)]
+pub(crate) struct TraceBuilder {
+    step: u32,
+    fired: Vec<FiredSkill>,
+    actions: Vec<TrialAction>,
+    levels: [Level; 2],
+    end: Option<(Status, Option<String>, Option<String>, Option<Value>)>,
+    spent: Spent,
+    inner_usage: Usage,
+    /// Why the model gave no reply, or that its replies were none.
+    failure: Option<(TrialErrorKind, String)>,
+    /// A skill that should have been loaded and could not be.
+    unloadable: Option<String>,
+}
+
+/// What one loop is at: ours, or one inside it.
+#[derive(Debug, Default)]
+struct Level {
+    /// The action that was decided on, until it became an operation.
+    decided: Option<Action>,
+    /// Operations that were judged and have not come to an end.
+    open: Vec<(u32, Op, Effect)>,
+}
+
+impl TraceBuilder {
+    /// Which turn it is.
+    pub(crate) const fn step(&self) -> u32 {
+        self.step
+    }
+
+    pub(crate) fn event(&mut self, depth: u32, event: &Event) {
+        let inner = depth > 0;
+        let level = usize::from(inner);
+        match event {
+            Event::ModelRequested { turn, .. } if !inner => self.step = *turn,
+            Event::ModelReplied { reply, .. } if inner => {
+                self.inner_usage.input += reply.usage.input;
+                self.inner_usage.output += reply.usage.output;
+            }
+            Event::ModelFailed { error, .. } => {
+                self.failure = Some((kind_of(error.kind), error.to_string()));
+            }
+            Event::DecisionInvalid { message, .. } => {
+                let kind = TrialErrorKind::InvalidReplies;
+                self.failure = Some((kind, format!("the reply is no decision: {message}")));
+            }
+            Event::DecisionMade { decision, .. } => {
+                self.failure = None;
+                match &decision.action {
+                    Action::FinalAnswer { .. } => {
+                        self.add_decided(&decision.action, true, None, inner)
+                    }
+                    action => self.levels[level].decided = Some(action.clone()),
+                }
+            }
+            Event::PolicyDecided { op_id: op_id @ 1.., op, effect, .. } => {
+                self.levels[level].decided = None;
+                self.levels[level].open.retain(|(id, _, _)| id != op_id);
+                self.levels[level].open.push((*op_id, op.clone(), *effect));
+            }
+            Event::ActionFinished { op_id, outcome } => self.finished(*op_id, outcome, inner),
+            Event::ObservationMade { ok, code, .. } => self.observed(*ok, *code, inner),
+            Event::RunFinished { status, message, answer, data, spent } if !inner => {
+                self.flush(inner, None);
+                let answer = answer.as_ref().map(|text| text.as_str().to_owned());
+                self.end = Some((*status, message.clone(), answer, data.clone()));
+                self.spent = *spent;
+            }
+            _ => {}
+        }
+    }
+
+    fn finished(&mut self, op_id: u32, outcome: &Outcome, inner: bool) {
+        let level = &mut self.levels[usize::from(inner)];
+        let at = level.open.iter().position(|(id, _, _)| *id == op_id);
+        let Some((_, op, _)) = at.map(|at| level.open.remove(at)) else {
+            // It could not even be judged: what was decided on is all that is known of it.
+            if let Some(action) = level.decided.take() {
+                self.add_decided(&action, outcome.ok, outcome.code, inner);
+            }
+            return;
+        };
+        if let Op::Load { skill, .. } | Op::Delegate { skill, .. } = &op {
+            self.loaded(skill, outcome, matches!(op, Op::Delegate { .. }), inner);
+        }
+        self.actions.push(action_of(&op, self.step, outcome.ok, outcome.code, inner));
+    }
+
+    fn loaded(&mut self, skill: &SkillId, outcome: &Outcome, delegated: bool, inner: bool) {
+        let name = skill.name.to_string();
+        if outcome.ok || delegated {
+            let is_known = self.fired.iter().any(|fired| fired.skill == name);
+            if !is_known && outcome.ok {
+                self.fired.push(FiredSkill { skill: name, step: self.step, inner });
+            }
+            return;
+        }
+        let is_no_fault = matches!(
+            outcome.code,
+            Some(FailureCode::AlreadyLoaded | FailureCode::SkillNotFound | FailureCode::Cancelled)
+        );
+        if !is_no_fault {
+            let message =
+                format!("the skill {name} could not be loaded: {}", outcome.text.as_str());
+            self.unloadable.get_or_insert(message);
+        }
+    }
+
+    /// An action came to its observation: what of it has not come to an end never will.
+    fn observed(&mut self, ok: bool, code: Option<FailureCode>, inner: bool) {
+        if let Some(action) = self.levels[usize::from(inner)].decided.take() {
+            self.add_decided(&action, ok, code, inner);
+        }
+        self.flush(inner, code);
+    }
+
+    fn flush(&mut self, inner: bool, code: Option<FailureCode>) {
+        let open = std::mem::take(&mut self.levels[usize::from(inner)].open);
+        for (_, op, effect) in open {
+            let denied = (effect == Effect::Deny).then_some(FailureCode::NotAllowed);
+            self.actions.push(action_of(&op, self.step, false, denied.or(code), inner));
+        }
+    }
+
+    fn add_decided(&mut self, action: &Action, ok: bool, code: Option<FailureCode>, inner: bool) {
+        let blank = TrialAction {
+            step: self.step,
+            action: action.kind().to_owned(),
+            target: String::new(),
+            skill: None,
+            path: None,
+            tool: None,
+            args: Value::Null,
+            ok,
+            code: code.map(|code| code.as_str().to_owned()),
+            inner,
+        };
+        let made = match action {
+            Action::SelectSkills { skills, .. } => {
+                let each = skills.iter().map(|skill| TrialAction {
+                    target: skill.text(),
+                    skill: Some(skill.name.clone()),
+                    ..blank.clone()
+                });
+                self.actions.extend(each);
+                return;
+            }
+            Action::LoadResource { skill, relative_path: path, .. } => TrialAction {
+                target: format!("{}/{path}", skill.name),
+                skill: Some(skill.name.clone()),
+                path: Some(path.clone()),
+                ..blank
+            },
+            Action::RunScript { skill, relative_path: path, args } => TrialAction {
+                target: format!("{}/{path}", skill.name),
+                skill: Some(skill.name.clone()),
+                path: Some(path.clone()),
+                args: json!(args),
+                ..blank
+            },
+            Action::SearchSkills { query } => TrialAction { target: query.clone(), ..blank },
+            Action::CallTool { tool, args, skill } => TrialAction {
+                target: tool.clone(),
+                tool: Some(tool.clone()),
+                skill: skill.as_ref().map(|skill| skill.name.clone()),
+                args: Value::Object(args.clone()),
+                ..blank
+            },
+            Action::FinalAnswer { .. } => blank,
+        };
+        self.actions.push(made);
+    }
+
+    /// What was seen. `outputs` is where scripts left files; `is_enough` says that the run was stopped
+    /// because nothing after could count.
+    pub(crate) fn finish(mut self, outputs: PathBuf, is_enough: bool) -> Result<Trace, TraceError> {
+        self.flush(false, None);
+        let (status, message, answer, data) =
+            self.end.take().unwrap_or((Status::Failed, None, None, None));
+        let status = if is_enough { Status::DryRun } else { status };
+        let usage = self.spent.usage;
+        let trace = Trace {
+            status,
+            fired: self.fired,
+            actions: self.actions,
+            answer,
+            data,
+            outputs: vec![outputs],
+            cost: TrialCost {
+                tokens_in: usage.input + self.inner_usage.input,
+                tokens_out: usage.output + self.inner_usage.output,
+                estimated: usage.estimated,
+                model_calls: self.spent.turns,
+                tool_calls: self.spent.tool_calls,
+                elapsed_ms: 0,
+            },
+            run: None,
+        };
+        if is_enough {
+            return match (self.unloadable, self.failure) {
+                (Some(message), _) => Err(failed(TrialErrorKind::SkillNotLoadable, message, trace)),
+                // It spent the steps that count on replies that decide nothing: that is no abstention.
+                (None, Some((kind, message))) => Err(failed(kind, message, trace)),
+                (None, None) => Ok(trace),
+            };
+        }
+        match (self.unloadable, self.failure, status) {
+            (Some(message), _, _) => Err(failed(TrialErrorKind::SkillNotLoadable, message, trace)),
+            (_, _, Status::Cancelled) => {
+                Err(failed(TrialErrorKind::Cancelled, "it was cancelled", trace))
+            }
+            // The model's fault, and not its answer.
+            (_, Some((kind, message)), _) if trace.answer.is_none() => {
+                Err(failed(kind, message, trace))
+            }
+            (_, None, Status::Failed) if trace.answer.is_none() => {
+                let message = message.unwrap_or_else(|| "the run failed".to_owned());
+                Err(failed(TrialErrorKind::Harness, message, trace))
+            }
+            _ => Ok(trace),
+        }
+    }
+}
+
+fn failed(kind: TrialErrorKind, message: impl Into<String>, seen: Trace) -> TraceError {
+    TraceError { kind, message: message.into(), seen: Some(Box::new(seen)) }
+}
+
+fn kind_of(kind: ModelErrorKind) -> TrialErrorKind {
+    match kind {
+        ModelErrorKind::Network | ModelErrorKind::Tls => TrialErrorKind::Network,
+        ModelErrorKind::TimedOut => TrialErrorKind::TimedOut,
+        ModelErrorKind::ContextOverflow => TrialErrorKind::ContextOverflow,
+        ModelErrorKind::Cancelled => TrialErrorKind::Cancelled,
+        _ => TrialErrorKind::Provider,
+    }
+}
+
+fn action_of(op: &Op, step: u32, ok: bool, code: Option<FailureCode>, inner: bool) -> TrialAction {
+    let kind = match op {
+        Op::Load { .. } | Op::Delegate { .. } => "select_skills",
+        Op::Resource { .. } => "load_resource",
+        Op::Script { .. } => "run_script",
+        Op::Tool { .. } => "call_tool",
+        Op::Search { .. } => "search_skills",
+    };
+    let (skill, path, tool, target, args) = match op {
+        Op::Load { skill, .. } | Op::Delegate { skill, .. } => {
+            (Some(skill), None, None, skill.name.to_string(), Value::Null)
+        }
+        Op::Resource { skill, path, .. } => {
+            (Some(skill), Some(path), None, format!("{}/{path}", skill.name), Value::Null)
+        }
+        Op::Script { skill, path, args } => {
+            (Some(skill), Some(path), None, format!("{}/{path}", skill.name), json!(args))
+        }
+        Op::Tool { tool, args, skill } => {
+            (skill.as_ref(), None, Some(tool), op.describe(), Value::Object(args.clone()))
+        }
+        Op::Search { query } => (None, None, None, query.clone(), Value::Null),
+    };
+    TrialAction {
+        step,
+        action: kind.to_owned(),
+        target: metier::skill::text::clip(&target, 200).into_owned(),
+        skill: skill.map(|id| id.name.to_string()),
+        path: path.cloned(),
+        tool: tool.cloned(),
+        args,
+        ok,
+        code: code.map(|code| code.as_str().to_owned()),
+        inner,
+    }
+}

@@ -1,0 +1,89 @@
+//! What a skill's description says it is for, as requests: for a first file of cases, and to see which skills
+//! are taken for each other. Pure, and only a beginning: a person knows better words.
+//! tidy:allow-cjk: descriptions in Chinese have marks of their own.
+
+/// The most phrases that are taken from one description.
+const MAX_PHRASES: usize = 12;
+/// Words that a phrase needs to be a request.
+const MIN_WORDS: usize = 2;
+const MAX_CHARS: usize = 160;
+
+/// What stands before the uses of a skill, in the words of authors.
+const LEADS: [&str; 16] = [
+    "use this skill whenever the user wants to",
+    "use this skill when the user wants to",
+    "use this skill when the user asks to",
+    "use this skill when the user asks for",
+    "use this skill whenever",
+    "use this skill when",
+    "use this skill to",
+    "use this skill for",
+    "use when the user wants to",
+    "use when the user asks to",
+    "use when the user asks for",
+    "use when asked to",
+    "use whenever",
+    "use when",
+    "use for",
+    "use to",
+];
+/// What begins a clause that says what a skill is not for.
+const NEGATIVE: [&str; 5] = ["do not use", "don't use", "not for", "never use", "skip for"];
+
+/// The phrases of a description that could be requests.
+pub(crate) fn phrases(description: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let text = description.replace(['\n', '\r'], " ");
+    // What stands in quotes is what a user says.
+    let quotes = quoted(&text);
+    let mut rest = text;
+    for quote in quotes {
+        rest = rest.replace(&quote, "");
+        add(&mut found, &quote);
+    }
+    for sentence in rest.split(['.', ';', '。', '；']).map(str::trim) {
+        let lower = sentence.to_lowercase();
+        if lower.is_empty() || NEGATIVE.iter().any(|it| lower.starts_with(it)) {
+            continue;
+        }
+        let lead = LEADS.iter().find_map(|lead| Some(lower.find(lead)? + lead.len()));
+        // The same bytes only where lowering changed no length.
+        let rest = lead.filter(|_| lower.len() == sentence.len());
+        let uses = rest.and_then(|at| sentence.get(at..)).unwrap_or(sentence);
+        for part in uses.split([',', '(', ')', ':', '，', '、']) {
+            add(&mut found, part);
+        }
+    }
+    found.truncate(MAX_PHRASES);
+    found
+}
+
+fn quoted(text: &str) -> Vec<String> {
+    let mut quotes = Vec::new();
+    for (open, close) in [('"', '"'), ('“', '”'), ('「', '」')] {
+        let mut rest = text;
+        while let Some(start) = rest.find(open) {
+            let after = &rest[start + open.len_utf8()..];
+            let Some(end) = after.find(close) else { break };
+            quotes.push(after[..end].to_owned());
+            rest = &after[end + close.len_utf8()..];
+        }
+    }
+    quotes
+}
+
+fn add(found: &mut Vec<String>, part: &str) {
+    let mut part = part.trim().trim_matches(['"', '\'', '“', '”', '*', '-', '`']).trim();
+    for word in ["and ", "or ", "to ", "such as ", "including ", "etc", "e.g"] {
+        part = part.strip_prefix(word).unwrap_or(part).trim();
+    }
+    let is_chinese = part.chars().any(|c| ('\u{4E00}'..='\u{9FFF}').contains(&c));
+    let words = part.split_whitespace().count();
+    let is_long_enough = words >= MIN_WORDS || is_chinese && part.chars().count() >= 4;
+    if !is_long_enough || part.chars().count() > MAX_CHARS {
+        return;
+    }
+    if found.iter().all(|known| !known.eq_ignore_ascii_case(part)) {
+        found.push(part.to_owned());
+    }
+}

@@ -1,0 +1,142 @@
+//! From cases and what is here to a plan: what is tested, on which skills, how often.
+//!
+//! Everything that would make every trial an error is found here, before the first of them: a skill that is
+//! not there, a file of a case that is missing, an arm that a case has no skill for.
+
+use std::collections::BTreeMap;
+
+use metier::Metier;
+use metier::policy::TrustStatus;
+use metier::registry::Scan;
+use metier::skill::{Digest, Source, nearest};
+
+use crate::case::Case;
+use crate::error::{CaseFault, EvalError, Result};
+use crate::plan::{Arm, EvalPlan, PLAN_FORMAT, SubjectInfo};
+use crate::trial_folder::content;
+
+/// What a plan is made from, besides the cases.
+#[derive(Debug, Clone)]
+pub struct PlanOptions {
+    /// How skills are offered.
+    pub arms: Vec<Arm>,
+    /// Trials of each case in each arm.
+    pub trials: u32,
+    /// The model that judges statements, by its name.
+    pub judge: Option<String>,
+}
+
+impl Default for PlanOptions {
+    fn default() -> Self {
+        Self { arms: vec![Arm::Listed], trials: 1, judge: None }
+    }
+}
+
+/// The names of the skills that cases are about or expect.
+pub fn skills_under_test(cases: &[Case]) -> Vec<&str> {
+    let named = cases.iter().flat_map(|case| {
+        let expected = &case.expected;
+        let lists = expected.skills.iter().flatten().chain(&expected.not_skills);
+        lists.chain(&case.skill).map(String::as_str)
+    });
+    let mut names: Vec<&str> = named.collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// An error while a skill of the project is not trusted: what it says would be sent to a model, and what it
+/// brings would be run.
+pub fn check_trust(metier: &Metier) -> Result<()> {
+    let scan = metier.skills();
+    let trusted = metier.trusted_folders()?;
+    let own = scan.index.entries().iter();
+    let own = own.filter(|entry| entry.enabled && entry.source == Source::Project);
+    let untrusted: Vec<String> = own
+        .filter(|entry| metier::trust_status(entry, &trusted) == TrustStatus::Untrusted)
+        .map(|entry| entry.name().to_string())
+        .collect();
+    if untrusted.is_empty() {
+        return Ok(());
+    }
+    let (count, first) = (untrusted.len(), untrusted[0].clone());
+    let message = match count {
+        1 => format!("the skill {first} of this project is not trusted"),
+        _ => format!("{count} skills of this project are not trusted, such as {first}"),
+    };
+    Err(EvalError::Untrusted { message })
+}
+
+/// Makes a plan. Paths and contents of the files of cases are fixed in it.
+pub fn make_plan(
+    metier: &Metier,
+    subject: SubjectInfo,
+    scan: &Scan,
+    mut cases: Vec<Case>,
+    options: PlanOptions,
+) -> Result<EvalPlan> {
+    if cases.is_empty() {
+        return Err(EvalError::NoCases { message: "no case is left to run".to_owned() });
+    }
+    let mut faults = Vec::new();
+    let project = metier.workspace();
+    for case in &mut cases {
+        faults.extend(missing_skill(case, scan));
+        faults.extend(missing_arm(case, &options.arms));
+        let files: Vec<(String, String)> =
+            case.files.iter().map(|(to, from)| (to.clone(), from.clone())).collect();
+        for (to, from) in files {
+            match content(&project, case, &from) {
+                Ok((_, digest)) => {
+                    case.contents.insert(to, digest);
+                }
+                Err(message) => faults.push(fault(case, message, None)),
+            }
+        }
+    }
+    if !faults.is_empty() {
+        return Err(EvalError::CaseFiles { faults });
+    }
+    Ok(EvalPlan {
+        format: PLAN_FORMAT,
+        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        subject,
+        judge: options.judge,
+        index_hash: scan.index.hash(),
+        skills: digests(metier, scan, &cases),
+        arms: options.arms,
+        trials: options.trials.max(1),
+        cases,
+    })
+}
+
+fn digests(metier: &Metier, scan: &Scan, cases: &[Case]) -> BTreeMap<String, Digest> {
+    let found = skills_under_test(cases).into_iter().filter_map(|name| {
+        let entry = scan.index.find(name)?;
+        // One that cannot be read has the digest of its frontmatter; its trials are errors.
+        Some((name.to_owned(), metier.content_digest(entry).unwrap_or(entry.digest)))
+    });
+    found.collect()
+}
+
+fn fault(case: &Case, message: String, help: Option<String>) -> CaseFault {
+    CaseFault { file: case.origin.file.clone(), line: case.origin.line, column: 1, message, help }
+}
+
+fn missing_skill(case: &Case, scan: &Scan) -> Option<CaseFault> {
+    let expected = &case.expected;
+    let named = expected.skills.iter().flatten().chain(&expected.not_skills).chain(&case.skill);
+    let missing = named.into_iter().find(|name| scan.index.find(name).is_none())?;
+    let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+    let help = match nearest(missing, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`metier list --all` shows every skill".to_owned(),
+    };
+    Some(fault(case, format!("there is no skill `{missing}` here"), Some(help)))
+}
+
+fn missing_arm(case: &Case, arms: &[Arm]) -> Option<CaseFault> {
+    let arm = arms.iter().find(|arm| **arm != Arm::Listed && case.skill.is_none())?;
+    let message = format!("the arm `{}` needs to know which skill the case is about", arm.as_str());
+    Some(fault(case, message, Some("add a key `skill`".to_owned())))
+}

@@ -1,0 +1,212 @@
+//! The sentences of a report that several forms share: a rate with its interval, and why a case failed.
+//!
+//! Texts from cases and results are still raw here: each form escapes them its own way.
+
+use std::collections::BTreeMap;
+
+use super::comparison::{Comparison, ComparisonResult};
+use super::eval_report::{CaseArm, Estimate, EvalReport};
+use super::verdict::{counted, percent};
+use crate::statistics::Rate;
+
+/// Reasons of a verdict that are listed.
+const MAX_REASONS: usize = 20;
+/// Comparisons that are listed without showing anything.
+const MAX_COMPARISONS: usize = 40;
+
+/// `83.3 % (55.2 % to 95.3 %), 10 of 12`.
+pub(super) fn rate(rate: &Rate) -> String {
+    let Rate { successes, trials, interval, .. } = rate;
+    format!(
+        "{} ({} to {}), {successes} of {trials}",
+        percent(rate.rate),
+        percent(interval.low),
+        percent(interval.high)
+    )
+}
+
+/// The same in a table's cell, or a dash.
+pub(super) fn rate_cell(rate: Option<&Rate>) -> String {
+    rate.map_or_else(
+        || "-".to_owned(),
+        |rate| {
+            let interval = rate.interval;
+            format!(
+                "{} ({} to {})",
+                percent(rate.rate),
+                percent(interval.low),
+                percent(interval.high)
+            )
+        },
+    )
+}
+
+/// A share with its interval, or a dash.
+pub(super) fn share_cell(estimate: Option<&Estimate>) -> String {
+    let Some(estimate) = estimate else { return "-".to_owned() };
+    match estimate.interval {
+        Some(interval) => format!(
+            "{} ({} to {})",
+            percent(estimate.value),
+            percent(interval.low),
+            percent(interval.high)
+        ),
+        None => percent(estimate.value),
+    }
+}
+
+/// A mean with its interval.
+pub(super) fn mean_cell(estimate: &Estimate) -> String {
+    match estimate.interval {
+        Some(interval) => {
+            format!(
+                "{} ({} to {})",
+                amount(estimate.value),
+                amount(interval.low),
+                amount(interval.high)
+            )
+        }
+        None => amount(estimate.value),
+    }
+}
+
+/// A number with one digit below ten, and none above.
+pub(super) fn amount(number: f64) -> String {
+    if number.abs() < 10.0 { format!("{number:.1}") } else { format!("{number:.0}") }
+}
+
+/// What became of the units, with the errors by kind.
+pub(super) fn units(report: &EvalReport) -> String {
+    let units = &report.units;
+    let mut words =
+        format!("{} of {} scored", units.scored, counted(units.planned, "trial", "trials"));
+    if units.errors > 0 {
+        let kinds = kinds(&units.errors_by_kind);
+        words.push_str(&format!(", {} ({kinds})", counted(units.errors, "error", "errors")));
+    }
+    if units.missing > 0 {
+        words.push_str(&format!(", {} without a result", units.missing));
+    }
+    if units.foreign > 0 {
+        let results = counted(units.foreign, "result", "results");
+        words.push_str(&format!(", {results} ignored that do not belong to the plan"));
+    }
+    words
+}
+
+/// `provider 2, timed_out 1`.
+pub(super) fn kinds(errors: &BTreeMap<String, u64>) -> String {
+    errors.iter().map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Why a case is not as it should be in an arm: one sentence each, triggers first, then checks, then errors.
+pub(super) fn problems(arm: &CaseArm) -> Vec<String> {
+    let mut problems = Vec::new();
+    for trigger in &arm.triggers {
+        let (loaded, trials) = (trigger.loaded.successes, trigger.loaded.trials);
+        let skill = &trigger.skill;
+        if trigger.expected && loaded < trials {
+            let missed = counted(trials, "trial", "trials");
+            let mut words = format!("{skill} was not loaded in {} of {missed}", trials - loaded);
+            if !trigger.instead.is_empty() {
+                words.push_str(&format!("; done first instead: {}", kinds(&trigger.instead)));
+            }
+            problems.push(words);
+        } else if !trigger.expected && loaded > 0 {
+            let of = counted(trials, "trial", "trials");
+            problems.push(format!("{skill} was loaded in {loaded} of {of}, and should not be"));
+        }
+    }
+    for failure in &arm.failures {
+        let of = counted(failure.judged, "trial", "trials");
+        let mut words = format!(
+            "{}: {}: failed in {} of {of}",
+            failure.kind.as_str(),
+            failure.name,
+            failure.failed
+        );
+        if !failure.detail.is_empty() {
+            words.push_str(&format!(": {}", failure.detail));
+        }
+        problems.push(words);
+    }
+    problems
+}
+
+/// What went wrong before a case could be scored in an arm, if something did.
+pub(super) fn errors(arm: &CaseArm) -> Option<String> {
+    let count: u64 = arm.errors.values().sum();
+    (count > 0).then(|| {
+        let said = arm.first_error.as_deref().unwrap_or("no message");
+        format!("{} ({}): {said}", counted(count, "error", "errors"), kinds(&arm.errors))
+    })
+}
+
+/// The reasons of the verdict that a reader gets through, and how many more there are.
+pub(super) fn reasons(report: &EvalReport) -> (Vec<&str>, usize) {
+    let reasons = report.verdict.reasons.iter().map(|reason| reason.message.as_str());
+    let left_out = report.verdict.reasons.len().saturating_sub(MAX_REASONS);
+    (reasons.take(MAX_REASONS).collect(), left_out)
+}
+
+/// What a reader of comparisons needs: those that show something, those over all cases, and some of the others; and
+/// how many more there are.
+pub(super) fn notable(comparisons: &[Comparison]) -> (Vec<&Comparison>, usize) {
+    let is_notable =
+        |one: &Comparison| one.result != ComparisonResult::NoDifference || one.skill.is_none();
+    let mut room = MAX_COMPARISONS;
+    let shown: Vec<&Comparison> = comparisons
+        .iter()
+        .filter(|one| {
+            let is_shown = is_notable(one) || room > 0;
+            room = room.saturating_sub(1);
+            is_shown
+        })
+        .take(2 * MAX_COMPARISONS)
+        .collect();
+    let left_out = comparisons.len() - shown.len();
+    (shown, left_out)
+}
+
+/// What a comparison came to, in one sentence.
+pub(super) fn comparison(comparison: &Comparison) -> String {
+    let paired = &comparison.paired;
+    let show = |number: f64| {
+        if comparison.metric.is_quality() { percent(number) } else { amount(number) }
+    };
+    let cases = counted(paired.cases, "case", "cases");
+    if paired.up + paired.down == 0 {
+        let mut words =
+            format!("{}: {}, the same in {cases}", comparison.metric.as_str(), show(paired.before));
+        if let Some(detectable) = comparison.detectable {
+            words.push_str(&format!("; {} could have been seen", show(detectable)));
+        }
+        return words;
+    }
+    let signed = |number: f64| format!("{}{}", if number > 0.0 { "+" } else { "" }, show(number));
+    let interval = paired.interval.map_or_else(String::new, |ends| {
+        format!(" ({} to {})", signed(ends.low), signed(ends.high))
+    });
+    let mut words = format!(
+        "{}: {} to {}, {}{interval}; {} up, {} down of {}; p {:.3} corrected: {}",
+        comparison.metric.as_str(),
+        show(paired.before),
+        show(paired.after),
+        signed(paired.difference),
+        paired.up,
+        paired.down,
+        cases,
+        comparison.corrected_p,
+        comparison.result.as_str(),
+    );
+    if comparison.result == ComparisonResult::NoDifference {
+        match comparison.detectable {
+            Some(detectable) => words.push_str(&format!("; {} could have been", show(detectable))),
+            None => words.push_str("; so few cases show none"),
+        }
+        if let Some(needed) = comparison.cases_needed.filter(|needed| *needed > paired.cases) {
+            words.push_str(&format!(", and this one takes {needed} cases"));
+        }
+    }
+    words
+}

@@ -1,0 +1,57 @@
+//! Whether this machine can carry out a plan that another one made: the same program, skills, model and
+//! settings. A result from anything else would be kept under a fingerprint that is not its own.
+
+use metier::Metier;
+
+use crate::error::{EvalError, Result};
+use crate::own_loop::LoopSubject;
+use crate::plan::EvalPlan;
+use crate::subject::EvalSubject;
+
+/// An error that says what is different here, while anything is.
+pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject) -> Result<()> {
+    let refuse = |message: String, help: &str| Err(EvalError::store(message, help));
+    let own = env!("CARGO_PKG_VERSION");
+    if plan.harness != own {
+        let message = format!(
+            "the plan was made by version {} of the program, and this is {own}",
+            plan.harness
+        );
+        return refuse(message, "use one version for all of a plan");
+    }
+    let (wanted, here) = (&plan.subject, subject.info());
+    if (&wanted.provider, &wanted.model) != (&here.provider, &here.model) {
+        let name = |provider: &str, model: &str| format!("{provider}:{model}");
+        let (wanted, here) =
+            (name(&wanted.provider, &wanted.model), name(&here.provider, &here.model));
+        return refuse(
+            format!("the plan is for the model {wanted}, and here {here} decides"),
+            "name it with --model",
+        );
+    }
+    if *wanted != here {
+        let message = "the settings here are not those that the plan was made with".to_owned();
+        return refuse(
+            message,
+            "compare `metier config show` on both machines, and --allow, --deny and --agent",
+        );
+    }
+    let scan = subject.scan();
+    let changed = plan.skills.iter().find(|(name, digest)| {
+        let here = scan.index.find(name).and_then(|entry| metier.content_digest(entry).ok());
+        here.as_ref() != Some(digest)
+    });
+    if let Some((name, _)) = changed {
+        let message = format!("the skill {name} here is not the one that the plan was made with");
+        return refuse(message, "work in the same checkout, or make a new plan");
+    }
+    if scan.index.hash() != plan.index_hash {
+        let message =
+            "the skills that are listed here are not those that the plan was made with".to_owned();
+        return refuse(
+            message,
+            "work in the same checkout, with the same --root, or make a new plan",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Judging what was seen of a trial by what its case expects. Pure: a case and a trace in, scores out.
+//!
+//! What needs more than the trace (files, programs, a model) is `grade`'s. Whatever was not said by the case
+//! is not judged.
+
+mod actions;
+mod output;
+mod pattern;
+
+pub(crate) use self::output::check_expected;
+pub(crate) use self::pattern::{describe, fits, matches_wildcard};
+use crate::case::{Case, InstructionStep};
+use crate::plan::Arm;
+use crate::subject::Trace;
+use crate::trial::{CheckKind, CheckOutcome, CheckResult, TrialAction, TriggerScore};
+
+/// What a trace comes to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Score {
+    /// Whether skills were loaded that should be, and those not that should not. Empty where the arm leaves
+    /// no choice.
+    pub triggers: Vec<TriggerScore>,
+    /// What else was judged.
+    pub checks: Vec<CheckResult>,
+}
+
+/// Judges a trace.
+pub fn score(case: &Case, arm: Arm, trace: &Trace) -> Score {
+    let triggers = if arm.measures_triggers() { triggers(case, trace) } else { Vec::new() };
+    let mut checks = actions::checks(&case.expected.actions, &trace.actions);
+    checks.extend(case.expected.steps.iter().map(|step| followed(case, arm, step, trace)));
+    checks.extend(output::checks(&case.expected.output, trace));
+    checks.extend(actions::constraints(&case.constraints, trace));
+    Score { triggers, checks }
+}
+
+fn triggers(case: &Case, trace: &Trace) -> Vec<TriggerScore> {
+    let within = case.constraints.trigger_within();
+    let fired =
+        |skill: &str| trace.fired.iter().any(|fired| fired.skill == skill && fired.step <= within);
+    let mut scores: Vec<TriggerScore> = Vec::new();
+    let mut add = |skill: &str, expected: bool| {
+        if scores.iter().any(|known| known.skill == skill) {
+            return;
+        }
+        let has_fired = fired(skill);
+        let instead = (expected && !has_fired).then(|| instead_of(skill, within, trace));
+        let skill = skill.to_owned();
+        scores.push(TriggerScore { skill, expected, fired: has_fired, instead });
+    };
+    let expected = &case.expected;
+    for skill in expected.skills.iter().flatten() {
+        add(skill, true);
+    }
+    for skill in &expected.not_skills {
+        add(skill, false);
+    }
+    if expected.skills.is_some() {
+        // No others: the one that the case is about, and whatever else came.
+        if let Some(skill) = &case.skill {
+            add(skill, false);
+        }
+        for other in trace.fired.iter().filter(|fired| fired.step <= within) {
+            add(&other.skill, false);
+        }
+    }
+    scores
+}
+
+/// The first thing that was done instead of loading a skill in time.
+fn instead_of(skill: &str, within: u32, trace: &Trace) -> String {
+    if let Some(late) = trace.fired.iter().find(|fired| fired.skill == skill) {
+        return format!("loaded in step {}, and {within} count", late.step);
+    }
+    let other = |action: &&TrialAction| action.skill.as_deref() != Some(skill);
+    match trace.actions.iter().find(other) {
+        Some(action) if action.target.is_empty() => action.action.clone(),
+        Some(action) => format!("{} {}", action.action, action.target),
+        None => format!("nothing ({})", trace.status.as_str()),
+    }
+}
+
+/// Whether a step of the instructions shows in what was done after they were loaded.
+fn followed(case: &Case, arm: Arm, step: &InstructionStep, trace: &Trace) -> CheckResult {
+    let mut result = CheckResult {
+        kind: CheckKind::Steps,
+        name: step.title.clone(),
+        outcome: CheckOutcome::Passed,
+        detail: String::new(),
+        step: None,
+    };
+    let is_loaded = |skill: &str| {
+        let is_meant = |wanted: &String| wanted == skill;
+        let mut wanted = case.skill.iter().chain(case.expected.skills.iter().flatten());
+        wanted.any(is_meant)
+    };
+    // Instructions that stand in every prompt are there from the start; without a skill none are.
+    let from = match arm {
+        Arm::Inlined | Arm::None => Some(0),
+        Arm::Listed | Arm::Forced => {
+            trace.fired.iter().filter(|fired| is_loaded(&fired.skill)).map(|fired| fired.step).min()
+        }
+    };
+    let Some(from) = from else {
+        result.outcome = CheckOutcome::Failed;
+        result.detail = "the skill was never loaded".to_owned();
+        return result;
+    };
+    let after = trace.actions.iter().filter(|action| action.step >= from);
+    if !after.clone().any(|action| fits(&step.action, action)) {
+        result.outcome = CheckOutcome::Failed;
+        result.detail = format!("there was no {} after the load", describe(&step.action));
+        result.step = after.last().map(|action| action.step);
+    }
+    result
+}

@@ -1,0 +1,377 @@
+//! The store on one machine: append-only files in `.agent/evals/results/`, one folder a plan.
+//!
+//! Several processes may work on a plan at once, each with files of its own (`files/folder`, `journal`); what
+//! they know of each other they read from there (`units`). A result of another plan whose fingerprint is
+//! the same is taken over when a plan is opened: that is the cache.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use metier::fs::{FolderAccess, HeldDir, PiecewiseFile};
+use metier::skill::Digest;
+
+mod folder;
+mod journal;
+mod saved;
+mod units;
+
+use self::journal::Journal;
+use self::units::{AttemptLine, Free};
+use crate::error::{EvalError, Result};
+use crate::plan::EvalPlan;
+use crate::shard::Shard;
+use crate::store::{EvalStore, Lease, StoreProgress, Stored, check_fits, lost};
+use crate::trial::{TrialErrorKind, TrialResult};
+
+pub(crate) use self::folder::{PlanFile, PlanFolder, unit_name};
+pub(crate) use self::journal::ResultLog;
+pub(crate) use self::units::{ResultAt, Units};
+pub use saved::SavedPlan;
+
+/// The store on one machine.
+#[derive(Debug)]
+pub struct FileStore {
+    all: HeldDir,
+    part: Shard,
+    plans: Mutex<BTreeMap<Digest, OpenPlan>>,
+}
+
+/// A plan that was opened or read.
+struct OpenPlan {
+    folder: PlanFolder,
+    units: Units,
+    /// The ids of its cases, for the results of units that are lost.
+    cases: Vec<String>,
+    /// In which order it was made known; nothing where it was only read.
+    opened: Option<usize>,
+    journal: Option<Journal>,
+    next_token: i64,
+}
+
+impl std::fmt::Debug for OpenPlan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenPlan").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl FileStore {
+    /// The store of a workspace: `.agent/evals/results`.
+    pub fn in_workspace(workspace: &Path) -> Self {
+        let agent = HeldDir::at(workspace).below(".agent", FolderAccess::ByUmask);
+        let evals = agent.below("evals", FolderAccess::ByUmask);
+        Self::of(evals.below("results", FolderAccess::ByUmask))
+    }
+
+    /// A store in any folder.
+    pub fn at(folder: &Path) -> Self {
+        Self::of(HeldDir::at(folder))
+    }
+
+    fn of(all: HeldDir) -> Self {
+        Self { all, part: Shard::WHOLE, plans: Mutex::default() }
+    }
+
+    /// The same, from which only the units of a part are taken.
+    #[must_use]
+    pub fn with_part(mut self, part: Shard) -> Self {
+        self.part = part;
+        self
+    }
+
+    /// The folder of a plan.
+    pub fn folder(&self, plan: &Digest) -> PathBuf {
+        self.plan_folder(plan).path().to_owned()
+    }
+
+    pub(crate) fn plan_folder(&self, plan: &Digest) -> PlanFolder {
+        PlanFolder::of(&self.all, plan)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Digest, OpenPlan>> {
+        // What is on record is on disk; a panic leaves nothing half done here.
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A plan that is known already, or is read from its folder.
+    fn known<'a>(
+        &self,
+        plans: &'a mut BTreeMap<Digest, OpenPlan>,
+        plan: &Digest,
+    ) -> Result<&'a mut OpenPlan> {
+        match plans.entry(*plan) {
+            std::collections::btree_map::Entry::Occupied(known) => Ok(known.into_mut()),
+            std::collections::btree_map::Entry::Vacant(new) => {
+                let folder = PlanFolder::of(&self.all, plan);
+                let plan = folder.read_plan_of(plan)?;
+                Ok(new.insert(OpenPlan::read(folder, &plan, self.part)?))
+            }
+        }
+    }
+}
+
+impl OpenPlan {
+    fn read(folder: PlanFolder, plan: &EvalPlan, part: Shard) -> Result<Self> {
+        let mut units = Units::of(plan, part);
+        units.refresh(&folder, None)?;
+        let cases = plan.cases.iter().map(|case| case.id.clone()).collect();
+        Ok(Self { folder, units, cases, opened: None, journal: None, next_token: 1 })
+    }
+
+    /// Sees what other processes did, and takes back what those held that are gone. The folder is locked.
+    fn catch_up(&mut self) -> Result<()> {
+        let own = self.journal.as_ref().map(|journal| journal.number);
+        self.units.refresh(&self.folder, own)?;
+        for number in self.units.holders() {
+            let is_alive =
+                Some(number) == own || self.folder.dir.is_busy(&PlanFile::Attempts.name(number));
+            if !is_alive {
+                self.units.free_all_of(number);
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of this process. The folder is locked, and everything was read.
+    fn journal(&mut self) -> Result<&mut Journal> {
+        if self.journal.is_none() {
+            let journal = Journal::open(&self.folder, &mut self.units.notes)?;
+            // What the process before this one had begun.
+            self.units.free_all_of(journal.number);
+            self.journal = Some(journal);
+        }
+        let missing = || EvalError::store("there is no file to write to", "report this as a fault");
+        self.journal.as_mut().ok_or_else(missing)
+    }
+
+    /// Puts a line on record as the result of a unit.
+    fn keep(&mut self, place: usize, line: Vec<u8>, error: Option<TrialErrorKind>) -> Result<()> {
+        let too_long = || EvalError::store("a result is too large to be kept", "bound its output");
+        let bytes = u32::try_from(line.len()).map_err(|_| too_long())?;
+        let folder = self.folder.clone();
+        let journal = self.journal()?;
+        let (file, offset) = (journal.number, journal.keep(&folder, line)?);
+        let state = &mut self.units.states[place];
+        state.result = Some(ResultAt { file, offset, bytes, error });
+        (state.holder, state.retried) = (None, false);
+        Ok(())
+    }
+
+    /// Takes over results of other plans with the same fingerprints. The folder is locked.
+    fn take_over(&mut self, all: &HeldDir, plan: &EvalPlan) -> Result<()> {
+        for name in all.names().unwrap_or_default() {
+            let other = PlanFolder::named(all, &name);
+            if other.path() == self.folder.path() || !saved::shares_basis(&other, plan) {
+                continue;
+            }
+            let numbers = other.numbers(PlanFile::Results)?;
+            for file in
+                numbers.into_iter().filter_map(|it| other.open(PlanFile::Results, it).ok()?)
+            {
+                let mut found = Vec::new();
+                other.each_line(&file, 0, &mut |_, line| {
+                    let result = serde_json::from_slice::<TrialResult>(line).ok();
+                    let result = result.filter(|it| it.error_kind().is_none());
+                    let place = result.and_then(|it| self.units.place(&it.fingerprint));
+                    if let Some(place) = place.filter(|it| !self.units.states[*it].is_done()) {
+                        found.push((place, line.to_vec()));
+                    }
+                })?;
+                for (place, line) in found {
+                    if !self.units.states[place].is_done() {
+                        self.keep(place, line, None)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, plan: &Digest, worker: &str, most: usize) -> Result<Vec<Lease>> {
+        let (mut leases, mut lines) = (Vec::new(), Vec::new());
+        while leases.len() < most {
+            let place = match self.units.next_free() {
+                None => break,
+                Some(Free::Spent(place)) => {
+                    self.give_up(place)?;
+                    continue;
+                }
+                Some(Free::Open(place)) => place,
+            };
+            let number = self.journal()?.number;
+            let token = self.next_token;
+            self.next_token += 1;
+            let state = &mut self.units.states[place];
+            state.attempts += 1;
+            (state.holder, state.token) = (Some(number), token);
+            let (unit, attempt) = (self.units.units[place], state.attempts);
+            leases.push(Lease { plan: *plan, unit, attempt, token });
+            lines.push(AttemptLine::Begun { unit: place, attempt, worker: worker.to_owned() });
+        }
+        if lines.is_empty() {
+            return Ok(leases);
+        }
+        let folder = self.folder.clone();
+        let begun = self.journal()?.begin(&folder, &lines);
+        if begun.is_err() {
+            for lease in &leases {
+                let place = usize::try_from(lease.unit.index).unwrap_or(usize::MAX);
+                self.units.states[place].attempts -= 1;
+                self.units.give_back(place);
+            }
+        }
+        begun.map(|()| leases)
+    }
+
+    /// Records that the attempts of a unit are spent.
+    fn give_up(&mut self, place: usize) -> Result<()> {
+        let (unit, attempts) = (self.units.units[place], self.units.states[place].attempts);
+        let result = lost(&self.cases[unit.case], &unit, attempts);
+        let line =
+            serde_json::to_vec(&result).map_err(|error| self.folder.error("a result", &error))?;
+        if self.units.states[place].wants(Some(TrialErrorKind::Lost)) {
+            self.keep(place, line, Some(TrialErrorKind::Lost))
+        } else {
+            // The error of an earlier round stays.
+            self.units.states[place].retried = false;
+            Ok(())
+        }
+    }
+
+    /// The place of a lease, if it is still the one that counts.
+    fn held(&self, lease: &Lease) -> Option<usize> {
+        let own = self.journal.as_ref().map(|journal| journal.number);
+        let place = self.units.place(&lease.unit.fingerprint)?;
+        let state = &self.units.states[place];
+        (own.is_some() && state.holder == own && state.token == lease.token).then_some(place)
+    }
+}
+
+impl EvalStore for FileStore {
+    fn open_plan(&self, plan: &EvalPlan) -> Result<()> {
+        let id = plan.id();
+        let folder = PlanFolder::of(&self.all, &id);
+        folder.write_plan(plan)?;
+        let mut plans = self.lock();
+        let order = plans.values().filter_map(|it| it.opened).max().map_or(0, |last| last + 1);
+        let _locked = folder.lock()?;
+        let mut open = match plans.remove(&id) {
+            Some(known) => known,
+            None => OpenPlan::read(folder, plan, self.part)?,
+        };
+        open.opened = open.opened.or(Some(order));
+        open.catch_up()?;
+        open.take_over(&self.all, plan)?;
+        plans.insert(id, open);
+        Ok(())
+    }
+
+    fn plan(&self, id: &Digest) -> Result<EvalPlan> {
+        PlanFolder::of(&self.all, id).read_plan_of(id)
+    }
+
+    fn open_plans(&self) -> Result<Vec<Digest>> {
+        let plans = self.lock();
+        let is_open = |it: &&OpenPlan| {
+            let progress = it.units.progress();
+            progress.done < progress.units
+        };
+        let open = plans.iter().filter_map(|(id, it)| Some((it.opened?, *id, it)));
+        let mut open: Vec<(usize, Digest)> =
+            open.filter(|(_, _, it)| is_open(it)).map(|(order, id, _)| (order, id)).collect();
+        open.sort_unstable();
+        Ok(open.into_iter().map(|(_, id)| id).collect())
+    }
+
+    fn lease(&self, plan: &Digest, worker: &str, most: usize) -> Result<Vec<Lease>> {
+        let mut plans = self.lock();
+        let open = self.known(&mut plans, plan)?;
+        let _locked = open.folder.lock()?;
+        open.catch_up()?;
+        open.take(plan, worker, most)
+    }
+
+    fn heartbeat(&self, leases: &[Lease]) -> Result<Vec<Lease>> {
+        let plans = self.lock();
+        let is_lost = |it: &&Lease| plans.get(&it.plan).is_none_or(|open| open.held(it).is_none());
+        Ok(leases.iter().filter(is_lost).cloned().collect())
+    }
+
+    fn complete(&self, lease: &Lease, result: &TrialResult) -> Result<Stored> {
+        check_fits(lease, result)?;
+        let mut plans = self.lock();
+        let open = self.known(&mut plans, &lease.plan)?;
+        let unknown =
+            || EvalError::store("the result belongs to no unit", "report this as a fault");
+        let place = open.units.place(&result.fingerprint).ok_or_else(unknown)?;
+        let error = result.error_kind();
+        if !open.units.states[place].wants(error) {
+            let state = &mut open.units.states[place];
+            (state.holder, state.retried) = (None, false);
+            return Ok(Stored::AlreadyThere);
+        }
+        let line = serde_json::to_vec(result).map_err(|it| open.folder.error("a result", &it))?;
+        open.keep(place, line, error)?;
+        Ok(Stored::New)
+    }
+
+    fn release(&self, lease: &Lease) -> Result<()> {
+        let mut plans = self.lock();
+        let open = self.known(&mut plans, &lease.plan)?;
+        let Some(place) = open.held(lease) else { return Ok(()) };
+        let folder = open.folder.clone();
+        open.journal()?.begin(&folder, &[AttemptLine::Released { unit: place }])?;
+        open.units.states[place].attempts -= 1;
+        open.units.give_back(place);
+        Ok(())
+    }
+
+    fn results(
+        &self,
+        plan: &EvalPlan,
+        each: &mut dyn FnMut(TrialResult) -> Result<()>,
+    ) -> Result<()> {
+        let (folder, places) = {
+            let mut plans = self.lock();
+            let open = self.known(&mut plans, &plan.id())?;
+            let own = open.journal.as_ref().map(|journal| journal.number);
+            open.units.refresh(&open.folder, own)?;
+            (open.folder.clone(), open.units.results().map(|(_, at)| at).collect::<Vec<_>>())
+        };
+        let mut files: BTreeMap<u32, PiecewiseFile> = BTreeMap::new();
+        for at in places {
+            if !files.contains_key(&at.file) {
+                let opened = folder.open(PlanFile::Results, at.file)?;
+                let gone = || folder.error("a result cannot be read", &"its file is gone");
+                files.insert(at.file, opened.ok_or_else(gone)?);
+            }
+            if let Some(file) = files.get(&at.file) {
+                each(folder.result_at(file, at.offset, at.bytes)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn retry_errors(&self, plan: &Digest) -> Result<u64> {
+        let mut plans = self.lock();
+        Ok(self.known(&mut plans, plan)?.units.retry_errors())
+    }
+
+    fn progress(&self, plan: &Digest) -> Result<StoreProgress> {
+        let mut plans = self.lock();
+        let open = self.known(&mut plans, plan)?;
+        let _locked = open.folder.lock()?;
+        open.catch_up()?;
+        Ok(open.units.progress())
+    }
+
+    /// The system gives back what a process held the moment that it ends.
+    fn lease_time(&self) -> Option<Duration> {
+        None
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.lock().values().flat_map(|open| open.units.notes.iter().cloned()).collect()
+    }
+}

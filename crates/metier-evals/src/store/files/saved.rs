@@ -1,0 +1,79 @@
+//! The plans whose results are in a folder: for `compare`, `report`, and for results that can be reused.
+//! It only reads.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use metier::skill::Digest;
+use serde::Deserialize;
+
+use super::FileStore;
+use super::folder::{PlanFile, PlanFolder};
+use crate::error::Result;
+use crate::plan::{EvalPlan, SubjectInfo};
+
+/// A plan whose results are on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedPlan {
+    /// Its id.
+    pub id: Digest,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What was tested.
+    pub subject: SubjectInfo,
+    /// When a result was last written; nothing where none was.
+    pub modified: Option<SystemTime>,
+}
+
+/// What decides whether two plans can share results, without the cases.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+struct PlanHead {
+    format: u32,
+    harness: String,
+    subject: SubjectInfo,
+    #[serde(default)]
+    judge: Option<String>,
+    index_hash: Digest,
+    skills: std::collections::BTreeMap<String, Digest>,
+}
+
+/// Whether results of the plan in a folder can be results of this one.
+pub(super) fn shares_basis(folder: &PlanFolder, plan: &EvalPlan) -> bool {
+    let Some(head) = head_of(folder) else { return false };
+    head.format == plan.format
+        && head.harness == plan.harness
+        && head.subject == plan.subject
+        && head.judge == plan.judge
+        && head.index_hash == plan.index_hash
+        && head.skills == plan.skills
+}
+
+fn head_of(folder: &PlanFolder) -> Option<PlanHead> {
+    serde_json::from_slice(&folder.plan_bytes().ok()?).ok()
+}
+
+impl FileStore {
+    /// The plans that have a folder here, the one that was written to last first.
+    pub fn saved_plans(&self) -> Result<Vec<SavedPlan>> {
+        if !self.all.is_there().is_ok_and(|there| there) {
+            return Ok(Vec::new());
+        }
+        let names = self.all.names().unwrap_or_default();
+        let mut saved = Vec::new();
+        for folder in names.iter().map(|name| PlanFolder::named(&self.all, name)) {
+            let Some(bytes) = folder.has_plan().then(|| folder.plan_bytes().ok()).flatten() else {
+                continue;
+            };
+            let Ok(head) = serde_json::from_slice::<PlanHead>(&bytes) else { continue };
+            let written = folder.numbers(PlanFile::Results)?.into_iter().filter_map(|number| {
+                let path = folder.path().join(PlanFile::Results.name(number));
+                metier::fs::modified(&path).ok()
+            });
+            let modified = written.max();
+            let (id, path) = (Digest::of(&bytes), folder.path().to_owned());
+            saved.push(SavedPlan { id, folder: path, subject: head.subject, modified });
+        }
+        saved.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.id.cmp(&b.id)));
+        Ok(saved)
+    }
+}

@@ -1,0 +1,105 @@
+//! Carrying out one unit of a plan: a folder, the subject, the score, and one result, whatever happens.
+//!
+//! An error of a trial is a result of its own kind; nothing here counts it as an answer.
+
+use std::path::Path;
+use std::time::Instant;
+
+use metier::{CancelToken, Metier};
+
+use crate::case::Case;
+use crate::error::{EvalError, Result};
+use crate::grade::{Grader, Judge};
+use crate::plan::{EvalPlan, EvalUnit};
+use crate::score::score;
+use crate::subject::{EvalSubject, Trace, TraceError};
+use crate::trial::{RESULT_FORMAT, TrialEnd, TrialErrorKind, TrialResult};
+use crate::trial_folder::TrialFolders;
+
+/// Carries out units of plans.
+pub struct TrialRunner<'s> {
+    subject: &'s dyn EvalSubject,
+    folders: TrialFolders,
+    grader: Grader,
+}
+
+impl<'s> TrialRunner<'s> {
+    /// Trials of `subject`, with the files of a project and the policy of its runtime. Statements about answers
+    /// are judged where there is a judge.
+    pub fn new(
+        metier: &Metier,
+        subject: &'s dyn EvalSubject,
+        judge: Option<Judge>,
+    ) -> Result<Self> {
+        let folders = TrialFolders::new(&metier.workspace()).map_err(|error| {
+            let help = "make the temporary directory writable";
+            EvalError::store(format!("no folder for trials can be made: {error}"), help)
+        })?;
+        Ok(Self { subject, folders, grader: Grader::new(metier.clone(), judge) })
+    }
+
+    /// Carries out a unit.
+    pub fn run(&self, plan: &EvalPlan, unit: &EvalUnit, cancel: &CancelToken) -> TrialResult {
+        let Some(case) = plan.cases.get(unit.case) else {
+            let message = "the plan has no such case";
+            return TrialResult::of_error("", unit, TrialErrorKind::Harness, message);
+        };
+        let begun = Instant::now();
+        let folder = match self.folders.folder(case) {
+            Ok(folder) => folder,
+            Err(message) => {
+                return TrialResult::of_error(&case.id, unit, TrialErrorKind::Harness, message);
+            }
+        };
+        let traced = self.subject.run(case, unit.arm, folder.path(), cancel);
+        let mut result = match traced {
+            Ok(trace) => self.judged(case, unit, trace, folder.path(), cancel),
+            Err(error) => of_trace_error(case, unit, error),
+        };
+        result.cost.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        result
+    }
+
+    fn judged(
+        &self,
+        case: &Case,
+        unit: &EvalUnit,
+        trace: Trace,
+        folder: &Path,
+        cancel: &CancelToken,
+    ) -> TrialResult {
+        let scored = score(case, unit.arm, &trace);
+        let mut checks = scored.checks;
+        checks.extend(self.grader.checks(&case.expected.output, &trace, folder, cancel));
+        let end = TrialEnd::Finished { status: trace.status };
+        TrialResult { triggers: scored.triggers, checks, ..seen(case, unit, end, trace) }
+    }
+}
+
+fn of_trace_error(case: &Case, unit: &EvalUnit, error: TraceError) -> TrialResult {
+    match error.seen {
+        Some(trace) => {
+            let end = TrialEnd::Error { kind: error.kind, message: error.message };
+            seen(case, unit, end, *trace)
+        }
+        None => TrialResult::of_error(&case.id, unit, error.kind, error.message),
+    }
+}
+
+fn seen(case: &Case, unit: &EvalUnit, end: TrialEnd, trace: Trace) -> TrialResult {
+    TrialResult {
+        format: RESULT_FORMAT,
+        fingerprint: unit.fingerprint,
+        case: case.id.clone(),
+        arm: unit.arm,
+        trial: unit.trial,
+        end,
+        fired: trace.fired,
+        actions: trace.actions,
+        answer: trace.answer,
+        triggers: Vec::new(),
+        checks: Vec::new(),
+        cost: trace.cost,
+        run: trace.run,
+    }
+}

@@ -1,0 +1,33 @@
+//! Evals, from outside: cases, plans, trials, scores and reports.
+//! Commands are tested with the binary, in `metier-cli`.
+#![expect(
+    clippy::default_trait_access,
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::unreadable_literal,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "these tests start the oracle and say what they measured, and what they could not test"
+)]
+
+mod browser;
+mod compare_runs;
+mod export_shapes;
+mod fake;
+#[cfg(unix)]
+mod files;
+mod merge;
+mod plan;
+#[cfg(unix)]
+mod postgres;
+mod read;
+mod report;
+mod report_forms;
+mod report_json;
+mod report_page;
+mod report_support;
+mod statistics;
+mod statistics_coverage;
+mod statistics_oracle;
+mod unit_request;
+mod worker;

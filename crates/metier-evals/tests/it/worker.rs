@@ -1,0 +1,105 @@
+//! The worker on files: it takes what is there, gives back what it must not finish, and ends as it was asked.
+//! On a database it is tested in `postgres`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use metier::CancelToken;
+use metier_evals::{
+    EvalPlan, EvalStore, EvalUnit, FileStore, TrialErrorKind, TrialResult, Worker, WorkerEnd,
+    WorkerEvent, WorkerOptions,
+};
+
+use crate::fake;
+
+pub(crate) fn options() -> WorkerOptions {
+    WorkerOptions {
+        name: "worker".to_owned(),
+        harness: fake::HARNESS.to_owned(),
+        plan: None,
+        parallel: 3,
+        max_batch: 16,
+        exit_when_done: true,
+        max_units: None,
+        poll: Duration::from_millis(10),
+    }
+}
+
+#[test]
+fn a_worker_carries_out_every_plan_and_a_panic_is_an_error_of_the_harness() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = FileStore::at(dir.path());
+    let plans = [fake::plan(10), fake::named_plan("other", 5)];
+    for plan in &plans {
+        store.open_plan(plan).expect("opens");
+    }
+    let foreign = EvalPlan { harness: "older".to_owned(), ..fake::named_plan("old", 1) };
+    store.open_plan(&foreign).expect("opens");
+    let begun = AtomicU64::new(0);
+    let listener = |event: &WorkerEvent<'_>| {
+        begun.fetch_add(u64::from(matches!(event, WorkerEvent::Begun { .. })), Ordering::Relaxed);
+    };
+    let run = |plan: &EvalPlan, unit: &EvalUnit, cancel: &CancelToken| {
+        assert!(plan.cases[unit.case].id != "other-2", "a case that breaks the harness");
+        fake::run(plan, unit, cancel)
+    };
+    let worker = Worker::new(&store, options(), &run).on_event(&listener);
+    let report = worker.work(&CancelToken::new()).expect("works");
+    assert_eq!((report.end, report.completed, report.foreign_plans), (WorkerEnd::Done, 60, 1));
+    assert_eq!(begun.into_inner(), 60);
+    assert_eq!(fake::lines(&store, &plans[0]), fake::expected(&plans[0]));
+    let mut broken = 0;
+    store
+        .results(&plans[1], &mut |result: TrialResult| {
+            broken += u32::from(result.error_kind() == Some(TrialErrorKind::Harness));
+            Ok(())
+        })
+        .expect("reads");
+    assert_eq!(broken, 4);
+    let one = WorkerOptions { plan: Some(foreign.id()), ..options() };
+    let error =
+        Worker::new(&store, one, &run).work(&CancelToken::new()).expect_err("another version");
+    assert_eq!(
+        error.to_string(),
+        "the plan was made by version older of the program, and this is test"
+    );
+}
+
+#[test]
+fn a_worker_does_as_many_units_as_it_may() {
+    let dir = tempfile::tempdir().expect("dir");
+    let (store, plan) = (FileStore::at(dir.path()), fake::plan(10));
+    store.open_plan(&plan).expect("opens");
+    let some = WorkerOptions { max_units: Some(7), ..options() };
+    let report = Worker::new(&store, some, &fake::run).work(&CancelToken::new()).expect("works");
+    assert_eq!((report.end, report.completed), (WorkerEnd::MaxUnits, 7));
+    let progress = store.progress(&plan.id()).expect("progress");
+    assert_eq!((progress.done, progress.leased), (7, 0));
+}
+
+#[test]
+fn a_worker_that_is_stopped_gives_back_what_it_has_in_hand() {
+    let dir = tempfile::tempdir().expect("dir");
+    let (store, plan) = (FileStore::at(dir.path()), fake::plan(10));
+    store.open_plan(&plan).expect("opens");
+    let cancel = CancelToken::new();
+    let done = AtomicU64::new(0);
+    let run = |plan: &EvalPlan, unit: &EvalUnit, stop: &CancelToken| {
+        if done.fetch_add(1, Ordering::SeqCst) < 6 {
+            return fake::result(plan, unit);
+        }
+        cancel.cancel();
+        assert!(stop.wait_timeout(Duration::from_mins(10)), "it is stopped with its worker");
+        let case = &plan.cases[unit.case].id;
+        TrialResult::of_error(case, unit, TrialErrorKind::Cancelled, "stopped")
+    };
+    let report = Worker::new(&store, options(), &run).work(&cancel).expect("works");
+    assert_eq!((report.end, report.completed), (WorkerEnd::Cancelled, 6));
+    assert!(report.released >= 1);
+    let progress = store.progress(&plan.id()).expect("progress");
+    assert_eq!((progress.done, progress.leased), (6, 0));
+    let again =
+        Worker::new(&store, options(), &fake::run).work(&CancelToken::new()).expect("works");
+    assert_eq!(again.completed, 34);
+    assert_eq!(fake::lines(&store, &plan), fake::expected(&plan));
+}
