@@ -92,6 +92,21 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
+/// Makes what stands at two places change places, so that nobody finds either of them empty. It fails where
+/// the kernel or the file system cannot, and then nothing has moved.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
+    {
+        let _ = (one, other);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 /// Makes a directory of its own in `folder`, whose name starts with `prefix`. Both are for their
 /// owner alone. The caller owns the new one.
 pub fn make_dir_for(folder: &Path, prefix: &str) -> io::Result<PathBuf> {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier_fs::{
-    FileLock, entry_kind, is_link, link_text, make_link, move_whole, read_bounded, remove_file,
-    remove_tree, rename_dir, rename_over, replace_shared, write_private,
+    FileLock, entry_kind, exchange, is_link, link_text, make_link, move_whole, read_bounded,
+    remove_file, remove_tree, rename_dir, rename_over, replace_shared, write_private,
 };
 use metier_registry::manage::Deletion;
 use metier_skill::{Digest, SkillId, SkillName};
@@ -173,7 +173,8 @@ fn check_seal(target: &InstallTarget, journal: &[u8]) -> Result<(), PackError> {
     Err(PackError::BadTarget { path, reason: "was not written by you on this machine: remove it" })
 }
 
-/// The old tree goes aside, and the new one comes.
+/// The old tree goes aside, and the new one comes. Where the system can, they change places in one step: a
+/// watcher or another program never finds a skill missing that is only replaced.
 fn put_in_place(
     target: &InstallTarget,
     dir: &Path,
@@ -183,14 +184,28 @@ fn put_in_place(
     let place = target.root.join(&planned.name);
     let written = |error| PackError::not_written(&place, error);
     let new = planned.new.as_ref().map(|new| dir.join(new));
+    let is_old = |path: &Path| planned.old.is_some() && folder_id(path) == planned.old;
+    let free_aside = || {
+        let free = asides(dir, number).find(|aside| entry_kind(aside).is_none());
+        free.ok_or_else(|| PackError::TargetChanged(place.clone()))
+    };
+    // A backup that comes back is no place for another skill, not even for a moment.
+    let staged = planned.new.as_deref().is_some_and(Path::is_relative);
+    if let Some(new) = new.as_ref().filter(|_| staged) {
+        if is_old(&place) && !is_old(new) && entry_kind(new).is_some() {
+            // What cannot be done in one step is done in two below.
+            let _ = exchange(new, &place);
+        }
+        // They changed places, now or before the process was killed.
+        if is_old(new) {
+            rename_dir(new, &free_aside()?).map_err(written)?;
+        }
+    }
     let has_new = new.as_deref().is_some_and(|new| entry_kind(new).is_some());
     let stands = entry_kind(&place).is_some();
-    let is_old = || planned.old.is_some() && folder_id(&place) == planned.old;
     // One that was put there meanwhile goes to a backup too: the change was decided on.
-    if stands && (has_new || (planned.new.is_none() && is_old())) {
-        let free = asides(dir, number).find(|aside| entry_kind(aside).is_none());
-        let free = free.ok_or_else(|| PackError::TargetChanged(place.clone()))?;
-        rename_dir(&place, &free).map_err(written)?;
+    if stands && (has_new || (planned.new.is_none() && is_old(&place))) {
+        rename_dir(&place, &free_aside()?).map_err(written)?;
     }
     match new.filter(|_| has_new) {
         Some(new) => move_whole(&new, &place).map(|_| ()).map_err(written),

@@ -41,6 +41,12 @@ struct Scenario {
     new: &'static [(&'static str, &'static str)],
 }
 
+impl Scenario {
+    fn replaces_a_from_staging(&self) -> bool {
+        matches!(self.name, "install" | "update" | "links")
+    }
+}
+
 const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "install",
@@ -247,6 +253,10 @@ fn at_each_change(fault: &str, after: impl Fn(&TestHome, &Scenario, &Output, &st
 #[test]
 fn a_process_that_is_killed_leaves_all_of_the_old_or_all_of_the_new() {
     at_each_change("signal=SIGKILL", |home, scenario, _, at| {
+        if scenario.replaces_a_from_staging() {
+            let skill = home.project().join(".agent/skills/a/SKILL.md");
+            assert!(skill.exists(), "{at}: a skill that is only replaced is never missing");
+        }
         whole(home, scenario, at);
         // And whatever it is, the command can be given again.
         let again = run(home, scenario.args);

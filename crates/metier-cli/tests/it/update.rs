@@ -308,7 +308,8 @@ fn a_running_watcher_sees_every_installation_update_uninstallation_and_restorati
     let step = |args: &[&str], line: &str| {
         let output = run(&home, args);
         assert_eq!(output.code, 0, "{output:?}");
-        assert!(live.line().starts_with(line), "{args:?}");
+        let seen = live.line();
+        assert!(seen.starts_with(line), "{args:?}: {seen}");
     };
     step(&["install", "src", "--yes"], "+ added   project:a");
     skill(&home, "src", "a", "2", "");
