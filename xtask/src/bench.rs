@@ -73,23 +73,19 @@ fn run_doctor(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
 
 fn run_evals(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let cases = flags.numbers("--sizes", &[evals::CASES])?.first().copied();
-    let profile = if flags.has("--dev") { "dev" } else { "release" };
+    let profile = profile(flags)?;
     let table = evals::measure(workspace, cases.unwrap_or(evals::CASES), profile)?;
     publish(workspace, flags, &document::EVALS, &table)
 }
 
 fn run_leases(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
-    let profile = if flags.has("--dev") { "dev" } else { "release" };
+    let profile = profile(flags)?;
     let table = leases::measure(workspace, flags.number("--repeats", 10)?, profile)?;
     publish_in(workspace, flags, (leases::DOCUMENT, &document::LEASES), &table)
 }
 
 fn run_loading(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
-    if flags.has("--dev") && flags.has("--write") {
-        let message = "--dev is for a quick look: its numbers are not written";
-        return Err(UsageError(message.to_owned()).into());
-    }
-    let profile = if flags.has("--dev") { "dev" } else { "release" };
+    let profile = profile(flags)?;
     let report = loading::measure(workspace, flags.number("--repeats", 30)?, profile)?;
     publish(workspace, flags, &document::LOADING, &report.to_markdown())
 }
@@ -107,6 +103,17 @@ fn run_shipping(workspace: &Workspace, flags: &Flags) -> Result<Outcome> {
     let repeats = flags.number("--repeats", 7)?;
     let table = shipping::measure(workspace, &scratch, skills, repeats)?;
     publish(workspace, flags, &document::SHIPPING, &table)
+}
+
+fn profile(flags: &Flags) -> Result<&'static str> {
+    match (flags.has("--dev"), flags.has("--write")) {
+        (true, true) => {
+            let message = "--dev is for a quick look: its numbers are not written";
+            Err(UsageError(message.to_owned()).into())
+        }
+        (true, false) => Ok("dev"),
+        (false, _) => Ok("release"),
+    }
 }
 
 /// Prints a table, and writes it where that was asked for.

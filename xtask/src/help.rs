@@ -39,12 +39,20 @@ Usage: cargo xtask <COMMAND> [OPTIONS]
       --repeats N       timed rounds (default 30)
       --dev             with the dev profile, for a quick look
       --write           put the table into docs/performance.md
+  bench running       measure a turn, and the time to the first request of `metier run`
+      --repeats N       timed rounds (default 20)
+      --write           put the table into docs/performance.md
+  bench evals         measure a trial of an eval against one call of the offline model
+      --sizes N         trigger cases (default 10000)
+      --dev             with the dev profile, for a quick look
+      --write           put the table into docs/performance.md
   bench leases        measure leasing units from PostgreSQL against `pgbench` with the same statements
       --repeats N       seconds a round (default 10)
       --dev             with the dev profile, for a quick look
       --write           put the table into docs/scaling.md
   bench shipping      measure `metier install` against `unzip`, and `verify` against `sha256sum`
       --repeats N       timed rounds (default 7)
+      --write           put the table into docs/performance.md
   fuzz [TARGET]...    run the fuzz targets on stable Rust (needs a C++ compiler)
       --seconds N       time for each target (default 60)
   e2e-models          try the model adapters against llama.cpp with a small real model and LiteLLM's

@@ -185,15 +185,17 @@ fn too_few(cases: &[Case]) -> Vec<CaseFinding> {
             ("few-negatives", "should not load", negative),
         ] {
             if count < MIN_CASES {
-                let message =
-                    format!("{count} of the {MIN_CASES} cases at least that {kind} {skill}");
+                let message = format!(
+                    "only {count} of the cases {kind} {skill}; at least {MIN_CASES} are needed"
+                );
                 found.push(CaseFinding {
                     code,
                     file: String::new(),
                     line: 0,
                     about: skill.to_owned(),
                     message,
-                    help: "with fewer, chance decides; write what users really ask".to_owned(),
+                    help: "with fewer, the numbers are chance; write what users really ask"
+                        .to_owned(),
                 });
             }
         }

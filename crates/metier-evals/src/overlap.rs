@@ -102,7 +102,8 @@ impl SkillRanking {
             let own = hits.iter().find(|hit| hit.skill == name);
             let own_score = own.map_or(0.0, |hit| hit.score);
             for hit in hits.iter().filter(|hit| hit.skill != name) {
-                if hit.score <= 0.0 || hit.score < own_score * NEAR {
+                // Words that say nothing, such as "this", bring any two skills near each other.
+                if hit.words.is_empty() || hit.score < own_score * NEAR {
                     continue;
                 }
                 let rival = rivals.entry(hit.skill.clone()).or_default();

@@ -27,19 +27,18 @@ const LEADS: [&str; 16] = [
     "use for",
     "use to",
 ];
+/// What opens and closes the words of a user.
+const QUOTES: [(char, char); 3] = [('"', '"'), ('“', '”'), ('「', '」')];
 /// What begins a clause that says what a skill is not for.
 const NEGATIVE: [&str; 5] = ["do not use", "don't use", "not for", "never use", "skip for"];
 
 /// The phrases of a description that could be requests.
 pub(crate) fn phrases(description: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let text = description.replace(['\n', '\r'], " ");
+    let mut rest = description.replace(['\n', '\r'], " ");
     // What stands in quotes is what a user says.
-    let quotes = quoted(&text);
-    let mut rest = text;
-    for quote in quotes {
-        rest = rest.replace(&quote, "");
-        add(&mut found, &quote);
+    for quotes in QUOTES {
+        rest = without_quoted(&rest, quotes, &mut found);
     }
     for sentence in rest.split(['.', ';', '。', '；']).map(str::trim) {
         let lower = sentence.to_lowercase();
@@ -58,27 +57,27 @@ pub(crate) fn phrases(description: &str) -> Vec<String> {
     found
 }
 
-fn quoted(text: &str) -> Vec<String> {
-    let mut quotes = Vec::new();
-    for (open, close) in [('"', '"'), ('“', '”'), ('「', '」')] {
-        let mut rest = text;
-        while let Some(start) = rest.find(open) {
-            let after = &rest[start + open.len_utf8()..];
-            let Some(end) = after.find(close) else { break };
-            quotes.push(after[..end].to_owned());
-            rest = &after[end + close.len_utf8()..];
-        }
+/// The text without what stands between these marks, which is added to the phrases.
+fn without_quoted(text: &str, (open, close): (char, char), found: &mut Vec<String>) -> String {
+    let mut outside = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(open) {
+        let Some((quote, behind)) = after.split_once(close) else { break };
+        add(found, quote);
+        outside.push_str(before);
+        rest = behind;
     }
-    quotes
+    outside + rest
 }
 
 fn add(found: &mut Vec<String>, part: &str) {
     let mut part = part.trim().trim_matches(['"', '\'', '“', '”', '*', '-', '`']).trim();
-    for word in ["and ", "or ", "to ", "such as ", "including ", "etc", "e.g"] {
-        part = part.strip_prefix(word).unwrap_or(part).trim();
+    for word in ["and", "or", "to", "such as", "including", "etc", "e.g"] {
+        let rest = part.strip_prefix(word);
+        part = rest.filter(|rest| !rest.starts_with(char::is_alphanumeric)).unwrap_or(part).trim();
     }
     let is_chinese = part.chars().any(|c| ('\u{4E00}'..='\u{9FFF}').contains(&c));
-    let words = part.split_whitespace().count();
+    let words = part.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count();
     let is_long_enough = words >= MIN_WORDS || is_chinese && part.chars().count() >= 4;
     if !is_long_enough || part.chars().count() > MAX_CHARS {
         return;

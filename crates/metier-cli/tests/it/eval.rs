@@ -382,6 +382,20 @@ fn two_skills_that_say_the_same_are_named_with_their_words() {
 }
 
 #[test]
+fn skills_do_not_compete_for_words_that_say_nothing() {
+    let home = TestHome::new();
+    let ask = "Files leave requests. Use when the user says \"book my holiday\" or \"how many days are left\", such as now.";
+    home.skill("project/.agent/skills/leave", "leave", ask);
+    let shown: Value = run(&home, &["eval", "overlap", "-n", "99", "--json"]).json();
+    for pair in shown["pairs"].as_array().expect("pairs") {
+        assert_ne!(pair["words"], json!([]), "{pair}");
+        let phrase = pair["example"].as_str().expect("a phrase");
+        let words = phrase.split(' ').filter(|word| word.contains(char::is_alphanumeric));
+        assert!(words.count() > 1 && !phrase.contains('"'), "{phrase}");
+    }
+}
+
+#[test]
 fn an_a_a_run_of_the_offline_model_has_no_noise() {
     let home = cases(TRIGGERS);
     let ran = run(&home, &["eval", "aa", "--json"]);

@@ -270,14 +270,14 @@ impl AskedShare {
         let needed = self.cases_needed(if rate.rate < *bound { confidence } else { CONFIDENCE });
         let advice = match needed {
             Some(needed) => format!(
-                "about {needed} cases like these would decide it, where {cases} {} now",
+                "about {needed} cases like these would decide it; there {} {cases}",
                 if *cases == 1 { "is" } else { "are" }
             ),
-            None => "the two are too near each other for any number of cases".to_owned(),
+            None => "they are too close for any number of cases to decide".to_owned(),
         };
         Some(VerdictReason {
             code: ReasonCode::TooFew,
-            message: format!("{seen}, too wide to judge by {}: {advice}", percent(*bound)),
+            message: format!("{seen}, too wide to compare with {}: {advice}", percent(*bound)),
             cases_needed: needed,
         })
     }

@@ -201,11 +201,13 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
     );
     if comparison.result == ComparisonResult::NoDifference {
         match comparison.detectable {
-            Some(detectable) => words.push_str(&format!("; {} could have been", show(detectable))),
-            None => words.push_str("; so few cases show none"),
+            Some(detectable) => {
+                words.push_str(&format!("; {} could have been seen", show(detectable)))
+            }
+            None => words.push_str("; too few cases to see any"),
         }
         if let Some(needed) = comparison.cases_needed.filter(|needed| *needed > paired.cases) {
-            words.push_str(&format!(", and this one takes {needed} cases"));
+            words.push_str(&format!(", to see this one takes {needed} cases"));
         }
     }
     words

@@ -204,12 +204,12 @@ fn a_gate_is_passed_or_failed_only_beyond_noise() {
     let [reason] = open.reasons.as_slice() else { panic!("{open:?}") };
     assert_eq!(reason.code, ReasonCode::TooFew);
     assert_eq!(reason.cases_needed, Some(11));
-    let said = "recall of `pdf` is 80 % (49 % to 94.3 %), too wide to judge by 50 %: about 11 cases like these \
-                would decide it, where 10 are now";
+    let said = "recall of `pdf` is 80 % (49 % to 94.3 %), too wide to compare with 50 %: about 11 cases like \
+                these would decide it; there are 10";
     assert_eq!(reason.message, said);
     let never = verdict(0.8);
     assert_eq!(never.reasons[0].cases_needed, None);
-    assert!(never.reasons[0].message.ends_with("for any number of cases"), "{never:?}");
+    assert!(never.reasons[0].message.ends_with("for any number of cases to decide"), "{never:?}");
 }
 
 #[test]
