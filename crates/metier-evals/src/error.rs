@@ -26,6 +26,12 @@ pub enum EvalError {
         /// Which.
         message: String,
     },
+    /// Cases run programs, and nobody said that they may.
+    #[error("{message}")]
+    CommandsNotAllowed {
+        /// Which.
+        message: String,
+    },
     /// There are no cases to run.
     #[error("{message}")]
     NoCases {
@@ -70,6 +76,7 @@ impl EvalError {
             Self::CaseFiles { .. } => "eval-cases",
             Self::NoCases { .. } => "eval-no-cases",
             Self::Untrusted { .. } => "eval-untrusted",
+            Self::CommandsNotAllowed { .. } => "eval-commands",
             Self::Store { .. } => "eval-store",
             Self::Usage { .. } => "usage",
             Self::Cancelled => "cancelled",
@@ -81,7 +88,7 @@ impl EvalError {
         match self {
             Self::Runtime(error) => error.kind,
             Self::Usage { .. } => ErrorKind::Usage,
-            Self::Untrusted { .. } => ErrorKind::NeedsApproval,
+            Self::Untrusted { .. } | Self::CommandsNotAllowed { .. } => ErrorKind::NeedsApproval,
             Self::CaseFiles { .. } | Self::NoCases { .. } | Self::Store { .. } => ErrorKind::Failed,
             Self::Cancelled => ErrorKind::Cancelled,
         }
@@ -94,6 +101,9 @@ impl EvalError {
             Self::CaseFiles { faults } => faults.first().and_then(|fault| fault.help.as_deref()),
             Self::Untrusted { .. } => {
                 Some("read them, and trust them with `metier trust`; then run the evals again")
+            }
+            Self::CommandsNotAllowed { .. } => {
+                Some("read them, then allow them with --run-commands; they run in the sandbox")
             }
             Self::NoCases { .. } => Some(
                 "`metier eval init SKILL` writes a first file; docs/evals.md says what is in it",

@@ -31,11 +31,17 @@ const MAX_PRINTED_CHARS: usize = 400;
 pub(crate) struct Grader {
     metier: Metier,
     judge: Option<Judge>,
+    /// Whether programs may be run that a case names.
+    runs_commands: bool,
 }
 
 impl Grader {
     pub(crate) fn new(metier: Metier, judge: Option<Judge>) -> Self {
-        Self { metier, judge }
+        Self { metier, judge, runs_commands: false }
+    }
+
+    pub(crate) fn running_commands(self) -> Self {
+        Self { runs_commands: true, ..self }
     }
 
     /// The checks of files, programs and statements.
@@ -70,6 +76,10 @@ impl Grader {
     }
 
     fn command(&self, check: &CommandCheck, folder: &Path, cancel: &CancelToken) -> CheckResult {
+        if !self.runs_commands {
+            let why = "the programs of cases were not allowed to run";
+            return ungraded(CheckKind::Command, &name(check), why);
+        }
         match self.exit_status(check, folder, cancel) {
             Ok((status, printed)) => {
                 let passed = status == i64::from(check.exit);

@@ -111,7 +111,7 @@ pub use merge::{MergeReport, MergedSource, MissingUnit, merge};
 pub use overlap::{Competitor, OverlappingPair, SkillRanking};
 pub use own_loop::{LoopOptions, LoopSubject};
 pub use plan::{Arm, EvalPlan, EvalUnit, ModelKind, PLAN_FORMAT, SubjectInfo};
-pub use planning::{PlanOptions, check_trust, make_plan, skills_under_test};
+pub use planning::{PlanOptions, check_commands, check_trust, make_plan, skills_under_test};
 pub use read::{CaseSource, case_file_schema, find_case_files, parse_cases, read_cases};
 pub use same_setup::check_same_setup;
 pub use score::{Score, score};

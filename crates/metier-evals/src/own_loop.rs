@@ -46,8 +46,10 @@ pub struct LoopSubject {
     scan: Arc<Scan>,
     model: ModelInfo,
     settings: Digest,
-    /// Skills that cannot be offered or loaded, and why.
+    /// Skills that cannot be loaded, and why.
     unloadable: BTreeMap<String, String>,
+    /// Skills that no model is shown, and why.
+    unlisted: BTreeMap<String, String>,
     prepared: Mutex<HashMap<SharedKey, Arc<PreparedSession>>>,
 }
 
@@ -77,12 +79,16 @@ impl LoopSubject {
             options,
             scan,
             unloadable: BTreeMap::new(),
+            unlisted: BTreeMap::new(),
             prepared: Mutex::default(),
         };
-        subject.model = subject.session(metier, None)?.prepare()?.model();
+        let prepared = subject.session(metier, None)?.prepare()?;
+        subject.model = prepared.model();
         for skill in skills {
             if let Some(reason) = subject.why_not_loadable(skill) {
                 subject.unloadable.insert(skill.to_owned(), reason);
+            } else if let Some(reason) = subject.why_not_listed(skill, &prepared) {
+                subject.unlisted.insert(skill.to_owned(), reason.to_owned());
             }
         }
         Ok(subject)
@@ -101,6 +107,17 @@ impl LoopSubject {
             return Some("it is switched off".to_owned());
         }
         self.metier.reader().approved().load(skill).err().map(|error| error.to_string())
+    }
+
+    fn why_not_listed(&self, skill: &str, prepared: &PreparedSession) -> Option<&'static str> {
+        let entry = self.scan.index.find(skill)?;
+        if prepared.offered().any(|offered| offered.id() == entry.id()) {
+            return None;
+        }
+        Some(match entry.skill.controls.disable_model_invocation {
+            true => "it has `disable-model-invocation`, so only a person starts it",
+            false => "a rule keeps it from being loaded",
+        })
     }
 
     /// A session as the options say, over the skills of an arm.
@@ -203,9 +220,15 @@ impl EvalSubject for LoopSubject {
     ) -> std::result::Result<Trace, TraceError> {
         let wanted = case.expected.skills.iter().flatten().chain(&case.skill);
         let wanted = wanted.filter(|_| arm != Arm::None);
-        if let Some((skill, why)) = wanted.filter_map(|it| self.unloadable.get_key_value(it)).next()
-        {
+        let unloadable = wanted.clone().find_map(|it| self.unloadable.get_key_value(it));
+        if let Some((skill, why)) = unloadable {
             let message = format!("the skill {skill} cannot be loaded: {why}");
+            return Err(TraceError { kind: TrialErrorKind::SkillNotLoadable, message, seen: None });
+        }
+        // A model that was never shown a skill did not fail to choose it.
+        let mut listed = wanted.filter(|_| arm == Arm::Listed);
+        if let Some((skill, why)) = listed.find_map(|it| self.unlisted.get_key_value(it)) {
+            let message = format!("the skill {skill} is not shown to a model: {why}");
             return Err(TraceError { kind: TrialErrorKind::SkillNotLoadable, message, seen: None });
         }
         let is_shared = case.only_triggers() && case.files.is_empty();
@@ -217,7 +240,8 @@ impl EvalSubject for LoopSubject {
         let prepared = prepared.map_err(|error| harness(&error))?;
         let last_step = case.only_triggers().then(|| case.constraints.trigger_within());
         let stop = cancel.child();
-        let watch = TraceObserver { builder: Mutex::default(), last_step, stop: stop.clone() };
+        let builder = Mutex::new(TraceBuilder::over(Arc::clone(&self.scan)));
+        let watch = TraceObserver { builder, last_step, stop: stop.clone() };
         let is_real = self.info().model_kind == ModelKind::Real;
         let most = case.constraints.timeout_s.map(Duration::from_secs);
         let most = most.or_else(|| is_real.then_some(DEFAULT_TIMEOUT));

@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 use metier::Metier;
 use metier::policy::TrustStatus;
 use metier::registry::Scan;
+use metier::skill::text::clip;
 use metier::skill::{Digest, Source, nearest};
 
 use crate::case::Case;
 use crate::error::{CaseFault, EvalError, Result};
 use crate::plan::{Arm, EvalPlan, PLAN_FORMAT, SubjectInfo};
 use crate::trial_folder::content;
+
+/// Characters of a command that a message shows.
+const MAX_COMMAND_CHARS: usize = 200;
 
 /// What a plan is made from, besides the cases.
 #[derive(Debug, Clone)]
@@ -45,12 +49,12 @@ pub fn skills_under_test(cases: &[Case]) -> Vec<&str> {
     names
 }
 
-/// An error while a skill of the project is not trusted: what it says would be sent to a model, and what it
-/// brings would be run.
+/// An error while a skill of the project is not trusted, also one that another of its name hides: a model can
+/// name its source, what it says would be sent to the model, and what it brings would be run.
 pub fn check_trust(metier: &Metier) -> Result<()> {
     let scan = metier.skills();
     let trusted = metier.trusted_folders()?;
-    let own = scan.index.entries().iter();
+    let own = scan.index.entries().iter().chain(scan.index.shadowed());
     let own = own.filter(|entry| entry.enabled && entry.source == Source::Project);
     let untrusted: Vec<String> = own
         .filter(|entry| metier::trust_status(entry, &trusted) == TrustStatus::Untrusted)
@@ -67,6 +71,25 @@ pub fn check_trust(metier: &Metier) -> Result<()> {
     Err(EvalError::Untrusted { message })
 }
 
+/// An error while cases judge by programs of their own: a case comes with a clone, and reading it is no reason to
+/// run what it names. Only whoever starts the evals can say that it may.
+pub fn check_commands(cases: &[Case]) -> Result<()> {
+    let with: Vec<&Case> =
+        cases.iter().filter(|case| !case.expected.output.commands.is_empty()).collect();
+    let Some((case, command)) =
+        with.first().and_then(|case| Some((case, case.expected.output.commands.first()?)))
+    else {
+        return Ok(());
+    };
+    let line = clip(&command.command.join(" "), MAX_COMMAND_CHARS).into_owned();
+    let place = format!("`{line}` ({}:{})", case.origin.file, case.origin.line);
+    let message = match with.len() {
+        1 => format!("a case runs a program of this machine: {place}"),
+        count => format!("{count} cases run programs of this machine, such as {place}"),
+    };
+    Err(EvalError::CommandsNotAllowed { message })
+}
+
 /// Makes a plan. Paths and contents of the files of cases are fixed in it.
 pub fn make_plan(
     metier: &Metier,
@@ -79,14 +102,13 @@ pub fn make_plan(
         return Err(EvalError::NoCases { message: "no case is left to run".to_owned() });
     }
     let mut faults = Vec::new();
-    let project = metier.workspace();
     for case in &mut cases {
         faults.extend(missing_skill(case, scan));
         faults.extend(missing_arm(case, &options.arms));
         let files: Vec<(String, String)> =
             case.files.iter().map(|(to, from)| (to.clone(), from.clone())).collect();
         for (to, from) in files {
-            match content(&project, case, &from) {
+            match content(metier, case, &from) {
                 Ok((_, digest)) => {
                     case.contents.insert(to, digest);
                 }

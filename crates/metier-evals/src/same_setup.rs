@@ -1,7 +1,9 @@
 //! Whether this machine can carry out a plan that another one made: the same program, skills, model and
-//! settings. A result from anything else would be kept under a fingerprint that is not its own.
+//! settings. A result from anything else would be kept under a fingerprint that is not its own. And whether
+//! the plan asks for nothing that the plan's project does not have.
 
 use metier::Metier;
+use metier::skill::WorkPath;
 
 use crate::error::{EvalError, Result};
 use crate::own_loop::LoopSubject;
@@ -11,6 +13,14 @@ use crate::subject::EvalSubject;
 /// An error that says what is different here, while anything is.
 pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject) -> Result<()> {
     let refuse = |message: String, help: &str| Err(EvalError::store(message, help));
+    for case in plan.cases.iter().filter(|case| !case.files.is_empty()) {
+        // Whoever wrote the plan does not say where on this machine files are read.
+        let is_inside = WorkPath::new(&case.origin.file).is_ok();
+        if !is_inside || case.files.keys().any(|to| !case.contents.contains_key(to)) {
+            let message = format!("the files of the case {} are not those of a project", case.id);
+            return refuse(message, "make the plan from case files inside the project");
+        }
+    }
     let own = env!("CARGO_PKG_VERSION");
     if plan.harness != own {
         let message = format!(

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use metier::fs::{Durability, FolderAccess, HeldDir, read_bounded};
+use metier::fs::{Durability, FolderAccess, HeldDir, canonical, read_bounded};
+use metier::policy::Effect;
 use metier::skill::{Digest, WorkPath};
+use metier::{Metier, WithSkills};
 use tempfile::TempDir;
 
 use crate::case::Case;
@@ -24,7 +26,7 @@ pub struct TemporaryStore {
 impl TemporaryStore {
     /// An empty one.
     pub fn new() -> crate::error::Result<Self> {
-        let dir = made().map_err(|error| {
+        let dir = new_folder().map_err(|error| {
             let help = "make the temporary directory writable";
             EvalError::store(format!("no folder for results can be made: {error}"), help)
         })?;
@@ -40,8 +42,8 @@ impl TemporaryStore {
 /// The folders of the trials of a run.
 #[derive(Debug)]
 pub(crate) struct TrialFolders {
-    /// Where the files of cases are relative to.
-    project: PathBuf,
+    /// Whose project has the files of cases, and whose policy says what may be read.
+    metier: Metier,
     /// For trials that only decide and have no files: nothing is ever written there.
     shared: TempDir,
 }
@@ -62,8 +64,8 @@ impl TrialFolder<'_> {
 }
 
 impl TrialFolders {
-    pub(crate) fn new(project: &Path) -> std::io::Result<Self> {
-        Ok(Self { project: project.to_owned(), shared: made()? })
+    pub(crate) fn new(metier: &Metier) -> std::io::Result<Self> {
+        Ok(Self { metier: metier.clone(), shared: new_folder()? })
     }
 
     /// The folder for a trial of a case, with its files; else what is wrong with them.
@@ -71,10 +73,10 @@ impl TrialFolders {
         if case.only_triggers() && case.files.is_empty() {
             return Ok(TrialFolder::Shared(self.shared.path()));
         }
-        let dir = made().map_err(|error| format!("no folder for the trial: {error}"))?;
+        let dir = new_folder().map_err(|error| format!("no folder for the trial: {error}"))?;
         for (to, from) in &case.files {
-            let (bytes, digest) = content(&self.project, case, from)?;
-            if case.contents.get(to).is_some_and(|known| *known != digest) {
+            let (bytes, digest) = content(&self.metier, case, from)?;
+            if case.contents.get(to) != Some(&digest) {
                 return Err(format!("the file {from} has changed since the plan was made"));
             }
             write(dir.path(), to, &bytes)?;
@@ -83,49 +85,79 @@ impl TrialFolders {
     }
 }
 
-fn made() -> std::io::Result<TempDir> {
+fn new_folder() -> std::io::Result<TempDir> {
     tempfile::Builder::new().prefix("metier-eval-").tempdir()
 }
 
 /// What a file of a case contains.
+///
+/// A case may come with a clone or from a download, and what it names is shown to a model and kept with the
+/// results. So a file of the project is found only inside it, one of a case file that lies elsewhere only
+/// beside that, and nothing that a rule or the floor keeps from being read is found at all.
 pub(crate) fn content(
-    project: &Path,
+    metier: &Metier,
     case: &Case,
     from: &str,
 ) -> Result<(Vec<u8>, Digest), String> {
-    let file = project.join(&case.origin.file);
-    let beside = file.parent().unwrap_or(project).to_owned();
-    // The public format counts from the skill's folder, in which the folder of evals is.
-    let above = beside.parent().unwrap_or(project).to_owned();
-    let top = project.to_owned();
-    let mut last = String::new();
-    for base in [beside, above, top] {
-        let path = base.join(from);
-        let inside = metier::fs::canonical(&path).ok();
-        let real_project = metier::fs::canonical(project).unwrap_or_else(|_| project.to_owned());
-        let real_base = metier::fs::canonical(&base).unwrap_or(base);
-        let Some(inside) = inside else { continue };
-        // A case comes with a clone, and what it names may be sent to a model.
-        if !inside.starts_with(&real_project) && !inside.starts_with(&real_base) {
-            return Err(format!("the file {from} is outside the project"));
+    let project = metier.workspace();
+    let project = canonical(&project).unwrap_or(project);
+    let mut last = None;
+    for (base, inside) in bases(&project, &case.origin.file) {
+        let Ok(real) = canonical(&base.join(from)) else { continue };
+        if !real.starts_with(&inside) {
+            return Err(match inside == project {
+                true => format!("the file {from} is outside the project"),
+                false => format!("the file {from} is not in the folder of its case file"),
+            });
         }
-        match read_bounded(&inside, MAX_FILE_BYTES) {
+        if let Some(reason) = refusal(metier, &real)? {
+            return Err(format!("the file {from} may not be read: {reason}"));
+        }
+        match read_bounded(&real, MAX_FILE_BYTES) {
             Ok(bytes) => {
                 let digest = Digest::of(&bytes);
                 return Ok((bytes, digest));
             }
-            Err(error) => last = error.to_string(),
+            Err(error) => last = Some(error.to_string()),
         }
     }
-    let why = if last.is_empty() { "it is not there".to_owned() } else { last };
+    let why = last.unwrap_or_else(|| "there is no such file".to_owned());
     Err(format!("the file {from} of the case cannot be read: {why}"))
 }
 
+/// Where the files of a case may be, each with the folder that they have to be in.
+fn bases(project: &Path, case_file: &str) -> Vec<(PathBuf, PathBuf)> {
+    let file = project.join(case_file);
+    let file = canonical(&file).unwrap_or(file);
+    let Some(beside) = file.parent().map(Path::to_owned) else { return Vec::new() };
+    let above = beside.parent().unwrap_or(&beside).to_owned();
+    if beside.starts_with(project) {
+        // The public format counts from the skill's folder, in which the folder of evals is.
+        let places = [beside, above, project.to_owned()];
+        return places.map(|base| (base, project.to_owned())).into();
+    }
+    let mut places = vec![(beside.clone(), beside.clone())];
+    if beside.ends_with("evals") {
+        places.push((above.clone(), above));
+    }
+    places
+}
+
+/// Why a file may not be read, as the policy says it of any tool.
+fn refusal(metier: &Metier, path: &Path) -> Result<Option<String>, String> {
+    let path = path.to_str().ok_or_else(|| format!("{} is not text", path.display()))?;
+    let explained = metier.explain("read_file", &[path], &WithSkills::default());
+    let decision = explained.map_err(|error| error.to_string())?.decision;
+    Ok((decision.effect == Effect::Deny).then_some(decision.reason))
+}
+
 fn write(folder: &Path, to: &str, bytes: &[u8]) -> Result<(), String> {
-    let path =
-        WorkPath::new(to).map_err(|error| format!("`{to}` is no path in a workspace: {error}"))?;
+    let path = WorkPath::new(to)
+        .map_err(|error| format!("`{to}` is not a valid path in a workspace: {error}"))?;
     let mut parts: Vec<&str> = path.as_str().split('/').collect();
-    let Some(name) = parts.pop() else { return Err(format!("`{to}` is no path of a file")) };
+    let Some(name) = parts.pop() else {
+        return Err(format!("`{to}` is not a valid path of a file"));
+    };
     let dir = parts
         .into_iter()
         .fold(HeldDir::at(folder), |dir, part| dir.below(part, FolderAccess::ByUmask));

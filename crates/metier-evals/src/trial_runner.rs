@@ -31,11 +31,19 @@ impl<'s> TrialRunner<'s> {
         subject: &'s dyn EvalSubject,
         judge: Option<Judge>,
     ) -> Result<Self> {
-        let folders = TrialFolders::new(&metier.workspace()).map_err(|error| {
+        let folders = TrialFolders::new(metier).map_err(|error| {
             let help = "make the temporary directory writable";
             EvalError::store(format!("no folder for trials can be made: {error}"), help)
         })?;
         Ok(Self { subject, folders, grader: Grader::new(metier.clone(), judge) })
+    }
+
+    /// Runs the programs that cases judge by (`commands`), in the sandbox. Who has not read the cases leaves this
+    /// out; their trials are errors then.
+    #[must_use]
+    pub fn running_commands(mut self) -> Self {
+        self.grader = self.grader.running_commands();
+        self
     }
 
     /// Carries out a unit.

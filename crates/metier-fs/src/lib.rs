@@ -104,8 +104,8 @@ pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
 pub use whole_dir::{
-    MoveResult, NewFile, copy_whole, create_dir, create_dir_whole, exchange, make_dir_for,
-    make_link, move_whole, remove_empty_dir, remove_tree, rename_dir, rename_over,
+    MoveResult, NewFile, copy_whole, create_dir, create_dir_whole, create_folder_of, exchange,
+    make_dir_for, make_link, move_whole, remove_empty_dir, remove_tree, rename_dir, rename_over,
 };
 pub use whole_file::WholeFile;
 pub use work_error::WorkError;

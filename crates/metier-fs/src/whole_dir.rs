@@ -76,6 +76,11 @@ pub fn create_dir(path: &Path) -> io::Result<bool> {
     }
 }
 
+/// Makes the folder that `path` will stand in, and those above it.
+pub fn create_folder_of(path: &Path) -> io::Result<()> {
+    make_parents(path).map(|_| ())
+}
+
 /// Removes the directory at `path` if there is nothing in it.
 pub fn remove_empty_dir(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
@@ -217,9 +222,7 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Makes the link `at`, which says `text`, where nothing stands; the directories above it are made too.
 pub fn make_link(text: &Path, at: &Path) -> io::Result<()> {
-    if let Some(above) = at.parent() {
-        fs::create_dir_all(above)?;
-    }
+    create_folder_of(at)?;
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(text, at)

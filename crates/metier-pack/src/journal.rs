@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier_fs::{
-    FileLock, entry_kind, exchange, is_link, link_text, make_link, move_whole, read_bounded,
-    remove_file, remove_tree, rename_dir, rename_over, replace_shared, write_private,
+    FileLock, create_folder_of, entry_kind, exchange, is_link, link_text, make_link, move_whole,
+    read_bounded, remove_file, remove_tree, rename_dir, rename_over, replace_shared, write_private,
 };
 use metier_registry::manage::Deletion;
 use metier_skill::{Digest, SkillId, SkillName};
@@ -78,6 +78,10 @@ pub(crate) fn commit(
             return Err(PackError::TargetChanged(staged));
         }
     }
+    for link in journal.links.iter().filter(|link| link.text.is_some()) {
+        // What stands in the way of a link is an error now, while nothing has changed.
+        create_folder_of(&link.path).map_err(|error| PackError::not_written(&link.path, error))?;
+    }
     let path = staging.path().join(JOURNAL_FILE);
     let written = |error| PackError::not_written(&target.root, error);
     let bytes = serde_json::to_vec(journal).map_err(|error| written(error.into()))?;
@@ -109,6 +113,7 @@ pub(crate) fn check(target: &InstallTarget) -> Result<(), PackError> {
 pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
     let dir = target.root.join(COMMIT_DIR);
     let path = dir.join(JOURNAL_FILE);
+    let mut linked = Ok(());
     if entry_kind(&path).is_some() {
         let bytes = read_bounded(&path, MAX_JOURNAL_BYTES).map_err(|error| {
             PackError::BadRecord { path: path.clone(), reason: error.to_string() }
@@ -120,8 +125,10 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
         for (number, planned) in journal.moves.iter().enumerate() {
             put_in_place(target, &dir, number, planned)?;
         }
+        // A link that cannot be made is missing then, as `verify` says. The skills are there, and a journal that
+        // waited for it would stop every later command.
         for (number, link) in journal.links.iter().enumerate() {
-            put_link(&dir, number, link)?;
+            linked = linked.and(put_link(&dir, number, link));
         }
         if let Some((wanted, lock)) = &journal.records {
             for (name, text) in [(WANTED_FILE, wanted), (LOCK_FILE, lock)] {
@@ -154,7 +161,8 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
     }
     remove_tree(&dir).map_err(|error| PackError::not_written(&dir, error))?;
     let seal = seal_path(target);
-    remove_file(&seal).map_err(|error| PackError::not_written(&seal, error))
+    remove_file(&seal).map_err(|error| PackError::not_written(&seal, error))?;
+    linked
 }
 
 /// Where the user's state says which journal of this folder is theirs.

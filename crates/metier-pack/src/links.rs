@@ -190,8 +190,12 @@ impl InstallPlan {
         Ok(planned)
     }
 
-    /// A clone may bring the folder of an agent as a link to anywhere.
+    /// Links are made on Unix only. A clone may bring the folder of an agent as a link to anywhere.
     fn check_inside(&self, link: &Path) -> Result<(), PackError> {
+        if cfg!(not(unix)) {
+            let path = link.parent().unwrap_or(link).to_owned();
+            return Err(PackError::BadTarget { path, reason: "gets no links on this system" });
+        }
         if self.target.source != Source::Project || link.starts_with(real(&self.target.base)) {
             return Ok(());
         }

@@ -276,7 +276,9 @@ impl<R: Read + AsFd> Read for Stream<'_, R> {
 }
 
 pub(crate) fn probe(helper: &Path, scratch: &Path) -> Result<SandboxProbe, Error> {
-    let dir = scratch.join(format!("probe-{}", std::process::id()));
+    // A program may try the sandbox in several threads at once: each has a folder that no other removes.
+    let dir = metier_fs::make_dir_for(scratch, "probe-")
+        .map_err(Error::io(format!("preparing a probe in {}", scratch.display())))?;
     let result = probe_in(helper, &dir);
     metier_fs::remove_tree(&dir).map_err(Error::io(format!("removing {}", dir.display())))?;
     result

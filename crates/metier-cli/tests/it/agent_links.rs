@@ -174,3 +174,16 @@ fn links_for_the_user_lead_from_home_to_the_users_own_folder() {
     assert_eq!(run(&home, &["install", "--link"]).code, 2, "without an agent it means nothing");
     assert_eq!(run(&home, &["install", "--link", "--agent", "claude"]).code, 2);
 }
+
+#[test]
+fn a_folder_that_can_hold_no_link_stops_the_installation_before_anything_changes() {
+    let home = with_source();
+    home.write("project/.claude", "a file");
+    let args = ["install", "src", "--agent", "claude", "--link", "--yes"];
+    assert_eq!(code_of(&home, &args), "not-written");
+    assert!(!home.project().join(".agent/skills/pdf").exists());
+    for next in [&["install", "src", "--yes"][..], &["verify"], &["uninstall", "pdf", "--yes"]] {
+        let output = run(&home, next);
+        assert_eq!(output.code, 0, "{next:?}: {output:?}");
+    }
+}

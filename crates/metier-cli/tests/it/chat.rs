@@ -341,8 +341,7 @@ fn a_person_edits_lines_and_finds_those_of_earlier_sessions() {
     // Up twice: the line before the last one.
     second.types("\u{1b}[A\u{1b}[A\r");
     second.until("router:", 1);
-    second.types("\u{4}");
-    let (seen, code) = second.end();
+    let (seen, code) = second.end_by("\u{4}");
     assert_eq!(code, 0, "Ctrl-D ends the session: {seen}");
 }
 

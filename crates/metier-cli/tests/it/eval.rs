@@ -413,7 +413,7 @@ fn a_program_judges_in_the_sandbox() {
     let text = "input: x\nskill: csv-summary\nexpected: {output: {commands: [[grep, -q, hello, '{answer}'], {command: [grep, -q, nothing, '{answer}'], exit: 1}]}}\n";
     let home = cases(text);
     let model = scripted(&home, &json!([answer("hello there")]));
-    let ran = run(&home, &["eval", "run", "--model", model, "--json"]);
+    let ran = run(&home, &["eval", "run", "--model", model, "--run-commands", "--json"]);
     let kept = results(&home);
     assert_eq!(report(&ran.stdout)["cases"][0]["arms"][0]["outcome"], "passed", "{kept:#?}");
 }

@@ -96,7 +96,15 @@ impl Terminal {
 
     /// The same with every byte that moves the cursor.
     pub(crate) fn end_raw(mut self) -> (String, i32) {
-        let code = self.child.wait().expect("ends").code().unwrap_or(-1);
+        let since = Instant::now();
+        let ended = loop {
+            if let Some(ended) = self.child.try_wait().expect("waits") {
+                break ended;
+            }
+            assert!(since.elapsed() < TIMEOUT, "no end in {:?}", self.seen());
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let code = ended.code().unwrap_or(-1);
         // The last of it may still be on its way.
         self.reader.join().expect("no panic");
         let seen = self.seen.lock().expect("a lock").clone();

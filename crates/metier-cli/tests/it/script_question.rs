@@ -123,8 +123,7 @@ fn a_chat_remembers_the_answer_and_so_does_the_next_one() {
         terminal.until("(metier show)", 1);
         terminal.types("summarise examples/sales.csv by product\n");
         terminal.until("No language model was used", 2);
-        terminal.types("\u{4}");
-        let (seen, _) = terminal.end();
+        let (seen, _) = terminal.end_by("\u{4}");
         assert_eq!(seen.matches(QUESTION).count(), questions, "{seen}");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A trial works in a folder of its own that is thrown away, and its scripts run in the sandbox; so what stays
 //! inside is let pass, once. What would leave it (programs of the machine, the network) is not, unless a rule
-//! of the caller allows it before anything is asked.
+//! of the caller allows it before anything is asked. Neither is a skill whose loading is a question: it is one
+//! that is not trusted, or changed since.
 
 use metier::CancelToken;
 use metier::agent::{Approval, Approver, Op, Question};
@@ -21,7 +22,8 @@ impl Approver for TrialApprover {
                 .asked
                 .and_then(|asked| asked.script.as_ref())
                 .is_none_or(|script| script.network == metier::sandbox::NetworkAccess::Closed),
-            _ => true,
+            Op::Load { .. } | Op::Delegate { .. } | Op::Resource { .. } => false,
+            Op::Search { .. } => true,
         };
         let answer = if stays_inside && question.liftable.is_empty() {
             Answer::Once

@@ -5,11 +5,13 @@
 //! here too, as one that did not work.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use metier::Event;
 use metier::agent::{Op, Outcome, Spent, Status};
 use metier::model::{Action, ModelErrorKind, Usage};
 use metier::policy::Effect;
+use metier::registry::Scan;
 use metier::skill::{FailureCode, SkillId};
 use serde_json::{Value, json};
 
@@ -19,6 +21,8 @@ use crate::trial::{FiredSkill, TrialAction, TrialCost, TrialErrorKind};
 /// Makes a trace.
 #[derive(Debug, Default)]
 pub(crate) struct TraceBuilder {
+    /// What is offered; nothing: every skill is what its name says.
+    scan: Option<Arc<Scan>>,
     step: u32,
     fired: Vec<FiredSkill>,
     actions: Vec<TrialAction>,
@@ -42,6 +46,18 @@ struct Level {
 }
 
 impl TraceBuilder {
+    /// For a run over these skills.
+    pub(crate) fn over(scan: Arc<Scan>) -> Self {
+        Self { scan: Some(scan), ..Self::default() }
+    }
+
+    /// How a skill is called: by its name, where that means this very skill, else by its source and name.
+    fn called(&self, skill: &SkillId) -> String {
+        let named = self.scan.as_ref().map(|scan| scan.index.find(skill.name.as_str()));
+        let is_another = named.flatten().is_some_and(|entry| entry.id() != *skill);
+        if is_another { skill.to_string() } else { skill.name.to_string() }
+    }
+
     /// Which turn it is.
     pub(crate) const fn step(&self) -> u32 {
         self.step
@@ -106,7 +122,7 @@ impl TraceBuilder {
     }
 
     fn loaded(&mut self, skill: &SkillId, outcome: &Outcome, delegated: bool, inner: bool) {
-        let name = skill.name.to_string();
+        let name = self.called(skill);
         if outcome.ok || delegated {
             let is_known = self.fired.iter().any(|fired| fired.skill == name);
             if !is_known && outcome.ok {

@@ -87,3 +87,18 @@ fn the_tier_of_macos_is_refused_here_by_name() {
     let error = failure(Tier::Macos, &RunPlan::new("/usr/bin/true", dir.path()));
     assert!(matches!(error, Error::TierUnavailable { tier: Tier::Macos }));
 }
+
+#[test]
+fn threads_that_probe_at_once_do_not_disturb_each_other() {
+    let dir = tempfile::tempdir().expect("dir");
+    let alone = SandboxProbe::run(&helper(), dir.path()).expect("probes").best;
+    std::thread::scope(|scope| {
+        let probes: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| SandboxProbe::run(&helper(), dir.path()).expect("probes").best))
+            .collect();
+        for probe in probes {
+            assert_eq!(probe.join().expect("no panic"), alone);
+        }
+    });
+    assert_eq!(std::fs::read_dir(dir.path()).expect("lists").count(), 0, "nothing is left");
+}

@@ -13,7 +13,7 @@ use metier_evals::report::{Gates, RequiredModel};
 use metier_evals::{
     Arm, Case, EvalPlan, EvalStore, EvalSubject, FileStore, Judge, LoopOptions, LoopSubject,
     PlanOptions, Shard, TrialResult, TrialRunner, Worker, WorkerEnd, WorkerEvent, WorkerOptions,
-    check_trust, find_case_files, make_plan, read_cases, skills_under_test,
+    check_commands, check_trust, find_case_files, make_plan, read_cases, skills_under_test,
 };
 
 use super::progress::LiveCounts;
@@ -112,6 +112,9 @@ pub(crate) struct HowArgs {
     /// Deny this tool in trials (may be repeated).
     #[arg(long, value_name = "RULE")]
     deny: Vec<String>,
+    /// Run the programs that cases judge answers by (`commands`), in the sandbox. Read the cases first.
+    #[arg(long)]
+    run_commands: bool,
     #[command(flatten)]
     agent: AgentArgs,
 }
@@ -219,10 +222,14 @@ impl HowArgs {
         interrupt: &CancelToken,
     ) -> Result<Option<StopReason>> {
         let ReadyRun { metier, subject, plan, judge } = ready;
+        if !self.run_commands {
+            check_commands(&plan.cases)?;
+        }
         let id = plan.id();
         store.open_plan(plan)?;
         store.retry_errors(&id)?;
-        let runner = TrialRunner::new(metier, subject, judge.clone())?;
+        // Without it no case has any.
+        let runner = TrialRunner::new(metier, subject, judge.clone())?.running_commands();
         let stop = interrupt.child();
         let limits = Limits::of(self);
         let before = store.progress(&id)?;

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use clap::Args;
 use metier_evals::{
     EvalPlan, Judge, LoopOptions, LoopSubject, TrialResult, TrialRunner, UnitRequest,
-    check_same_setup, check_trust,
+    check_commands, check_same_setup, check_trust,
 };
 
 use crate::agent::signal::Interrupt;
@@ -43,6 +43,9 @@ pub(crate) struct PlanSubjectArgs {
     /// Deny this tool in trials, as the plan did (may be repeated).
     #[arg(long, value_name = "RULE")]
     deny: Vec<String>,
+    /// Run the programs that cases judge answers by (`commands`), in the sandbox.
+    #[arg(long)]
+    run_commands: bool,
     #[command(flatten)]
     agent: AgentArgs,
     #[command(flatten)]
@@ -59,12 +62,15 @@ impl PlanSubjectArgs {
     ) -> Result<T> {
         let metier = context.acting(&self.find, &self.agent)?;
         check_trust(&metier)?;
+        if !self.run_commands {
+            check_commands(&plan.cases)?;
+        }
         let (model, allow, deny) = (self.model.clone(), self.allow.clone(), self.deny.clone());
         let names = plan.skills.keys().map(String::as_str);
         let subject = LoopSubject::new(&metier, LoopOptions { model, allow, deny }, names)?;
         check_same_setup(plan, &metier, &subject)?;
         let judge = plan.judge.clone().map(|model| Judge { model });
-        work(&TrialRunner::new(&metier, &subject, judge)?)
+        work(&TrialRunner::new(&metier, &subject, judge)?.running_commands())
     }
 }
 

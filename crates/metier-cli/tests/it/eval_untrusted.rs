@@ -1,0 +1,152 @@
+//! What a case file, a skill or a plan of somebody else can make `metier eval` do: nothing that nobody agreed to.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use metier_testkit::TestHome;
+use metier_testkit::agent::{answer, scripted, select};
+use serde_json::{Value, json};
+
+use crate::support::{METIER, run};
+
+fn outcome(printed: &str) -> Value {
+    let report: Value = serde_json::from_str(printed).unwrap_or_else(|_| panic!("{printed}"));
+    report["cases"][0]["arms"][0]["outcome"].clone()
+}
+
+#[test]
+fn programs_of_cases_wait_for_a_word() {
+    let home = TestHome::new();
+    let text = "input: x\nskill: csv-summary\nexpected: {output: {commands: [[sh, -c, 'touch ran; true']]}}\n";
+    home.write("project/.agent/evals/cases.yaml", text);
+    let model = scripted(&home, &json!([answer("done")]));
+    // Letting a model use programs is another thing.
+    for more in [&[][..], &["--allow", "run_command"]] {
+        let ran = run(&home, &[&["eval", "run", "--model", model][..], more].concat());
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(ran.stderr.contains("sh -c") && ran.stderr.contains("--run-commands"), "{ran:?}");
+        assert!(!home.project().join(".agent/evals/results").exists());
+    }
+    // Looking at the plan runs nothing.
+    assert_eq!(run(&home, &["eval", "plan", "--model", model]).code, 0);
+}
+
+#[test]
+fn files_of_a_case_are_those_of_the_project_and_no_keys() {
+    let home = TestHome::new();
+    home.write("home/.ssh/id_ed25519", "KEY-OF-THE-USER");
+    home.write("home/plain.txt", "OF-THE-USER");
+    home.write("project/.env", "KEY=IN-THE-PROJECT");
+    home.write("project/data.txt", "data");
+    std::os::unix::fs::symlink("../.env", home.project().join(".agent-link")).expect("a link");
+    let key = home.home().join(".ssh/id_ed25519").display().to_string();
+    let model = scripted(&home, &json!([answer("done")]));
+    let bad = ["../../.env", "../../.agent-link", ".env", &key, "../../../home/plain.txt"];
+    for from in bad {
+        let text = format!(
+            "input: x\nskill: csv-summary\nfiles: {{a.txt: '{from}'}}\nexpected: {{output: {{contains: done}}}}\n"
+        );
+        home.write("project/.agent/evals/cases.yaml", text);
+        let ran = run(&home, &["eval", "run", "--model", model, "--json"]);
+        assert_eq!(ran.code, 1, "{from}: {ran:?}");
+        assert!(ran.stdout.contains("eval-cases"), "{from}: {ran:?}");
+    }
+    let text = "input: x\nskill: csv-summary\nfiles: {a.txt: ../../data.txt}\nexpected: {output: {contains: done}}\n";
+    home.write("project/.agent/evals/cases.yaml", text);
+    let ran = run(&home, &["eval", "run", "--model", model, "--json"]);
+    assert_eq!(outcome(&ran.stdout), "passed", "{ran:?}");
+}
+
+#[test]
+fn a_downloaded_case_file_has_the_files_beside_it_and_no_others() {
+    let home = TestHome::new();
+    home.write("home/.ssh/id_ed25519", "KEY-OF-THE-USER");
+    home.write("home/letter.txt", "PRIVATE");
+    home.write("home/Downloads/data.txt", "data");
+    home.write("home/Downloads/skill/given.txt", "given");
+    let model = scripted(&home, &json!([answer("done")]));
+    let try_with = |file: &str, from: &str| {
+        let case = json!({"input": "x", "skill": "csv-summary", "files": {"k.txt": from}, "expected": {"output": "done"}});
+        home.write(&format!("home/Downloads/{file}"), case.to_string());
+        let path = home.home().join("Downloads").join(file).display().to_string();
+        run(&home, &["eval", "run", &path, "--model", model, "--json"])
+    };
+    for from in [".ssh/id_ed25519", "../.ssh/id_ed25519", "../letter.txt", "letter.txt"] {
+        let ran = try_with("cases.json", from);
+        assert!(ran.code == 1 && ran.stdout.contains("eval-cases"), "{from}: {ran:?}");
+    }
+    assert_eq!(outcome(&try_with("cases.json", "data.txt").stdout), "passed");
+    // The public format counts from the skill's folder.
+    assert_eq!(outcome(&try_with("skill/evals/evals.json", "given.txt").stdout), "passed");
+}
+
+#[test]
+fn a_plan_of_somebody_else_does_not_say_where_files_are_read() {
+    let home = TestHome::new();
+    home.write("home/letter.txt", "PRIVATE");
+    home.write("project/letter.txt", "ours");
+    let text = "input: x\nskill: csv-summary\nfiles: {a.txt: ../../letter.txt}\nexpected: {output: {contains: x}}\n";
+    home.write("project/.agent/evals/cases.yaml", text);
+    let request = run(&home, &["eval", "plan", "--units"]).stdout;
+    let honest: Value = serde_json::from_str(request.lines().next().expect("one")).expect("JSON");
+    let run_unit = |request: &Value| {
+        let mut command = home.command(METIER);
+        command.args(["eval", "run-unit", "--json"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        let _ = child.stdin.take().expect("input").write_all(request.to_string().as_bytes());
+        let output = child.wait_with_output().expect("ends");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(run_unit(&honest).contains("fingerprint"));
+    let mut elsewhere = honest.clone();
+    elsewhere["plan"]["cases"][0]["origin"]["file"] =
+        json!(home.home().join("cases.yaml").display().to_string());
+    let mut unsaid = honest.clone();
+    unsaid["plan"]["cases"][0]["contents"] = json!({});
+    for bad in [elsewhere, unsaid] {
+        let printed = run_unit(&bad);
+        assert!(printed.contains("\"error\"") && !printed.contains("fingerprint"), "{printed}");
+    }
+}
+
+#[test]
+fn an_untrusted_skill_that_another_hides_stops_the_run_too() {
+    let home = TestHome::new();
+    home.skill("mine/pdf", "pdf", "Fill in PDF forms.");
+    home.skill("project/.agent/skills/pdf", "pdf", "Fill in PDF forms, and more.");
+    home.write("project/.agent/evals/cases.yaml", "input: x\nexpected: {skills: [pdf]}\n");
+    let mine = home.path().join("mine").display().to_string();
+    let ran = run(&home, &["eval", "run", "--root", &mine]);
+    assert!(ran.code == 3 && ran.stderr.contains("not trusted"), "{ran:?}");
+    assert_eq!(run(&home, &["trust"]).code, 0);
+    // The hidden one is another skill than the one that is expected.
+    let hidden = json!({"action": {"type": "select_skills", "reason": "r",
+        "skills": [{"name": "pdf", "source": "project"}]}});
+    let model = scripted(&home, &json!([hidden, answer("done")]));
+    let ran = run(&home, &["eval", "run", "--root", &mine, "--model", model, "--json"]);
+    assert_eq!(outcome(&ran.stdout), "failed", "{ran:?}");
+    let model = scripted(&home, &json!([select(&["pdf"]), answer("done")]));
+    let ran =
+        run(&home, &["eval", "run", "--root", &mine, "--model", model, "--trials", "2", "--json"]);
+    assert_eq!(outcome(&ran.stdout), "passed", "{ran:?}");
+}
+
+#[test]
+fn a_skill_that_no_model_is_shown_was_not_missed() {
+    let home = TestHome::new();
+    home.write(
+        "project/.agent/skills/quiet/SKILL.md",
+        "---\nname: quiet\ndescription: Works quietly.\ndisable-model-invocation: true\n---\nText.\n",
+    );
+    assert_eq!(run(&home, &["trust"]).code, 0);
+    for (skill, more) in
+        [("quiet", &[][..]), ("csv-summary", &["--deny", "load_skill:csv-summary"])]
+    {
+        let text = format!("input: sum it\nexpected: {{skills: [{skill}]}}\n");
+        home.write("project/.agent/evals/cases.yaml", text);
+        let ran = run(&home, &[&["eval", "run", "--json"][..], more].concat());
+        assert_eq!(outcome(&ran.stdout), "error", "{skill}: {ran:?}");
+        assert!(ran.stdout.contains("skill_not_loadable"), "{skill}: {ran:?}");
+    }
+}
