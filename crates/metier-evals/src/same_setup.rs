@@ -6,11 +6,12 @@ use metier::Metier;
 use crate::error::{EvalError, Result};
 use crate::own_loop::LoopSubject;
 use crate::plan::EvalPlan;
+use crate::planning::index_digest;
 use crate::subject::EvalSubject;
 
 /// An error that says what is different here, while anything is.
 pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject) -> Result<()> {
-    let refuse = |message: String, help: &str| Err(EvalError::store(message, help));
+    let refuse = |message: String, help: &str| Err(EvalError::plan(message, help));
     let own = env!("CARGO_PKG_VERSION");
     if plan.harness != own {
         let message = format!(
@@ -29,11 +30,22 @@ pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject)
             "name it with --model",
         );
     }
+    // Whoever made the plan does not choose whom this machine sends answers to.
+    if plan.judge.as_deref() != subject.judge() {
+        let name =
+            |judge: Option<&str>| judge.map_or("no model".to_owned(), |it| format!("`{it}`"));
+        let message = format!(
+            "by the plan {} judges answers, and here {}",
+            name(plan.judge.as_deref()),
+            name(subject.judge())
+        );
+        return refuse(message, "name the same model with --judge");
+    }
     if *wanted != here {
         let message = "the settings here are not those that the plan was made with".to_owned();
         return refuse(
             message,
-            "compare `metier config show` on both machines, and --allow, --deny and --agent",
+            "compare `metier config show` on both machines, --allow, --deny and --agent, and the files of scripted models",
         );
     }
     let scan = subject.scan();
@@ -45,7 +57,7 @@ pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject)
         let message = format!("the skill {name} here is not the one that the plan was made with");
         return refuse(message, "work in the same checkout, or make a new plan");
     }
-    if scan.index.hash() != plan.index_hash {
+    if index_digest(metier, scan) != plan.index_hash {
         let message =
             "the skills that are listed here are not those that the plan was made with".to_owned();
         return refuse(

@@ -24,7 +24,7 @@ pub struct TemporaryStore {
 impl TemporaryStore {
     /// An empty one.
     pub fn new() -> crate::error::Result<Self> {
-        let dir = made().map_err(|error| {
+        let dir = new_temporary_folder().map_err(|error| {
             let help = "make the temporary directory writable";
             EvalError::store(format!("no folder for results can be made: {error}"), help)
         })?;
@@ -63,7 +63,7 @@ impl TrialFolder<'_> {
 
 impl TrialFolders {
     pub(crate) fn new(project: &Path) -> std::io::Result<Self> {
-        Ok(Self { project: project.to_owned(), shared: made()? })
+        Ok(Self { project: project.to_owned(), shared: new_temporary_folder()? })
     }
 
     /// The folder for a trial of a case, with its files; else what is wrong with them.
@@ -71,7 +71,8 @@ impl TrialFolders {
         if case.only_triggers() && case.files.is_empty() {
             return Ok(TrialFolder::Shared(self.shared.path()));
         }
-        let dir = made().map_err(|error| format!("no folder for the trial: {error}"))?;
+        let dir =
+            new_temporary_folder().map_err(|error| format!("no folder for the trial: {error}"))?;
         for (to, from) in &case.files {
             let (bytes, digest) = content(&self.project, case, from)?;
             if case.contents.get(to).is_some_and(|known| *known != digest) {
@@ -83,7 +84,7 @@ impl TrialFolders {
     }
 }
 
-fn made() -> std::io::Result<TempDir> {
+fn new_temporary_folder() -> std::io::Result<TempDir> {
     tempfile::Builder::new().prefix("metier-eval-").tempdir()
 }
 
