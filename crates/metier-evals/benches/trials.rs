@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use metier::{CancelToken, Environment, Metier};
 use metier_evals::{
     Case, EvalPlan, EvalStore, EvalSubject, Expected, LoopOptions, LoopSubject, PlanOptions,
-    TemporaryStore, TrialRunner, Worker, WorkerOptions, make_plan,
+    TemporaryStore, TrialRunner, WhenIdle, Worker, WorkerOptions, make_plan,
 };
 use metier_model::{OfferedSkill, Turn, View};
 use metier_router::Router;
@@ -178,7 +178,7 @@ fn evals(metier: &Metier, subject: &LoopSubject, cases: usize, threads: usize) -
         plan: Some(plan.id()),
         parallel: threads,
         max_batch: 256,
-        exit_when_done: true,
+        when_idle: WhenIdle::EndWhenDone,
         max_units: None,
         poll: Duration::from_millis(10),
     };

@@ -46,6 +46,14 @@ pub enum EvalError {
         /// What to do next.
         help: String,
     },
+    /// A plan cannot be carried out here: it cannot be read, or version, skills, model or settings are others.
+    #[error("{message}")]
+    PlanRefused {
+        /// What is different, or wrong with it.
+        message: String,
+        /// What to do next.
+        help: String,
+    },
     /// It was asked for in a way that cannot work.
     #[error("{message}")]
     Usage {
@@ -65,6 +73,11 @@ impl EvalError {
         Self::Store { message: message.into(), help: help.into() }
     }
 
+    /// A plan cannot be carried out here.
+    pub(crate) fn plan(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::PlanRefused { message: message.into(), help: help.into() }
+    }
+
     pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Usage { message: message.into(), help: help.into() }
     }
@@ -78,6 +91,7 @@ impl EvalError {
             Self::Untrusted { .. } => "eval-untrusted",
             Self::CommandsNotAllowed { .. } => "eval-commands",
             Self::Store { .. } => "eval-store",
+            Self::PlanRefused { .. } => "eval-plan",
             Self::Usage { .. } => "usage",
             Self::Cancelled => "cancelled",
         }
@@ -89,7 +103,10 @@ impl EvalError {
             Self::Runtime(error) => error.kind,
             Self::Usage { .. } => ErrorKind::Usage,
             Self::Untrusted { .. } | Self::CommandsNotAllowed { .. } => ErrorKind::NeedsApproval,
-            Self::CaseFiles { .. } | Self::NoCases { .. } | Self::Store { .. } => ErrorKind::Failed,
+            Self::CaseFiles { .. }
+            | Self::NoCases { .. }
+            | Self::Store { .. }
+            | Self::PlanRefused { .. } => ErrorKind::Failed,
             Self::Cancelled => ErrorKind::Cancelled,
         }
     }
@@ -111,7 +128,7 @@ impl EvalError {
             Self::Usage { help, .. } => {
                 Some(help).filter(|help| !help.is_empty()).map(|it| it.as_str())
             }
-            Self::Store { help, .. } => Some(help),
+            Self::Store { help, .. } | Self::PlanRefused { help, .. } => Some(help),
             Self::Cancelled => None,
         }
     }

@@ -3,8 +3,8 @@
 //! A program runs in the sandbox, as a model's command would. A judge's question and answer are kept. What
 //! cannot be judged is neither passed nor failed: the trial is an error then.
 
+mod files_after_trial;
 mod judge;
-mod left_files;
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -14,8 +14,8 @@ use metier::model::Scripted;
 use metier::{CancelToken, Event, Metier};
 use serde_json::{Value, json};
 
+use self::files_after_trial::FilesAfterTrial;
 pub use self::judge::Judge;
-use self::left_files::LeftFiles;
 use crate::case::{CommandCheck, OutputChecks};
 use crate::subject::Trace;
 use crate::trial::{CheckKind, CheckOutcome, CheckResult};
@@ -54,8 +54,8 @@ impl Grader {
     ) -> Vec<CheckResult> {
         let mut checks = Vec::new();
         if !wanted.files.is_empty() {
-            let left = LeftFiles::of(folder, &trace.outputs);
-            checks.extend(wanted.files.iter().map(|file| left.check(file)));
+            let files = FilesAfterTrial::of(folder, &trace.outputs);
+            checks.extend(wanted.files.iter().map(|file| files.check(file)));
         }
         if !wanted.commands.is_empty() {
             let answer = trace.answer.as_deref().unwrap_or_default();

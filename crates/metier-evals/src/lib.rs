@@ -110,7 +110,9 @@ pub use grade::Judge;
 pub use merge::{MergeReport, MergedSource, MissingUnit, merge};
 pub use overlap::{Competitor, OverlappingPair, SkillRanking};
 pub use own_loop::{LoopOptions, LoopSubject};
-pub use plan::{Arm, EvalPlan, EvalUnit, ModelKind, PLAN_FORMAT, SubjectInfo};
+pub use plan::{
+    Arm, EvalPlan, EvalUnit, MAX_TRIALS, MAX_UNITS, ModelKind, PLAN_FORMAT, SubjectInfo,
+};
 pub use planning::{PlanOptions, check_commands, check_trust, make_plan, skills_under_test};
 pub use read::{CaseSource, case_file_schema, find_case_files, parse_cases, read_cases};
 pub use same_setup::check_same_setup;
@@ -126,5 +128,5 @@ pub use trial::{
 };
 pub use trial_folder::TemporaryStore;
 pub use trial_runner::TrialRunner;
-pub use unit_request::{UNIT_REQUEST_FORMAT, UnitRequest};
-pub use worker::{RunUnit, Worker, WorkerEnd, WorkerEvent, WorkerOptions, WorkerReport};
+pub use unit_request::{MAX_REQUEST_BYTES, UNIT_REQUEST_FORMAT, UnitRequest};
+pub use worker::{RunUnit, WhenIdle, Worker, WorkerEnd, WorkerEvent, WorkerOptions, WorkerReport};

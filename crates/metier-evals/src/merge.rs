@@ -131,6 +131,7 @@ pub fn merge(sources: &[PathBuf], into: &FileStore) -> Result<MergeReport> {
         }
     }
     log.sync()?;
+    into.note_run(&id)?;
     Ok(report)
 }
 
@@ -140,27 +141,19 @@ fn choose(
     place: usize,
     name: &dyn Fn() -> String,
 ) -> Result<Option<(usize, Vec<u8>)>> {
-    let mut best: Option<(usize, bool, Vec<u8>)> = None;
+    let mut best: Option<(usize, ResultAt, Vec<u8>)> = None;
     for at in 0..sources.len() {
-        let Some((is_error, line)) = sources[at].line(place)? else { continue };
+        let Some((result, line)) = sources[at].line(place)? else { continue };
         best = Some(match best {
-            None => (at, is_error, line),
-            Some(there) if there.2 == line => there,
-            // A result replaces an error. Of two errors one stays, whatever the order of sources.
-            Some(there) if there.1 && !is_error => (at, is_error, line),
-            Some(there) if !there.1 && is_error => there,
-            Some(there) if is_error => {
-                if line < there.2 {
-                    (at, is_error, line)
-                } else {
-                    there
-                }
-            }
-            Some(there) => {
+            None => (at, result, line),
+            // The rule of a store: one result replaces another here as it does there.
+            Some((_, there, _)) if there.gives_way_to(result.error) => (at, result, line),
+            Some(best) if result.error.is_some() || best.2 == line => best,
+            Some((there, _, _)) => {
                 let message = format!(
                     "{} has two different results, in {} and in {}",
                     name(),
-                    sources[there.0].folder.path().display(),
+                    sources[there].folder.path().display(),
                     sources[at].folder.path().display()
                 );
                 let help = "it was run twice: leave one of the folders out";
@@ -189,11 +182,11 @@ impl MergeSource {
         MergedSource { folder: self.folder.path().to_owned(), results: self.results.len() as u64 }
     }
 
-    /// The line of a unit's result, and whether it is an error.
-    fn line(&mut self, place: usize) -> Result<Option<(bool, Vec<u8>)>> {
+    /// A unit's result, and its line.
+    fn line(&mut self, place: usize) -> Result<Option<(ResultAt, Vec<u8>)>> {
         let Some(at) = self.results.get(&place) else { return Ok(None) };
         let Some(file) = self.files.get(&at.file) else { return Ok(None) };
-        Ok(Some((at.error.is_some(), self.folder.line_at(file, at.offset, at.bytes)?)))
+        Ok(Some((*at, self.folder.line_at(file, at.offset, at.bytes)?)))
     }
 }
 

@@ -4,6 +4,7 @@
 //! once; a trial that has files of its own, or does something, gets a runtime that works in its folder.
 
 mod approver;
+mod settings_digest;
 mod trace_builder;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,6 +19,7 @@ use metier::skill::Digest;
 use metier::{CancelToken, Event, Metier, PreparedSession, Session};
 
 use self::approver::TrialApprover;
+use self::settings_digest::settings_digest;
 use self::trace_builder::TraceBuilder;
 use crate::case::Case;
 use crate::error::{EvalError, Result};
@@ -37,6 +39,8 @@ pub struct LoopOptions {
     pub allow: Vec<String>,
     /// Rules that deny something.
     pub deny: Vec<String>,
+    /// The name of the model that judges what the loop did, where one does. It belongs to what a result came of.
+    pub judge: Option<String>,
 }
 
 /// Our own loop.
@@ -75,7 +79,7 @@ impl LoopSubject {
         let mut subject = Self {
             metier: metier.clone(),
             model: ModelInfo::new("", ""),
-            settings: settings_digest(metier, &options),
+            settings: Digest::of(&[]),
             options,
             scan,
             unloadable: BTreeMap::new(),
@@ -84,6 +88,13 @@ impl LoopSubject {
         };
         let prepared = subject.session(metier, None)?.prepare()?;
         subject.model = prepared.model();
+        let judge = subject.options.judge.as_ref().map(|judge| -> Result<ModelInfo> {
+            let session = metier.session().model(judge).pinned(Arc::new(subject.scan.empty()));
+            Ok(session.prepare()?.model())
+        });
+        let judge = judge.transpose()?;
+        subject.settings =
+            settings_digest(metier, &subject.options, &subject.model, judge.as_ref())?;
         for skill in skills {
             if let Some(reason) = subject.why_not_loadable(skill) {
                 subject.unloadable.insert(skill.to_owned(), reason);
@@ -92,6 +103,11 @@ impl LoopSubject {
             }
         }
         Ok(subject)
+    }
+
+    /// The model that judges, where one does.
+    pub(crate) fn judge(&self) -> Option<&str> {
+        self.options.judge.as_deref()
     }
 
     /// The skills that it works with.
@@ -182,17 +198,6 @@ fn denying(session: Session, case: &Case) -> Session {
         // `load_skill` is what the policy calls it too.
         session.deny(if tool == "select_skills" { "load_skill" } else { tool })
     })
-}
-
-/// Everything in the settings and options that could change what is done.
-fn settings_digest(metier: &Metier, options: &LoopOptions) -> Digest {
-    let rows = metier.settings().explain().iter();
-    let rows = rows.map(|row| format!("{}={}", row.key_path, row.value));
-    let agent = metier.agent().map(|agent| agent.name.clone()).into_iter();
-    let rules = options.allow.iter().map(|rule| format!("allow {rule}"));
-    let denied = options.deny.iter().map(|rule| format!("deny {rule}"));
-    let all: Vec<String> = rows.chain(agent).chain(rules).chain(denied).collect();
-    Digest::of_parts(all.iter().map(String::as_bytes))
 }
 
 impl EvalSubject for LoopSubject {

@@ -4,12 +4,19 @@
 //! another machine, in a shard, or after a crash. A unit is one trial of one case in one arm; its
 //! fingerprint says which earlier result is still its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use metier::skill::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
+
+/// The most trials of a case in one arm.
+pub const MAX_TRIALS: u32 = 1000;
+/// The most units of a plan: a few hundred bytes of each are held in memory while it is worked on.
+pub const MAX_UNITS: u64 = 5_000_000;
+/// The largest manifest: a million cases of a few hundred bytes.
+pub(crate) const MAX_PLAN_BYTES: u64 = 256 << 20;
 
 /// The version of a plan's format.
 pub const PLAN_FORMAT: u32 = 1;
@@ -87,7 +94,7 @@ pub struct EvalPlan {
     /// The model that judges answers, where one is named: `provider:model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<String>,
-    /// The hash of the index: of all skills that are listed.
+    /// The digest of all skills that are listed, with everything that is in them: a case may load any of them.
     pub index_hash: Digest,
     /// The skills under test, with the digests of their trees.
     pub skills: BTreeMap<String, Digest>,
@@ -122,26 +129,47 @@ impl EvalPlan {
 
     /// How many units there are.
     pub fn unit_count(&self) -> u64 {
-        self.cases.len() as u64 * self.arms.len() as u64 * u64::from(self.trials)
+        let of_case = (self.arms.len() as u64).saturating_mul(u64::from(self.trials));
+        of_case.saturating_mul(self.cases.len() as u64)
+    }
+
+    /// What makes it a plan that no program should carry out: a format that is not known, more than a plan may
+    /// hold, or units that cannot be told apart. Plans come from files, requests and databases.
+    pub(crate) fn fault(&self) -> Option<String> {
+        if self.format != PLAN_FORMAT {
+            let format = self.format;
+            return Some(format!("has the format {format}; this program reads {PLAN_FORMAT}"));
+        }
+        if !(1..=MAX_TRIALS).contains(&self.trials) {
+            let trials = self.trials;
+            return Some(format!("has {trials} trials a case; 1 to {MAX_TRIALS} are possible"));
+        }
+        let arms: BTreeSet<Arm> = self.arms.iter().copied().collect();
+        if arms.is_empty() || arms.len() != self.arms.len() {
+            return Some("does not name each of its arms once".to_owned());
+        }
+        if self.unit_count() > MAX_UNITS {
+            let units = self.unit_count();
+            return Some(format!("has {units} units; at most {MAX_UNITS} are possible"));
+        }
+        let mut ids = BTreeSet::new();
+        let twice = self.cases.iter().find(|case| !ids.insert(case.id.as_str()))?;
+        Some(format!("has two cases with the id `{}`", twice.id))
     }
 
     /// All units, in order: the arms and trials of one case stand together.
     pub fn units(&self) -> impl Iterator<Item = EvalUnit> + '_ {
         let basis = self.basis();
-        let mut index = 0;
-        self.cases.iter().enumerate().flat_map(move |(place, case)| {
+        let cases = self.cases.iter().enumerate().flat_map(move |(place, case)| {
             let of_case = case.digest();
-            let pairs =
-                self.arms.iter().flat_map(|arm| (0..self.trials).map(move |trial| (*arm, trial)));
-            let units: Vec<EvalUnit> = pairs
-                .map(|(arm, trial)| {
-                    let fingerprint = digest_of(&(basis, of_case, arm, trial));
-                    index += 1;
-                    EvalUnit { index: index - 1, case: place, arm, trial, fingerprint }
-                })
-                .collect();
-            units
-        })
+            let pairs = self.arms.iter();
+            let pairs = pairs.flat_map(move |arm| (0..self.trials).map(move |trial| (*arm, trial)));
+            pairs.map(move |(arm, trial)| {
+                let fingerprint = digest_of(&(basis, of_case, arm, trial));
+                EvalUnit { index: 0, case: place, arm, trial, fingerprint }
+            })
+        });
+        (0..).zip(cases).map(|(index, unit)| EvalUnit { index, ..unit })
     }
 
     /// The same without its cases.

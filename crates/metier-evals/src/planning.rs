@@ -119,17 +119,39 @@ pub fn make_plan(
     if !faults.is_empty() {
         return Err(EvalError::CaseFiles { faults });
     }
-    Ok(EvalPlan {
+    let plan = EvalPlan {
         format: PLAN_FORMAT,
         harness: env!("CARGO_PKG_VERSION").to_owned(),
         subject,
         judge: options.judge,
-        index_hash: scan.index.hash(),
+        index_hash: index_digest(metier, scan),
         skills: digests(metier, scan, &cases),
         arms: options.arms,
         trials: options.trials.max(1),
         cases,
-    })
+    };
+    match plan.fault() {
+        None => Ok(plan),
+        Some(fault) => {
+            let help = "ask for fewer trials or cases, or make several plans";
+            Err(EvalError::usage(format!("the plan {fault}"), help))
+        }
+    }
+}
+
+/// The digest of all skills that a trial may load, with everything that is in them. Those that others of their
+/// name stand before count too: a model can name them by their source.
+pub(crate) fn index_digest(metier: &Metier, scan: &Scan) -> Digest {
+    let all = scan.index.entries().iter().chain(scan.index.shadowed());
+    let skills = all.filter(|entry| entry.enabled).map(|entry| {
+        // One that cannot be read cannot be loaded either.
+        let content = metier
+            .content_digest(entry)
+            .map_or_else(|_| "unreadable".to_owned(), |it| it.to_string());
+        format!("{} {content}", entry.id())
+    });
+    let parts: Vec<String> = std::iter::once(scan.index.hash().to_string()).chain(skills).collect();
+    Digest::of_parts(parts.iter().map(String::as_bytes))
 }
 
 fn digests(metier: &Metier, scan: &Scan, cases: &[Case]) -> BTreeMap<String, Digest> {

@@ -8,11 +8,12 @@ use metier::skill::WorkPath;
 use crate::error::{EvalError, Result};
 use crate::own_loop::LoopSubject;
 use crate::plan::EvalPlan;
+use crate::planning::index_digest;
 use crate::subject::EvalSubject;
 
 /// An error that says what is different here, while anything is.
 pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject) -> Result<()> {
-    let refuse = |message: String, help: &str| Err(EvalError::store(message, help));
+    let refuse = |message: String, help: &str| Err(EvalError::plan(message, help));
     for case in plan.cases.iter().filter(|case| !case.files.is_empty()) {
         // Whoever wrote the plan does not say where on this machine files are read.
         let is_inside = WorkPath::new(&case.origin.file).is_ok();
@@ -39,11 +40,22 @@ pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject)
             "name it with --model",
         );
     }
+    // Whoever made the plan does not choose whom this machine sends answers to.
+    if plan.judge.as_deref() != subject.judge() {
+        let name =
+            |judge: Option<&str>| judge.map_or("no model".to_owned(), |it| format!("`{it}`"));
+        let message = format!(
+            "by the plan {} judges answers, and here {}",
+            name(plan.judge.as_deref()),
+            name(subject.judge())
+        );
+        return refuse(message, "name the same model with --judge");
+    }
     if *wanted != here {
         let message = "the settings here are not those that the plan was made with".to_owned();
         return refuse(
             message,
-            "compare `metier config show` on both machines, and --allow, --deny and --agent",
+            "compare `metier config show` on both machines, --allow, --deny and --agent, and the files of scripted models",
         );
     }
     let scan = subject.scan();
@@ -55,7 +67,7 @@ pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject)
         let message = format!("the skill {name} here is not the one that the plan was made with");
         return refuse(message, "work in the same checkout, or make a new plan");
     }
-    if scan.index.hash() != plan.index_hash {
+    if index_digest(metier, scan) != plan.index_hash {
         let message =
             "the skills that are listed here are not those that the plan was made with".to_owned();
         return refuse(

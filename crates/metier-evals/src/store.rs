@@ -2,8 +2,8 @@
 //!
 //! One trait with two homes: append-only files (`files`) for one machine, and a database (`postgres`) for
 //! many workers. An attempt is on record before its unit is handed out, a result is kept once under its
-//! fingerprint, and a unit is never in two hands at once. A result that is no error replaces one that is;
-//! of two of a kind the first stays.
+//! fingerprint, and a unit is never in two hands at once. A result that is no error replaces one that is; of
+//! two results the first stays, and of two errors one.
 
 use std::time::Duration;
 
@@ -113,8 +113,16 @@ pub trait EvalStore: Send + Sync {
 /// The result of a unit that was begun `attempts` times.
 pub(crate) fn lost(case: &str, unit: &EvalUnit, attempts: u32) -> TrialResult {
     let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
-    let message = format!("it was begun {times}, and no worker came to its end");
+    let message = format!("it was begun {times}, and no attempt left a result");
     TrialResult::of_error(case, unit, TrialErrorKind::Lost, message)
+}
+
+/// A plan that comes from a caller, before anything is written.
+pub(crate) fn check_plan(plan: &EvalPlan) -> Result<()> {
+    match plan.fault() {
+        None => Ok(()),
+        Some(fault) => Err(EvalError::plan(format!("the plan {fault}"), "make another plan")),
+    }
 }
 
 /// A result is kept under the fingerprint of its unit and no other.

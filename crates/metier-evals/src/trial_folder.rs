@@ -26,7 +26,7 @@ pub struct TemporaryStore {
 impl TemporaryStore {
     /// An empty one.
     pub fn new() -> crate::error::Result<Self> {
-        let dir = new_folder().map_err(|error| {
+        let dir = new_temporary_folder().map_err(|error| {
             let help = "make the temporary directory writable";
             EvalError::store(format!("no folder for results can be made: {error}"), help)
         })?;
@@ -65,7 +65,7 @@ impl TrialFolder<'_> {
 
 impl TrialFolders {
     pub(crate) fn new(metier: &Metier) -> std::io::Result<Self> {
-        Ok(Self { metier: metier.clone(), shared: new_folder()? })
+        Ok(Self { metier: metier.clone(), shared: new_temporary_folder()? })
     }
 
     /// The folder for a trial of a case, with its files; else what is wrong with them.
@@ -73,7 +73,8 @@ impl TrialFolders {
         if case.only_triggers() && case.files.is_empty() {
             return Ok(TrialFolder::Shared(self.shared.path()));
         }
-        let dir = new_folder().map_err(|error| format!("no folder for the trial: {error}"))?;
+        let dir =
+            new_temporary_folder().map_err(|error| format!("no folder for the trial: {error}"))?;
         for (to, from) in &case.files {
             let (bytes, digest) = content(&self.metier, case, from)?;
             if case.contents.get(to) != Some(&digest) {
@@ -85,7 +86,7 @@ impl TrialFolders {
     }
 }
 
-fn new_folder() -> std::io::Result<TempDir> {
+fn new_temporary_folder() -> std::io::Result<TempDir> {
     tempfile::Builder::new().prefix("metier-eval-").tempdir()
 }
 

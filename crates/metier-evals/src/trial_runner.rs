@@ -64,6 +64,11 @@ impl<'s> TrialRunner<'s> {
             Ok(trace) => self.judged(case, unit, trace, folder.path(), cancel),
             Err(error) => of_trace_error(case, unit, error),
         };
+        // A program or a judge that was stopped has judged nothing, whatever it left.
+        if cancel.is_cancelled() && (result.error_kind().is_some() || is_graded(case)) {
+            let message = "it was stopped";
+            result = TrialResult::of_error(&case.id, unit, TrialErrorKind::Cancelled, message);
+        }
         result.cost.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         result
     }
@@ -82,6 +87,12 @@ impl<'s> TrialRunner<'s> {
         let end = TrialEnd::Finished { status: trace.status };
         TrialResult { triggers: scored.triggers, checks, ..seen(case, unit, end, trace) }
     }
+}
+
+/// Whether programs or a judge look at what a case leaves.
+fn is_graded(case: &Case) -> bool {
+    let output = &case.expected.output;
+    !output.commands.is_empty() || !output.judge.is_empty()
 }
 
 fn of_trace_error(case: &Case, unit: &EvalUnit, error: TraceError) -> TrialResult {

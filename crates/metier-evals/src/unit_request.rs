@@ -14,6 +14,8 @@ use crate::worker::run_guarded;
 
 /// The version of a request's format.
 pub const UNIT_REQUEST_FORMAT: u32 = 1;
+/// The most bytes of a request.
+pub const MAX_REQUEST_BYTES: usize = 64 << 20;
 
 /// One unit with what it needs of its plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,6 +46,10 @@ impl UnitRequest {
     /// under the wrong fingerprint.
     pub fn parse(json: &[u8]) -> Result<Self> {
         let help = "take the requests from `metier eval plan --units`";
+        if json.len() > MAX_REQUEST_BYTES {
+            let message = format!("the request is larger than {} MB", MAX_REQUEST_BYTES >> 20);
+            return Err(EvalError::usage(message, help));
+        }
         let request: Self = serde_json::from_slice(json).map_err(|error| {
             EvalError::usage(format!("this is no request for a unit: {error}"), help)
         })?;
@@ -56,6 +62,12 @@ impl UnitRequest {
                 message,
                 "use one version of the program for all of a plan",
             ));
+        }
+        if request.plan.cases.len() != 1 {
+            return Err(EvalError::usage("the plan of a request has one case", help));
+        }
+        if let Some(fault) = request.plan.fault() {
+            return Err(EvalError::usage(format!("the plan of the request {fault}"), help));
         }
         let fits = |it: &EvalUnit| EvalUnit { index: request.unit.index, ..*it } == request.unit;
         if !request.plan.units().any(|unit| fits(&unit)) {

@@ -5,14 +5,16 @@
 //! number of processes, may work on one store; one that dies loses the units it had in hand, which others
 //! take when the store says so.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use metier::CancelToken;
 use metier::skill::Digest;
 
+mod state;
+
+use self::state::{KnownPlan, Next, SharedState};
 use crate::error::{EvalError, Result};
 use crate::plan::{EvalPlan, EvalUnit};
 use crate::store::{EvalStore, Lease, Stored};
@@ -34,12 +36,23 @@ pub struct WorkerOptions {
     pub parallel: usize,
     /// The most units that are taken at once, however quickly they are done.
     pub max_batch: usize,
-    /// Whether it ends when no unit is left, also in the hands of others; it waits for new ones otherwise.
-    pub exit_when_done: bool,
+    /// What it does when the store has nothing to give.
+    pub when_idle: WhenIdle,
     /// The most units that it carries out.
     pub max_units: Option<u64>,
     /// How often a store is asked again that had nothing to give.
     pub poll: Duration,
+}
+
+/// What a worker does when there is no unit to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhenIdle {
+    /// It waits for new units, until it is stopped.
+    Wait,
+    /// It waits while others have units in hand, which may come back, and ends when none is left.
+    EndWhenDone,
+    /// It ends at once: the caller has other plans.
+    End,
 }
 
 /// How a worker came to its end.
@@ -47,6 +60,8 @@ pub struct WorkerOptions {
 pub enum WorkerEnd {
     /// No unit is left.
     Done,
+    /// There was no unit to take; others have some in hand.
+    Idle,
     /// It has carried out as many as it may.
     MaxUnits,
     /// The caller stopped it. What it had in hand was given back.
@@ -66,7 +81,7 @@ pub struct WorkerReport {
     pub released: u64,
     /// Units that were taken from it, because its heartbeats did not arrive.
     pub lost: u64,
-    /// Plans that it left to another version of the program.
+    /// Plans that it left to others: of another version of the program, or not to be read.
     pub foreign_plans: u64,
 }
 
@@ -98,6 +113,13 @@ pub enum WorkerEvent<'a> {
         /// The plan.
         plan: &'a EvalPlan,
     },
+    /// A plan cannot be read and is left to others, who may have a newer program.
+    UnreadablePlan {
+        /// Its id.
+        plan: &'a Digest,
+        /// Why.
+        error: &'a EvalError,
+    },
     /// There is nothing to take now; it asks again.
     Waiting,
 }
@@ -108,36 +130,6 @@ pub struct Worker<'a> {
     options: WorkerOptions,
     run: &'a RunUnit<'a>,
     on_event: &'a (dyn Fn(&WorkerEvent<'_>) + Sync),
-}
-
-/// What the threads of a worker share.
-struct Shared {
-    ready: VecDeque<Lease>,
-    /// What is being worked on, and what stops it.
-    running: BTreeMap<i64, (Lease, CancelToken)>,
-    plans: BTreeMap<Digest, PlanOf>,
-    is_leasing: bool,
-    taken: u64,
-    /// How many are taken at once; it follows how quickly they are done.
-    batch: usize,
-    batch_taken: Instant,
-    report: WorkerReport,
-    end: Option<WorkerEnd>,
-    error: Option<EvalError>,
-}
-
-/// A plan that was met.
-#[derive(Clone)]
-enum PlanOf {
-    Ours(std::sync::Arc<EvalPlan>),
-    AnotherVersion,
-}
-
-/// A thread's next step.
-enum Next {
-    Run(Lease, std::sync::Arc<EvalPlan>, CancelToken),
-    Lease(usize),
-    End,
 }
 
 impl<'a> Worker<'a> {
@@ -155,113 +147,92 @@ impl<'a> Worker<'a> {
 
     /// Works until there is an end. What it then still has in hand is given back.
     pub fn work(&self, cancel: &CancelToken) -> Result<WorkerReport> {
-        let report = WorkerReport {
-            end: WorkerEnd::Done,
-            completed: 0,
-            already_there: 0,
-            released: 0,
-            lost: 0,
-            foreign_plans: 0,
-        };
-        let shared = Mutex::new(Shared {
-            ready: VecDeque::new(),
-            running: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            is_leasing: false,
-            taken: 0,
-            batch: self.options.parallel.max(1),
-            batch_taken: Instant::now(),
-            report,
-            end: None,
-            error: None,
-        });
-        let board = Board { shared, changed: Condvar::new(), ended: CancelToken::new() };
+        let shared = SharedState::new(self.options.parallel.max(1));
         std::thread::scope(|scope| {
             let heart = self.store.lease_time().map(|lease_time| {
-                let board = &board;
-                scope.spawn(move || self.keep_alive(board, lease_time / 3))
+                let shared = &shared;
+                scope.spawn(move || self.keep_alive(shared, lease_time / 3))
             });
             let threads: Vec<_> = (0..self.options.parallel.max(1))
-                .map(|_| scope.spawn(|| self.work_one_by_one(&board, cancel)))
+                .map(|_| scope.spawn(|| self.work_one_by_one(&shared, cancel)))
                 .collect();
             for thread in threads {
                 // Units are run guarded; there is nothing else in these threads that panics.
                 let _ = thread.join();
             }
             // Not before: what is being stopped is still this worker's.
-            board.ended.cancel();
+            shared.ended.cancel();
             heart.map(std::thread::ScopedJoinHandle::join)
         });
-        self.finish(board, cancel)
+        self.finish(shared, cancel)
     }
 
-    fn finish(&self, board: Board, cancel: &CancelToken) -> Result<WorkerReport> {
-        let mut shared = board.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for lease in std::mem::take(&mut shared.ready) {
+    fn finish(&self, shared: SharedState, cancel: &CancelToken) -> Result<WorkerReport> {
+        let mut state = shared.into_state();
+        for lease in std::mem::take(&mut state.ready) {
             match self.store.release(&lease) {
-                Ok(()) => shared.report.released += 1,
-                Err(error) => shared.error = shared.error.or(Some(error)),
+                Ok(()) => state.report.released += 1,
+                Err(error) => state.error = state.error.or(Some(error)),
             }
         }
-        match shared.error {
+        match state.error {
             Some(error) if !cancel.is_cancelled() => Err(error),
             _ if cancel.is_cancelled() => {
-                Ok(WorkerReport { end: WorkerEnd::Cancelled, ..shared.report })
+                Ok(WorkerReport { end: WorkerEnd::Cancelled, ..state.report })
             }
-            _ => Ok(WorkerReport { end: shared.end.unwrap_or(WorkerEnd::Done), ..shared.report }),
+            _ => Ok(WorkerReport { end: state.end.unwrap_or(WorkerEnd::Done), ..state.report }),
         }
     }
 
-    fn work_one_by_one(&self, board: &Board, cancel: &CancelToken) {
+    fn work_one_by_one(&self, shared: &SharedState, cancel: &CancelToken) {
         loop {
-            match board.next(&self.options, cancel) {
+            match shared.next(&self.options, cancel) {
                 Next::End => return,
-                Next::Run(lease, plan, stop) => self.carry_out(board, &lease, &plan, &stop, cancel),
+                Next::Run(lease, plan, stop) => {
+                    self.carry_out(shared, &lease, &plan, &stop, cancel)
+                }
                 Next::Lease(most) => {
-                    let leased = self.lease(board, most);
-                    self.take_in(board, leased, cancel);
+                    let leased = self.lease(shared, most);
+                    self.take_in(shared, leased, cancel);
                 }
             }
         }
     }
 
     /// What the store gave, or that it gave nothing.
-    fn take_in(&self, board: &Board, leased: Result<Leased>, cancel: &CancelToken) {
-        let mut shared = board.lock();
-        shared.is_leasing = false;
+    fn take_in(&self, shared: &SharedState, leased: Result<Leased>, cancel: &CancelToken) {
+        let mut state = shared.lock();
+        state.is_leasing = false;
         match leased {
             Ok(Leased::Units(leases)) => {
-                shared.taken += leases.len() as u64;
-                shared.follow_speed(self.options.parallel.max(1), self.options.max_batch.max(1));
-                shared.ready.extend(leases);
+                state.taken += leases.len() as u64;
+                state.follow_speed(self.options.parallel.max(1), self.options.max_batch.max(1));
+                state.ready.extend(leases);
             }
-            Ok(Leased::NothingLeft) => shared.end = shared.end.or(Some(WorkerEnd::Done)),
+            Ok(Leased::Nothing(end)) => state.end = state.end.or(Some(end)),
             Ok(Leased::NothingNow) => {
                 // This thread asks again later; it keeps the others from asking meanwhile.
-                shared.is_leasing = true;
-                drop(shared);
+                state.is_leasing = true;
+                drop(state);
                 (self.on_event)(&WorkerEvent::Waiting);
                 cancel.wait_timeout(self.options.poll);
-                shared = board.lock();
-                shared.is_leasing = false;
+                state = shared.lock();
+                state.is_leasing = false;
             }
-            Err(error) => {
-                shared.error = shared.error.take().or(Some(error));
-                shared.end = shared.end.or(Some(WorkerEnd::Done));
-            }
+            Err(error) => state.fail(error),
         }
-        drop(shared);
-        board.changed.notify_all();
+        drop(state);
+        shared.changed.notify_all();
     }
 
-    fn lease(&self, board: &Board, most: usize) -> Result<Leased> {
+    fn lease(&self, shared: &SharedState, most: usize) -> Result<Leased> {
         let plans = match self.options.plan {
             Some(plan) => vec![plan],
             None => self.store.open_plans()?,
         };
         let mut is_done = true;
         for id in plans {
-            let PlanOf::Ours(_) = self.plan(board, &id)? else { continue };
+            let KnownPlan::Ours(_) = self.plan(shared, &id)? else { continue };
             let leases = self.store.lease(&id, &self.options.name, most)?;
             if !leases.is_empty() {
                 return Ok(Leased::Units(leases));
@@ -269,36 +240,47 @@ impl<'a> Worker<'a> {
             let progress = self.store.progress(&id)?;
             is_done &= progress.done >= progress.units;
         }
-        let may_end = is_done && self.options.exit_when_done;
-        Ok(if may_end { Leased::NothingLeft } else { Leased::NothingNow })
+        Ok(match self.options.when_idle {
+            WhenIdle::EndWhenDone | WhenIdle::End if is_done => Leased::Nothing(WorkerEnd::Done),
+            WhenIdle::End => Leased::Nothing(WorkerEnd::Idle),
+            WhenIdle::EndWhenDone | WhenIdle::Wait => Leased::NothingNow,
+        })
     }
 
     /// A plan, which is read once.
-    fn plan(&self, board: &Board, id: &Digest) -> Result<PlanOf> {
-        if let Some(known) = board.lock().plans.get(id) {
+    fn plan(&self, shared: &SharedState, id: &Digest) -> Result<KnownPlan> {
+        if let Some(known) = shared.lock().plans.get(id) {
             return Ok(known.clone());
         }
-        let plan = self.store.plan(id)?;
-        let found = if plan.harness == self.options.harness {
-            PlanOf::Ours(std::sync::Arc::new(plan))
-        } else if self.options.plan.is_some() {
-            let message = format!(
-                "the plan was made by version {} of the program, and this is {}",
-                plan.harness, self.options.harness
-            );
-            return Err(EvalError::store(message, "use one version for all of a plan"));
-        } else {
-            (self.on_event)(&WorkerEvent::ForeignPlan { plan: &plan });
-            board.lock().report.foreign_plans += 1;
-            PlanOf::AnotherVersion
+        let is_chosen = self.options.plan.is_some();
+        let found = match self.store.plan(id) {
+            Ok(plan) if plan.harness == self.options.harness => KnownPlan::Ours(Arc::new(plan)),
+            Ok(plan) if is_chosen => {
+                let message = format!(
+                    "the plan was made by version {} of the program, and this is {}",
+                    plan.harness, self.options.harness
+                );
+                return Err(EvalError::plan(message, "use one version for all of a plan"));
+            }
+            Ok(plan) => {
+                (self.on_event)(&WorkerEvent::ForeignPlan { plan: &plan });
+                KnownPlan::LeftToOthers
+            }
+            Err(error @ EvalError::PlanRefused { .. }) if !is_chosen => {
+                (self.on_event)(&WorkerEvent::UnreadablePlan { plan: id, error: &error });
+                KnownPlan::LeftToOthers
+            }
+            Err(error) => return Err(error),
         };
-        board.lock().plans.insert(*id, found.clone());
+        let mut state = shared.lock();
+        state.report.foreign_plans += u64::from(matches!(found, KnownPlan::LeftToOthers));
+        state.plans.insert(*id, found.clone());
         Ok(found)
     }
 
     fn carry_out(
         &self,
-        board: &Board,
+        shared: &SharedState,
         lease: &Lease,
         plan: &EvalPlan,
         stop: &CancelToken,
@@ -319,44 +301,41 @@ impl<'a> Worker<'a> {
         if let Ok(Some(stored)) = outcome {
             (self.on_event)(&WorkerEvent::Finished { lease, result: &result, stored });
         }
-        let mut shared = board.lock();
-        shared.running.remove(&lease.token);
+        let mut state = shared.lock();
+        state.running.remove(&lease.token);
         match outcome {
-            Ok(Some(Stored::New)) => shared.report.completed += 1,
-            Ok(Some(Stored::AlreadyThere)) => shared.report.already_there += 1,
-            Ok(None) if cancel.is_cancelled() => shared.report.released += 1,
+            Ok(Some(Stored::New)) => state.report.completed += 1,
+            Ok(Some(Stored::AlreadyThere)) => state.report.already_there += 1,
+            Ok(None) if cancel.is_cancelled() => state.report.released += 1,
             Ok(None) => {}
-            Err(error) => {
-                shared.error = shared.error.take().or(Some(error));
-                shared.end = shared.end.or(Some(WorkerEnd::Done));
-            }
+            Err(error) => state.fail(error),
         }
-        drop(shared);
-        board.changed.notify_all();
+        drop(state);
+        shared.changed.notify_all();
     }
 
     /// Says in time that this worker is alive, and stops what was taken from it.
-    fn keep_alive(&self, board: &Board, interval: Duration) {
-        while !board.ended.wait_timeout(interval) {
+    fn keep_alive(&self, shared: &SharedState, interval: Duration) {
+        while !shared.ended.wait_timeout(interval) {
             let held: Vec<Lease> = {
-                let shared = board.lock();
-                let running = shared.running.values().map(|(lease, _)| lease);
-                shared.ready.iter().chain(running).cloned().collect()
+                let state = shared.lock();
+                let running = state.running.values().map(|(lease, _)| lease);
+                state.ready.iter().chain(running).cloned().collect()
             };
             if held.is_empty() {
                 continue;
             }
             // A store that does not answer has tried again for a while; the next round does too.
             let Ok(lost) = self.store.heartbeat(&held) else { continue };
-            let mut shared = board.lock();
+            let mut state = shared.lock();
             for lease in lost {
-                if let Some((lease, stop)) = shared.running.get(&lease.token) {
+                if let Some((lease, stop)) = state.running.get(&lease.token) {
                     stop.cancel();
                     (self.on_event)(&WorkerEvent::Lost { lease });
-                    shared.report.lost += 1;
-                } else if shared.ready.iter().any(|it| it.token == lease.token) {
-                    shared.ready.retain(|it| it.token != lease.token);
-                    shared.report.lost += 1;
+                    state.report.lost += 1;
+                } else if state.ready.iter().any(|it| it.token == lease.token) {
+                    state.ready.retain(|it| it.token != lease.token);
+                    state.report.lost += 1;
                     (self.on_event)(&WorkerEvent::Lost { lease: &lease });
                 }
             }
@@ -367,69 +346,10 @@ impl<'a> Worker<'a> {
 /// What a store gave.
 enum Leased {
     Units(Vec<Lease>),
+    /// It is asked again later.
     NothingNow,
-    NothingLeft,
-}
-
-/// What the threads share, and how they wake each other.
-struct Board {
-    shared: Mutex<Shared>,
-    changed: Condvar,
-    /// Ends the heartbeats.
-    ended: CancelToken,
-}
-
-impl Board {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What a thread that has nothing to do does next; waits while another one asks the store.
-    fn next(&self, options: &WorkerOptions, cancel: &CancelToken) -> Next {
-        let mut shared = self.lock();
-        loop {
-            if cancel.is_cancelled() || shared.error.is_some() {
-                return Next::End;
-            }
-            if let Some(lease) = shared.ready.pop_front() {
-                let Some(PlanOf::Ours(plan)) = shared.plans.get(&lease.plan).cloned() else {
-                    continue;
-                };
-                let stop = cancel.child();
-                shared.running.insert(lease.token, (lease.clone(), stop.clone()));
-                return Next::Run(lease, plan, stop);
-            }
-            if shared.end.is_some() {
-                return Next::End;
-            }
-            let left = options.max_units.map(|most| most.saturating_sub(shared.taken));
-            if left == Some(0) {
-                shared.end = Some(WorkerEnd::MaxUnits);
-                return Next::End;
-            }
-            if !shared.is_leasing {
-                shared.is_leasing = true;
-                let left =
-                    left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
-                return Next::Lease(shared.batch.min(left));
-            }
-            shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-impl Shared {
-    /// Takes more at once where a batch was gone at once, and less where others could have helped: a unit
-    /// that waits here for its turn is one that no other worker carries out.
-    fn follow_speed(&mut self, parallel: usize, max_batch: usize) {
-        let took = self.batch_taken.elapsed();
-        if took < Duration::from_millis(500) {
-            self.batch = (self.batch * 2).min(max_batch.max(parallel));
-        } else if took > Duration::from_secs(4) {
-            self.batch = (self.batch / 2).max(parallel);
-        }
-        self.batch_taken = Instant::now();
-    }
+    /// It is not asked again.
+    Nothing(WorkerEnd),
 }
 
 /// Carries out a unit; a panic is an error of the harness, and no end of the worker.

@@ -17,6 +17,7 @@ mod run_unit;
 mod saved;
 #[cfg(feature = "postgres")]
 mod worker;
+mod worker_name;
 
 use clap::{Args, Subcommand};
 

@@ -39,7 +39,7 @@ fn report(text: &str) -> Value {
 }
 
 /// Every result that is kept, by file name and line, without its times.
-fn results(home: &TestHome) -> Vec<Value> {
+pub(crate) fn results(home: &TestHome) -> Vec<Value> {
     let mut found = Vec::new();
     let mut left = vec![home.project().join(".agent/evals/results")];
     while let Some(dir) = left.pop() {

@@ -27,6 +27,8 @@ mod config;
 mod doctor;
 mod doctor_health;
 mod eval;
+mod eval_fleet;
+mod eval_results;
 mod eval_scale;
 mod eval_untrusted;
 mod exec;

@@ -53,8 +53,8 @@ impl PairedDifference {
         let cases = pairs.len() as u64;
         let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / as_f64(cases);
         let differences: Vec<f64> =
-            pairs.iter().map(|(before, after)| settled(after - before)).collect();
-        let difference = settled(mean(&mut differences.iter().copied()));
+            pairs.iter().map(|(before, after)| without_rounding_error(after - before)).collect();
+        let difference = without_rounding_error(mean(&mut differences.iter().copied()));
         let parts: Vec<WeightedValue> =
             differences.iter().map(|value| WeightedValue { value: *value, weight: 1.0 }).collect();
         let interval = bootstrap::interval(
@@ -115,7 +115,7 @@ impl PairedDifference {
 }
 
 /// Zero for what only rounding left: the sign of a difference counts.
-fn settled(difference: f64) -> f64 {
+fn without_rounding_error(difference: f64) -> f64 {
     if difference.abs() < 1e-12 { 0.0 } else { difference }
 }
 

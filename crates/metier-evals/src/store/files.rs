@@ -18,12 +18,12 @@ mod saved;
 mod units;
 
 use self::journal::Journal;
-use self::units::{AttemptLine, Free};
+use self::units::{AttemptLine, ErrorRank, Free};
 use crate::error::{EvalError, Result};
 use crate::plan::EvalPlan;
 use crate::shard::Shard;
-use crate::store::{EvalStore, Lease, StoreProgress, Stored, check_fits, lost};
-use crate::trial::{TrialErrorKind, TrialResult};
+use crate::store::{EvalStore, Lease, StoreProgress, Stored, check_fits, check_plan, lost};
+use crate::trial::TrialResult;
 
 pub(crate) use self::folder::{PlanFile, PlanFolder, unit_name};
 pub(crate) use self::journal::ResultLog;
@@ -89,6 +89,14 @@ impl FileStore {
         PlanFolder::of(&self.all, plan)
     }
 
+    /// Notes that a run of this plan begins, or that its results were put together: it is the last one now.
+    pub(crate) fn note_run(&self, plan: &Digest) -> Result<()> {
+        saved::note_run(&self.all, plan).map_err(|error| {
+            let message = format!("{}: a run cannot be noted: {error}", self.all.path().display());
+            EvalError::store(message, "check the folder, its disk and its permissions")
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Digest, OpenPlan>> {
         // What is on record is on disk; a panic leaves nothing half done here.
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
@@ -146,7 +154,7 @@ impl OpenPlan {
     }
 
     /// Puts a line on record as the result of a unit.
-    fn keep(&mut self, place: usize, line: Vec<u8>, error: Option<TrialErrorKind>) -> Result<()> {
+    fn keep(&mut self, place: usize, line: Vec<u8>, error: Option<ErrorRank>) -> Result<()> {
         let too_long = || EvalError::store("a result is too large to be kept", "bound its output");
         let bytes = u32::try_from(line.len()).map_err(|_| too_long())?;
         let folder = self.folder.clone();
@@ -156,6 +164,29 @@ impl OpenPlan {
         state.result = Some(ResultAt { file, offset, bytes, error });
         (state.holder, state.retried) = (None, false);
         Ok(())
+    }
+
+    /// Keeps the result of a unit where it is the one that stays, and ends the attempt: other processes must see
+    /// that it is over, also where no line of a result says so.
+    fn end(&mut self, place: usize, result: &TrialResult) -> Result<Stored> {
+        let line =
+            serde_json::to_vec(result).map_err(|error| self.folder.error("a result", &error))?;
+        let error = ErrorRank::of(result, &line);
+        let is_ours = self.journal.as_ref().map(|journal| journal.number);
+        let is_ours = is_ours.is_some() && self.units.states[place].holder == is_ours;
+        let stored = if self.units.states[place].wants(error) {
+            self.keep(place, line, error)?;
+            Stored::New
+        } else {
+            Stored::AlreadyThere
+        };
+        if is_ours {
+            let folder = self.folder.clone();
+            self.journal()?.begin(&folder, &[AttemptLine::Ended { unit: place }])?;
+        }
+        let state = &mut self.units.states[place];
+        (state.holder, state.retried) = (None, false);
+        Ok(stored)
     }
 
     /// Takes over results of other plans with the same fingerprints. The folder is locked.
@@ -228,15 +259,9 @@ impl OpenPlan {
     fn give_up(&mut self, place: usize) -> Result<()> {
         let (unit, attempts) = (self.units.units[place], self.units.states[place].attempts);
         let result = lost(&self.cases[unit.case], &unit, attempts);
-        let line =
-            serde_json::to_vec(&result).map_err(|error| self.folder.error("a result", &error))?;
-        if self.units.states[place].wants(Some(TrialErrorKind::Lost)) {
-            self.keep(place, line, Some(TrialErrorKind::Lost))
-        } else {
-            // The error of an earlier round stays.
-            self.units.states[place].retried = false;
-            Ok(())
-        }
+        // It is in no hands: until it has ended, it is in this process's.
+        self.units.states[place].holder = Some(self.journal()?.number);
+        self.end(place, &result).map(|_| ())
     }
 
     /// The place of a lease, if it is still the one that counts.
@@ -250,6 +275,7 @@ impl OpenPlan {
 
 impl EvalStore for FileStore {
     fn open_plan(&self, plan: &EvalPlan) -> Result<()> {
+        check_plan(plan)?;
         let id = plan.id();
         let folder = PlanFolder::of(&self.all, &id);
         folder.write_plan(plan)?;
@@ -264,7 +290,7 @@ impl EvalStore for FileStore {
         open.catch_up()?;
         open.take_over(&self.all, plan)?;
         plans.insert(id, open);
-        Ok(())
+        self.note_run(&id)
     }
 
     fn plan(&self, id: &Digest) -> Result<EvalPlan> {
@@ -305,15 +331,7 @@ impl EvalStore for FileStore {
         let unknown =
             || EvalError::store("the result belongs to no unit", "report this as a fault");
         let place = open.units.place(&result.fingerprint).ok_or_else(unknown)?;
-        let error = result.error_kind();
-        if !open.units.states[place].wants(error) {
-            let state = &mut open.units.states[place];
-            (state.holder, state.retried) = (None, false);
-            return Ok(Stored::AlreadyThere);
-        }
-        let line = serde_json::to_vec(result).map_err(|it| open.folder.error("a result", &it))?;
-        open.keep(place, line, error)?;
-        Ok(Stored::New)
+        open.end(place, result)
     }
 
     fn release(&self, lease: &Lease) -> Result<()> {

@@ -20,8 +20,10 @@ mod url;
 
 use self::connection::Database;
 use crate::error::{EvalError, Result};
-use crate::plan::{Arm, EvalPlan, EvalUnit};
-use crate::store::{EvalStore, Lease, MAX_ATTEMPTS, StoreProgress, Stored, check_fits, lost};
+use crate::plan::{Arm, EvalPlan, EvalUnit, MAX_PLAN_BYTES};
+use crate::store::{
+    EvalStore, Lease, MAX_ATTEMPTS, StoreProgress, Stored, check_fits, check_plan, lost,
+};
 use crate::trial::TrialResult;
 
 pub use self::url::DatabaseUrl;
@@ -39,12 +41,13 @@ pub struct PostgresOptions {
     /// How long a lease lives without a heartbeat.
     pub lease: Duration,
     /// How long a database that went away is waited for.
-    pub patience: Duration,
+    pub reconnect_timeout: Duration,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { connections: 4, lease: Duration::from_secs(60), patience: Duration::from_secs(120) }
+        let (lease, reconnect_timeout) = (Duration::from_secs(60), Duration::from_secs(120));
+        Self { connections: 4, lease, reconnect_timeout }
     }
 }
 
@@ -140,6 +143,7 @@ impl PostgresStore {
 
 impl EvalStore for PostgresStore {
     fn open_plan(&self, plan: &EvalPlan) -> Result<()> {
+        check_plan(plan)?;
         let digest = plan.id();
         let (id, manifest) = (digest.as_bytes().as_slice(), json_of(plan)?);
         let (count, attempts) = (plan.unit_count() as i64, MAX_ATTEMPTS as i32);
@@ -168,23 +172,26 @@ impl EvalStore for PostgresStore {
     }
 
     fn plan(&self, id: &Digest) -> Result<EvalPlan> {
-        let bytes = id.as_bytes().as_slice();
+        let (bytes, most) = (id.as_bytes().as_slice(), MAX_PLAN_BYTES as i64);
         let row = self.database.run(async |client, _| {
             let statement = client.prepare_cached(statements::PLAN).await?;
-            client.query_opt(&statement, &[&bytes]).await
+            client.query_opt(&statement, &[&bytes, &most]).await
         })?;
         let unusable = |what: &str| {
             let message = format!("the plan {id} in {} {what}", self.database.name());
-            EvalError::store(message, "name a plan that was submitted to this database")
+            EvalError::plan(
+                message,
+                "name a plan that was submitted by this version of the program",
+            )
         };
-        let manifest: String = row.ok_or_else(|| unusable("is not known"))?.get(0);
+        let manifest: Option<String> = row.ok_or_else(|| unusable("is not known"))?.get(0);
+        let manifest = manifest.ok_or_else(|| unusable("is too large"))?;
         let plan: EvalPlan = serde_json::from_str(&manifest)
             .map_err(|error| unusable(&format!("cannot be read: {error}")))?;
-        if plan.id() == *id {
-            Ok(plan)
-        } else {
-            Err(unusable("was changed after it was submitted"))
+        if plan.id() != *id {
+            return Err(unusable("was changed after it was submitted"));
         }
+        plan.fault().map_or(Ok(plan), |fault| Err(unusable(&fault)))
     }
 
     fn open_plans(&self) -> Result<Vec<Digest>> {
@@ -205,7 +212,7 @@ impl EvalStore for PostgresStore {
             if tries > 0 {
                 // The database may have done it, and only its answer was lost.
                 let found = client.prepare_cached(statements::LEASED_BY_REQUEST).await?;
-                let rows = client.query(&found, &[&id, &request]).await?;
+                let rows = client.query(&found, &[&id, &request, &seconds]).await?;
                 if !rows.is_empty() {
                     return Ok(rows);
                 }

@@ -4,12 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-use metier_evals::{EvalStore, FileStore, MAX_ATTEMPTS, Stored, TrialErrorKind, TrialResult};
+use metier_evals::{
+    EvalPlan, EvalStore, EvalUnit, FileStore, MAX_ATTEMPTS, Stored, TrialErrorKind, TrialResult,
+};
 
 use crate::fake;
 
 /// Takes and completes units until there are none; how many it was.
-fn finish(store: &FileStore, plan: &metier_evals::EvalPlan) -> usize {
+fn finish(store: &FileStore, plan: &EvalPlan) -> usize {
     let (id, mut count) = (plan.id(), 0);
     loop {
         let leases = store.lease(&id, "w", 7).expect("leases");
@@ -152,15 +154,11 @@ fn what_a_process_held_that_is_gone_is_taken_again_and_given_up_after_its_attemp
     assert_eq!(store.retry_errors(&id).expect("retries"), 4);
     assert_eq!(store.progress(&id).expect("progress").done, 0);
     for lease in store.lease(&id, "w", 10).expect("leases") {
-        let result = fake::result(&plan, &lease.unit);
-        let is_better = result.error_kind().is_none();
-        let stored = store.complete(&lease, &result).expect("keeps");
-        assert_eq!(
-            stored == Stored::New,
-            is_better,
-            "an error stays until there is something better"
-        );
+        // An error that says what happened is better than one that says that nothing is known.
+        let stored = store.complete(&lease, &fake::result(&plan, &lease.unit)).expect("keeps");
+        assert_eq!(stored, Stored::New);
     }
+    assert_eq!(fake::lines(&store, &plan), fake::expected(&plan));
     assert_eq!(store.progress(&id).expect("progress").done, 4);
 }
 
@@ -220,6 +218,100 @@ fn results_of_an_earlier_plan_are_reused_but_its_errors_are_not() {
     other_skill.skills.insert("pdf".to_owned(), metier::skill::Digest::of(b"changed"));
     store.open_plan(&other_skill).expect("opens");
     assert_eq!(store.progress(&other_skill.id()).expect("progress").done, 0);
+}
+
+/// A result that is an error.
+fn error(plan: &EvalPlan, unit: &EvalUnit, message: &str) -> TrialResult {
+    let case = &plan.cases[unit.case].id;
+    TrialResult::of_error(case, unit, TrialErrorKind::Network, message)
+}
+
+#[test]
+fn of_two_errors_one_stays_whatever_the_order_and_every_process_sees_the_end() {
+    let plan = fake::plan(1);
+    let mut kept = Vec::new();
+    for order in [["a", "b"], ["b", "a"]] {
+        let dir = tempfile::tempdir().expect("dir");
+        let (one, two) = (FileStore::at(dir.path()), FileStore::at(dir.path()));
+        for (store, message) in [(&one, order[0]), (&two, order[1])] {
+            store.open_plan(&plan).expect("opens");
+            store.retry_errors(&plan.id()).expect("retries");
+            for lease in store.lease(&plan.id(), "w", 9).expect("leases") {
+                store.complete(&lease, &error(&plan, &lease.unit, message)).expect("keeps");
+            }
+        }
+        for store in [&one, &two] {
+            let progress = store.progress(&plan.id()).expect("progress");
+            assert_eq!((progress.done, progress.leased), (4, 0), "{order:?}");
+        }
+        drop((one, two));
+        let store = FileStore::at(dir.path());
+        assert_eq!(store.progress(&plan.id()).expect("progress").done, 4);
+        kept.push(fake::lines(&store, &plan));
+    }
+    assert_eq!(kept[0], kept[1]);
+}
+
+#[test]
+fn a_unit_that_is_tried_again_is_in_one_pair_of_hands() {
+    let dir = tempfile::tempdir().expect("dir");
+    let plan = fake::plan(1);
+    let store = FileStore::at(dir.path());
+    store.open_plan(&plan).expect("opens");
+    let take = |store: &FileStore| store.lease(&plan.id(), "w", 9).expect("leases");
+    for lease in take(&store) {
+        store.complete(&lease, &error(&plan, &lease.unit, "first")).expect("keeps");
+    }
+    store.retry_errors(&plan.id()).expect("retries");
+    let held = take(&store);
+    assert_eq!(held.len(), 4);
+    let other = FileStore::at(dir.path());
+    other.open_plan(&plan).expect("opens");
+    assert_eq!(other.retry_errors(&plan.id()).expect("retries"), 4);
+    assert_eq!(take(&other), [], "the first process has them");
+    for lease in &held {
+        store.complete(lease, &error(&plan, &lease.unit, "second")).expect("keeps");
+    }
+    assert_eq!(other.progress(&plan.id()).expect("progress").done, 4);
+}
+
+#[test]
+fn the_last_run_is_known_without_the_times_of_files() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = FileStore::at(dir.path());
+    let plans = [fake::plan(1), fake::named_plan("b", 1), fake::named_plan("c", 1)];
+    for plan in &plans {
+        store.open_plan(plan).expect("opens");
+        finish(&store, plan);
+    }
+    let ids = || -> Vec<_> {
+        store.saved_plans().expect("lists").into_iter().map(|plan| plan.id).collect()
+    };
+    let [a, b, c] = plans.each_ref().map(EvalPlan::id);
+    assert_eq!(ids(), [c, b, a]);
+    store.open_plan(&plans[1]).expect("opens");
+    assert!(store.lease(&b, "w", 9).expect("leases").is_empty(), "nothing is left to do");
+    assert_eq!(ids(), [b, c, a]);
+}
+
+#[test]
+fn a_plan_that_is_larger_than_one_may_be_is_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().expect("dir");
+    let store = FileStore::at(dir.path());
+    let twice = EvalPlan { cases: vec![fake::plan(1).cases[0].clone(); 2], ..fake::plan(1) };
+    let plans = [
+        (EvalPlan { trials: u32::MAX, ..fake::plan(1) }, "4294967295 trials"),
+        (EvalPlan { trials: 0, ..fake::plan(1) }, "0 trials"),
+        (EvalPlan { trials: 1000, ..fake::plan(2501) }, "5002000 units"),
+        (EvalPlan { arms: Vec::new(), ..fake::plan(1) }, "arms"),
+        (EvalPlan { format: 2, ..fake::plan(1) }, "format 2"),
+        (twice, "two cases with the id `case-0`"),
+    ];
+    for (plan, why) in plans {
+        let error = store.open_plan(&plan).expect_err(why);
+        assert!(error.to_string().contains(why) && error.code() == "eval-plan", "{error}");
+    }
+    assert!(files(dir.path()).is_empty());
 }
 
 #[test]

@@ -16,6 +16,8 @@ mod export_shapes;
 mod fake;
 #[cfg(unix)]
 mod files;
+#[cfg(unix)]
+mod lossy_proxy;
 mod merge;
 mod plan;
 #[cfg(unix)]

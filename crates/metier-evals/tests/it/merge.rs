@@ -128,21 +128,22 @@ proptest! {
     fn merging_is_independent_of_order_and_grouping(
         runs in prop::collection::vec((1u32..4, 0usize..40), 2..5),
         split in 1usize..4,
-        errors_elsewhere in any::<bool>(),
+        errors_elsewhere in 0usize..4,
     ) {
         let (dir, plan) = (tempfile::tempdir().expect("dir"), fake::plan(10));
         let mut folders: Vec<PathBuf> = runs.iter().enumerate().map(|(at, (number, most))| {
             let part = Shard::new(*number, 3).expect("a part");
             run_part(&dir.path().join(format!("run-{at}")), &plan, part, *most)
         }).collect();
-        if errors_elsewhere {
-            // Somewhere every unit is an error, each run another one.
-            let store = FileStore::at(&dir.path().join("errors"));
+        // Somewhere every unit is an error, each run another one.
+        for number in 0..errors_elsewhere {
+            let store = FileStore::at(&dir.path().join(format!("errors-{number}")));
             store.open_plan(&plan).expect("opens");
             for lease in store.lease(&plan.id(), "w", 25).expect("leases") {
                 let case = &plan.cases[lease.unit.case].id;
                 let kind = metier_evals::TrialErrorKind::Network;
-                let result = metier_evals::TrialResult::of_error(case, &lease.unit, kind, "unreachable");
+                let why = format!("unreachable {number}");
+                let result = metier_evals::TrialResult::of_error(case, &lease.unit, kind, why);
                 store.complete(&lease, &result).expect("keeps");
             }
             folders.push(store.folder(&plan.id()));
@@ -159,5 +160,16 @@ proptest! {
         let both = merged("both", &[right, left]);
         prop_assert_eq!(bytes(&forward), bytes(&both));
         prop_assert_eq!((forward.results, forward.missing), (both.results, both.missing));
+        // One after the other into one folder, and all of it again, which changes nothing.
+        let stepwise = dir.path().join("stepwise");
+        for folder in &backward {
+            merge(std::slice::from_ref(folder), &stepwise).expect("merges");
+        }
+        let store = |name: &str| FileStore::at(&dir.path().join(name));
+        let wanted = fake::lines(&store("forward"), &plan);
+        prop_assert_eq!(&wanted, &fake::lines(&store("stepwise"), &plan));
+        let before = bytes(&merge(&folders, &stepwise).expect("merges"));
+        prop_assert_eq!(before, bytes(&merge(&folders, &stepwise).expect("merges")));
+        prop_assert_eq!(&wanted, &fake::lines(&store("stepwise"), &plan));
     }
 }

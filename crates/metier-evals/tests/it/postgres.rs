@@ -13,6 +13,7 @@ use metier_evals::{
 use metier_testkit::PostgresServer;
 
 use crate::fake;
+use crate::lossy_proxy::LossyProxy;
 use crate::worker::options;
 
 const LONG: Duration = Duration::from_mins(10);
@@ -148,6 +149,42 @@ fn a_lease_that_ran_out_goes_to_another_and_a_unit_is_given_up_after_its_attempt
         first.iter().find(|it| fake::result(&plan, &it.unit).error_kind().is_none()).expect("one");
     assert_eq!(store.complete(unit, &fake::result(&plan, &unit.unit)).expect("keeps"), Stored::New);
     assert_eq!(store.progress(&id).expect("progress").lost, 3);
+}
+
+#[test]
+fn an_answer_that_was_lost_is_found_again_but_no_lease_that_has_run_out() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let direct = server.database("answers");
+    let proxy = LossyProxy::before(server.dir());
+    let url =
+        direct.replace(&server.dir().display().to_string(), &proxy.dir().display().to_string());
+    let options = PostgresOptions { connections: 1, lease: LONG, ..PostgresOptions::default() };
+    let url = DatabaseUrl::parse(&url, &Environment::empty()).expect("an address");
+    let store = PostgresStore::connect(url, &options, &CancelToken::new()).expect("connects");
+    let mut begun = 0;
+    for (name, runs_out, attempt) in [("found", false, 1), ("late", true, 2)] {
+        // What is sent before an answer is lost is the one statement that takes units.
+        let (warm, plan) =
+            (fake::named_plan(&format!("warm-{name}"), 1), fake::named_plan(name, 1));
+        store.open_plan(&warm).expect("opens");
+        store.open_plan(&plan).expect("opens");
+        store.lease(&warm.id(), "w", 1).expect("leases");
+        begun += 5;
+        proxy.lose_answers();
+        let leases = std::thread::scope(|scope| {
+            let asked = scope.spawn(|| store.lease(&plan.id(), "w", 4).expect("leases"));
+            wait_for(&server, "answers", &format!("count(*) = {begun} FROM metier_evals.attempts"));
+            if runs_out {
+                let end = "UPDATE metier_evals.units SET available_at = clock_timestamp()";
+                server.sql("answers", end);
+                begun += 4;
+            }
+            proxy.cut();
+            asked.join().expect("ends")
+        });
+        let attempts: Vec<u32> = leases.iter().map(|it| it.attempt).collect();
+        assert_eq!(attempts, [attempt; 4], "{name}");
+    }
 }
 
 /// A worker process of its own; ends when its plan is done.
@@ -444,8 +481,8 @@ fn an_address_is_checked_before_anything_is_sent_and_never_shown_with_its_passwo
     let port = free.local_addr().expect("an address").port();
     drop(free);
     let url = parse(&format!("postgres://me:s3cret@127.0.0.1:{port}/evals")).expect("an address");
-    let patience = Duration::from_millis(200);
-    let options = PostgresOptions { patience, ..PostgresOptions::default() };
+    let reconnect_timeout = Duration::from_millis(200);
+    let options = PostgresOptions { reconnect_timeout, ..PostgresOptions::default() };
     let error =
         PostgresStore::connect(url, &options, &CancelToken::new()).expect_err("nothing there");
     assert!(error.to_string().contains("Connection refused"), "{error}");

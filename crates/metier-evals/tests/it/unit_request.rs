@@ -2,7 +2,7 @@
 //! The command over it is tested in `metier-cli`.
 
 use metier::CancelToken;
-use metier_evals::{EvalUnit, TrialErrorKind, UnitRequest};
+use metier_evals::{EvalPlan, EvalUnit, MAX_REQUEST_BYTES, TrialErrorKind, UnitRequest};
 
 use crate::fake;
 
@@ -36,6 +36,14 @@ fn a_request_whose_unit_does_not_follow_from_its_plan_is_refused() {
     let wrong = UnitRequest { format: 9, ..request.clone() };
     assert_eq!(error(&wrong), "the request has the format 9; this program reads 1");
     assert!(UnitRequest::parse(b"{}").is_err());
+    let plan_of = |trials| EvalPlan { trials, ..request.plan.clone() };
+    let wrong = UnitRequest { plan: plan_of(u32::MAX), ..request.clone() };
+    assert!(error(&wrong).contains("has 4294967295 trials a case"), "{}", error(&wrong));
+    let wrong = UnitRequest { plan: fake::plan(3), ..request.clone() };
+    assert_eq!(error(&wrong), "the plan of a request has one case");
+    let large = vec![b' '; MAX_REQUEST_BYTES + 1];
+    let refused = UnitRequest::parse(&large).expect_err("too large").to_string();
+    assert_eq!(refused, "the request is larger than 64 MB");
     let panics = request.run(&|_, _, _| panic!("no model"), &CancelToken::new());
     assert_eq!(panics.error_kind(), Some(TrialErrorKind::Harness));
 }

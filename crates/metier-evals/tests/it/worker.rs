@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use metier::CancelToken;
 use metier_evals::{
-    EvalPlan, EvalStore, EvalUnit, FileStore, TrialErrorKind, TrialResult, Worker, WorkerEnd,
-    WorkerEvent, WorkerOptions,
+    EvalPlan, EvalStore, EvalUnit, FileStore, TrialErrorKind, TrialResult, WhenIdle, Worker,
+    WorkerEnd, WorkerEvent, WorkerOptions,
 };
 
 use crate::fake;
@@ -19,7 +19,7 @@ pub(crate) fn options() -> WorkerOptions {
         plan: None,
         parallel: 3,
         max_batch: 16,
-        exit_when_done: true,
+        when_idle: WhenIdle::EndWhenDone,
         max_units: None,
         poll: Duration::from_millis(10),
     }
@@ -63,6 +63,25 @@ fn a_worker_carries_out_every_plan_and_a_panic_is_an_error_of_the_harness() {
         error.to_string(),
         "the plan was made by version older of the program, and this is test"
     );
+}
+
+#[test]
+fn a_worker_that_has_other_plans_does_not_wait_for_what_others_have_in_hand() {
+    let dir = tempfile::tempdir().expect("dir");
+    let (store, plan) = (FileStore::at(dir.path()), fake::plan(2));
+    store.open_plan(&plan).expect("opens");
+    let held = store.lease(&plan.id(), "other", 3).expect("leases");
+    let at_once = WorkerOptions { when_idle: WhenIdle::End, ..options() };
+    let work = || {
+        let worker = Worker::new(&store, at_once.clone(), &fake::run);
+        let report = worker.work(&CancelToken::new()).expect("works");
+        (report.end, report.completed)
+    };
+    assert_eq!(work(), (WorkerEnd::Idle, 5));
+    for lease in &held {
+        store.release(lease).expect("gives back");
+    }
+    assert_eq!(work(), (WorkerEnd::Done, 3));
 }
 
 #[test]

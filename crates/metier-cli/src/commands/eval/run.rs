@@ -12,8 +12,9 @@ use metier::{CancelToken, Environment, Metier};
 use metier_evals::report::{Gates, RequiredModel};
 use metier_evals::{
     Arm, Case, EvalPlan, EvalStore, EvalSubject, FileStore, Judge, LoopOptions, LoopSubject,
-    PlanOptions, Shard, TrialResult, TrialRunner, Worker, WorkerEnd, WorkerEvent, WorkerOptions,
-    check_commands, check_trust, find_case_files, make_plan, read_cases, skills_under_test,
+    PlanOptions, Shard, TrialResult, TrialRunner, WhenIdle, Worker, WorkerEnd, WorkerEvent,
+    WorkerOptions, check_commands, check_trust, find_case_files, make_plan, read_cases,
+    skills_under_test,
 };
 
 use super::progress::LiveCounts;
@@ -190,6 +191,7 @@ impl HowArgs {
             model: self.model.clone(),
             allow: self.allow.clone(),
             deny: self.deny.clone(),
+            judge: self.judge.clone(),
         };
         let subject = LoopSubject::new(&metier, options, skills_under_test(&cases))?;
         let statements: usize = cases.iter().map(|it| it.expected.output.judge.len()).sum();
@@ -235,12 +237,12 @@ impl HowArgs {
         let before = store.progress(&id)?;
         let counts = LiveCounts::new(before);
         let options = WorkerOptions {
-            name: format!("{}", std::process::id()),
+            name: super::worker_name::worker_name(),
             harness: plan.harness.clone(),
             plan: Some(id),
             parallel: self.jobs(plan),
             max_batch: 256,
-            exit_when_done: true,
+            when_idle: WhenIdle::EndWhenDone,
             max_units: None,
             poll: Duration::from_millis(200),
         };

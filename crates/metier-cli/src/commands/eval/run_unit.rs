@@ -5,17 +5,14 @@ use std::io::{self, Read, Write};
 
 use clap::Args;
 use metier_evals::{
-    EvalPlan, Judge, LoopOptions, LoopSubject, TrialResult, TrialRunner, UnitRequest,
-    check_commands, check_same_setup, check_trust,
+    EvalPlan, Judge, LoopOptions, LoopSubject, MAX_REQUEST_BYTES, TrialResult, TrialRunner,
+    UnitRequest, check_commands, check_same_setup, check_trust, skills_under_test,
 };
 
 use crate::agent::signal::Interrupt;
 use crate::context::{AgentArgs, Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::Output;
-
-/// The largest request that is read.
-const MAX_REQUEST_BYTES: u64 = 64 << 20;
 
 /// Carry out one unit of a plan: a request on the standard input, its result on the standard output.
 ///
@@ -37,6 +34,9 @@ pub(crate) struct PlanSubjectArgs {
     /// The model that decides; it must be the plan's.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
+    /// The model that judges statements about answers; it must be the plan's.
+    #[arg(long, value_name = "MODEL")]
+    judge: Option<String>,
     /// Allow this tool in trials, as the plan did (may be repeated).
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
@@ -65,11 +65,15 @@ impl PlanSubjectArgs {
         if !self.run_commands {
             check_commands(&plan.cases)?;
         }
-        let (model, allow, deny) = (self.model.clone(), self.allow.clone(), self.deny.clone());
-        let names = plan.skills.keys().map(String::as_str);
-        let subject = LoopSubject::new(&metier, LoopOptions { model, allow, deny }, names)?;
+        let options = LoopOptions {
+            model: self.model.clone(),
+            allow: self.allow.clone(),
+            deny: self.deny.clone(),
+            judge: self.judge.clone(),
+        };
+        let subject = LoopSubject::new(&metier, options, skills_under_test(&plan.cases))?;
         check_same_setup(plan, &metier, &subject)?;
-        let judge = plan.judge.clone().map(|model| Judge { model });
+        let judge = self.judge.clone().map(|model| Judge { model });
         work(&TrialRunner::new(&metier, &subject, judge)?.running_commands())
     }
 }
@@ -79,7 +83,8 @@ struct UnitOutput(TrialResult);
 pub(super) fn run(args: &EvalRunUnitArgs, context: &Context) -> Result<Box<dyn Output>> {
     let interrupt = Interrupt::listen();
     let mut json = Vec::new();
-    io::stdin().take(MAX_REQUEST_BYTES).read_to_end(&mut json).map_err(|error| {
+    // One byte more than may be: a request that is cut off would be called broken.
+    io::stdin().take(MAX_REQUEST_BYTES as u64 + 1).read_to_end(&mut json).map_err(|error| {
         CommandError::failed("eval-unit", format!("the request cannot be read: {error}"))
     })?;
     let request = UnitRequest::parse(&json)?;

@@ -9,17 +9,20 @@ use clap::Args;
 use metier::CancelToken;
 use metier::skill::Digest;
 use metier_evals::{
-    DatabaseUrl, EvalPlan, EvalStore, EvalUnit, PostgresOptions, PostgresStore, Worker, WorkerEnd,
-    WorkerEvent, WorkerOptions,
+    DatabaseUrl, EvalPlan, EvalStore, EvalUnit, PostgresOptions, PostgresStore, WhenIdle, Worker,
+    WorkerEnd, WorkerEvent, WorkerOptions,
 };
 use serde::Serialize;
 
 use super::run_unit::PlanSubjectArgs;
+use super::worker_name::worker_name;
 use crate::agent::signal::Interrupt;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, print_note, write_json};
 
+/// The code of an error that says that a plan cannot be carried out here. Any other is this machine's own.
+const NOT_FOR_HERE: &str = "eval-plan";
 /// How often the database is asked for new plans.
 const POLL: Duration = Duration::from_secs(2);
 
@@ -82,71 +85,109 @@ pub(super) fn run(args: &EvalWorkerArgs, context: &Context) -> Result<Box<dyn Ou
     let connections = usize::from(args.jobs) + 1;
     let options = PostgresOptions { connections, ..PostgresOptions::default() };
     let store = store(&args.database, context, &options, &cancel)?;
+    let fleet = FleetWorker { args, context, store, cancel, name: worker_name() };
     let mut worked = Worked::default();
     // Plans that are not for this machine.
     let mut refused: BTreeSet<Digest> = BTreeSet::new();
     loop {
-        let open = match args.plan {
-            Some(plan) => vec![plan],
-            None => store.open_plans()?,
-        };
-        let next = open.into_iter().find(|plan| !refused.contains(plan));
-        if let Some(id) = next {
-            let left = args.max_units.map(|most| most.saturating_sub(worked.completed));
-            match work_on(args, context, &store, &id, left, &cancel, &mut worked) {
-                Ok(WorkerEnd::Done) if args.plan.is_none() => continue,
-                Ok(_) => break,
-                Err(error) if args.plan.is_some() || store.plan(&id).is_err() => return Err(error),
-                Err(error) => {
-                    print_note(&format!("left to others: {id}: {}", error.message));
-                    refused.insert(id);
-                    continue;
+        match fleet.work_on_one(&mut refused, &mut worked)? {
+            Step::Worked => {}
+            Step::End => break,
+            Step::NothingNow => {
+                if fleet.cancel.wait_timeout(POLL) {
+                    break;
                 }
             }
         }
-        if args.exit_when_done || cancel.wait_timeout(POLL) {
-            break;
-        }
     }
-    worked.is_interrupted = cancel.is_cancelled();
+    worked.is_interrupted = fleet.cancel.is_cancelled();
     Ok(Box::new(worked))
 }
 
-fn work_on(
-    args: &EvalWorkerArgs,
-    context: &Context,
-    store: &PostgresStore,
-    id: &Digest,
-    max_units: Option<u64>,
-    cancel: &CancelToken,
-    worked: &mut Worked,
-) -> Result<WorkerEnd> {
-    let plan = store.plan(id)?;
-    args.subject.with_runner(context, &plan, |runner| {
-        let options = WorkerOptions {
-            name: std::process::id().to_string(),
-            harness: plan.harness.clone(),
-            plan: Some(*id),
-            parallel: usize::from(args.jobs),
-            max_batch: 256,
-            exit_when_done: true,
-            max_units,
-            poll: POLL,
+/// What a worker does next.
+enum Step {
+    /// It looks for the next plan, the oldest first.
+    Worked,
+    /// It looks again later.
+    NothingNow,
+    End,
+}
+
+/// A worker on the plans of a database.
+struct FleetWorker<'a> {
+    args: &'a EvalWorkerArgs,
+    context: &'a Context,
+    store: PostgresStore,
+    cancel: CancelToken,
+    name: String,
+}
+
+impl FleetWorker<'_> {
+    /// Works on the oldest plan that has units to take. One whose units are all in the hands of others is passed
+    /// over: they may come back later.
+    fn work_on_one(&self, refused: &mut BTreeSet<Digest>, worked: &mut Worked) -> Result<Step> {
+        let open = match self.args.plan {
+            Some(plan) => vec![plan],
+            None => self.store.open_plans()?,
         };
-        let carry_out =
-            |plan: &EvalPlan, unit: &EvalUnit, cancel: &CancelToken| runner.run(plan, unit, cancel);
-        let heard = |event: &WorkerEvent<'_>| {
-            if let WorkerEvent::Lost { lease } = event {
-                print_note(&format!("unit {} was taken by another worker", lease.unit.index));
+        let mut is_done = true;
+        for id in open.into_iter().filter(|id| !refused.contains(id)) {
+            let progress = self.store.progress(&id)?;
+            is_done &= progress.done >= progress.units;
+            if progress.done + progress.leased >= progress.units {
+                continue;
             }
-        };
-        let report = Worker::new(store, options, &carry_out).on_event(&heard).work(cancel)?;
-        worked.completed += report.completed;
-        worked.already_there += report.already_there;
-        worked.released += report.released;
-        worked.lost += report.lost;
-        Ok::<WorkerEnd, CommandError>(report.end)
-    })
+            let before = worked.completed + worked.already_there;
+            match self.work_on(&id, worked) {
+                Ok(WorkerEnd::MaxUnits | WorkerEnd::Cancelled) => return Ok(Step::End),
+                Ok(_) if worked.completed + worked.already_there > before => {
+                    return Ok(Step::Worked);
+                }
+                Ok(_) => {}
+                Err(error) if error.code == NOT_FOR_HERE && self.args.plan.is_none() => {
+                    print_note(&format!("left to others: {id}: {}", error.message));
+                    refused.insert(id);
+                    return Ok(Step::Worked);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let may_end = self.args.exit_when_done || self.args.plan.is_some();
+        Ok(if is_done && may_end { Step::End } else { Step::NothingNow })
+    }
+
+    fn work_on(&self, id: &Digest, worked: &mut Worked) -> Result<WorkerEnd> {
+        let plan = self.store.plan(id)?;
+        let jobs = usize::from(self.args.jobs);
+        let left = self.args.max_units.map(|most| most.saturating_sub(worked.completed));
+        self.args.subject.with_runner(self.context, &plan, |runner| {
+            let options = WorkerOptions {
+                name: self.name.clone(),
+                harness: plan.harness.clone(),
+                plan: Some(*id),
+                parallel: jobs,
+                max_batch: 256,
+                when_idle: WhenIdle::End,
+                max_units: left,
+                poll: POLL,
+            };
+            let carry_out = |plan: &EvalPlan, unit: &EvalUnit, cancel: &CancelToken| {
+                runner.run(plan, unit, cancel)
+            };
+            let heard = |event: &WorkerEvent<'_>| {
+                if let WorkerEvent::Lost { lease } = event {
+                    print_note(&format!("unit {} was taken by another worker", lease.unit.index));
+                }
+            };
+            let worker = Worker::new(&self.store, options, &carry_out).on_event(&heard);
+            let report = worker.work(&self.cancel)?;
+            worked.completed += report.completed;
+            worked.already_there += report.already_there;
+            worked.released += report.released;
+            worked.lost += report.lost;
+            Ok::<WorkerEnd, CommandError>(report.end)
+        })
+    }
 }
 
 impl Output for Worked {

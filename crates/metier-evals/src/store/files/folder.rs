@@ -12,7 +12,7 @@ use metier::fs::{Durability, FileLock, FolderAccess, HeldDir, PiecewiseFile, Rea
 use metier::skill::Digest;
 
 use crate::error::{EvalError, Result};
-use crate::plan::{EvalPlan, EvalUnit};
+use crate::plan::{EvalPlan, EvalUnit, MAX_PLAN_BYTES};
 use crate::trial::TrialResult;
 
 /// The manifest's file.
@@ -20,8 +20,6 @@ const PLAN: &str = "plan.json";
 /// Held while a process looks which units are free and takes some.
 const LOCK: &str = "lock";
 const LOCK_TIMEOUT: Duration = Duration::from_secs(20);
-/// The largest manifest that is read: a million cases of a few hundred bytes.
-const MAX_PLAN_BYTES: u64 = 1 << 30;
 /// The longest line that is read; a longer one is not believed.
 const MAX_LINE_BYTES: u64 = 256 << 20;
 
@@ -122,6 +120,10 @@ impl PlanFolder {
             let message =
                 format!("{}: the plan was changed after it was written", self.path().display());
             return Err(EvalError::store(message, "remove the folder and run the evals again"));
+        }
+        if let Some(fault) = plan.fault() {
+            let message = format!("{}: the plan {fault}", self.path().display());
+            return Err(EvalError::plan(message, "make a new plan with this program"));
         }
         Ok(plan)
     }

@@ -1,9 +1,13 @@
 //! The plans whose results are in a folder: for `compare`, `report`, and for results that can be reused.
 //! It only reads.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use metier::fs::{AppendError, HeldDir};
 use metier::skill::Digest;
 use serde::Deserialize;
 
@@ -53,7 +57,8 @@ fn head_of(folder: &PlanFolder) -> Option<PlanHead> {
 }
 
 impl FileStore {
-    /// The plans that have a folder here, the one that was written to last first.
+    /// The plans that have a folder here, the one that was run last first. Those that were never run here, such as
+    /// copies, come after the others, in the order in which they were written.
     pub fn saved_plans(&self) -> Result<Vec<SavedPlan>> {
         if !self.all.is_there().is_ok_and(|there| there) {
             return Ok(Vec::new());
@@ -73,7 +78,44 @@ impl FileStore {
             let (id, path) = (Digest::of(&bytes), folder.path().to_owned());
             saved.push(SavedPlan { id, folder: path, subject: head.subject, modified });
         }
-        saved.sort_by(|a, b| b.modified.cmp(&a.modified).then(a.id.cmp(&b.id)));
+        let order = run_order(&self.all);
+        let place = |plan: &SavedPlan| order.get(&plan.id).copied();
+        saved.sort_by_key(|plan| (Reverse((place(plan), plan.modified)), plan.id));
         Ok(saved)
     }
+}
+
+/// The runs in the order in which they were made, one a line: the times of files are lost when a folder is copied,
+/// and a run that finds everything done writes to none.
+const RUNS: &str = "runs.jsonl";
+/// The most of it that is read: more than half a million runs.
+const MAX_RUNS_BYTES: u64 = 64 << 20;
+
+#[derive(serde::Serialize, Deserialize)]
+struct RunLine {
+    plan: Digest,
+}
+
+/// Adds a run of a plan.
+pub(super) fn note_run(all: &HeldDir, plan: &Digest) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&RunLine { plan: *plan }).map_err(io::Error::from)?;
+    line.push(b'\n');
+    if all.kind(RUNS).is_none() {
+        match all.create_append(RUNS) {
+            // Another process has just made it.
+            Err(AppendError::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(AppendError::Io(error)) => return Err(error),
+            Err(_) | Ok(_) => {}
+        }
+    }
+    all.append_line(RUNS, &line)
+}
+
+/// The place of each plan's last run.
+fn run_order(all: &HeldDir) -> HashMap<Digest, usize> {
+    let bytes = all.read(RUNS, MAX_RUNS_BYTES).unwrap_or_default();
+    let lines = bytes.split(|byte| *byte == b'\n').enumerate();
+    let runs = lines
+        .filter_map(|(at, line)| Some((serde_json::from_slice::<RunLine>(line).ok()?.plan, at)));
+    runs.collect()
 }

@@ -25,6 +25,27 @@ pub(super) enum AttemptLine {
     Begun { unit: usize, attempt: u32, worker: String },
     /// It was given back; the attempt does not count.
     Released { unit: usize },
+    /// It came to its end. Its result is on record, or another one that stays.
+    Ended { unit: usize },
+}
+
+/// Which of two errors of a unit stays, wherever and in whatever order they are met: the smaller one. An error
+/// that says what happened comes before one that says that nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ErrorRank {
+    pub(crate) kind: TrialErrorKind,
+    /// The beginning of the digest of its line.
+    line: u64,
+}
+
+impl ErrorRank {
+    /// The rank of a result's line; nothing where it is no error.
+    pub(crate) fn of(result: &TrialResult, line: &[u8]) -> Option<Self> {
+        let kind = result.error_kind()?;
+        let mut first = [0; 8];
+        first.copy_from_slice(&Digest::of(line).as_bytes()[..8]);
+        Some(Self { kind, line: u64::from_be_bytes(first) })
+    }
 }
 
 /// Where a result stands.
@@ -33,7 +54,14 @@ pub(crate) struct ResultAt {
     pub(crate) file: u32,
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
-    pub(crate) error: Option<TrialErrorKind>,
+    pub(crate) error: Option<ErrorRank>,
+}
+
+impl ResultAt {
+    /// Whether it gives way to another result of its unit, for which this is the rank.
+    pub(crate) fn gives_way_to(&self, error: Option<ErrorRank>) -> bool {
+        self.error.is_some_and(|own| error.is_none_or(|other| other < own))
+    }
 }
 
 /// What is known of one unit.
@@ -58,9 +86,9 @@ impl UnitState {
         !self.is_done() && self.holder.is_none()
     }
 
-    /// Whether a result belongs in its place: none is there, or an error that this is not.
-    pub(super) fn wants(&self, error: Option<TrialErrorKind>) -> bool {
-        self.result.is_none_or(|there| there.error.is_some() && error.is_none())
+    /// Whether a result belongs in its place: none is there, or one that gives way to it.
+    pub(super) fn wants(&self, error: Option<ErrorRank>) -> bool {
+        self.result.is_none_or(|there| there.gives_way_to(error))
     }
 }
 
@@ -159,6 +187,11 @@ impl Units {
                     self.free_from = self.free_from.min(*unit);
                 }
             }
+            AttemptLine::Ended { unit } => {
+                if let Some(state) = self.states.get_mut(*unit) {
+                    (state.holder, state.retried) = (None, false);
+                }
+            }
         }
     }
 
@@ -175,11 +208,11 @@ impl Units {
                 bad.push(offset);
                 return;
             };
-            let (state, error) = (&mut states[*place], result.error_kind());
+            let (state, error) = (&mut states[*place], ErrorRank::of(&result, line));
             if state.wants(error) {
                 state.result = Some(ResultAt { file: number, offset, bytes, error });
             }
-            state.holder = None;
+            // Whose hands it is in is said by attempts alone: this may be the result of an earlier round.
             state.retried = false;
         })?;
         for at in bad {
@@ -252,7 +285,7 @@ impl Units {
             progress.units += 1;
             progress.done += u64::from(state.is_done());
             progress.leased += u64::from(!state.is_done() && state.holder.is_some());
-            let error = state.result.and_then(|it| it.error);
+            let error = state.result.and_then(|it| it.error).map(|it| it.kind);
             progress.lost += u64::from(state.is_done() && error == Some(TrialErrorKind::Lost));
         }
         progress

@@ -33,7 +33,7 @@ pub(super) struct Database {
     runtime: Runtime,
     pool: Pool,
     url: DatabaseUrl,
-    patience: Duration,
+    reconnect_timeout: Duration,
     cancel: CancelToken,
     has_answered: AtomicBool,
 }
@@ -74,12 +74,12 @@ impl Database {
             .create_timeout(Some(CONNECT_TIMEOUT))
             .build()
             .map_err(|error| unusable(&error))?;
-        let (patience, cancel) = (options.patience, cancel.clone());
-        Ok(Self { runtime, pool, url, patience, cancel, has_answered: AtomicBool::new(false) })
+        let (reconnect_timeout, cancel) = (options.reconnect_timeout, cancel.clone());
+        let has_answered = AtomicBool::new(false);
+        Ok(Self { runtime, pool, url, reconnect_timeout, cancel, has_answered })
     }
 
-    /// Carries out an operation, again where the database went away meanwhile, for as long as the patience
-    /// lasts. It is given which try it is, from 0. After a cancellation nothing is tried a second time.
+    /// Carries out an operation, again where the database went away meanwhile, until the timeout has passed. It is given which try it is, from 0. After a cancellation nothing is tried a second time.
     pub(super) fn run<T>(
         &self,
         operation: impl AsyncFn(&mut Object, u32) -> std::result::Result<T, Error>,
@@ -95,9 +95,11 @@ impl Database {
                 Err(fault) => fault,
             };
             let has_answered = self.has_answered.load(Ordering::Relaxed);
-            let patience =
-                if has_answered { self.patience } else { self.patience.min(FIRST_TIMEOUT) };
-            let gives_up = !fault.may_pass() || started.elapsed() + pause > patience;
+            let timeout = match has_answered {
+                true => self.reconnect_timeout,
+                false => self.reconnect_timeout.min(FIRST_TIMEOUT),
+            };
+            let gives_up = !fault.may_pass() || started.elapsed() + pause > timeout;
             if gives_up || self.cancel.wait_timeout(pause) {
                 return Err(self.explain(&fault, started.elapsed()));
             }

@@ -36,10 +36,15 @@ WITH taken AS MATERIALIZED (
 )
 SELECT place, case_place, arm, trial, fingerprint, attempts, token FROM leased ORDER BY place";
 
-/// What a request took whose answer was lost: $1 plan, $2 the request.
+/// What a request took whose answer was lost: $1 plan, $2 the request, $3 seconds until the leases end. A lease
+/// that has run out meanwhile is not handed back, and one that is lives from now on.
 pub(super) const LEASED_BY_REQUEST: &str = "
-SELECT place, case_place, arm, trial, fingerprint, attempts, token FROM metier_evals.units
-WHERE plan = $1 AND request = $2 AND NOT done ORDER BY place";
+WITH prolonged AS (
+    UPDATE metier_evals.units SET available_at = clock_timestamp() + make_interval(secs => $3)
+    WHERE plan = $1 AND request = $2 AND NOT done AND available_at > clock_timestamp()
+    RETURNING place, case_place, arm, trial, fingerprint, attempts, token
+)
+SELECT place, case_place, arm, trial, fingerprint, attempts, token FROM prolonged ORDER BY place";
 
 /// Keeps a result and ends its lease: $1 plan, $2 place, $3 token, $4 fingerprint, $5 whether it is an
 /// error, $6 the result. True if it is the one that is on record now.
@@ -115,8 +120,10 @@ FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[])
     AS unit (place, case_place, arm, trial, fingerprint)
 ON CONFLICT DO NOTHING";
 
-/// The manifest of a plan: $1 plan.
-pub(super) const PLAN: &str = "SELECT manifest FROM metier_evals.plans WHERE id = $1";
+/// The manifest of a plan, unless it is too large: $1 plan, $2 bytes at most.
+pub(super) const PLAN: &str = "
+SELECT CASE WHEN octet_length(manifest) <= $2::bigint THEN manifest END
+FROM metier_evals.plans WHERE id = $1";
 
 /// The plans that are not done, the oldest first.
 pub(super) const OPEN_PLANS: &str = "

@@ -13,9 +13,9 @@ use crate::trial::{CheckKind, CheckOutcome, CheckResult};
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Files by the paths that a case names them by.
-pub(crate) struct LeftFiles(Vec<(String, PathBuf)>);
+pub(crate) struct FilesAfterTrial(Vec<(String, PathBuf)>);
 
-impl LeftFiles {
+impl FilesAfterTrial {
     pub(crate) fn of(workspace: &Path, outputs: &[PathBuf]) -> Self {
         let mut files: Vec<(String, PathBuf)> = Vec::new();
         for (folder, is_output) in

@@ -1,0 +1,25 @@
+//! The name of a process in the record of attempts: which machine, which process, and which of those that had
+//! the same two. In a container each process is number 1.
+
+use std::time::SystemTime;
+
+use metier::skill::Digest;
+
+/// A name that no other process has: `HOST-PID-XXXXXXXX`.
+pub(super) fn worker_name() -> String {
+    let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let (host, process) = (host_name(), std::process::id());
+    let unique = Digest::of(format!("{host} {process} {}", began.as_nanos()).as_bytes());
+    let unique: String = unique.as_bytes()[..4].iter().map(|it| format!("{it:02x}")).collect();
+    format!("{host}-{process}-{unique}")
+}
+
+#[cfg(unix)]
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host_name() -> String {
+    "worker".to_owned()
+}

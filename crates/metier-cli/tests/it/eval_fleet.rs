@@ -1,0 +1,107 @@
+//! Workers on `PostgreSQL`, from outside: what they leave to others, what ends them, and what they do while they
+//! wait. Leasing is tested in `metier-evals`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use metier_testkit::PostgresServer;
+use metier_testkit::TestHome;
+use metier_testkit::agent::{answer, scripted};
+use serde_json::json;
+
+use crate::support::{METIER, run};
+
+/// A machine with a project of some cases.
+fn machine(cases: &[&str]) -> TestHome {
+    let home = TestHome::new();
+    let cases = cases.iter().map(|it| format!("  - input: {it}\n    expected: {{skills: []}}\n"));
+    let text = format!("cases:\n{}", cases.collect::<String>());
+    home.write("project/.agent/evals/cases.yaml", text);
+    home
+}
+
+fn submit(home: &TestHome, url: &str) -> String {
+    let submitted = run(home, &["eval", "plan", "--database", url]);
+    let id = submitted.stderr.split_once("submitted as ").expect("submitted").1;
+    id.trim().to_owned()
+}
+
+#[test]
+fn a_worker_takes_the_next_plan_while_others_have_the_units_of_the_first() {
+    let Some(server) = PostgresServer::start(&["fsync=off"]) else { return };
+    let url = server.database("fleet");
+    let home = machine(&["one", "two"]);
+    submit(&home, &url);
+    server.sql(
+        "fleet",
+        "UPDATE metier_evals.units SET attempts_left = 2, attempts = 1, worker = 'other',
+             token = nextval('metier_evals.tokens'), available_at = now() + interval '1 hour'",
+    );
+    submit(&machine(&["three", "four", "five"]), &url);
+    let args = ["eval", "worker", "--json", "--max-units", "3", "--database", &url];
+    let worked = run(&home, &args);
+    assert_eq!(worked.json()["completed"], 3, "{}", worked.stderr);
+    let open = "SELECT count(*) FROM metier_evals.units WHERE NOT done";
+    assert_eq!(server.sql("fleet", open), "2");
+}
+
+#[test]
+fn a_database_that_fails_ends_a_worker_and_is_no_reason_to_leave_a_plan_to_others() {
+    let Some(server) = PostgresServer::start(&["fsync=off"]) else { return };
+    let url = server.database("refuses");
+    let home = machine(&["one"]);
+    submit(&home, &url);
+    server.sql(
+        "refuses",
+        "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA metier_evals TO reader;
+         GRANT SELECT ON ALL TABLES IN SCHEMA metier_evals TO reader;",
+    );
+    let reader = url.replace("postgres@", "reader@");
+    let worked = run(&home, &["eval", "worker", "--exit-when-done", "--database", &reader]);
+    assert_eq!(worked.code, 1, "{}{}", worked.stdout, worked.stderr);
+    assert!(worked.stderr.contains("permission denied"), "{}", worked.stderr);
+    assert!(!worked.stderr.contains("left to others"), "{}", worked.stderr);
+}
+
+#[test]
+fn plans_that_cannot_be_read_or_are_of_another_setup_are_left_to_others() {
+    let Some(server) = PostgresServer::start(&["fsync=off"]) else { return };
+    let url = server.database("mixed");
+    let home = machine(&["one", "two"]);
+    submit(&home, &url);
+    server.sql("mixed", "UPDATE metier_evals.plans SET manifest = '{\"format\": 2}'");
+    let other = machine(&["one"]);
+    other.skill("home/.agent/skills/more", "more", "Something else. Use for something else.");
+    submit(&other, &url);
+    submit(&machine(&["three"]), &url);
+    let worked = run(&home, &["eval", "worker", "--exit-when-done", "--database", &url]);
+    assert_eq!((worked.code, worked.stdout.trim()), (0, "1 unit carried out, 0 given back"));
+    assert_eq!(worked.stderr.matches("left to others").count(), 2, "{}", worked.stderr);
+}
+
+#[test]
+fn a_plan_does_not_choose_the_judge_of_the_machine_that_carries_it_out() {
+    let home = TestHome::new();
+    let case = "input: x\nskill: csv-summary\nexpected: {output: {judge: it is polite}}\n";
+    home.write("project/.agent/evals/cases.yaml", case);
+    let verdict =
+        json!({"action": {"type": "final_answer", "text": "yes", "data": {"verdict": true}}});
+    home.write("project/judge.json", json!({"replies": [verdict]}).to_string());
+    let model = scripted(&home, &json!([answer("Good day.")]));
+    let made = ["--model", model, "--judge", "scripted:judge.json"];
+    let unit = |with: &[&str], input: &str| {
+        let args: Vec<&str> = ["eval", "run-unit"].iter().chain(with).copied().collect();
+        let mut command = home.command(METIER);
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        let _ = child.stdin.take().expect("input").write_all(input.as_bytes());
+        let ran = child.wait_with_output().expect("ends");
+        (String::from_utf8(ran.stdout).expect("text"), String::from_utf8(ran.stderr).expect("text"))
+    };
+    let plan: Vec<&str> = ["eval", "plan", "--units"].iter().chain(&made).copied().collect();
+    let request = run(&home, &plan).stdout;
+    let (result, said) = unit(&["--model", model], &request);
+    assert!(result.is_empty() && said.contains("--judge"), "{result}{said}");
+    let (result, said) = unit(&made, &request);
+    assert!(result.contains("\"outcome\":\"passed\""), "{result}{said}");
+}
