@@ -45,7 +45,7 @@ impl UnitRequest {
     pub fn parse(json: &[u8]) -> Result<Self> {
         let help = "take the requests from `metier eval plan --units`";
         let request: Self = serde_json::from_slice(json).map_err(|error| {
-            EvalError::usage(format!("this is no request for a unit: {error}"), help)
+            EvalError::usage(format!("this is not a request for a unit: {error}"), help)
         })?;
         if request.format != UNIT_REQUEST_FORMAT {
             let message = format!(

@@ -28,6 +28,7 @@ mod doctor;
 mod doctor_health;
 mod eval;
 mod eval_scale;
+mod eval_verdict;
 mod exec;
 mod exec_hostile;
 mod export;

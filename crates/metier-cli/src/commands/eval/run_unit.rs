@@ -5,12 +5,13 @@ use std::io::{self, Read, Write};
 
 use clap::Args;
 use metier_evals::{
-    EvalPlan, Judge, LoopOptions, LoopSubject, TrialResult, TrialRunner, UnitRequest,
-    check_same_setup, check_trust,
+    EvalPlan, Judge, LoopSubject, TrialResult, TrialRunner, UnitRequest, check_same_setup,
+    check_trust,
 };
 
+use super::run::SubjectArgs;
 use crate::agent::signal::Interrupt;
-use crate::context::{AgentArgs, Context, FindArgs};
+use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::Output;
 
@@ -34,17 +35,8 @@ pub(crate) struct EvalRunUnitArgs {
 /// What carries out the units of a plan that was made elsewhere.
 #[derive(Debug, Args)]
 pub(crate) struct PlanSubjectArgs {
-    /// The model that decides; it must be the plan's.
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// Allow this tool in trials, as the plan did (may be repeated).
-    #[arg(long, value_name = "RULE")]
-    allow: Vec<String>,
-    /// Deny this tool in trials, as the plan did (may be repeated).
-    #[arg(long, value_name = "RULE")]
-    deny: Vec<String>,
     #[command(flatten)]
-    agent: AgentArgs,
+    subject: SubjectArgs,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -57,11 +49,10 @@ impl PlanSubjectArgs {
         plan: &EvalPlan,
         work: impl FnOnce(&TrialRunner<'_>) -> Result<T>,
     ) -> Result<T> {
-        let metier = context.acting(&self.find, &self.agent)?;
+        let metier = context.acting(&self.find, &self.subject.agent)?;
         check_trust(&metier)?;
-        let (model, allow, deny) = (self.model.clone(), self.allow.clone(), self.deny.clone());
         let names = plan.skills.keys().map(String::as_str);
-        let subject = LoopSubject::new(&metier, LoopOptions { model, allow, deny }, names)?;
+        let subject = LoopSubject::new(&metier, self.subject.options(), names)?;
         check_same_setup(plan, &metier, &subject)?;
         let judge = plan.judge.clone().map(|model| Judge { model });
         work(&TrialRunner::new(&metier, &subject, judge)?)
