@@ -41,6 +41,13 @@ pub struct Case {
     pub origin: CaseOrigin,
 }
 
+impl Expected {
+    /// Whether it says which skills are loaded, or are not.
+    pub fn is_about_skills(&self) -> bool {
+        self.skills.is_some() || !self.not_skills.is_empty()
+    }
+}
+
 impl Case {
     /// Whether it only asks which skills are loaded: then it is decided about, and nothing has to be done.
     pub fn only_triggers(&self) -> bool {
@@ -55,7 +62,7 @@ impl Case {
             && steps.is_empty()
             && *output == OutputChecks::default()
             && limits == Constraints::default()
-            && (self.expected.skills.is_some() || !self.expected.not_skills.is_empty())
+            && self.expected.is_about_skills()
     }
 }
 

@@ -91,6 +91,9 @@ pub struct RunComparison {
     pub edited: Vec<String>,
     /// Cases that only one of the two has.
     pub only_in_one: u64,
+    /// How they were corrected for being many.
+    #[serde(default)]
+    pub correction: Correction,
     /// The measures.
     pub comparisons: Vec<Comparison>,
     /// Cases whose outcome changed.
@@ -139,6 +142,7 @@ pub fn compare(
         cases: shared.cases.len() as u64,
         edited: shared.edited.iter().map(|id| (*id).to_owned()).collect(),
         only_in_one: shared.only_in_one,
+        correction,
         comparisons,
         changed: changed(&shared),
     }
@@ -193,6 +197,14 @@ impl<'a> Shared<'a> {
 fn obstacles(baseline: &EvalReport, current: &EvalReport, shared: &Shared<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, report) in [("the baseline", baseline), ("this run", current)] {
+        let units = &report.units;
+        if units.missing > 0 {
+            let planned = crate::report::counted(units.planned, "unit", "units");
+            notes.push(format!(
+                "{name} is not complete: {} of {planned} have no result",
+                units.missing
+            ));
+        }
         if report.verdict.verdict == EvalVerdict::Invalid {
             let reasons: Vec<&str> =
                 report.verdict.reasons.iter().map(|reason| reason.message.as_str()).collect();

@@ -44,11 +44,11 @@ impl Grader {
         Self { runs_commands: true, ..self }
     }
 
-    /// The checks of files, programs and statements.
+    /// The checks of files, programs and statements. What the judge took is added to the trace's cost.
     pub(crate) fn checks(
         &self,
         wanted: &OutputChecks,
-        trace: &Trace,
+        trace: &mut Trace,
         folder: &Path,
         cancel: &CancelToken,
     ) -> Vec<CheckResult> {
@@ -62,7 +62,7 @@ impl Grader {
             let written = metier::fs::write_private(&folder.join(ANSWER_FILE), answer.as_bytes());
             for command in &wanted.commands {
                 checks.push(match &written {
-                    Ok(_) => self.command(command, folder, cancel),
+                    Ok(()) => self.command(command, folder, cancel),
                     Err(error) => ungraded(CheckKind::Command, &name(command), error.to_string()),
                 });
             }

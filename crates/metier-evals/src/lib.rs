@@ -28,52 +28,34 @@
 //! | `trial` | what came of one unit: the only thing that is stored |
 //! | `subject` | what is tested, behind a trait |
 //! | `score` | a trace judged by its case (pure) |
-//! | `store` | where units are taken from and results are kept, behind a trait; append-only files, PostgreSQL |
+//! | `store` | where units are taken from and results are kept, behind a trait; append-only files, `PostgreSQL` |
 //! | `worker` | taking units from a store and carrying them out, until there are none |
 //! | `shard`, `merge` | a part of a plan for one of several machines, and putting their results together |
 //! | `same_setup` | whether this machine can carry out a plan that another one made |
 //! | `unit_request` | one unit by itself, for a scheduler that is not ours |
 //! | `report` | what a run came to, as a value and in every form that it is read in |
-//! | `compare` | a run beside a baseline |
+//! | `compare`, `noise` | a run beside a baseline, and beside itself |
+//! | `choice`, `limits` | which cases are run, and when a run stops before its end |
 //! | `export` | the public shapes of gradings and benchmarks |
 //! | `statistics` | shares, intervals, tests, and the data that they need: numbers only |
+//! | `format_version` | the versions of what is written, checked as it is read |
 //! | `error` | the one error of this crate |
 //!
 //! An error of the harness, the model or a grader is never an answer: it is counted apart, and neither
 //! "not triggered" nor "passed". This crate prints nothing.
 
-#![allow(
-    clippy::assigning_clones,
-    clippy::cast_possible_truncation,
-    clippy::cast_possible_wrap,
-    clippy::doc_markdown,
-    clippy::double_ended_iterator_last,
-    clippy::duration_suboptimal_units,
-    clippy::filter_map_next,
-    clippy::format_collect,
-    clippy::ignored_unit_patterns,
-    clippy::map_entry,
-    clippy::match_bool,
-    clippy::match_same_arms,
-    clippy::naive_bytecount,
-    clippy::needless_for_each,
-    clippy::needless_pass_by_value,
-    clippy::semicolon_if_nothing_returned,
-    clippy::single_match,
-    clippy::single_match_else,
-    clippy::type_complexity,
-    clippy::unnested_or_patterns,
-    reason = "a matter of taste here, or numbers that are bounded where they are made"
-)]
-
 mod case;
 mod check;
+mod choice;
 mod compare;
 mod error;
 mod export;
 mod first_file;
+mod format_version;
 mod grade;
+mod limits;
 mod merge;
+mod noise;
 mod overlap;
 mod own_loop;
 mod phrases;
@@ -99,6 +81,7 @@ pub use case::{
     SequenceMode,
 };
 pub use check::{CaseFinding, check_cases};
+pub use choice::CaseChoice;
 pub use compare::{
     ChangedCase, ComparedRun, RunChange, RunComparison, compare, comparison_markdown,
     comparison_text,
@@ -107,8 +90,10 @@ pub use error::{CaseFault, EvalError};
 pub use export::{ExportOptions, ExportedFile, PublicShape, RunExport};
 pub use first_file::first_case_file;
 pub use grade::Judge;
+pub use limits::{FailFast, RunLimits, RunStop};
 pub use merge::{MergeReport, MergedSource, MissingUnit, merge};
-pub use overlap::{Competitor, OverlappingPair, SkillRanking};
+pub use noise::{RunNoise, run_noise};
+pub use overlap::{Competitor, MissedRequest, OverlappingPair, SkillRanking};
 pub use own_loop::{LoopOptions, LoopSubject};
 pub use plan::{
     Arm, EvalPlan, EvalUnit, MAX_TRIALS, MAX_UNITS, ModelKind, PLAN_FORMAT, SubjectInfo,

@@ -205,9 +205,10 @@ fn check_same_plan(first: (&PlanFolder, &EvalPlan), other: (&PlanFolder, &EvalPl
         format!("made by the versions {} and {} of the program", plan.harness, second.harness)
     } else if plan.subject != second.subject {
         let name = |it: &EvalPlan| format!("{}:{}", it.subject.provider, it.subject.model);
-        match name(plan) == name(second) {
-            true => "run with different settings".to_owned(),
-            false => format!("run with {} and {}", name(plan), name(second)),
+        if name(plan) == name(second) {
+            "run with different settings".to_owned()
+        } else {
+            format!("run with {} and {}", name(plan), name(second))
         }
     } else if plan.index_hash != second.index_hash || plan.skills != second.skills {
         "about different skills".to_owned()

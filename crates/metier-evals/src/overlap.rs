@@ -8,6 +8,7 @@ use metier::registry::search::{Document, SearchIndex};
 use serde::Serialize;
 
 use crate::phrases::phrases;
+use crate::report::EvalReport;
 
 /// Hits that a phrase is given.
 const MAX_HITS: usize = 6;
@@ -44,6 +45,21 @@ pub struct Competitor {
     pub words: Vec<String>,
 }
 
+/// A request that loaded another skill than it should.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MissedRequest {
+    /// The case's id.
+    pub case: String,
+    /// The request.
+    pub input: String,
+    /// The skill that was missed, or loaded wrongly.
+    pub skill: String,
+    /// Whether it should have been loaded.
+    pub expected: bool,
+    /// Who competes for it, best first.
+    pub competitors: Vec<Competitor>,
+}
+
 /// Ranks requests over skills.
 #[derive(Debug)]
 pub struct SkillRanking {
@@ -74,6 +90,24 @@ impl SkillRanking {
             Some(Competitor { skill, score: hit.score, words: hit.matched })
         });
         hits.collect()
+    }
+
+    /// The requests of a run that loaded another skill than they should, with who competes for each.
+    pub fn misses(&self, report: &EvalReport) -> Vec<MissedRequest> {
+        let mut misses = Vec::new();
+        for case in &report.cases {
+            let triggers = case.arms.iter().flat_map(|arm| &arm.triggers);
+            for trigger in triggers.filter(|trigger| !trigger.is_right()) {
+                misses.push(MissedRequest {
+                    case: case.id.clone(),
+                    input: case.input.clone(),
+                    skill: trigger.skill.clone(),
+                    expected: trigger.expected,
+                    competitors: self.competitors(&case.input),
+                });
+            }
+        }
+        misses
     }
 
     /// The pairs that compete, the closest first.

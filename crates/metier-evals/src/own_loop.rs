@@ -28,7 +28,7 @@ use crate::subject::{EvalSubject, Trace, TraceError};
 use crate::trial::TrialErrorKind;
 
 /// How long a trial may take, where a case does not say.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// How our loop is run.
 #[derive(Debug, Clone, Default)]
@@ -270,13 +270,13 @@ impl EvalSubject for LoopSubject {
         if let (true, Ok(run)) = (is_shared, &run) {
             discard(run);
         }
-        traced.map_err(|error| match is_late {
-            true => {
-                let seconds = most.unwrap_or_default().as_secs();
-                let message = format!("it took longer than {seconds} seconds");
-                TraceError { kind: TrialErrorKind::TimedOut, message, ..error }
+        traced.map_err(|error| {
+            if !is_late {
+                return error;
             }
-            false => error,
+            let seconds = most.unwrap_or_default().as_secs();
+            let message = format!("it took longer than {seconds} seconds");
+            TraceError { kind: TrialErrorKind::TimedOut, message, ..error }
         })
     }
 }

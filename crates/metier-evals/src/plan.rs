@@ -86,6 +86,7 @@ pub struct SubjectInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalPlan {
     /// The version of this format.
+    #[serde(deserialize_with = "crate::format_version::known::<_, PLAN_FORMAT>")]
     pub format: u32,
     /// The version of the program that made it.
     pub harness: String,

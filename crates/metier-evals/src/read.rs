@@ -75,10 +75,7 @@ pub fn read_cases(sources: &[CaseSource], skill: Option<&str>) -> Result<Vec<Cas
         }
     }
     faults.extend(ids::name_all(&mut cases));
-    match faults.is_empty() {
-        true => Ok(cases),
-        false => Err(EvalError::CaseFiles { faults }),
-    }
+    if faults.is_empty() { Ok(cases) } else { Err(EvalError::CaseFiles { faults }) }
 }
 
 /// Reads the cases of one text. `name` says how it is written, and stands in faults; `skill` is the one that
@@ -161,7 +158,7 @@ fn checked(case: &Case) -> std::result::Result<(), ReadFault> {
 
 fn line(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
-    text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
+    text.as_bytes()[..at].split(|byte| *byte == b'\n').count()
 }
 
 fn column(text: &str, at: usize) -> usize {
@@ -188,7 +185,7 @@ impl<'t> Lines<'t> {
             return line(self.text, place);
         }
         let between = &self.text.as_bytes()[self.at..place];
-        self.line += between.iter().filter(|byte| **byte == b'\n').count();
+        self.line += between.split(|byte| *byte == b'\n').count() - 1;
         self.at = place;
         self.line
     }

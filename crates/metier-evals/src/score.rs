@@ -70,7 +70,7 @@ fn triggers(case: &Case, trace: &Trace) -> Vec<TriggerScore> {
 /// The first thing that was done instead of loading a skill in time.
 fn instead_of(skill: &str, within: u32, trace: &Trace) -> String {
     if let Some(late) = trace.fired.iter().find(|fired| fired.skill == skill) {
-        return format!("loaded in step {}, and {within} count", late.step);
+        return format!("loaded in step {}; only the first {within} count", late.step);
     }
     let other = |action: &&TrialAction| action.skill.as_deref() != Some(skill);
     match trace.actions.iter().find(other) {
@@ -82,12 +82,12 @@ fn instead_of(skill: &str, within: u32, trace: &Trace) -> String {
 
 /// Whether a step of the instructions shows in what was done after they were loaded.
 fn followed(case: &Case, arm: Arm, step: &InstructionStep, trace: &Trace) -> CheckResult {
-    let mut result = CheckResult {
+    let failed = |detail: String, at: Option<u32>| CheckResult {
         kind: CheckKind::Steps,
         name: step.title.clone(),
-        outcome: CheckOutcome::Passed,
-        detail: String::new(),
-        step: None,
+        outcome: CheckOutcome::Failed,
+        detail,
+        step: at,
     };
     let is_loaded = |skill: &str| {
         let is_meant = |wanted: &String| wanted == skill;
@@ -102,15 +102,12 @@ fn followed(case: &Case, arm: Arm, step: &InstructionStep, trace: &Trace) -> Che
         }
     };
     let Some(from) = from else {
-        result.outcome = CheckOutcome::Failed;
-        result.detail = "the skill was never loaded".to_owned();
-        return result;
+        return failed("the skill was never loaded".to_owned(), None);
     };
-    let after = trace.actions.iter().filter(|action| action.step >= from);
+    let mut after = trace.actions.iter().filter(|action| action.step >= from);
     if !after.clone().any(|action| fits(&step.action, action)) {
-        result.outcome = CheckOutcome::Failed;
-        result.detail = format!("there was no {} after the load", describe(&step.action));
-        result.step = after.last().map(|action| action.step);
+        let detail = format!("there was no {} after the load", describe(&step.action));
+        return failed(detail, after.next_back().map(|action| action.step));
     }
-    result
+    CheckResult { outcome: CheckOutcome::Passed, ..failed(String::new(), None) }
 }

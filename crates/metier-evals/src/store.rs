@@ -113,7 +113,7 @@ pub trait EvalStore: Send + Sync {
 /// The result of a unit that was begun `attempts` times.
 pub(crate) fn lost(case: &str, unit: &EvalUnit, attempts: u32) -> TrialResult {
     let times = if attempts == 1 { "once".to_owned() } else { format!("{attempts} times") };
-    let message = format!("it was begun {times}, and no attempt left a result");
+    let message = format!("it was begun {times}, and no worker finished it");
     TrialResult::of_error(case, unit, TrialErrorKind::Lost, message)
 }
 

@@ -8,6 +8,7 @@ use metier::skill::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::case::Case;
 use crate::plan::{Arm, EvalUnit};
 
 /// The version of a result's format.
@@ -17,6 +18,7 @@ pub const RESULT_FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialResult {
     /// The version of this format.
+    #[serde(deserialize_with = "crate::format_version::known::<_, RESULT_FORMAT>")]
     pub format: u32,
     /// The unit's fingerprint.
     pub fingerprint: Digest,
@@ -253,8 +255,31 @@ pub struct TrialCost {
     pub model_calls: u32,
     /// Calls of tools and scripts.
     pub tool_calls: u32,
+    /// Tokens sent to the judge and received from it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub judge_tokens: u64,
+    /// Calls of the judge.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub judge_calls: u64,
     /// Milliseconds of wall time. No other number in a result depends on the clock.
     pub elapsed_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl TrialCost {
+    /// All tokens, those of the judge too.
+    pub const fn all_tokens(&self) -> u64 {
+        self.tokens_in + self.tokens_out + self.judge_tokens
+    }
+
+    /// All calls of models, those of the judge too.
+    pub fn all_calls(&self) -> u64 {
+        u64::from(self.model_calls) + self.judge_calls
+    }
 }
 
 impl TrialResult {
@@ -282,14 +307,21 @@ impl TrialResult {
         }
     }
 
-    /// Whether everything that was judged is as it should be; nothing where the trial is an error.
-    pub fn passed(&self) -> Option<bool> {
-        if self.error_kind().is_some() {
+    /// Whether everything that was judged is as it should be; nothing where the trial is an error or nothing
+    /// was judged. `case` is the one that was tried.
+    pub fn passed(&self, case: &Case) -> Option<bool> {
+        if self.error_kind().is_some() || !self.is_judged(case) {
             return None;
         }
         let triggers = self.triggers.iter().all(TriggerScore::is_right);
         let checks = self.checks.iter().all(|check| check.outcome == CheckOutcome::Passed);
         Some(triggers && checks)
+    }
+
+    /// Whether anything is judged: which skills are loaded, also where none should be, or a check.
+    fn is_judged(&self, case: &Case) -> bool {
+        let judges_triggers = self.arm.measures_triggers() && case.expected.is_about_skills();
+        judges_triggers || !self.triggers.is_empty() || !self.checks.is_empty()
     }
 
     /// What kind of error it is, if it is one.

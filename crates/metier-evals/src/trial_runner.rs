@@ -77,13 +77,13 @@ impl<'s> TrialRunner<'s> {
         &self,
         case: &Case,
         unit: &EvalUnit,
-        trace: Trace,
+        mut trace: Trace,
         folder: &Path,
         cancel: &CancelToken,
     ) -> TrialResult {
         let scored = score(case, unit.arm, &trace);
         let mut checks = scored.checks;
-        checks.extend(self.grader.checks(&case.expected.output, &trace, folder, cancel));
+        checks.extend(self.grader.checks(&case.expected.output, &mut trace, folder, cancel));
         let end = TrialEnd::Finished { status: trace.status };
         TrialResult { triggers: scored.triggers, checks, ..seen(case, unit, end, trace) }
     }

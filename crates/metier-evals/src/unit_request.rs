@@ -51,7 +51,7 @@ impl UnitRequest {
             return Err(EvalError::usage(message, help));
         }
         let request: Self = serde_json::from_slice(json).map_err(|error| {
-            EvalError::usage(format!("this is no request for a unit: {error}"), help)
+            EvalError::usage(format!("this is not a request for a unit: {error}"), help)
         })?;
         if request.format != UNIT_REQUEST_FORMAT {
             let message = format!(

@@ -15,6 +15,7 @@ mod report;
 mod run;
 mod run_unit;
 mod saved;
+mod scoring;
 #[cfg(feature = "postgres")]
 mod worker;
 mod worker_name;

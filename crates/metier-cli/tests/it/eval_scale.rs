@@ -42,7 +42,11 @@ fn merged_parts_give_the_report_of_one_run() {
     let parts: Vec<TestHome> = (1..=3)
         .map(|number| {
             let home = machine();
-            run(&home, &["eval", "run", "--json", "--shard", &format!("{number}/3")]);
+            let part = format!("{number}/3");
+            let ran = run(&home, &["eval", "run", "--json", "--shard", &part]);
+            // A job of a scheduler succeeds when its part is complete.
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+            assert!(ran.stderr.contains(&format!("part {part} is complete")), "{}", ran.stderr);
             home
         })
         .collect();
@@ -65,6 +69,20 @@ fn merged_parts_give_the_report_of_one_run() {
         "{}",
         refused.stderr
     );
+}
+
+#[test]
+fn a_part_with_errors_or_another_model_than_asked_for_is_a_failure() {
+    let home = machine();
+    let refused = run(&home, &["eval", "run", "--shard", "1/3", "--gate", "model=real"]);
+    assert_eq!(refused.code, 1, "{}", refused.stderr);
+    let home = machine();
+    let script = json!([{"fault": "unauthorized", "message": "no key"}]);
+    let model = metier_testkit::agent::scripted(&home, &script);
+    let part = ["eval", "run", "--shard", "1/3", "--model", model];
+    assert_eq!(run(&home, &part).code, 1);
+    let both = run(&home, &["eval", "run", "--shard", "1/3", "--baseline", "last"]);
+    assert_eq!(both.code, 2, "a part is not compared with a whole: {}", both.stderr);
 }
 
 /// Runs with something on the standard input.
@@ -95,6 +113,8 @@ fn single_units_on_other_machines_give_the_report_of_one_run() {
     collected.write("folder/plan.json", plan);
     collected.write("folder/results.jsonl", results);
     let folder = collected.path().join("folder").display().to_string();
+    let read = report(&run(&collected, &["eval", "report", "--json", &folder]).stdout);
+    assert_eq!(read, one, "a `results.jsonl` beside a `plan.json` is a folder of results");
     let merged = run(&collected, &["eval", "merge", &folder]);
     assert_eq!(merged.code, 0, "{}{}", merged.stdout, merged.stderr);
     assert_eq!(report(&run(&collected, &["eval", "report", "--json", "last"]).stdout), one);

@@ -31,6 +31,7 @@ mod eval_fleet;
 mod eval_results;
 mod eval_scale;
 mod eval_untrusted;
+mod eval_verdict;
 mod exec;
 mod exec_hostile;
 mod export;

@@ -27,7 +27,7 @@ pub(crate) struct TraceBuilder {
     fired: Vec<FiredSkill>,
     actions: Vec<TrialAction>,
     levels: [Level; 2],
-    end: Option<(Status, Option<String>, Option<String>, Option<Value>)>,
+    end: Option<RunEnd>,
     spent: Spent,
     inner_usage: Usage,
     /// Why the model gave no reply, or that its replies were none.
@@ -35,6 +35,9 @@ pub(crate) struct TraceBuilder {
     /// A skill that should have been loaded and could not be.
     unloadable: Option<String>,
 }
+
+/// How a run ended: its message, its answer, and the answer for programs.
+type RunEnd = (Status, Option<String>, Option<String>, Option<Value>);
 
 /// What one loop is at: ours, or one inside it.
 #[derive(Debug, Default)]
@@ -77,13 +80,13 @@ impl TraceBuilder {
             }
             Event::DecisionInvalid { message, .. } => {
                 let kind = TrialErrorKind::InvalidReplies;
-                self.failure = Some((kind, format!("the reply is no decision: {message}")));
+                self.failure = Some((kind, format!("the reply is not a decision: {message}")));
             }
             Event::DecisionMade { decision, .. } => {
                 self.failure = None;
                 match &decision.action {
                     Action::FinalAnswer { .. } => {
-                        self.add_decided(&decision.action, true, None, inner)
+                        self.add_decided(&decision.action, true, None, inner);
                     }
                     action => self.levels[level].decided = Some(action.clone()),
                 }
@@ -227,7 +230,7 @@ impl TraceBuilder {
                 estimated: usage.estimated,
                 model_calls: self.spent.turns,
                 tool_calls: self.spent.tool_calls,
-                elapsed_ms: 0,
+                ..TrialCost::default()
             },
             run: None,
         };

@@ -101,9 +101,10 @@ fn trigger(item: &Node<'_>, input: String, expected: bool, skill: Option<&str>) 
 
 fn expected_trigger(fires: bool, skill: &str) -> Expected {
     let skills = vec![skill.to_owned()];
-    match fires {
-        true => Expected { skills: Some(skills), ..Expected::default() },
-        false => Expected { not_skills: skills, ..Expected::default() },
+    if fires {
+        Expected { skills: Some(skills), ..Expected::default() }
+    } else {
+        Expected { not_skills: skills, ..Expected::default() }
     }
 }
 
@@ -119,7 +120,7 @@ fn public(item: &Node<'_>, input: String, skill: Option<&str>) -> Result<ReadCas
             let words = statement.text().map(str::to_owned);
             let words = words.or_else(|| keys.iter().find_map(|key| text(statement, key)));
             let Some(words) = words else {
-                let message = format!("one of `{key}` is no text");
+                let message = format!("one of `{key}` is not a text");
                 return Err(ReadFault::new(statement.span.clone(), message));
             };
             if judge.iter().all(|known: &JudgeCheck| known.statement != words) {

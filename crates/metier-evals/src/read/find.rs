@@ -62,16 +62,21 @@ pub fn find_case_files(metier: &Metier, paths: &[PathBuf]) -> Result<Vec<CaseSou
             )
         })?;
         if is_dir(&real) {
-            case_files(&real).into_iter().for_each(|file| add(file.clone(), skill_of(&file)));
+            for file in case_files(&real) {
+                add(file.clone(), skill_of(&file));
+            }
         } else {
             add(real.clone(), skill_of(&real));
         }
     }
     if paths.is_empty() {
-        case_files(&top.join(FOLDER)).into_iter().for_each(|file| add(file, None));
+        for file in case_files(&top.join(FOLDER)) {
+            add(file, None);
+        }
         for (folder, name) in &skills {
-            let files = case_files(&folder.join(SKILL_FOLDER)).into_iter();
-            files.for_each(|file| add(file, Some(name.clone())));
+            for file in case_files(&folder.join(SKILL_FOLDER)) {
+                add(file, Some(name.clone()));
+            }
         }
     }
     if found.is_empty() {

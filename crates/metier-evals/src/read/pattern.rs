@@ -32,7 +32,7 @@ pub(crate) fn parse(line: &str) -> Result<ActionPattern, String> {
     let kind = kind(first);
     let mut pattern = ActionPattern { action: kind.map(str::to_owned), ..ActionPattern::default() };
     match (kind, about.as_slice()) {
-        (Some("final_answer" | "search_skills"), []) | (Some(_), []) => {}
+        (Some(_), []) => {}
         (Some("select_skills"), [skill]) => pattern.skill = Some((*skill).to_owned()),
         (Some("load_resource"), [file]) => in_skill(&mut pattern, file),
         (Some("run_script"), [script, args @ ..]) => {

@@ -103,6 +103,8 @@ fn cost(tallies: &[&ArmTally]) -> Option<ArmCost> {
         model_calls: mean(&|cost| cost.model_calls)?,
         tool_calls: mean(&|cost| cost.tool_calls)?,
         total_tokens: tallies.iter().map(|tally| tally.all_tokens).sum(),
+        judge_tokens: tallies.iter().map(|tally| tally.judge_tokens).sum(),
+        judge_calls: tallies.iter().map(|tally| tally.judge_calls).sum(),
         estimated: tallies.iter().any(|tally| tally.estimated),
     })
 }

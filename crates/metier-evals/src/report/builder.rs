@@ -14,7 +14,7 @@ use super::eval_report::{
 };
 use super::tally::{ArmTally, Counted, confused};
 use super::triggers;
-use super::verdict::{Evidence, Gates, judge};
+use super::verdict::{Gates, VerdictReport};
 use crate::case::Case;
 use crate::plan::{Arm, EvalPlan};
 use crate::statistics::{Correction, Rate};
@@ -88,20 +88,14 @@ impl<'a> ReportBuilder<'a> {
         let scored = Scored { plan, tallies: &self.tallies };
         let skills = triggers::scores(&scored);
         let arms = arms::scores(&scored);
-        let evidence = Evidence {
-            units: &units,
-            model: plan.subject.model_kind,
-            skills: &skills,
-            arms: &arms,
-        };
-        EvalReport {
+        let report = EvalReport {
             format: REPORT_FORMAT,
             plan: plan.id(),
             harness: plan.harness.clone(),
             subject: plan.subject.clone(),
             judge: plan.judge.clone(),
             tested: plan.skills.clone(),
-            verdict: judge(&evidence, self.options.gates),
+            verdict: VerdictReport::open(self.options.gates),
             units,
             macro_f1: triggers::macro_f1(&skills),
             skills,
@@ -111,17 +105,25 @@ impl<'a> ReportBuilder<'a> {
                 .into_iter()
                 .map(|((expected, loaded), trials)| ConfusionCell { expected, loaded, trials })
                 .collect(),
+            correction: self.options.correction,
             comparisons: arms::comparisons(&scored, self.options.correction),
             arms,
             cases: scored.cases().map(|(case, tallies)| case_score(plan, case, tallies)).collect(),
             times: Some(times(&scored)),
-        }
+        };
+        report.judged_by(self.options.gates)
+    }
+
+    fn statements_not_judged(&self) -> u64 {
+        let statements = self.plan.cases.iter().map(|case| case.expected.output.judge.len());
+        if self.plan.judge.is_some() { 0 } else { statements.sum::<usize>() as u64 }
     }
 
     fn units(&self) -> UnitCounts {
         let mut units = UnitCounts {
             planned: self.plan.unit_count(),
             foreign: self.foreign,
+            statements_not_judged: self.statements_not_judged(),
             ..UnitCounts::default()
         };
         for tally in &self.tallies {

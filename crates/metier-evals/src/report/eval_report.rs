@@ -9,9 +9,10 @@ use metier::skill::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::comparison::Comparison;
-use super::verdict::VerdictReport;
+use super::verdict::{self, Gates, VerdictReport};
 use crate::plan::{Arm, SubjectInfo};
-use crate::statistics::{Decisions, Interval, Rate};
+use crate::statistics::binomial::as_f64;
+use crate::statistics::{Correction, Decisions, Interval, Rate};
 use crate::trial::CheckKind;
 
 /// The version of a report's format.
@@ -21,6 +22,7 @@ pub const REPORT_FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalReport {
     /// The version of this format.
+    #[serde(deserialize_with = "crate::format_version::known::<_, REPORT_FORMAT>")]
     pub format: u32,
     /// The plan's id.
     pub plan: Digest,
@@ -49,6 +51,9 @@ pub struct EvalReport {
     pub confusion: Vec<ConfusionCell>,
     /// What each arm came to, in the plan's order.
     pub arms: Vec<ArmScore>,
+    /// How the comparisons were corrected for being many.
+    #[serde(default)]
+    pub correction: Correction,
     /// Arms side by side, over the same cases.
     pub comparisons: Vec<Comparison>,
     /// Each case, in the plan's order.
@@ -64,6 +69,19 @@ impl EvalReport {
     pub fn main_arm(&self) -> Option<Arm> {
         let listed = self.arms.iter().find(|arm| arm.arm.measures_triggers());
         listed.or(self.arms.last()).map(|arm| arm.arm)
+    }
+
+    /// The score of the arm that a run is about.
+    pub(super) fn main_score(&self) -> Option<&ArmScore> {
+        let main = self.main_arm();
+        self.arms.iter().find(|arm| Some(arm.arm) == main)
+    }
+
+    /// The same run held against other gates.
+    #[must_use]
+    pub fn judged_by(mut self, gates: Gates) -> Self {
+        self.verdict = verdict::judge(&self, gates);
+        self
     }
 
     /// Each case in each arm, with whether that is the one that the run is about.
@@ -90,6 +108,23 @@ pub struct UnitCounts {
     pub missing: u64,
     /// Results that belong to no unit of the plan, or to one that had a result already.
     pub foreign: u64,
+    /// Statements of cases that no judge was named for: nothing says whether they are true.
+    #[serde(default)]
+    pub statements_not_judged: u64,
+}
+
+impl UnitCounts {
+    /// The share of errors among the units with a result.
+    pub fn error_share(&self) -> f64 {
+        as_f64(self.errors) / as_f64((self.errors + self.scored).max(1))
+    }
+}
+
+impl SkillScore {
+    /// Whether it should be loaded, and all of the trials that could show it are errors.
+    pub const fn is_unscored(&self) -> bool {
+        self.positives == 0 && self.unscored_positives > 0
+    }
 }
 
 /// A number with its 95 % interval, where there is one.
@@ -111,6 +146,10 @@ pub struct SkillScore {
     pub positives: u64,
     /// Cases in which it should not.
     pub negatives: u64,
+    /// Cases in which it should be loaded and of which no trial could be scored: all are errors. They are in no
+    /// other number.
+    #[serde(default)]
+    pub unscored_positives: u64,
     /// Trials by what was expected and what happened.
     pub decisions: Decisions,
     /// The share of its loads that were expected.
@@ -196,8 +235,14 @@ pub struct ArmCost {
     pub model_calls: Estimate,
     /// Calls of tools and scripts.
     pub tool_calls: Estimate,
-    /// All tokens of the arm, those of errors too.
+    /// All tokens of the arm, those of errors and of the judge too.
     pub total_tokens: u64,
+    /// Tokens of the judge. No mean has them: they say nothing about a skill.
+    #[serde(default)]
+    pub judge_tokens: u64,
+    /// Calls of the judge.
+    #[serde(default)]
+    pub judge_calls: u64,
     /// Whether tokens were estimated in some trial.
     pub estimated: bool,
 }
@@ -296,6 +341,14 @@ pub struct CaseTrigger {
     /// What was done first instead, and how often.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub instead: BTreeMap<String, u64>,
+}
+
+impl CaseTrigger {
+    /// Whether it was loaded whenever it should be, or never when it should not.
+    pub const fn is_right(&self) -> bool {
+        let wanted = if self.expected { self.loaded.trials } else { 0 };
+        self.loaded.successes == wanted
+    }
 }
 
 /// A check of a case that failed.

@@ -38,6 +38,8 @@ pub(super) struct ArmTally {
     pub(super) checks: BTreeMap<(CheckKind, String), CheckTally>,
     pub(super) cost: CaseCost,
     pub(super) all_tokens: u64,
+    pub(super) judge_tokens: u64,
+    pub(super) judge_calls: u64,
     pub(super) estimated: bool,
     pub(super) elapsed_ms: u64,
     pub(super) slowest_ms: u64,
@@ -92,7 +94,9 @@ impl ArmTally {
         if std::mem::replace(&mut self.seen[place], true) {
             return Counted::Already;
         }
-        self.all_tokens += result.cost.tokens_in + result.cost.tokens_out;
+        self.all_tokens += result.cost.all_tokens();
+        self.judge_tokens += result.cost.judge_tokens;
+        self.judge_calls += result.cost.judge_calls;
         self.elapsed_ms += result.cost.elapsed_ms;
         self.slowest_ms = self.slowest_ms.max(result.cost.elapsed_ms);
         match result.error_kind() {
@@ -123,10 +127,9 @@ impl ArmTally {
 
     fn add_scored(&mut self, case: &Case, result: &TrialResult) {
         self.scored += 1;
-        let judges_triggers = result.arm.measures_triggers() && expects_triggers(case);
-        if judges_triggers || !result.triggers.is_empty() || !result.checks.is_empty() {
+        if let Some(passed) = result.passed(case) {
             self.judged += 1;
-            self.passed += u64::from(result.passed() == Some(true));
+            self.passed += u64::from(passed);
         }
         if !result.checks.is_empty() {
             self.checked += 1;
@@ -188,13 +191,8 @@ pub(super) fn confused<'a>(
     if !is_explained {
         pairs.extend(wrong.iter().map(|loaded| (None, Some(*loaded))));
     }
-    if pairs.is_empty() && expects_triggers(case) {
+    if pairs.is_empty() && case.expected.is_about_skills() {
         pairs.push((None, None));
     }
     pairs
-}
-
-/// Whether a case says which skills are loaded, or are not.
-fn expects_triggers(case: &Case) -> bool {
-    case.expected.skills.is_some() || !case.expected.not_skills.is_empty()
 }

@@ -81,6 +81,9 @@ fn arms(report: &EvalReport, out: &mut String) {
             line("tokens out", format!("{}{about}", words::mean_cell(&cost.tokens_out)));
             line("model calls", words::mean_cell(&cost.model_calls));
             line("tool calls", words::mean_cell(&cost.tool_calls));
+            if cost.judge_calls > 0 {
+                line("judge", words::judge(cost));
+            }
         }
     }
 }

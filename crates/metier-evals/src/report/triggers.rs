@@ -24,7 +24,8 @@ pub(super) fn scores(scored: &Scored<'_>) -> Vec<SkillScore> {
         names.extend(tally.triggers.keys().map(String::as_str));
     }
     let scores = names.into_iter().map(|skill| score(scored, arm, skill));
-    scores.filter(|score| score.positives + score.negatives > 0).collect()
+    let is_measured = |score: &SkillScore| score.positives + score.negatives > 0;
+    scores.filter(|score| is_measured(score) || score.unscored_positives > 0).collect()
 }
 
 /// The mean F1 of the skills with positive cases.
@@ -66,13 +67,32 @@ fn side(case: &Case, tally: &ArmTally, skill: &str) -> Option<(Side, u64)> {
     (!expected.iter().any(|name| name == skill)).then_some((Side::Negative, 0))
 }
 
+/// Whether all trials of the cases that name the skill are errors, and there are such: then it never had a chance,
+/// and that it was not loaded elsewhere says nothing.
+fn is_broken(scored: &Scored<'_>, arm: Arm, skill: &str) -> bool {
+    let is_named = |case: &Case| {
+        let expected = &case.expected;
+        let mut names = expected.skills.iter().flatten().chain(&expected.not_skills);
+        case.skill.as_deref() == Some(skill) || names.any(|name| name == skill)
+    };
+    let mut named =
+        scored.in_arm(arm).filter(|(case, tally)| is_named(case) && tally.results() > 0).peekable();
+    named.peek().is_some() && named.all(|(_, tally)| tally.scored == 0)
+}
+
 fn score(scored: &Scored<'_>, arm: Arm, skill: &str) -> SkillScore {
+    let is_broken = is_broken(scored, arm, skill);
+    let expects = |case: &Case| case.expected.skills.iter().flatten().any(|name| name == skill);
+    let unscored_positives = scored
+        .in_arm(arm)
+        .filter(|(case, tally)| expects(case) && tally.scored == 0 && !tally.errors.is_empty())
+        .count() as u64;
     let mut decisions = Decisions::default();
     let (mut recall, mut specificity) = (Vec::new(), Vec::new());
     let (mut precision, mut overlap) = (Vec::new(), Vec::new());
     let mut instead = BTreeMap::new();
     let mut steps = Vec::new();
-    for (case, tally) in scored.in_arm(arm).filter(|(_, tally)| tally.scored > 0) {
+    for (case, tally) in scored.in_arm(arm).filter(|(_, tally)| tally.scored > 0 && !is_broken) {
         if case.skill.as_deref() == Some(skill) {
             steps.push(steps_of(tally));
         }
@@ -103,6 +123,7 @@ fn score(scored: &Scored<'_>, arm: Arm, skill: &str) -> SkillScore {
         skill: skill.to_owned(),
         positives: recall.len() as u64,
         negatives: specificity.len() as u64,
+        unscored_positives,
         decisions,
         precision: Rate::of_cases(&precision),
         recall: Rate::of_cases(&recall),

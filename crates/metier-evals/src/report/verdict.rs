@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::eval_report::{ArmScore, SkillScore, UnitCounts};
-use crate::plan::{Arm, ModelKind};
+use super::eval_report::{CaseScore, EvalReport, SkillScore, UnitCounts};
+use crate::error::{EvalError, Result};
+use crate::plan::ModelKind;
 use crate::statistics::binomial::as_f64;
 use crate::statistics::{CONFIDENCE, Rate, power, wilson};
 
@@ -55,6 +56,37 @@ pub struct Gates {
     pub model: RequiredModel,
 }
 
+impl Gates {
+    /// The same with one gate as it is typed: `recall=0.9`, `errors=none` or `model=real`.
+    pub fn with(mut self, text: &str) -> Result<Self> {
+        let wrong = || {
+            EvalError::usage(
+                format!("unknown gate `{text}`"),
+                "write recall=0.9, precision=0.9, pass_rate=0.8, errors=0.01 or model=real; \
+                 `none` in place of a number asks for nothing",
+            )
+        };
+        let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+        let number = || match value {
+            "none" => Ok(None),
+            value => {
+                let number = value.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+                number.map(Some).ok_or_else(wrong)
+            }
+        };
+        match (key, value) {
+            ("model", "real") => self.model = RequiredModel::Real,
+            ("model", "any") => self.model = RequiredModel::Any,
+            ("recall", _) => self.recall = number()?,
+            ("precision", _) => self.precision = number()?,
+            ("pass_rate", _) => self.pass_rate = number()?,
+            ("errors", _) => self.errors = number()?.unwrap_or(1.0),
+            _ => return Err(wrong()),
+        }
+        Ok(self)
+    }
+}
+
 impl Default for Gates {
     /// Better than a coin, beyond noise, and without an error.
     fn default() -> Self {
@@ -88,6 +120,13 @@ pub struct VerdictReport {
     pub reasons: Vec<VerdictReason>,
     /// What was asked for.
     pub gates: Gates,
+}
+
+impl VerdictReport {
+    /// No verdict yet.
+    pub(super) const fn open(gates: Gates) -> Self {
+        Self { verdict: EvalVerdict::Inconclusive, reasons: Vec::new(), gates }
+    }
 }
 
 /// One reason of a verdict.
@@ -135,19 +174,12 @@ impl ReasonCode {
     }
 }
 
-/// What a verdict is made of.
-pub(super) struct Evidence<'a> {
-    pub(super) units: &'a UnitCounts,
-    pub(super) model: ModelKind,
-    pub(super) skills: &'a [SkillScore],
-    pub(super) arms: &'a [ArmScore],
-}
-
-/// The verdict on a run.
-pub(super) fn judge(evidence: &Evidence<'_>, gates: Gates) -> VerdictReport {
-    let mut reasons = invalid(evidence, &gates);
+/// The verdict on a run that was scored. All that it says follows from the report, so that a saved one can be judged
+/// by other gates.
+pub(super) fn judge(report: &EvalReport, gates: Gates) -> VerdictReport {
+    let mut reasons = invalid(report, &gates);
     if reasons.is_empty() {
-        reasons = failed_or_open(evidence, &gates);
+        reasons = failed_or_open(report, &gates);
     }
     let has = |verdict| reasons.iter().any(|reason| reason.code.verdict() == verdict);
     let verdict = [EvalVerdict::Invalid, EvalVerdict::Fail, EvalVerdict::Inconclusive]
@@ -161,36 +193,31 @@ fn reason(code: ReasonCode, message: String) -> VerdictReason {
     VerdictReason { code, message, cases_needed: None }
 }
 
-fn invalid(evidence: &Evidence<'_>, gates: &Gates) -> Vec<VerdictReason> {
-    let units = evidence.units;
-    let mut reasons = Vec::new();
-    if units.scored == 0 {
-        let message = match (units.planned, units.errors) {
-            (0, _) => "there is no case to run".to_owned(),
-            (_, 0) => "no trial has a result yet; run the evals first".to_owned(),
-            (_, errors) => format!("no trial could be scored: {}", errors_in_words(units, errors)),
-        };
-        reasons.push(reason(ReasonCode::NothingScored, message));
-    } else if share(units.errors, units.errors + units.scored) > gates.errors {
+fn invalid(report: &EvalReport, gates: &Gates) -> Vec<VerdictReason> {
+    let units = &report.units;
+    let mut reasons: Vec<VerdictReason> = nothing_scored(report).into_iter().collect();
+    if units.scored > 0 && units.error_share() > gates.errors {
         let message = format!(
             "{}, and the gate allows {}: resume the run to try them again, or allow more errors",
-            errors_in_words(units, units.errors),
+            errors_in_words(units),
             if gates.errors > 0.0 { percent(gates.errors) } else { "none".to_owned() },
         );
         reasons.push(reason(ReasonCode::TooManyErrors, message));
     }
-    if gates.model == RequiredModel::Real && evidence.model != ModelKind::Real {
-        let which = match evidence.model {
-            ModelKind::Router => "the offline model is no language model",
-            ModelKind::Mock | ModelKind::Real => "scripted or replayed decisions are no model",
+    let model = report.subject.model_kind;
+    if gates.model == RequiredModel::Real && model != ModelKind::Real {
+        let which = match model {
+            ModelKind::Router => "the offline model is not a language model",
+            ModelKind::Mock | ModelKind::Real => "scripted or replayed decisions are not a model",
         };
         let message = format!("the gate asks for a language model: {which}");
         reasons.push(reason(ReasonCode::NotARealModel, message));
     }
-    let positives =
-        |skill: &SkillScore| skill.decisions.true_positives + skill.decisions.false_negatives;
-    let expected: u64 = evidence.skills.iter().map(positives).sum();
-    if expected > 0 && evidence.skills.iter().all(|skill| skill.decisions.true_positives == 0) {
+    let of_skills = |of: fn(&SkillScore) -> u64| report.skills.iter().map(of).sum::<u64>();
+    let loaded = of_skills(|skill| skill.decisions.true_positives);
+    let expected = loaded + of_skills(|skill| skill.decisions.false_negatives);
+    // Of a run that was stopped, the positives may be among those that are missing.
+    if expected > 0 && loaded == 0 && units.missing == 0 {
         let message = format!(
             "none of {} loaded its skill: look at what was done instead before believing any number here",
             counted(expected, "positive trial", "positive trials")
@@ -200,20 +227,65 @@ fn invalid(evidence: &Evidence<'_>, gates: &Gates) -> Vec<VerdictReason> {
     reasons
 }
 
-fn failed_or_open(evidence: &Evidence<'_>, gates: &Gates) -> Vec<VerdictReason> {
-    let mut reasons = Vec::new();
-    if evidence.units.missing > 0 {
+/// Why a run, what it is about, or a skill of it has no number at all.
+fn nothing_scored(report: &EvalReport) -> Option<VerdictReason> {
+    let units = &report.units;
+    let message = if units.scored == 0 {
+        match (units.planned, units.errors) {
+            (0, _) => "there is no case to run".to_owned(),
+            (_, 0) => "no trial has a result yet; run the evals first".to_owned(),
+            _ => format!("no trial could be scored: {}", errors_in_words(units)),
+        }
+    } else if let Some(skill) = report.skills.iter().find(|skill| skill.is_unscored()) {
+        let name = metier::skill::text::quoted(&skill.skill, 64);
+        let cases = counted(skill.unscored_positives, "case", "cases");
+        format!("no case that should load {name} could be scored: all trials of {cases} are errors")
+    } else if let Some(arm) = report.main_score().filter(|arm| arm.passed.is_none()) {
+        let arm_word = arm.arm.as_str();
+        match (units.missing, arm.errors, units.statements_not_judged) {
+            // The rest may be judged.
+            (1.., _, _) => return None,
+            (0, 1.., _) => format!("no trial of the arm {arm_word} could be scored and judged"),
+            (0, 0, 0) => format!("nothing is expected in the arm {arm_word}: nothing was judged"),
+            (0, 0, statements) => {
+                let statements = counted(statements, "statement", "statements");
+                format!("nothing was judged: name a model for {statements} with --judge")
+            }
+        }
+    } else {
+        return None;
+    };
+    Some(reason(ReasonCode::NothingScored, message))
+}
+
+fn failed_or_open(report: &EvalReport, gates: &Gates) -> Vec<VerdictReason> {
+    let units = &report.units;
+    if units.missing > 0 {
         let message = format!(
             "{} of {} have no result yet; resume the run",
-            evidence.units.missing,
-            counted(evidence.units.planned, "unit", "units")
+            units.missing,
+            counted(units.planned, "unit", "units")
         );
-        reasons.push(reason(ReasonCode::Incomplete, message));
+        // A run that may be stopped when a result is liked, or is not, proves nothing by what it has so far.
+        return vec![reason(ReasonCode::Incomplete, message)];
     }
-    let asked = asked(evidence, gates);
+    let asked = asked(report, gates);
     let count = u32::try_from(asked.len()).unwrap_or(u32::MAX);
-    reasons.extend(asked.iter().filter_map(|gate| gate.open_or_failed(count)));
+    let mut reasons: Vec<VerdictReason> =
+        asked.iter().filter_map(|gate| gate.open_or_failed(count)).collect();
+    reasons.extend(never_loaded(report, gates));
     reasons
+}
+
+/// Skills of which a precision is asked and there is none.
+fn never_loaded(report: &EvalReport, gates: &Gates) -> Vec<VerdictReason> {
+    let asked = report.skills.iter().filter(|skill| skill.positives > 0);
+    let never = asked.filter(|skill| skill.precision.is_none() && gates.precision.is_some());
+    let message = |skill: &SkillScore| {
+        let name = metier::skill::text::quoted(&skill.skill, 64);
+        format!("{name} was never loaded, so it has no precision")
+    };
+    never.map(|skill| reason(ReasonCode::TooFew, message(skill))).collect()
 }
 
 /// One share and the bound that it is held against.
@@ -224,25 +296,38 @@ struct AskedShare {
     cases: u64,
 }
 
-fn asked(evidence: &Evidence<'_>, gates: &Gates) -> Vec<AskedShare> {
+fn asked(report: &EvalReport, gates: &Gates) -> Vec<AskedShare> {
     let mut asked = Vec::new();
-    let mut ask = |what: String, rate: Option<Rate>, bound: Option<f64>, cases: Option<u64>| {
+    let mut ask = |what: String, rate: Option<Rate>, bound: Option<f64>, cases: u64| {
         if let (Some(rate), Some(bound)) = (rate, bound) {
-            let cases = cases.unwrap_or_else(|| cases_worth(rate));
             asked.push(AskedShare { what, rate, bound, cases });
         }
     };
-    for skill in evidence.skills.iter().filter(|skill| skill.positives > 0) {
+    for skill in report.skills.iter().filter(|skill| skill.positives > 0) {
         let name = metier::skill::text::quoted(&skill.skill, 64);
-        ask(format!("recall of {name}"), skill.recall, gates.recall, Some(skill.positives));
-        ask(format!("precision of {name}"), skill.precision, gates.precision, None);
+        ask(format!("recall of {name}"), skill.recall, gates.recall, skill.positives);
+        let cases = cases_that_load(&report.cases, &skill.skill);
+        ask(format!("precision of {name}"), skill.precision, gates.precision, cases);
     }
-    let main = evidence.arms.iter().find(|arm| arm.arm == Arm::Listed).or(evidence.arms.last());
-    if let Some(arm) = main {
-        let what = format!("pass rate of the arm {}", arm.arm.as_str());
-        ask(what, arm.passed, gates.pass_rate, None);
+    if let Some(main) = report.main_score() {
+        let arm = main.arm;
+        let is_judged =
+            |case: &&CaseScore| case.arms.iter().any(|one| one.arm == arm && one.passed.is_some());
+        let cases = report.cases.iter().filter(is_judged).count() as u64;
+        let what = format!("pass rate of the arm {}", arm.as_str());
+        ask(what, main.passed, gates.pass_rate, cases);
     }
     asked
+}
+
+/// The cases in which a skill was loaded: those that its precision comes from.
+fn cases_that_load(cases: &[CaseScore], skill: &str) -> u64 {
+    let loads = |case: &&CaseScore| {
+        let measured = case.arms.iter().filter(|arm| arm.arm.measures_triggers());
+        let mut triggers = measured.flat_map(|arm| &arm.triggers);
+        triggers.any(|trigger| trigger.skill == skill && trigger.loaded.successes > 0)
+    };
+    cases.iter().filter(loads).count() as u64
 }
 
 impl AskedShare {
@@ -295,13 +380,8 @@ impl AskedShare {
     }
 }
 
-/// Where cases are not counted one by one: what the trials are worth.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
-fn cases_worth(rate: Rate) -> u64 {
-    rate.effective_trials.round() as u64
-}
-
-fn errors_in_words(units: &UnitCounts, errors: u64) -> String {
+fn errors_in_words(units: &UnitCounts) -> String {
+    let errors = units.errors;
     let kinds: Vec<String> =
         units.errors_by_kind.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     let of = counted(units.planned, "trial", "trials");
@@ -318,8 +398,4 @@ pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
 pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    as_f64(part) / as_f64(whole.max(1))
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::comparison::{Comparison, ComparisonResult};
-use super::eval_report::{CaseArm, Estimate, EvalReport};
+use super::eval_report::{ArmCost, CaseArm, Estimate, EvalReport};
 use super::verdict::{counted, percent};
 use crate::statistics::Rate;
 
@@ -87,11 +87,21 @@ pub(super) fn units(report: &EvalReport) -> String {
     if units.missing > 0 {
         words.push_str(&format!(", {} without a result", units.missing));
     }
+    if units.statements_not_judged > 0 {
+        let statements = counted(units.statements_not_judged, "statement", "statements");
+        words.push_str(&format!(", {statements} not judged (no judge was named)"));
+    }
     if units.foreign > 0 {
         let results = counted(units.foreign, "result", "results");
         words.push_str(&format!(", {results} ignored that do not belong to the plan"));
     }
     words
+}
+
+/// What the judge took, all trials together.
+pub(super) fn judge(cost: &ArmCost) -> String {
+    let calls = counted(cost.judge_calls, "call", "calls");
+    format!("{calls}, {} in all", counted(cost.judge_tokens, "token", "tokens"))
 }
 
 /// `provider 2, timed_out 1`.
@@ -202,7 +212,7 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
     if comparison.result == ComparisonResult::NoDifference {
         match comparison.detectable {
             Some(detectable) => {
-                words.push_str(&format!("; {} could have been seen", show(detectable)))
+                words.push_str(&format!("; {} could have been seen", show(detectable)));
             }
             None => words.push_str("; too few cases to see any"),
         }

@@ -77,16 +77,14 @@ type Wrong = Option<(String, Option<u32>)>;
 fn in_order(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
     let mut from = 0;
     for pattern in wanted {
-        match actions[from..].iter().position(|action| fits(pattern, action)) {
-            Some(at) => from += at + 1,
-            None => {
-                // Done, but before what should come first.
-                let early = actions[..from].iter().find(|action| fits(pattern, action));
-                let why = if early.is_some() { "came too early" } else { "was not done" };
-                let step = early.map(|action| action.step);
-                return Some((format!("{} {why}", describe(pattern)), step));
-            }
-        }
+        let Some(at) = actions[from..].iter().position(|action| fits(pattern, action)) else {
+            // Done, but before what should come first.
+            let early = actions[..from].iter().find(|action| fits(pattern, action));
+            let why = if early.is_some() { "came too early" } else { "was not done" };
+            let step = early.map(|action| action.step);
+            return Some((format!("{} {why}", describe(pattern)), step));
+        };
+        from += at + 1;
     }
     None
 }

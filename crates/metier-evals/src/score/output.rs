@@ -106,7 +106,7 @@ pub(crate) fn check_expected(expected: &Expected) -> Result<(), String> {
     }
     if let Some(schema) = &expected.output.json_schema {
         jsonschema::validator_for(schema)
-            .map_err(|error| format!("`json_schema` is no JSON Schema: {error}"))?;
+            .map_err(|error| format!("`json_schema` is not a valid JSON Schema: {error}"))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@
 //! the same is taken over when a plan is opened: that is the cache.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -109,8 +110,8 @@ impl FileStore {
         plan: &Digest,
     ) -> Result<&'a mut OpenPlan> {
         match plans.entry(*plan) {
-            std::collections::btree_map::Entry::Occupied(known) => Ok(known.into_mut()),
-            std::collections::btree_map::Entry::Vacant(new) => {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(new) => {
                 let folder = PlanFolder::of(&self.all, plan);
                 let plan = folder.read_plan_of(plan)?;
                 Ok(new.insert(OpenPlan::read(folder, &plan, self.part)?))
@@ -359,14 +360,15 @@ impl EvalStore for FileStore {
         };
         let mut files: BTreeMap<u32, PiecewiseFile> = BTreeMap::new();
         for at in places {
-            if !files.contains_key(&at.file) {
-                let opened = folder.open(PlanFile::Results, at.file)?;
-                let gone = || folder.error("a result cannot be read", &"its file is gone");
-                files.insert(at.file, opened.ok_or_else(gone)?);
-            }
-            if let Some(file) = files.get(&at.file) {
-                each(folder.result_at(file, at.offset, at.bytes)?)?;
-            }
+            let file = match files.entry(at.file) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let opened = folder.open(PlanFile::Results, at.file)?;
+                    let gone = || folder.error("a result cannot be read", &"its file is gone");
+                    new.insert(opened.ok_or_else(gone)?)
+                }
+            };
+            each(folder.result_at(file, at.offset, at.bytes)?)?;
         }
         Ok(())
     }

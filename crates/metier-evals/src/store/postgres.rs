@@ -1,4 +1,4 @@
-//! The store of a fleet: units, attempts and results as rows in PostgreSQL.
+//! The store of a fleet: units, attempts and results as rows in `PostgreSQL`.
 //!
 //! The rows are the record, nothing is deleted. Workers take units with `FOR UPDATE SKIP LOCKED`, so they
 //! never wait for each other; a lease ends by the database's clock. The trait blocks, so this does too: the
@@ -46,7 +46,7 @@ pub struct PostgresOptions {
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        let (lease, reconnect_timeout) = (Duration::from_secs(60), Duration::from_secs(120));
+        let (lease, reconnect_timeout) = (Duration::from_mins(1), Duration::from_mins(2));
         Self { connections: 4, lease, reconnect_timeout }
     }
 }
@@ -141,12 +141,21 @@ impl PostgresStore {
     }
 }
 
+/// A number as the database has it. No plan has more units than it can hold.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn most_attempts() -> i32 {
+    i32::try_from(MAX_ATTEMPTS).unwrap_or(i32::MAX)
+}
+
 impl EvalStore for PostgresStore {
     fn open_plan(&self, plan: &EvalPlan) -> Result<()> {
         check_plan(plan)?;
         let digest = plan.id();
         let (id, manifest) = (digest.as_bytes().as_slice(), json_of(plan)?);
-        let (count, attempts) = (plan.unit_count() as i64, MAX_ATTEMPTS as i32);
+        let (count, attempts) = (signed(plan.unit_count()), most_attempts());
         let units: Vec<EvalUnit> = plan.units().collect();
         self.database.run(async |client, _| {
             let transaction = client.transaction().await?;
@@ -154,8 +163,8 @@ impl EvalStore for PostgresStore {
             // The first process adds the units too; the same plan again waits here for the end of that.
             if transaction.execute(statements::ADD_PLAN, &values).await? == 1 {
                 for some in units.chunks(ADDED_AT_ONCE) {
-                    let places: Vec<i64> = some.iter().map(|it| it.index as i64).collect();
-                    let cases: Vec<i64> = some.iter().map(|it| it.case as i64).collect();
+                    let places: Vec<i64> = some.iter().map(|it| signed(it.index)).collect();
+                    let cases: Vec<i64> = some.iter().map(|it| signed(it.case as u64)).collect();
                     let arms: Vec<&str> = some.iter().map(|it| it.arm.as_str()).collect();
                     let trials: Vec<i64> = some.iter().map(|it| i64::from(it.trial)).collect();
                     let prints: Vec<&[u8]> =
@@ -235,7 +244,7 @@ impl EvalStore for PostgresStore {
         for plan in plans {
             let of_plan = leases.iter().filter(|lease| lease.plan == plan);
             let (places, tokens): (Vec<i64>, Vec<i64>) =
-                of_plan.map(|lease| (lease.unit.index as i64, lease.token)).unzip();
+                of_plan.map(|lease| (signed(lease.unit.index), lease.token)).unzip();
             let id = plan.as_bytes().as_slice();
             let rows = self.database.run(async |client, _| {
                 let statement = client.prepare_cached(statements::HEARTBEAT).await?;
@@ -251,7 +260,7 @@ impl EvalStore for PostgresStore {
     fn complete(&self, lease: &Lease, result: &TrialResult) -> Result<Stored> {
         check_fits(lease, result)?;
         let (id, print) = (lease.plan.as_bytes().as_slice(), result.fingerprint);
-        let (place, print) = (lease.unit.index as i64, print.as_bytes().as_slice());
+        let (place, print) = (signed(lease.unit.index), print.as_bytes().as_slice());
         let (is_error, json) = (result.error_kind().is_some(), json_of(result)?);
         let row = self.database.run(async |client, _| {
             let statement = client.prepare_cached(statements::COMPLETE).await?;
@@ -263,7 +272,7 @@ impl EvalStore for PostgresStore {
     }
 
     fn release(&self, lease: &Lease) -> Result<()> {
-        let (id, place) = (lease.plan.as_bytes().as_slice(), lease.unit.index as i64);
+        let (id, place) = (lease.plan.as_bytes().as_slice(), signed(lease.unit.index));
         self.database.run(async |client, _| {
             let statement = client.prepare_cached(statements::RELEASE).await?;
             client.execute(&statement, &[&id, &place, &lease.token]).await.map(|_| ())
@@ -296,7 +305,7 @@ impl EvalStore for PostgresStore {
     }
 
     fn retry_errors(&self, plan: &Digest) -> Result<u64> {
-        let (id, attempts) = (plan.as_bytes().as_slice(), MAX_ATTEMPTS as i32);
+        let (id, attempts) = (plan.as_bytes().as_slice(), most_attempts());
         self.database.run(async |client, _| {
             let statement = client.prepare_cached(statements::RETRY_ERRORS).await?;
             client.execute(&statement, &[&id, &attempts]).await

@@ -214,7 +214,7 @@ fn a_page_leaves_out_trials_that_passed_first_and_says_how_many() {
     let (_, data) = first.split_once("id=\"trials\">").expect("the data");
     let (data, _) = data.split_once("</script>").expect("its end");
     let trials: Vec<Value> = serde_json::from_str(data).expect("JSON");
-    let failed = trials.iter().filter(|trial| trial["passed"] == false).count();
+    let failed = trials.iter().filter(|trial| trial["outcome"] == "failed").count();
     assert_eq!(failed, 100, "all that failed are there");
     assert!((110..400).contains(&trials.len()), "{}", trials.len());
     results.reverse();

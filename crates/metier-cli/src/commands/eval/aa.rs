@@ -2,15 +2,13 @@
 //! Comparing is `metier-evals`; this file runs the set twice and prints the flips.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
-use metier_evals::statistics::Correction;
-use metier_evals::{Arm, EvalStore, RunComparison, TemporaryStore, compare, comparison_text};
-use serde::Serialize;
+use metier_evals::report::ReportOptions;
+use metier_evals::{Arm, RunNoise, TemporaryStore, comparison_text, run_noise};
 
 use super::run::{ChoiceArgs, HowArgs};
-use super::saved::fold;
+use super::scoring::CorrectionArgs;
 use crate::agent::signal::Interrupt;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
@@ -24,79 +22,56 @@ use crate::output::{Output, write_json};
 Examples:
   metier eval aa --model openai:gpt-5-mini --trials 5")]
 pub(crate) struct EvalAaArgs {
-    /// Files or folders of cases; all of the project and its skills otherwise.
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
     #[command(flatten)]
     choice: ChoiceArgs,
     #[command(flatten)]
     how: HowArgs,
     #[command(flatten)]
+    correction: CorrectionArgs,
+    #[command(flatten)]
     find: FindArgs,
 }
 
-#[derive(Serialize)]
-struct Noise {
-    /// Pairs of trials: the same case, arm and trial in both halves.
-    pairs: u64,
-    /// Pairs that came out differently.
-    flips: u64,
-    /// Their share.
-    flip_rate: f64,
-    comparison: RunComparison,
-}
+struct NoiseOutput(RunNoise);
 
 pub(super) fn run(args: &EvalAaArgs, context: &Context, _: bool) -> Result<Box<dyn Output>> {
     let interrupt = Interrupt::listen();
     let metier = context.finding(&args.find);
-    let cases = args.choice.cases(&metier, &args.paths)?;
+    let cases = args.choice.cases(&metier)?;
     let ready = args.how.ready(context, &args.find, cases, vec![Arm::Listed])?;
-    let mut halves = Vec::new();
-    for _ in 0..2 {
-        // A store of its own each, or the second would be the first.
-        let temporary = TemporaryStore::new()?;
-        let store = temporary.store();
-        if args.how.work(&ready, store, &interrupt.token())?.is_some() {
+    // A store of its own each, or the second would be the first.
+    let halves = [TemporaryStore::new()?, TemporaryStore::new()?];
+    for half in &halves {
+        if args.how.work(&ready, half.store(), &interrupt.token())?.is_some() {
             let message = "stopped before both halves were done";
             return Err(CommandError::failed("eval-incomplete", message));
         }
-        let mut outcomes = Vec::new();
-        store.results(&ready.plan, &mut |result| {
-            outcomes.push(((result.case.clone(), result.trial), result.passed()));
-            Ok(())
-        })?;
-        outcomes.sort();
-        let gates = metier_evals::report::Gates::default();
-        halves.push((outcomes, fold(store, &ready.plan, gates, false)?.report));
     }
-    let [(first, before), (second, after)] = &halves[..] else {
-        return Err(CommandError::failed("eval-incomplete", "there are no two halves"));
-    };
-    let pairs = first.len().min(second.len()) as u64;
-    let flips = first.iter().zip(second).filter(|(a, b)| a != b).count() as u64;
-    #[expect(clippy::cast_precision_loss, reason = "a share of a few thousand trials")]
-    let flip_rate = if pairs == 0 { 0.0 } else { flips as f64 / pairs as f64 };
-    let comparison = compare(before, after, Correction::default());
-    Ok(Box::new(Noise { pairs, flips, flip_rate, comparison }))
+    let correction = args.correction.typed().unwrap_or_default();
+    let options = ReportOptions { correction, ..ReportOptions::default() };
+    let [first, second] = &halves;
+    let noise = run_noise(&ready.plan, first.store(), second.store(), options)?;
+    Ok(Box::new(NoiseOutput(noise)))
 }
 
-impl Output for Noise {
+impl Output for NoiseOutput {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(self, out)
+        write_json(&self.0, out)
     }
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let noise = &self.0;
         writeln!(
             out,
             "noise: {} of {} outcomes flipped between two identical runs ({:.1} %)\n",
-            self.flips,
-            self.pairs,
-            self.flip_rate * 100.0
+            noise.flips,
+            noise.pairs,
+            noise.flip_rate * 100.0
         )?;
-        out.write_all(comparison_text(&self.comparison).as_bytes())
+        out.write_all(comparison_text(&self.0.comparison).as_bytes())
     }
 
     fn exit(&self) -> Exit {
-        if self.comparison.fails() { Exit::Findings } else { Exit::Done }
+        if self.0.comparison.fails() { Exit::Findings } else { Exit::Done }
     }
 }

@@ -2,7 +2,6 @@
 //! Finding them is `metier-evals`; this file prints them.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
 use metier_evals::{Case, CaseFinding, case_file_schema, check_cases};
@@ -25,9 +24,6 @@ Examples:
   metier eval check .agent/evals/pdf.yaml --json
   metier eval check --schema > eval.schema.json     # for editors")]
 pub(crate) struct EvalCheckArgs {
-    /// Files or folders of cases; all of the project and its skills otherwise.
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
     #[command(flatten)]
     choice: ChoiceArgs,
     /// Print the JSON Schema of case files, and nothing else.
@@ -60,7 +56,7 @@ pub(super) fn run(args: &EvalCheckArgs, context: &Context) -> Result<Box<dyn Out
         return Ok(Box::new(Schema));
     }
     let metier = context.finding(&args.find);
-    let cases = args.choice.cases(&metier, &args.paths)?;
+    let cases = args.choice.cases(&metier)?;
     let findings = check_cases(&metier, &cases)?;
     let row = |case: Case| Row {
         id: case.id,

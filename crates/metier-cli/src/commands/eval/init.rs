@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use metier::fs::{Durability, FolderAccess, HeldDir};
 use metier_evals::first_case_file;
 use serde::Serialize;
 
@@ -46,15 +47,19 @@ pub(super) fn run(args: &EvalInitArgs, context: &Context) -> Result<Box<dyn Outp
         return Ok(Box::new(FirstFile { skill, path: None, text }));
     }
     let name = format!("{}.yaml", skill.replace(['/', ':'], "-"));
-    let path = metier.workspace().join(".agent/evals").join(name);
-    if metier::fs::exists(&path) {
+    // Not through a link: a clone may bring its folders as links to anywhere.
+    let folder = [".agent", "evals"]
+        .into_iter()
+        .fold(HeldDir::at(&metier.workspace()), |dir, name| dir.below(name, FolderAccess::ByUmask));
+    let path = folder.path().join(&name);
+    if folder.kind(&name).is_some() {
         return Err(CommandError::failed(
             "AlreadyExists",
             format!("{} is there already", path.display()),
         )
         .help("edit it, or print a new one with --stdout"));
     }
-    metier::fs::write_atomic(&path, text.as_bytes()).map_err(|error| {
+    folder.write(&name, text.as_bytes(), Durability::Synced).map_err(|error| {
         CommandError::failed("IoError", format!("{} cannot be written: {error}", path.display()))
     })?;
     let path = Some(path.to_string_lossy().into_owned());

@@ -4,11 +4,11 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use metier_evals::report::{EvalReport, Gates};
-use metier_evals::{Competitor, OverlappingPair, SkillRanking};
+use metier_evals::{MissedRequest, OverlappingPair, SkillRanking};
 use serde::Serialize;
 
 use super::saved::saved_plan;
+use super::scoring::Scoring;
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
@@ -45,19 +45,7 @@ struct Overlaps {
     pairs: Vec<OverlappingPair>,
     /// Pairs that are not shown.
     more: usize,
-    misses: Vec<Miss>,
-}
-
-/// A request that loaded another skill than it should.
-#[derive(Serialize)]
-struct Miss {
-    case: String,
-    input: String,
-    skill: String,
-    /// Whether it should have been loaded.
-    expected: bool,
-    /// Who competes for it, best first.
-    competitors: Vec<Competitor>,
+    misses: Vec<MissedRequest>,
 }
 
 pub(super) fn run(args: &EvalOverlapArgs, context: &Context) -> Result<Box<dyn Output>> {
@@ -74,38 +62,13 @@ pub(super) fn run(args: &EvalOverlapArgs, context: &Context) -> Result<Box<dyn O
     pairs.truncate(args.limit);
     let run = saved_plan(&metier, args.run.as_deref().unwrap_or("last"), None);
     let report = match run {
-        Ok(run) => Some(run.report(Gates::default())?),
+        Ok(run) => Some(run.report(Scoring::default())?),
         Err(error) if args.run.is_some() => return Err(error),
         Err(_) => None,
     };
-    let mut misses = report.map_or_else(Vec::new, |report| missed(&report, &ranking));
+    let mut misses = report.map_or_else(Vec::new, |report| ranking.misses(&report));
     misses.retain(|miss| is_meant(&miss.skill));
     Ok(Box::new(Overlaps { pairs, more, misses }))
-}
-
-fn missed(report: &EvalReport, ranking: &SkillRanking) -> Vec<Miss> {
-    let mut misses = Vec::new();
-    for case in &report.cases {
-        for trigger in case.arms.iter().flat_map(|arm| &arm.triggers) {
-            let loaded = trigger.loaded;
-            let is_right = if trigger.expected {
-                loaded.successes == loaded.trials
-            } else {
-                loaded.successes == 0
-            };
-            if is_right || loaded.trials == 0 {
-                continue;
-            }
-            misses.push(Miss {
-                case: case.id.clone(),
-                input: case.input.clone(),
-                skill: trigger.skill.clone(),
-                expected: trigger.expected,
-                competitors: ranking.competitors(&case.input),
-            });
-        }
-    }
-    misses
 }
 
 impl Output for Overlaps {

@@ -2,14 +2,13 @@
 //! workers of a database.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::Args;
-use metier_evals::{Arm, EvalPlan, UnitRequest};
+use metier_evals::{EvalPlan, UnitRequest};
 #[cfg(feature = "postgres")]
 use metier_evals::{EvalStore, PostgresOptions};
 
-use super::run::{ChoiceArgs, EvalArm, HowArgs};
+use super::run::{ArmsArgs, ChoiceArgs, HowArgs};
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
 use crate::output::{Output, write_json};
@@ -24,16 +23,12 @@ Examples:
   metier eval plan --units | parallel --pipe -N1 metier eval run-unit > results/results.jsonl
   metier eval plan --database postgres://evals@db/evals    for `metier eval worker`")]
 pub(crate) struct EvalPlanArgs {
-    /// Files or folders of cases; all of the project and its skills otherwise.
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
     #[command(flatten)]
     choice: ChoiceArgs,
     #[command(flatten)]
     how: HowArgs,
-    /// How skills are offered: none, listed, forced, inlined.
-    #[arg(long, value_name = "ARMS", value_delimiter = ',', default_value = "listed")]
-    arms: Vec<EvalArm>,
+    #[command(flatten)]
+    arms: ArmsArgs,
     /// Print a request for each unit instead, one a line.
     #[arg(long)]
     units: bool,
@@ -52,11 +47,8 @@ struct PlanOutput {
 
 pub(super) fn run(args: &EvalPlanArgs, context: &Context) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
-    let cases = args.choice.cases(&metier, &args.paths)?;
-    let mut arms: Vec<Arm> = args.arms.iter().copied().map(Arm::from).collect();
-    arms.sort_unstable();
-    arms.dedup();
-    let plan = args.how.ready(context, &args.find, cases, arms)?.plan;
+    let cases = args.choice.cases(&metier)?;
+    let plan = args.how.ready(context, &args.find, cases, args.arms.chosen())?.plan;
     #[cfg(feature = "postgres")]
     if let Some(url) = &args.database {
         let token = metier::CancelToken::new();

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use metier_evals::{StoreProgress, TrialResult};
+use metier_evals::{Case, StoreProgress, TrialResult};
 
 /// Between two lines.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -44,13 +44,15 @@ impl LiveCounts {
     }
 
     /// Counts a result.
-    pub(super) fn add(&self, result: &TrialResult) {
+    pub(super) fn add(&self, case: &Case, result: &TrialResult) {
         let Ok(mut counts) = self.counts.lock() else { return };
         counts.done += 1;
-        match result.passed() {
+        match result.passed(case) {
             Some(true) => counts.passed += 1,
             Some(false) => counts.failed += 1,
-            None => counts.errors += 1,
+            None if result.error_kind().is_some() => counts.errors += 1,
+            // Nothing was judged: it is done, and nothing else.
+            None => {}
         }
         if !self.is_shown || counts.shown.elapsed() < INTERVAL {
             return;

@@ -1,15 +1,23 @@
 //! `metier eval report`: the report of a run that is kept, in any form.
 //! The forms are written by `metier-evals`; this file chooses one.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
+use metier::fs::utc_text;
+use metier::skill::Digest;
+use metier_evals::FileStore;
+use serde::Serialize;
 
-use super::run::gates;
 use super::saved::{Folded, Form, RunOutput, SavedRun, fold, saved_plan};
+use super::scoring::ScoringArgs;
 use crate::context::{Context, FindArgs};
-use crate::error::Result;
-use crate::output::Output;
+use crate::error::{CommandError, Result};
+use crate::output::{Output, print_note, write_json};
+use crate::render::style::BOLD;
+use crate::render::table::Table;
+use crate::render::{count, safe};
 
 /// Show the report of a run: as text, Markdown, `JUnit`, GitHub annotations or one HTML page.
 #[derive(Debug, Args)]
@@ -17,9 +25,11 @@ use crate::output::Output;
 Examples:
   metier eval report                          the last run
   metier eval report --html report.html
-  metier eval report 3f2a --format junit > evals.xml")]
+  metier eval report 3f2a --format junit > evals.xml
+  metier eval report baseline.json --gate recall=0.9
+  metier eval report --list                   the runs that are kept")]
 pub(crate) struct EvalReportArgs {
-    /// The run: `last`, the beginning of a plan's id, its folder, or a saved report.
+    /// The run: `last`, the beginning of a plan's id, a folder with a `plan.json` and results, or a saved report.
     #[arg(default_value = "last")]
     run: String,
     /// How it is printed.
@@ -28,24 +38,88 @@ pub(crate) struct EvalReportArgs {
     /// Also write it as one HTML page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// What the run must reach, as `metier eval run --gate` takes it (may be repeated).
-    #[arg(long = "gate", value_name = "KEY=VALUE")]
-    gates: Vec<String>,
+    /// List the runs that are kept here, the last one first, and nothing else.
+    #[arg(long, conflicts_with_all = ["run", "format", "html", "gates", "correction"])]
+    list: bool,
+    #[command(flatten)]
+    scoring: ScoringArgs,
     #[command(flatten)]
     find: FindArgs,
 }
 
+/// A run that is kept.
+#[derive(Serialize)]
+struct KeptRun {
+    plan: Digest,
+    model: String,
+    folder: PathBuf,
+    /// When a result was last written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified: Option<String>,
+}
+
+struct KeptRuns(Vec<KeptRun>);
+
 pub(super) fn run(args: &EvalReportArgs, context: &Context) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
+    if args.list {
+        return Ok(Box::new(KeptRuns::of(&FileStore::in_workspace(&metier.workspace()))?));
+    }
+    let scoring = args.scoring.scoring()?;
     let folded = match saved_plan(&metier, &args.run, None)? {
-        SavedRun::Plan(plan, store) => {
-            fold(&store, &plan, gates(&args.gates)?, args.html.is_some())?
+        SavedRun::Plan(plan, store) => fold(&store, &plan, scoring.options(), args.html.is_some())?,
+        SavedRun::Report(report)
+            if scoring.correction.is_some_and(|it| it != report.correction) =>
+        {
+            let message = "the comparisons of a saved report were corrected when it was made";
+            return Err(CommandError::usage(message).help(
+                "name the run itself: `metier eval report --list` shows those that are kept",
+            ));
         }
-        SavedRun::Report(report) => Folded::of_report(*report),
+        SavedRun::Report(report) => Folded::of_report(match scoring.gates {
+            Some(gates) => report.judged_by(gates),
+            None => *report,
+        }),
     };
     let output = RunOutput::new(folded, args.format, None);
     if let Some(path) = &args.html {
         output.write_html(&metier.working_dir().join(path))?;
     }
+    output.write_summary(context.metier.environment())?;
     Ok(Box::new(output))
+}
+
+impl KeptRuns {
+    fn of(store: &FileStore) -> Result<Self> {
+        let kept = store.saved_plans()?.into_iter().map(|run| KeptRun {
+            plan: run.id,
+            model: format!("{}:{}", run.subject.provider, run.subject.model),
+            folder: run.folder,
+            modified: run.modified.map(utc_text),
+        });
+        Ok(Self(kept.collect()))
+    }
+}
+
+impl Output for KeptRuns {
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_json(&self.0, out)
+    }
+
+    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
+        let plain = anstyle::Style::new();
+        let mut table = Table::new(&[("RUN", BOLD), ("MODEL", plain), ("LAST RESULT", plain)]);
+        for run in &self.0 {
+            let id = run.plan.to_string();
+            let short = id.trim_start_matches("sha256:").chars().take(16).collect();
+            let modified = run.modified.clone().unwrap_or_else(|| "none yet".to_owned());
+            table.row(vec![short, safe(&run.model).into_owned(), modified]);
+        }
+        if !table.is_empty() {
+            table.write(out)?;
+        }
+        out.flush()?;
+        print_note(&count(self.0.len(), "run"));
+        Ok(())
+    }
 }

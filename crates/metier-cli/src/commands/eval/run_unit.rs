@@ -5,12 +5,13 @@ use std::io::{self, Read, Write};
 
 use clap::Args;
 use metier_evals::{
-    EvalPlan, Judge, LoopOptions, LoopSubject, MAX_REQUEST_BYTES, TrialResult, TrialRunner,
-    UnitRequest, check_commands, check_same_setup, check_trust, skills_under_test,
+    EvalPlan, Judge, LoopSubject, MAX_REQUEST_BYTES, TrialResult, TrialRunner, UnitRequest,
+    check_commands, check_same_setup, check_trust, skills_under_test,
 };
 
+use super::run::SubjectArgs;
 use crate::agent::signal::Interrupt;
-use crate::context::{AgentArgs, Context, FindArgs};
+use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::Output;
 
@@ -31,23 +32,8 @@ pub(crate) struct EvalRunUnitArgs {
 /// What carries out the units of a plan that was made elsewhere.
 #[derive(Debug, Args)]
 pub(crate) struct PlanSubjectArgs {
-    /// The model that decides; it must be the plan's.
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// The model that judges statements about answers; it must be the plan's.
-    #[arg(long, value_name = "MODEL")]
-    judge: Option<String>,
-    /// Allow this tool in trials, as the plan did (may be repeated).
-    #[arg(long, value_name = "RULE")]
-    allow: Vec<String>,
-    /// Deny this tool in trials, as the plan did (may be repeated).
-    #[arg(long, value_name = "RULE")]
-    deny: Vec<String>,
-    /// Run the programs that cases judge answers by (`commands`), in the sandbox.
-    #[arg(long)]
-    run_commands: bool,
     #[command(flatten)]
-    agent: AgentArgs,
+    subject: SubjectArgs,
     #[command(flatten)]
     find: FindArgs,
 }
@@ -60,20 +46,15 @@ impl PlanSubjectArgs {
         plan: &EvalPlan,
         work: impl FnOnce(&TrialRunner<'_>) -> Result<T>,
     ) -> Result<T> {
-        let metier = context.acting(&self.find, &self.agent)?;
+        let metier = context.acting(&self.find, &self.subject.agent)?;
         check_trust(&metier)?;
-        if !self.run_commands {
+        if !self.subject.run_commands {
             check_commands(&plan.cases)?;
         }
-        let options = LoopOptions {
-            model: self.model.clone(),
-            allow: self.allow.clone(),
-            deny: self.deny.clone(),
-            judge: self.judge.clone(),
-        };
-        let subject = LoopSubject::new(&metier, options, skills_under_test(&plan.cases))?;
+        let names = skills_under_test(&plan.cases);
+        let subject = LoopSubject::new(&metier, self.subject.options(), names)?;
         check_same_setup(plan, &metier, &subject)?;
-        let judge = self.judge.clone().map(|model| Judge { model });
+        let judge = self.subject.judge.clone().map(|model| Judge { model });
         work(&TrialRunner::new(&metier, &subject, judge)?.running_commands())
     }
 }

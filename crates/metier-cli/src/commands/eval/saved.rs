@@ -5,18 +5,19 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use metier::Metier;
+use metier::fs::HeldDir;
 use metier::skill::Digest;
+use metier::{Environment, Metier};
 use metier_evals::report::{
-    EvalReport, EvalVerdict, Gates, HtmlPage, ReportBuilder, ReportOptions, github_annotations,
-    junit, markdown, plain_text,
+    EvalReport, EvalVerdict, HtmlPage, ReportBuilder, ReportOptions, github_annotations, junit,
+    markdown, plain_text,
 };
-use metier_evals::statistics::Correction;
 use metier_evals::{
     EvalPlan, EvalStore, FileStore, RunComparison, compare, comparison_markdown, comparison_text,
 };
 use serde::Serialize;
 
+use super::scoring::Scoring;
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, write_json};
 use crate::render::safe;
@@ -51,10 +52,9 @@ impl Folded {
 pub(super) fn fold(
     store: &dyn EvalStore,
     plan: &EvalPlan,
-    gates: Gates,
+    options: ReportOptions,
     with_page: bool,
 ) -> Result<Folded> {
-    let options = ReportOptions { gates, correction: Correction::default() };
     let mut builder = ReportBuilder::new(plan, options);
     let mut page = with_page.then(|| HtmlPage::new(plan));
     store.results(plan, &mut |result| {
@@ -75,7 +75,8 @@ pub(super) enum SavedRun {
     Report(Box<EvalReport>),
 }
 
-/// The run that a text means: `last`, the beginning of a plan's id, its folder, or a saved report.
+/// The run that a text means: `last`, the beginning of a plan's id, a folder with a plan and its results, or a saved
+/// report.
 pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -> Result<SavedRun> {
     let path = metier.working_dir().join(text);
     if metier::fs::exists(&path) && !metier::fs::is_dir(&path) {
@@ -97,10 +98,14 @@ pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -
         .collect();
     let run = match (found.as_slice(), text) {
         ([one, ..], "last") | ([one], _) => one,
+        ([], _) if metier::fs::is_dir(&real) => {
+            let (store, plan) = FileStore::of_plan_in(&real)?;
+            return Ok(SavedRun::Plan(Box::new(plan), store));
+        }
         ([], _) => {
             let message = format!("there is no run of evals `{}` here", safe(text));
             return Err(CommandError::failed("eval-run-not-found", message)
-                .help("`metier eval report` names the runs that are kept"));
+                .help("`metier eval report --list` names the runs that are kept"));
         }
         _ => {
             return Err(CommandError::failed(
@@ -114,6 +119,8 @@ pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -
     Ok(SavedRun::Plan(Box::new(plan), store))
 }
 
+/// The variable in which GitHub Actions names the file of a step's summary.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The largest report that is read.
 const MAX_REPORT_BYTES: u64 = 256 << 20;
 
@@ -121,7 +128,7 @@ fn read_report(path: &Path) -> Result<SavedRun> {
     let refuse = |why: String| {
         CommandError::failed(
             "eval-report-unreadable",
-            format!("{} is no saved report: {why}", path.display()),
+            format!("{} is not a saved report: {why}", path.display()),
         )
         .help("save one with `metier eval run --json`")
     };
@@ -132,16 +139,17 @@ fn read_report(path: &Path) -> Result<SavedRun> {
 }
 
 impl SavedRun {
-    pub(super) fn report(&self, gates: Gates) -> Result<EvalReport> {
-        match self {
-            Self::Plan(plan, store) => Ok(fold(store, plan, gates, false)?.report),
-            Self::Report(report) => Ok((**report).clone()),
-        }
+    pub(super) fn report(self, scoring: Scoring) -> Result<EvalReport> {
+        Ok(match (self, scoring.gates) {
+            (Self::Plan(plan, store), _) => fold(&store, &plan, scoring.options(), false)?.report,
+            (Self::Report(report), Some(gates)) => report.judged_by(gates),
+            (Self::Report(report), None) => *report,
+        })
     }
 
     /// What changed from this run to another.
-    pub(super) fn compared_with(&self, current: &Folded, gates: Gates) -> Result<RunComparison> {
-        Ok(compare(&self.report(gates)?, &current.report, Correction::default()))
+    pub(super) fn compared_with(self, current: &Folded, scoring: Scoring) -> Result<RunComparison> {
+        Ok(compare(&self.report(scoring)?, &current.report, scoring.options().correction))
     }
 }
 
@@ -167,6 +175,25 @@ impl RunOutput {
     pub(super) fn ending(mut self, exit: Exit) -> Self {
         self.exit = Some(exit);
         self
+    }
+
+    /// Appends the report to GitHub's step summary, where annotations are written and there is one.
+    pub(super) fn write_summary(&self, environment: &Environment) -> Result<()> {
+        let summary = environment.text(STEP_SUMMARY).filter(|path| !path.is_empty());
+        let (Form::Github, Some(path)) = (self.form, summary) else { return Ok(()) };
+        let mut text = markdown(&self.folded.report);
+        if let Some(compared) = &self.compared {
+            text.push('\n');
+            text.push_str(&comparison_markdown(compared));
+        }
+        let path = Path::new(&path);
+        let folder = HeldDir::at(path.parent().unwrap_or(path));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        folder.append_line(&name, text.as_bytes()).map_err(|error| {
+            let message = format!("the step summary {} cannot be written: {error}", path.display());
+            CommandError::failed("eval-summary", message)
+                .help(format!("unset {STEP_SUMMARY} where there is none"))
+        })
     }
 
     pub(super) fn write_html(&self, path: &Path) -> Result<()> {

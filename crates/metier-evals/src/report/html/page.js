@@ -60,9 +60,9 @@
   };
 
   const show = (trial) => {
-    const box = element("div", `trial ${trial.passed ? "good" : "bad"}`);
-    const came = trial.passed === null ? "error" : trial.passed ? "passed" : "failed";
-    box.append(element("h3", "", `arm ${trial.arm}, trial ${trial.trial + 1}: ${came}`));
+    const colour = { passed: "good", "nothing judged": "quiet" }[trial.outcome] || "bad";
+    const box = element("div", `trial ${colour}`);
+    box.append(element("h3", "", `arm ${trial.arm}, trial ${trial.trial + 1}: ${trial.outcome}`));
     const end = trial.end.error ? `${trial.end.error}: ${trial.end.message}` : `ended ${trial.end.status}`;
     const cost = `${trial.tokens_in} + ${trial.tokens_out} tokens, ${trial.model_calls} model and ` +
       `${trial.tool_calls} tool calls`;

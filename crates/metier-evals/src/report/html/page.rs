@@ -9,6 +9,7 @@ use metier::skill::Digest;
 
 use super::trials::Trials;
 use super::{markup, plots, sections};
+use crate::case::Case;
 use crate::plan::{Arm, EvalPlan};
 use crate::report::EvalReport;
 use crate::trial::TrialResult;
@@ -19,7 +20,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// The page of a report, with the timelines of its trials.
 #[derive(Debug)]
 pub struct HtmlPage<'a> {
-    cases: HashMap<&'a str, usize>,
+    cases: HashMap<&'a str, (usize, &'a Case)>,
     arms: &'a [Arm],
     trials: Trials,
 }
@@ -27,7 +28,8 @@ pub struct HtmlPage<'a> {
 impl<'a> HtmlPage<'a> {
     /// A page for a run of this plan, without a trial so far.
     pub fn new(plan: &'a EvalPlan) -> Self {
-        let cases = plan.cases.iter().enumerate().map(|(at, case)| (case.id.as_str(), at));
+        let places = plan.cases.iter().enumerate();
+        let cases = places.map(|(at, case)| (case.id.as_str(), (at, case)));
         Self { cases: cases.collect(), arms: &plan.arms, trials: Trials::default() }
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use metier::skill::text::{escape_lines, short_line};
 use serde_json::{Value, json};
 
+use crate::case::Case;
 use crate::report::EvalReport;
 use crate::trial::{TrialEnd, TrialResult};
 
@@ -34,13 +35,15 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    pub(super) fn add(&mut self, case: usize, arm: usize, result: &TrialResult) {
-        let place = (result.passed() == Some(true), case, arm, result.trial);
+    pub(super) fn add(&mut self, (at, case): (usize, &Case), arm: usize, result: &TrialResult) {
+        let outcome = outcome(case, result);
+        let is_dispensable = matches!(outcome, "passed" | "nothing judged");
+        let place = (is_dispensable, at, arm, result.trial);
         if self.cut.is_some_and(|cut| place >= cut) {
             self.dropped += 1;
             return;
         }
-        let text = data(case, result).to_string();
+        let text = data(at, outcome, result).to_string();
         self.bytes += text.len();
         if let Some(before) = self.kept.insert(place, text) {
             self.bytes -= before.len();
@@ -84,7 +87,17 @@ fn without_times(text: &str) -> String {
     value.to_string()
 }
 
-fn data(case: usize, result: &TrialResult) -> Value {
+/// How a trial came out, as the page says it.
+fn outcome(case: &Case, result: &TrialResult) -> &'static str {
+    match (result.error_kind(), result.passed(case)) {
+        (Some(_), _) => "error",
+        (None, None) => "nothing judged",
+        (None, Some(true)) => "passed",
+        (None, Some(false)) => "failed",
+    }
+}
+
+fn data(case: usize, outcome: &str, result: &TrialResult) -> Value {
     let line = |text: &str| short_line(text, MAX_LINE).into_owned();
     let end = match &result.end {
         TrialEnd::Finished { status } => json!({"status": status}),
@@ -145,7 +158,7 @@ fn data(case: usize, result: &TrialResult) -> Value {
         "case": case,
         "arm": result.arm,
         "trial": result.trial,
-        "passed": result.passed(),
+        "outcome": outcome,
         "end": end,
         "loaded": loaded,
         "actions": actions,

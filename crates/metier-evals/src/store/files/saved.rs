@@ -4,17 +4,18 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use metier::fs::{AppendError, HeldDir};
 use metier::skill::Digest;
 use serde::Deserialize;
 
-use super::FileStore;
 use super::folder::{PlanFile, PlanFolder};
+use super::{FileStore, OpenPlan};
 use crate::error::Result;
 use crate::plan::{EvalPlan, SubjectInfo};
+use crate::shard::Shard;
 
 /// A plan whose results are on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +83,17 @@ impl FileStore {
         let place = |plan: &SavedPlan| order.get(&plan.id).copied();
         saved.sort_by_key(|plan| (Reverse((place(plan), plan.modified)), plan.id));
         Ok(saved)
+    }
+
+    /// The plan in any folder, or the only one in a folder below, with a store that has its results: what `merge`
+    /// wrote, or a `results.jsonl` that another program put beside a `plan.json`. No unit is taken from it.
+    pub fn of_plan_in(folder: &Path) -> Result<(Self, EvalPlan)> {
+        let found = PlanFolder::find(folder)?;
+        let plan = found.read_plan()?;
+        let store = Self::at(folder);
+        let open = OpenPlan::read(found, &plan, Shard::WHOLE)?;
+        store.lock().insert(plan.id(), open);
+        Ok((store, plan))
     }
 }
 

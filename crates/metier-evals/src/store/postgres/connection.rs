@@ -22,7 +22,7 @@ use crate::error::{EvalError, Result};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A statement that takes longer has lost its connection without noticing.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
+const STATEMENT_TIMEOUT: Duration = Duration::from_mins(2);
 /// How long a database is waited for that has never answered: its address may be wrong.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -79,7 +79,9 @@ impl Database {
         Ok(Self { runtime, pool, url, reconnect_timeout, cancel, has_answered })
     }
 
-    /// Carries out an operation, again where the database went away meanwhile, until the timeout has passed. It is given which try it is, from 0. After a cancellation nothing is tried a second time.
+    /// Carries out an operation, again where the database went away meanwhile, until the timeout has passed. It is
+    /// given which try it is, from 0. After a cancellation nothing is tried a second time.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write it in place")]
     pub(super) fn run<T>(
         &self,
         operation: impl AsyncFn(&mut Object, u32) -> std::result::Result<T, Error>,
@@ -114,14 +116,13 @@ impl Database {
         tries: u32,
     ) -> std::result::Result<T, Fault> {
         let mut client = self.pool.get().await.map_err(Fault::Pool)?;
-        match tokio::time::timeout(STATEMENT_TIMEOUT, operation(&mut client, tries)).await {
-            Ok(result) => result.map_err(Fault::Statement),
-            Err(_) => {
-                // Its answer may still come, and must not be taken for that of another statement.
-                drop(Object::take(client));
-                Err(Fault::TimedOut)
-            }
+        let answer = tokio::time::timeout(STATEMENT_TIMEOUT, operation(&mut client, tries)).await;
+        if let Ok(result) = answer {
+            return result.map_err(Fault::Statement);
         }
+        // Its answer may still come, and must not be taken for that of another statement.
+        drop(Object::take(client));
+        Err(Fault::TimedOut)
     }
 
     fn explain(&self, fault: &Fault, tried: Duration) -> EvalError {

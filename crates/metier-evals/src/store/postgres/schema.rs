@@ -65,6 +65,11 @@ CREATE TABLE metier_evals.results (
 const LOCK: i64 = 0x006d_6574_6965_7200;
 
 /// What this program needs.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "a handful of migrations"
+)]
 pub(super) const VERSION: i32 = MIGRATIONS.len() as i32;
 
 /// Brings the tables to this program's version, and says which version they have. One that is newer is left

@@ -79,7 +79,7 @@ impl DatabaseUrl {
                 Some(("sslmode", mode)) => wish = Self::wish(mode)?,
                 Some(("sslrootcert", "system")) => {}
                 Some(("sslrootcert", path)) => {
-                    root_certificates = Some(PathBuf::from(decoded(path)))
+                    root_certificates = Some(PathBuf::from(decoded(path)));
                 }
                 _ => others.push(part),
             }
@@ -103,10 +103,9 @@ impl DatabaseUrl {
         let all_near = config.get_hosts().iter().all(is_near);
         config.ssl_mode(match wish {
             TlsWish::Disable => SslMode::Disable,
-            TlsWish::Prefer => SslMode::Prefer,
             TlsWish::Require => SslMode::Require,
             TlsWish::Unsaid if root_certificates.is_some() || !all_near => SslMode::Require,
-            TlsWish::Unsaid => SslMode::Prefer,
+            TlsWish::Prefer | TlsWish::Unsaid => SslMode::Prefer,
         });
         if config.get_application_name().is_none() {
             config.application_name("metier");
