@@ -1,4 +1,5 @@
-//! Which cases of all that were read are meant: by skill, id and tag.
+//! Which cases of all that were read are meant: by skill, id and tag. It only chooses; `read` has read them, and
+//! `planning` makes a plan of them.
 
 use crate::case::Case;
 

@@ -26,7 +26,7 @@ pub enum EvalError {
         /// Which.
         message: String,
     },
-    /// Cases run programs, and nobody said that they may.
+    /// Cases run programs, which was not allowed.
     #[error("{message}")]
     CommandsNotAllowed {
         /// Which.

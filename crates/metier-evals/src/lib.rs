@@ -90,7 +90,7 @@ pub use error::{CaseFault, EvalError};
 pub use export::{ExportOptions, ExportedFile, PublicShape, RunExport};
 pub use first_file::first_case_file;
 pub use grade::Judge;
-pub use limits::{FailFast, RunLimits, RunStop};
+pub use limits::{EvalLimits, FailFast, RunStop};
 pub use merge::{MergeReport, MergedSource, MissingUnit, merge};
 pub use noise::{RunNoise, run_noise};
 pub use overlap::{Competitor, MissedRequest, OverlappingPair, SkillRanking};

@@ -27,7 +27,7 @@ pub enum RunStop {
 
 /// What a run may spend, and what it stops at. Results may be added from several threads.
 #[derive(Debug, Default)]
-pub struct RunLimits {
+pub struct EvalLimits {
     /// At which results it stops.
     pub fail_fast: Option<FailFast>,
     /// The most tokens sent and received, those of the judge too.
@@ -38,7 +38,7 @@ pub struct RunLimits {
     used_calls: AtomicU64,
 }
 
-impl RunLimits {
+impl EvalLimits {
     /// Limits that nothing of is used yet.
     pub fn new(fail_fast: Option<FailFast>, tokens: Option<u64>, calls: Option<u64>) -> Self {
         Self { fail_fast, tokens, calls, ..Self::default() }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use metier::fs::PiecewiseFile;
 use metier::skill::Digest;
@@ -13,7 +14,9 @@ use serde::Serialize;
 use crate::error::{EvalError, Result};
 use crate::plan::{Arm, EvalPlan};
 use crate::shard::Shard;
-use crate::store::{FileStore, PlanFile, PlanFolder, ResultAt, ResultLog, Units, unit_name};
+use crate::store::{
+    FileStore, PlanFile, PlanFolder, ResultAt, ResultLog, ResultSeal, Units, unit_name, unsealed,
+};
 
 /// The most missing units that are named.
 const MAX_NAMED: usize = 100;
@@ -90,14 +93,14 @@ pub fn merge(sources: &[PathBuf], into: &FileStore) -> Result<MergeReport> {
     let id = plan.id();
     let target = into.plan_folder(&id);
     target.write_plan(&plan)?;
-    let mut log = ResultLog::open(&target)?;
+    let (mut log, seal) = (ResultLog::open(&target)?, into.seal());
     let mut notes = Vec::new();
-    let there = MergeSource::read(target.clone(), &plan, &mut notes)?;
+    let there = MergeSource::read(target.clone(), &plan, into.seal(), &mut notes)?;
     let mut read = vec![there];
     for folder in found {
-        // The target may be named among its own sources.
-        if !is_same_folder(&folder, &target) {
-            read.push(MergeSource::read(folder, &plan, &mut notes)?);
+        // The target may be named among its own sources: then what others made there counts too.
+        if seal.is_some() || !is_same_folder(&folder, &target) {
+            read.push(MergeSource::read(folder, &plan, None, &mut notes)?);
         }
     }
     let mut report = MergeReport {
@@ -114,7 +117,10 @@ pub fn merge(sources: &[PathBuf], into: &FileStore) -> Result<MergeReport> {
         match choose(&mut read, place, &|| unit_name(&plan, &unit))? {
             Some((0, _)) => report.results += 1,
             Some((_, line)) => {
-                log.keep(line)?;
+                log.keep(match &seal {
+                    Some(seal) => seal.seal(line),
+                    None => line,
+                })?;
                 report.results += 1;
             }
             None => {
@@ -165,8 +171,14 @@ fn choose(
 }
 
 impl MergeSource {
-    fn read(folder: PlanFolder, plan: &EvalPlan, notes: &mut Vec<String>) -> Result<Self> {
-        let mut units = Units::of(plan, Shard::WHOLE);
+    /// Reads a folder; with a seal, only what has it.
+    fn read(
+        folder: PlanFolder,
+        plan: &EvalPlan,
+        seal: Option<Arc<ResultSeal>>,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
+        let mut units = Units::of(plan, Shard::WHOLE, seal);
         units.refresh(&folder, None)?;
         let shown = folder.path().display().to_string();
         notes.extend(units.notes.iter().map(|note| format!("{shown}: {note}")));
@@ -186,7 +198,7 @@ impl MergeSource {
     fn line(&mut self, place: usize) -> Result<Option<(ResultAt, Vec<u8>)>> {
         let Some(at) = self.results.get(&place) else { return Ok(None) };
         let Some(file) = self.files.get(&at.file) else { return Ok(None) };
-        Ok(Some((*at, self.folder.line_at(file, at.offset, at.bytes)?)))
+        Ok(Some((*at, unsealed(&self.folder.line_at(file, at.offset, at.bytes)?))))
     }
 }
 

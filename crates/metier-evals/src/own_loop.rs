@@ -130,9 +130,10 @@ impl LoopSubject {
         if prepared.offered().any(|offered| offered.id() == entry.id()) {
             return None;
         }
-        Some(match entry.skill.controls.disable_model_invocation {
-            true => "it has `disable-model-invocation`, so only a person starts it",
-            false => "a rule keeps it from being loaded",
+        Some(if entry.skill.controls.disable_model_invocation {
+            "it has `disable-model-invocation`, so only a person starts it"
+        } else {
+            "a rule keeps it from being loaded"
         })
     }
 

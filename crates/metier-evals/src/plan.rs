@@ -135,7 +135,7 @@ impl EvalPlan {
     }
 
     /// What makes it a plan that no program should carry out: a format that is not known, more than a plan may
-    /// hold, or units that cannot be told apart. Plans come from files, requests and databases.
+    /// hold, or units that look the same. Plans come from files, requests and databases.
     pub(crate) fn fault(&self) -> Option<String> {
         if self.format != PLAN_FORMAT {
             let format = self.format;

@@ -72,7 +72,7 @@ pub fn check_trust(metier: &Metier) -> Result<()> {
 }
 
 /// An error while cases judge by programs of their own: a case comes with a clone, and reading it is no reason to
-/// run what it names. Only whoever starts the evals can say that it may.
+/// run what it names. Only the user who starts the evals can say that it may.
 pub fn check_commands(cases: &[Case]) -> Result<()> {
     let with: Vec<&Case> =
         cases.iter().filter(|case| !case.expected.output.commands.is_empty()).collect();

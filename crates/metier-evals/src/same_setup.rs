@@ -15,7 +15,7 @@ use crate::subject::EvalSubject;
 pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject) -> Result<()> {
     let refuse = |message: String, help: &str| Err(EvalError::plan(message, help));
     for case in plan.cases.iter().filter(|case| !case.files.is_empty()) {
-        // Whoever wrote the plan does not say where on this machine files are read.
+        // The author of a plan does not say where on this machine files are read.
         let is_inside = WorkPath::new(&case.origin.file).is_ok();
         if !is_inside || case.files.keys().any(|to| !case.contents.contains_key(to)) {
             let message = format!("the files of the case {} are not those of a project", case.id);
@@ -40,7 +40,7 @@ pub fn check_same_setup(plan: &EvalPlan, metier: &Metier, subject: &LoopSubject)
             "name it with --model",
         );
     }
-    // Whoever made the plan does not choose whom this machine sends answers to.
+    // The author of a plan does not choose whom this machine sends answers to.
     if plan.judge.as_deref() != subject.judge() {
         let name =
             |judge: Option<&str>| judge.map_or("no model".to_owned(), |it| format!("`{it}`"));

@@ -19,7 +19,9 @@ mod files;
 mod postgres;
 
 pub use files::{FileStore, SavedPlan};
-pub(crate) use files::{PlanFile, PlanFolder, ResultAt, ResultLog, Units, unit_name};
+pub(crate) use files::{
+    PlanFile, PlanFolder, ResultAt, ResultLog, ResultSeal, Units, unit_name, unsealed,
+};
 #[cfg(feature = "postgres")]
 pub use postgres::{DatabaseUrl, PostgresOptions, PostgresStore};
 

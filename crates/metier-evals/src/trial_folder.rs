@@ -106,9 +106,10 @@ pub(crate) fn content(
     for (base, inside) in bases(&project, &case.origin.file) {
         let Ok(real) = canonical(&base.join(from)) else { continue };
         if !real.starts_with(&inside) {
-            return Err(match inside == project {
-                true => format!("the file {from} is outside the project"),
-                false => format!("the file {from} is not in the folder of its case file"),
+            return Err(if inside == project {
+                format!("the file {from} is outside the project")
+            } else {
+                format!("the file {from} is not in the folder of its case file")
             });
         }
         if let Some(reason) = refusal(metier, &real)? {

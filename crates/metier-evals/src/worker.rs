@@ -189,7 +189,7 @@ impl<'a> Worker<'a> {
             match shared.next(&self.options, cancel) {
                 Next::End => return,
                 Next::Run(lease, plan, stop) => {
-                    self.carry_out(shared, &lease, &plan, &stop, cancel)
+                    self.carry_out(shared, &lease, &plan, &stop, cancel);
                 }
                 Next::Lease(most) => {
                     let leased = self.lease(shared, most);

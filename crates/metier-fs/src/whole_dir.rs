@@ -97,7 +97,7 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Makes what stands at two places change places, so that nobody finds either of them empty. It fails where
+/// Makes what stands at two places change places, so that neither is ever found empty. It fails where
 /// the kernel or the file system cannot, and then nothing has moved.
 pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]

@@ -51,6 +51,13 @@ pub enum PackError {
         /// What the system said.
         error: io::Error,
     },
+    /// A change that counts could not be carried out to its end; the next command continues it.
+    Unfinished {
+        /// The folder of skills.
+        root: PathBuf,
+        /// What stopped it.
+        error: Box<PackError>,
+    },
     /// There is nothing at the path that was named.
     NoSource(String),
     /// The source is of a kind that is not supported.
@@ -325,6 +332,7 @@ impl PackError {
             Self::Directory { fault, .. } => fault.code(),
             Self::NotReadable { .. } => "not-readable",
             Self::NotWritten { .. } => "not-written",
+            Self::Unfinished { .. } => "unfinished",
             Self::NoSource(_) => "source-not-found",
             Self::UnsupportedSource { .. } => "source-unsupported",
             Self::NoSkill(_) => "no-skill",

@@ -97,7 +97,19 @@ pub(crate) fn commit(
         .map_err(|error| PackError::not_written(&seal, error))?;
     rename_dir(staging.path(), &target.root.join(COMMIT_DIR)).map_err(written)?;
     staging.keep();
-    finish(target)
+    finish(target, LinkFault::Stops).map_err(|error| PackError::Unfinished {
+        root: target.root.clone(),
+        error: Box::new(error),
+    })
+}
+
+/// What a link that cannot be made comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkFault {
+    /// The rest waits for the next command, which tries again.
+    Stops,
+    /// It is missing then, as `verify` says: a journal that waited for it would stop every command.
+    IsLeft,
 }
 
 /// Whether the journal that counts is the user's own, or there is none.
@@ -110,10 +122,9 @@ pub(crate) fn check(target: &InstallTarget) -> Result<(), PackError> {
 }
 
 /// Carries out the journal that counts, from wherever it was left.
-pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
+pub(crate) fn finish(target: &InstallTarget, link_fault: LinkFault) -> Result<(), PackError> {
     let dir = target.root.join(COMMIT_DIR);
     let path = dir.join(JOURNAL_FILE);
-    let mut linked = Ok(());
     if entry_kind(&path).is_some() {
         let bytes = read_bounded(&path, MAX_JOURNAL_BYTES).map_err(|error| {
             PackError::BadRecord { path: path.clone(), reason: error.to_string() }
@@ -125,10 +136,11 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
         for (number, planned) in journal.moves.iter().enumerate() {
             put_in_place(target, &dir, number, planned)?;
         }
-        // A link that cannot be made is missing then, as `verify` says. The skills are there, and a journal that
-        // waited for it would stop every later command.
         for (number, link) in journal.links.iter().enumerate() {
-            linked = linked.and(put_link(&dir, number, link));
+            let linked = put_link(&dir, number, link);
+            if link_fault == LinkFault::Stops {
+                linked?;
+            }
         }
         if let Some((wanted, lock)) = &journal.records {
             for (name, text) in [(WANTED_FILE, wanted), (LOCK_FILE, lock)] {
@@ -161,8 +173,7 @@ pub(crate) fn finish(target: &InstallTarget) -> Result<(), PackError> {
     }
     remove_tree(&dir).map_err(|error| PackError::not_written(&dir, error))?;
     let seal = seal_path(target);
-    remove_file(&seal).map_err(|error| PackError::not_written(&seal, error))?;
-    linked
+    remove_file(&seal).map_err(|error| PackError::not_written(&seal, error))
 }
 
 /// Where the user's state says which journal of this folder is theirs.

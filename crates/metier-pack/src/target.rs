@@ -18,7 +18,7 @@ use metier_skill::Source;
 use crate::access::{InstallQuestions, SourceAccess};
 use crate::error::PackError;
 use crate::fetch::{self, FetchProgress};
-use crate::journal;
+use crate::journal::{self, LinkFault};
 use crate::records::{LOCK_FILE, LockedSkill, Records};
 use crate::review::AcceptedBefore;
 use crate::signatures::{SignerChange, SignerRules};
@@ -208,7 +208,7 @@ impl InstallTarget {
     /// The same under a lock that is held.
     pub(crate) fn recover_locked(&self, _: &FileLock) -> Result<(), PackError> {
         if self.is_unfinished() {
-            journal::finish(self)?;
+            journal::finish(self, LinkFault::IsLeft)?;
         }
         for path in self.abandoned() {
             remove_tree(&path).map_err(|error| PackError::not_written(&path, error))?;

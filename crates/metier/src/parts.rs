@@ -124,10 +124,10 @@ pub mod config {
 pub mod fs {
     pub use metier_fs::{
         AppendError, AppendFile, Durability, EntryKind, FileLock, FolderAccess, HeldDir,
-        HeldDirError, LockError, PiecewiseFile, ReadError, TreeFile, TreeLimits, UserFolders,
-        WorkRoot, canonical, entry_kind, exists, is_dir, is_link, is_open_to_others, list_files,
-        modified, read_bounded, read_dir_names, remove_file, remove_tree, utc_text, write_atomic,
-        write_private,
+        HeldDirError, LockError, PiecewiseFile, ReadError, TreeFile, TreeLimits, UpdateError,
+        UserFolders, WorkRoot, canonical, entry_kind, exists, is_dir, is_link, is_open_to_others,
+        list_files, modified, read_bounded, read_dir_names, remove_file, remove_tree,
+        update_private, utc_text, write_atomic, write_private,
     };
 }
 

@@ -51,6 +51,8 @@ pub(crate) fn results(home: &TestHome) -> Vec<Value> {
                 found.extend(text.lines().map(|line| {
                     let mut result: Value = serde_json::from_str(line).expect("JSON");
                     result["cost"]["elapsed_ms"] = json!(0);
+                    // Each user has a key of their own.
+                    assert!(result["seal"].take().is_string(), "{line}");
                     result
                 }));
             }

@@ -1,4 +1,5 @@
-//! What a case file, a skill or a plan of somebody else can make `metier eval` do: nothing that nobody agreed to.
+//! What a case file, a skill, a plan or results from others can make `metier eval` do: nothing that the user
+//! did not agree to.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -81,7 +82,7 @@ fn a_downloaded_case_file_has_the_files_beside_it_and_no_others() {
 }
 
 #[test]
-fn a_plan_of_somebody_else_does_not_say_where_files_are_read() {
+fn a_plan_of_others_does_not_say_where_files_are_read() {
     let home = TestHome::new();
     home.write("home/letter.txt", "PRIVATE");
     home.write("project/letter.txt", "ours");
@@ -149,4 +150,50 @@ fn a_skill_that_no_model_is_shown_was_not_missed() {
         assert_eq!(outcome(&ran.stdout), "error", "{skill}: {ran:?}");
         assert!(ran.stdout.contains("skill_not_loadable"), "{skill}: {ran:?}");
     }
+}
+
+/// Every file of results below a project, with its text.
+fn result_files(home: &TestHome) -> Vec<(std::path::PathBuf, String)> {
+    let plans = std::fs::read_dir(home.project().join(".agent/evals/results")).expect("results");
+    let plans = plans.flatten().map(|plan| plan.path()).filter(|path| path.is_dir());
+    let files = plans.flat_map(|plan| std::fs::read_dir(plan).expect("a plan").flatten());
+    let files = files.map(|file| file.path());
+    let files = files.filter(|path| path.to_string_lossy().contains("results-"));
+    files.map(|path| (path.clone(), std::fs::read_to_string(path).expect("text"))).collect()
+}
+
+#[test]
+fn results_that_a_clone_brings_are_not_believed() {
+    let home = TestHome::new();
+    let text = "input: what is the capital of France?\nexpected: {skills: [csv-summary]}\n";
+    home.write("project/.agent/evals/cases.yaml", text);
+    assert_eq!(outcome(&run(&home, &["eval", "--json"]).stdout), "failed");
+    let ignored = home.project().join(".agent/evals/results/.gitignore");
+    assert_eq!(std::fs::read_to_string(ignored).expect("made"), "*\n");
+    // Our own are reused, and one that was changed is not.
+    let again = run(&home, &["eval", "--json"]);
+    assert!(!again.stderr.contains("left out"), "{again:?}");
+    assert_eq!(result_files(&home)[0].1.lines().count(), 1, "nothing ran again");
+    for (path, text) in result_files(&home) {
+        std::fs::write(path, text.replace("\"fired\":false", "\"fired\":true")).expect("writes");
+    }
+    let ran = run(&home, &["eval", "--json"]);
+    assert_eq!(outcome(&ran.stdout), "failed", "{ran:?}");
+    // Neither is what another user made, until it is merged.
+    let other = TestHome::new();
+    for (path, _) in result_files(&home) {
+        let below = path.strip_prefix(home.project()).expect("below");
+        let plan = path.parent().expect("a plan");
+        let manifest = std::fs::read_to_string(plan.join("plan.json")).expect("a plan");
+        let text = result_files(&home)[0].1.lines().last().expect("ours").to_owned() + "\n";
+        other.write(&format!("project/{}", below.display()), text);
+        let place = below.parent().expect("a plan").join("plan.json");
+        other.write(&format!("project/{}", place.display()), manifest);
+    }
+    other.write("project/.agent/evals/cases.yaml", text);
+    let shown = run(&other, &["eval", "report", "--json"]);
+    assert_eq!(outcome(&shown.stdout), "missing", "{shown:?}");
+    let folder = other.project().join(".agent/evals/results").display().to_string();
+    assert_eq!(run(&other, &["eval", "merge", &folder]).code, 0);
+    assert_eq!(outcome(&run(&other, &["eval", "report", "--json"]).stdout), "failed");
 }

@@ -52,7 +52,8 @@ fn saved(home: &TestHome, args: &str) -> Value {
 /// The one result that is kept.
 fn result(home: &TestHome) -> Value {
     let folders = std::fs::read_dir(home.project().join(".agent/evals/results")).expect("results");
-    let folder = folders.flatten().next().expect("a plan").path();
+    let mut folders = folders.flatten().map(|entry| entry.path()).filter(|path| path.is_dir());
+    let folder = folders.next().expect("a plan");
     let text = std::fs::read_to_string(folder.join("results-0001.jsonl")).expect("text");
     serde_json::from_str(text.lines().next().expect("a line")).expect("JSON")
 }
@@ -108,7 +109,8 @@ fn gates_hold_for_a_saved_report_and_for_comparisons() {
     // One of the trials is an error: what is tolerated can be compared.
     let failing = "  - {id: d, input: x, expected: {output: {commands: [[no-such-program]]}}}\n";
     let home = cases(&format!("{ANSWERS}{failing}"));
-    saved(&home, &format!("eval run --model {}", scripted(&home, &json!([answer("Good day.")]))));
+    let model = scripted(&home, &json!([answer("Good day.")]));
+    saved(&home, &format!("eval run --run-commands --model {model}"));
     let refused = run(&home, &["eval", "compare", "saved.json"]);
     assert!(refused.code == 1 && refused.stdout.starts_with("INVALID"), "{}", refused.stdout);
     let compared = run(&home, &["eval", "compare", "saved.json", "--gate", "errors=0.5"]);

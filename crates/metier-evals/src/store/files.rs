@@ -7,15 +7,17 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use metier::fs::{FolderAccess, HeldDir, PiecewiseFile};
+use metier::Metier;
+use metier::fs::{Durability, FolderAccess, HeldDir, PiecewiseFile};
 use metier::skill::Digest;
 
 mod folder;
 mod journal;
 mod saved;
+mod seal;
 mod units;
 
 use self::journal::Journal;
@@ -28,6 +30,7 @@ use crate::trial::TrialResult;
 
 pub(crate) use self::folder::{PlanFile, PlanFolder, unit_name};
 pub(crate) use self::journal::ResultLog;
+pub(crate) use self::seal::{ResultSeal, unsealed};
 pub(crate) use self::units::{ResultAt, Units};
 pub use saved::SavedPlan;
 
@@ -36,6 +39,8 @@ pub use saved::SavedPlan;
 pub struct FileStore {
     all: HeldDir,
     part: Shard,
+    /// Whose results are believed; nothing: anybody's.
+    seal: Option<Arc<ResultSeal>>,
     plans: Mutex<BTreeMap<Digest, OpenPlan>>,
 }
 
@@ -49,6 +54,7 @@ struct OpenPlan {
     opened: Option<usize>,
     journal: Option<Journal>,
     next_token: i64,
+    seal: Option<Arc<ResultSeal>>,
 }
 
 impl std::fmt::Debug for OpenPlan {
@@ -58,7 +64,20 @@ impl std::fmt::Debug for OpenPlan {
 }
 
 impl FileStore {
-    /// The store of a workspace: `.agent/evals/results`.
+    /// The store of a project: `.agent/evals/results`, of which only the results of this user count. What a clone
+    /// brings there, or another user wrote, is left out and named.
+    ///
+    /// # Errors
+    /// Where the user's state cannot be written.
+    pub fn in_project(metier: &Metier) -> Result<Self> {
+        let mut store = Self::in_workspace(&metier.workspace());
+        if let Some(user) = metier.user_folders() {
+            store.seal = Some(Arc::new(ResultSeal::of_user(&user.state)?));
+        }
+        Ok(store)
+    }
+
+    /// The same folder of a workspace, with everybody's results.
     pub fn in_workspace(workspace: &Path) -> Self {
         let agent = HeldDir::at(workspace).below(".agent", FolderAccess::ByUmask);
         let evals = agent.below("evals", FolderAccess::ByUmask);
@@ -71,7 +90,7 @@ impl FileStore {
     }
 
     fn of(all: HeldDir) -> Self {
-        Self { all, part: Shard::WHOLE, plans: Mutex::default() }
+        Self { all, part: Shard::WHOLE, seal: None, plans: Mutex::default() }
     }
 
     /// The same, from which only the units of a part are taken.
@@ -86,6 +105,10 @@ impl FileStore {
         self.plan_folder(plan).path().to_owned()
     }
 
+    pub(crate) fn seal(&self) -> Option<Arc<ResultSeal>> {
+        self.seal.clone()
+    }
+
     pub(crate) fn plan_folder(&self, plan: &Digest) -> PlanFolder {
         PlanFolder::of(&self.all, plan)
     }
@@ -96,6 +119,14 @@ impl FileStore {
             let message = format!("{}: a run cannot be noted: {error}", self.all.path().display());
             EvalError::store(message, "check the folder, its disk and its permissions")
         })
+    }
+
+    /// Keeps results out of a project's repository, by accident at least: they hold what models and programs
+    /// printed. What stands there already is left alone.
+    fn keep_out_of_git(&self) {
+        if self.seal.is_some() && self.all.kind(".gitignore").is_none() {
+            let _ = self.all.write(".gitignore", b"*\n", Durability::Buffered);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Digest, OpenPlan>> {
@@ -114,18 +145,23 @@ impl FileStore {
             Entry::Vacant(new) => {
                 let folder = PlanFolder::of(&self.all, plan);
                 let plan = folder.read_plan_of(plan)?;
-                Ok(new.insert(OpenPlan::read(folder, &plan, self.part)?))
+                Ok(new.insert(OpenPlan::read(folder, &plan, self.part, self.seal())?))
             }
         }
     }
 }
 
 impl OpenPlan {
-    fn read(folder: PlanFolder, plan: &EvalPlan, part: Shard) -> Result<Self> {
-        let mut units = Units::of(plan, part);
+    fn read(
+        folder: PlanFolder,
+        plan: &EvalPlan,
+        part: Shard,
+        seal: Option<Arc<ResultSeal>>,
+    ) -> Result<Self> {
+        let mut units = Units::of(plan, part, seal.clone());
         units.refresh(&folder, None)?;
         let cases = plan.cases.iter().map(|case| case.id.clone()).collect();
-        Ok(Self { folder, units, cases, opened: None, journal: None, next_token: 1 })
+        Ok(Self { folder, units, cases, opened: None, journal: None, next_token: 1, seal })
     }
 
     /// Sees what other processes did, and takes back what those held that are gone. The folder is locked.
@@ -156,6 +192,10 @@ impl OpenPlan {
 
     /// Puts a line on record as the result of a unit.
     fn keep(&mut self, place: usize, line: Vec<u8>, error: Option<ErrorRank>) -> Result<()> {
+        let line = match &self.seal {
+            Some(seal) => seal.seal(line),
+            None => line,
+        };
         let too_long = || EvalError::store("a result is too large to be kept", "bound its output");
         let bytes = u32::try_from(line.len()).map_err(|_| too_long())?;
         let folder = self.folder.clone();
@@ -203,11 +243,14 @@ impl OpenPlan {
             {
                 let mut found = Vec::new();
                 other.each_line(&file, 0, &mut |_, line| {
+                    if self.seal.as_ref().is_some_and(|seal| !seal.is_own(line)) {
+                        return;
+                    }
                     let result = serde_json::from_slice::<TrialResult>(line).ok();
                     let result = result.filter(|it| it.error_kind().is_none());
                     let place = result.and_then(|it| self.units.place(&it.fingerprint));
                     if let Some(place) = place.filter(|it| !self.units.states[*it].is_done()) {
-                        found.push((place, line.to_vec()));
+                        found.push((place, unsealed(line)));
                     }
                 })?;
                 for (place, line) in found {
@@ -280,12 +323,13 @@ impl EvalStore for FileStore {
         let id = plan.id();
         let folder = PlanFolder::of(&self.all, &id);
         folder.write_plan(plan)?;
+        self.keep_out_of_git();
         let mut plans = self.lock();
         let order = plans.values().filter_map(|it| it.opened).max().map_or(0, |last| last + 1);
         let _locked = folder.lock()?;
         let mut open = match plans.remove(&id) {
             Some(known) => known,
-            None => OpenPlan::read(folder, plan, self.part)?,
+            None => OpenPlan::read(folder, plan, self.part, self.seal())?,
         };
         open.opened = open.opened.or(Some(order));
         open.catch_up()?;

@@ -181,7 +181,7 @@ impl EvalStore for PostgresStore {
     }
 
     fn plan(&self, id: &Digest) -> Result<EvalPlan> {
-        let (bytes, most) = (id.as_bytes().as_slice(), MAX_PLAN_BYTES as i64);
+        let (bytes, most) = (id.as_bytes().as_slice(), MAX_PLAN_BYTES.cast_signed());
         let row = self.database.run(async |client, _| {
             let statement = client.prepare_cached(statements::PLAN).await?;
             client.query_opt(&statement, &[&bytes, &most]).await

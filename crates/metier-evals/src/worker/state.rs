@@ -1,4 +1,5 @@
-//! What the threads of a worker share: units that were taken, units that run, and how it comes to its end.
+//! What the threads of a worker share: units that were taken, units that run, and how it comes to its end. It
+//! carries nothing out and asks no store.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

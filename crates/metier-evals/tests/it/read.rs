@@ -174,7 +174,7 @@ fn a_mistake_is_shown_where_it_is_with_what_was_meant() {
     );
     assert!(
         fault("a.yaml", "input: x\nexpected: {output: {json_schema: {type: nope}}}\n")
-            .contains("no JSON Schema")
+            .contains("`json_schema` is not a valid JSON Schema")
     );
 }
 

@@ -28,6 +28,10 @@ impl PackError {
             Self::NotWritten { .. } => {
                 "nothing was changed; check the permissions and the free space there".to_owned()
             }
+            Self::Unfinished { .. } => {
+                "nothing is lost: check the permissions and the free space there; the next command, such as `metier verify`, finishes it"
+                    .to_owned()
+            }
             Self::NoSource(_) | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
                 format!("supported sources: {}", crate::source::SUPPORTED)
             }
@@ -109,6 +113,9 @@ impl fmt::Display for PackError {
             }
             Self::NotWritten { path, error } => {
                 write!(f, "{} cannot be written: {error}", path.display())
+            }
+            Self::Unfinished { root, error } => {
+                write!(f, "the change of {} is not finished: {error}", root.display())
             }
             Self::NoSource(source) => write!(f, "there is nothing at {source}"),
             Self::UnsupportedSource { source, kind } => {

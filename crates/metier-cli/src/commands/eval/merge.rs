@@ -40,7 +40,7 @@ pub(super) fn run(args: &EvalMergeArgs, context: &Context) -> Result<Box<dyn Out
     let folders: Vec<PathBuf> = args.folders.iter().map(here).collect();
     let store = match &args.into {
         Some(into) => FileStore::at(&here(into)),
-        None => FileStore::in_workspace(&metier.workspace()),
+        None => FileStore::in_project(&metier)?,
     };
     Ok(Box::new(Merged(merge(&folders, &store)?)))
 }

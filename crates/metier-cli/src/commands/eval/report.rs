@@ -19,7 +19,7 @@ use crate::render::style::BOLD;
 use crate::render::table::Table;
 use crate::render::{count, safe};
 
-/// Show the report of a run: as text, Markdown, `JUnit`, GitHub annotations or one HTML page.
+/// Show the report of a run: as text, Markdown, JUnit, GitHub annotations or one HTML page.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -49,7 +49,7 @@ pub(crate) struct EvalReportArgs {
 
 /// A run that is kept.
 #[derive(Serialize)]
-struct KeptRun {
+struct SavedRunRow {
     plan: Digest,
     model: String,
     folder: PathBuf,
@@ -58,12 +58,12 @@ struct KeptRun {
     modified: Option<String>,
 }
 
-struct KeptRuns(Vec<KeptRun>);
+struct SavedRuns(Vec<SavedRunRow>);
 
 pub(super) fn run(args: &EvalReportArgs, context: &Context) -> Result<Box<dyn Output>> {
     let metier = context.finding(&args.find);
     if args.list {
-        return Ok(Box::new(KeptRuns::of(&FileStore::in_workspace(&metier.workspace()))?));
+        return Ok(Box::new(SavedRuns::of(&FileStore::in_project(&metier)?)?));
     }
     let scoring = args.scoring.scoring()?;
     let folded = match saved_plan(&metier, &args.run, None)? {
@@ -89,9 +89,9 @@ pub(super) fn run(args: &EvalReportArgs, context: &Context) -> Result<Box<dyn Ou
     Ok(Box::new(output))
 }
 
-impl KeptRuns {
+impl SavedRuns {
     fn of(store: &FileStore) -> Result<Self> {
-        let kept = store.saved_plans()?.into_iter().map(|run| KeptRun {
+        let kept = store.saved_plans()?.into_iter().map(|run| SavedRunRow {
             plan: run.id,
             model: format!("{}:{}", run.subject.provider, run.subject.model),
             folder: run.folder,
@@ -101,7 +101,7 @@ impl KeptRuns {
     }
 }
 
-impl Output for KeptRuns {
+impl Output for SavedRuns {
     fn json(&self, out: &mut dyn Write) -> io::Result<()> {
         write_json(&self.0, out)
     }

@@ -11,10 +11,10 @@ use metier::skill::Digest;
 use metier::{CancelToken, Environment, Metier};
 use metier_evals::report::ReasonCode;
 use metier_evals::{
-    Arm, Case, CaseChoice, EvalPlan, EvalStore, EvalSubject, FailFast, FileStore, Judge,
-    LoopOptions, LoopSubject, PlanOptions, RunLimits, RunStop, Shard, TrialRunner, WhenIdle,
-    Worker, WorkerEnd, WorkerEvent, WorkerOptions, check_commands, check_trust, find_case_files,
-    make_plan, read_cases, skills_under_test,
+    Arm, Case, CaseChoice, EvalLimits, EvalPlan, EvalStore, EvalSubject, FailFast, FileStore,
+    Judge, LoopOptions, LoopSubject, PlanOptions, RunStop, Shard, TrialRunner, WhenIdle, Worker,
+    WorkerEnd, WorkerEvent, WorkerOptions, check_commands, check_trust, find_case_files, make_plan,
+    read_cases, skills_under_test,
 };
 
 use super::progress::LiveCounts;
@@ -266,7 +266,7 @@ impl HowArgs {
         let runner = TrialRunner::new(metier, subject, judge.clone())?.running_commands();
         let stop = interrupt.child();
         let fail_fast = self.fail_fast.map(FailFast::from);
-        let limits = RunLimits::new(fail_fast, self.max_tokens, self.max_calls);
+        let limits = EvalLimits::new(fail_fast, self.max_tokens, self.max_calls);
         let stopped = Mutex::new(None);
         let before = store.progress(&id)?;
         let counts = LiveCounts::new(before);
@@ -324,7 +324,7 @@ pub(super) fn run(args: &EvalRunArgs, context: &Context, _: bool) -> Result<Box<
     let metier = context.finding(&args.find);
     let cases = args.choice.cases(&metier)?;
     let ready = args.how.ready(context, &args.find, cases, args.arms.chosen())?;
-    let mut store = FileStore::in_workspace(&metier.workspace());
+    let mut store = FileStore::in_project(&metier)?;
     // Before this run is the last.
     let id = ready.plan.id();
     let baseline = args.baseline.as_deref().map(|text| saved_plan(&metier, text, Some(&id)));

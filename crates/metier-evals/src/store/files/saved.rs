@@ -91,7 +91,7 @@ impl FileStore {
         let found = PlanFolder::find(folder)?;
         let plan = found.read_plan()?;
         let store = Self::at(folder);
-        let open = OpenPlan::read(found, &plan, Shard::WHOLE)?;
+        let open = OpenPlan::read(found, &plan, Shard::WHOLE, None)?;
         store.lock().insert(plan.id(), open);
         Ok((store, plan))
     }

@@ -4,11 +4,13 @@
 //! themselves stay on disk: a few bytes a unit are all that is held.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use metier::skill::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::folder::{PlanFile, PlanFolder};
+use super::seal::{ResultSeal, unsealed};
 use crate::error::Result;
 use crate::plan::{EvalPlan, EvalUnit};
 use crate::shard::Shard;
@@ -115,10 +117,12 @@ pub(crate) struct Units {
     read_to: BTreeMap<(bool, u32), u64>,
     /// What was found and not believed.
     pub(crate) notes: Vec<String>,
+    /// Whose results are believed; nothing: anybody's.
+    seal: Option<Arc<ResultSeal>>,
 }
 
 impl Units {
-    pub(crate) fn of(plan: &EvalPlan, part: Shard) -> Self {
+    pub(crate) fn of(plan: &EvalPlan, part: Shard, seal: Option<Arc<ResultSeal>>) -> Self {
         let units: Vec<EvalUnit> = plan.units().collect();
         let of_case: Vec<bool> = plan.cases.iter().map(|case| part.holds(&case.id)).collect();
         Self {
@@ -130,6 +134,7 @@ impl Units {
             holders: BTreeSet::new(),
             read_to: BTreeMap::new(),
             notes: Vec::new(),
+            seal,
         }
     }
 
@@ -198,9 +203,13 @@ impl Units {
     fn read_results(&mut self, folder: &PlanFolder, number: u32) -> Result<()> {
         let Some(file) = folder.open(PlanFile::Results, number)? else { return Ok(()) };
         let from = self.read_to.get(&(true, number)).copied().unwrap_or(0);
-        let (states, places) = (&mut self.states, &self.by_fingerprint);
-        let mut bad = Vec::new();
+        let (states, places, seal) = (&mut self.states, &self.by_fingerprint, &self.seal);
+        let (mut bad, mut foreign) = (Vec::new(), 0_usize);
         let end = folder.each_line(&file, from, &mut |offset, line| {
+            if seal.as_ref().is_some_and(|seal| !seal.is_own(line)) {
+                foreign += 1;
+                return;
+            }
             let result = serde_json::from_slice::<TrialResult>(line).ok();
             let place = result.as_ref().and_then(|it| places.get(&it.fingerprint));
             let (Some(result), Some(place), Ok(bytes)) = (result, place, u32::try_from(line.len()))
@@ -208,13 +217,20 @@ impl Units {
                 bad.push(offset);
                 return;
             };
-            let (state, error) = (&mut states[*place], ErrorRank::of(&result, line));
+            let (state, error) = (&mut states[*place], ErrorRank::of(&result, &unsealed(line)));
             if state.wants(error) {
                 state.result = Some(ResultAt { file: number, offset, bytes, error });
             }
             // Whose hands it is in is said by attempts alone: this may be the result of an earlier round.
             state.retried = false;
         })?;
+        if foreign > 0 {
+            self.notes.push(format!(
+                "{}: results that you did not make on this machine are left out ({foreign}); `metier eval merge` \
+                 takes those of other machines",
+                PlanFile::Results.name(number)
+            ));
+        }
         for at in bad {
             self.not_believed(&PlanFile::Results.name(number), at);
         }

@@ -97,9 +97,10 @@ impl Database {
                 Err(fault) => fault,
             };
             let has_answered = self.has_answered.load(Ordering::Relaxed);
-            let timeout = match has_answered {
-                true => self.reconnect_timeout,
-                false => self.reconnect_timeout.min(FIRST_TIMEOUT),
+            let timeout = if has_answered {
+                self.reconnect_timeout
+            } else {
+                self.reconnect_timeout.min(FIRST_TIMEOUT)
             };
             let gives_up = !fault.may_pass() || started.elapsed() + pause > timeout;
             if gives_up || self.cancel.wait_timeout(pause) {
