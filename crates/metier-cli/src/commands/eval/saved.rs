@@ -82,7 +82,7 @@ pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -
     if metier::fs::exists(&path) && !metier::fs::is_dir(&path) {
         return read_report(&path);
     }
-    let store = FileStore::in_project(&metier)?;
+    let store = FileStore::in_project(metier)?;
     let saved = store.saved_plans()?;
     let real = metier::fs::canonical(&path).unwrap_or(path);
     let bare = |id: &Digest| id.to_string().trim_start_matches("sha256:").to_owned();

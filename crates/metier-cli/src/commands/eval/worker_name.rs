@@ -3,6 +3,7 @@
 
 use std::time::SystemTime;
 
+use data_encoding::HEXLOWER;
 use metier::skill::Digest;
 
 /// A name that no other process has: `HOST-PID-XXXXXXXX`.
@@ -10,8 +11,7 @@ pub(super) fn worker_name() -> String {
     let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (host, process) = (host_name(), std::process::id());
     let unique = Digest::of(format!("{host} {process} {}", began.as_nanos()).as_bytes());
-    let unique: String = unique.as_bytes()[..4].iter().map(|it| format!("{it:02x}")).collect();
-    format!("{host}-{process}-{unique}")
+    format!("{host}-{process}-{}", HEXLOWER.encode(&unique.as_bytes()[..4]))
 }
 
 #[cfg(unix)]
