@@ -3,7 +3,6 @@
 
 use std::time::SystemTime;
 
-use data_encoding::HEXLOWER;
 use metier::skill::Digest;
 
 /// A name that no other process has: `HOST-PID-XXXXXXXX`.
@@ -11,7 +10,8 @@ pub(super) fn worker_name() -> String {
     let began = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (host, process) = (host_name(), std::process::id());
     let unique = Digest::of(format!("{host} {process} {}", began.as_nanos()).as_bytes());
-    format!("{host}-{process}-{}", HEXLOWER.encode(&unique.as_bytes()[..4]))
+    let [a, b, c, d, ..] = *unique.as_bytes();
+    format!("{host}-{process}-{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
 #[cfg(unix)]
