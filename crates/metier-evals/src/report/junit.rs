@@ -24,6 +24,11 @@ pub fn junit(report: &EvalReport) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     out.push_str(&format!("<testsuites name=\"evals\" {totals}>\n"));
     out.push_str(&format!("  <testsuite name=\"evals\" {totals}>\n    <properties>\n"));
+    let latencies = report.arms.iter().filter_map(|arm| {
+        let latency = words::latency(report, arm.arm)?;
+        Some((format!("time.{}", arm.arm.as_str()), latency))
+    });
+    let latencies: Vec<(String, String)> = latencies.collect();
     let mut property = |name: &str, value: &str| {
         out.push_str(&format!(
             "      <property name=\"{}\" value=\"{}\"/>\n",
@@ -37,6 +42,9 @@ pub fn junit(report: &EvalReport) -> String {
     property("units", &words::units(report));
     for (kind, count) in &report.units.errors_by_kind {
         property(&format!("errors.{kind}"), &count.to_string());
+    }
+    for (name, latency) in &latencies {
+        property(name, latency);
     }
     out.push_str("    </properties>\n");
     for (case, arm, is_main) in &cases {
