@@ -220,3 +220,77 @@ fn doubtful_cases_are_named_and_others_are_not() {
     let ran = run(&zero, &["eval", "check"]);
     assert!(ran.code == 1 && ran.stderr.contains("`trigger_within` is 0"), "{ran:?}");
 }
+
+#[test]
+fn a_regression_stands_in_every_form() {
+    let cases = "skill: csv-summary\ncases:\n  - {id: a, input: greet me, expected: {output: Good}}\n  \
+                 - {id: b, input: greet her, expected: {output: Good}}\n";
+    let home = home_with(cases);
+    let good = evaluated(&home, &json!([answer("Good day.")]), &["--gate", "pass_rate=none"]);
+    home.write("project/before.json", &good.stdout);
+    let model = scripted(&home, &json!([answer("Bad day.")]));
+    let args =
+        ["eval", "run", "--model", model, "--baseline", "before.json", "--gate", "pass_rate=none"];
+    let form = |more: &[&str]| run(&home, &[&args[..], more].concat());
+    let junit = form(&["--format", "junit"]);
+    assert!(junit.code == 1 && junit.stdout.contains("name=\"baseline\""), "{junit:?}");
+    assert!(junit.stdout.contains("<failure message=\"REGRESSION\""), "{junit:?}");
+    let github = form(&["--format", "github"]);
+    assert!(github.stdout.contains("::error title=Evals%3A REGRESSION"), "{github:?}");
+    let page = form(&["--html", "page.html"]);
+    let html = std::fs::read_to_string(home.project().join("page.html")).expect("a page");
+    assert!(html.contains("REGRESSION"), "{page:?}");
+    // Without noise no test decides, and none is claimed to.
+    assert!(page.stdout.contains("no noise: worse") && !page.stdout.contains("-0.0"), "{page:?}");
+}
+
+#[test]
+fn results_that_cannot_be_read_are_named_and_a_summary_that_cannot_be_written_loses_none() {
+    let home = home_with("input: x\nskill: csv-summary\nexpected: {output: done}\n");
+    let replies = json!([answer("done")]);
+    assert_eq!(arm(&evaluated(&home, &replies, &[]))["outcome"], "passed");
+    let results = home.project().join(".agent/evals/results");
+    let plans = std::fs::read_dir(&results).expect("results").flatten().map(|entry| entry.path());
+    let plan = plans.into_iter().find(|path| path.is_dir()).expect("a plan");
+    let file = plan.join("results-0001.jsonl");
+    let text = std::fs::read_to_string(&file).expect("text");
+    std::fs::write(&file, text.replace("done", "gone")).expect("writes");
+    let ran = run(&home, &["eval", "report"]);
+    assert!(ran.stderr.contains("are left out (1)"), "{ran:?}");
+    let mut command = home.command(crate::support::METIER);
+    command.env("GITHUB_STEP_SUMMARY", home.project().join("no/such/file"));
+    command.args(["eval", "report", "--format", "github"]);
+    let ran = TestHome::finish(&mut command);
+    assert!(ran.stdout.starts_with("::"), "{ran:?}");
+    assert!(ran.stderr.contains("GITHUB_STEP_SUMMARY"), "{ran:?}");
+    // A plan that an editor ended with a line is the same plan.
+    let manifest = plan.join("plan.json");
+    let text = std::fs::read_to_string(&manifest).expect("text") + "\n";
+    std::fs::write(&manifest, text).expect("writes");
+    assert!(!run(&home, &["eval", "report"]).stderr.contains("was changed"));
+}
+
+#[test]
+fn descriptions_that_are_the_same_overlap_whatever_they_are_like() {
+    let home = TestHome::new();
+    let long = "Keeps the notes of long meetings with many people from all parts of the company together with \
+                everything that was decided there and by whom and until when it has to be done by all of them";
+    for (name, text) in
+        [("notes", long), ("translate", "Translate"), ("han", "翻译"), ("kana", "かなだけ")]
+    {
+        for end in ["a", "b"] {
+            let skill = format!("---\nname: {name}-{end}\ndescription: {text}\n---\n\nX.\n");
+            home.write(&format!("home/.agent/skills/{name}-{end}/SKILL.md"), skill);
+        }
+    }
+    let pairs = run(&home, &["eval", "overlap", "--json", "--limit", "100"]).json();
+    let found = |name: &str| {
+        let pairs = pairs["pairs"].as_array().expect("pairs");
+        pairs.iter().any(|pair| {
+            pair["skill"] == format!("{name}-a") && pair["other"] == format!("{name}-b")
+        })
+    };
+    for name in ["notes", "translate", "han", "kana"] {
+        assert!(found(name), "{name}: {pairs:#}");
+    }
+}

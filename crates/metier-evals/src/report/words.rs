@@ -10,6 +10,7 @@ use super::eval_report::{ArmCost, CaseArm, ConfusionCell, Estimate, EvalReport};
 use super::verdict::{counted, percent};
 use crate::plan::{Arm, ModelKind};
 use crate::statistics::Rate;
+use crate::statistics::power::ALPHA;
 
 /// Reasons of a verdict that are listed.
 const MAX_REASONS: usize = 20;
@@ -199,12 +200,22 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
         }
         return words;
     }
-    let signed = |number: f64| format!("{}{}", if number > 0.0 { "+" } else { "" }, show(number));
+    // Zero has no sign.
+    let signed =
+        |number: f64| format!("{}{}", if number > 0.0 { "+" } else { "" }, show(number + 0.0));
     let interval = paired.interval.map_or_else(String::new, |ends| {
         format!(" ({} to {})", signed(ends.low), signed(ends.high))
     });
+    // Without noise any difference is one, whatever a test would say.
+    let is_certain =
+        comparison.result != ComparisonResult::NoDifference && comparison.corrected_p > ALPHA;
+    let test = if is_certain {
+        "no noise".to_owned()
+    } else {
+        format!("p {:.3} corrected", comparison.corrected_p)
+    };
     let mut words = format!(
-        "{}: {} to {}, {}{interval}; {} up, {} down of {}; p {:.3} corrected: {}",
+        "{}: {} to {}, {}{interval}; {} up, {} down of {}; {test}: {}",
         comparison.metric.as_str(),
         show(paired.before),
         show(paired.after),
@@ -212,7 +223,6 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
         paired.up,
         paired.down,
         cases,
-        comparison.corrected_p,
         comparison.result.as_str(),
     );
     if comparison.result == ComparisonResult::NoDifference {

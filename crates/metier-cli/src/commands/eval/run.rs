@@ -343,7 +343,7 @@ pub(super) fn run(args: &EvalRunArgs, context: &Context, _: bool) -> Result<Box<
     if let Some(path) = &args.html {
         output.write_html(&context.metier.working_dir().join(path))?;
     }
-    output.write_summary(environment)?;
+    output.write_summary(environment);
     Ok(Box::new(match (stopped, part.flatten()) {
         (Some(StopReason::Early(RunStop::Limit)), _) => {
             print_note("stopped: a limit is spent; the next run continues from here");
