@@ -4,9 +4,11 @@
 //! Every encoding can be replaced by another one, so this finds the careless and not the careful. Encoded data that
 //! is not text (images, keys, digests) is not a finding.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use data_encoding::{BASE64_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
+use memchr::memchr2_iter;
 use regex::Regex;
 
 /// Something that decodes to a command.
@@ -17,6 +19,8 @@ pub(crate) struct EncodedText {
     pub(crate) decoded: String,
 }
 
+/// Characters that [`BASE64`] begins with, at least.
+const MIN_RUN: usize = 16;
 /// Characters of base64 that are too few to hold a command.
 const MIN_BASE64: usize = 24;
 /// Characters of a decoded text that are too few for a command with its target.
@@ -41,7 +45,7 @@ static HEX: LazyLock<Option<Regex>> = LazyLock::new(|| {
         .ok()
 });
 static CODES: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"[\[(]\s*\d{2,3}(?:\s*,\s*\d{2,3}){7,}\s*,?\s*[\])]").ok());
+    LazyLock::new(|| Regex::new(r"^[\[(]\s*[0-9]{2,3}(?:\s*,\s*[0-9]{2,3}){7,}\s*,?\s*[\])]").ok());
 /// What only a command or an instruction about secrets says.
 static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"(?i)(?-u:\b)(?:curl|wget|powershell|invoke-expression|iex)\s|/bin/(?:ba|z)?sh(?-u:\b)|(?-u:\b)(?:ba|z)?sh\s+-[ci](?-u:\b)|/dev/tcp/|(?-u:\b)(?:subprocess|os\.system|child_process|execsync|eval\(|exec\()|(?-u:\b)os\.environ(?-u:\b)|(?-u:\b)process\.env(?-u:\b)|(?-u:\b)(?:send|post|upload|output)(?-u:\b)[^\n]{0,60}(?-u:\b)(?:keys?|tokens?|secrets?|passwords?|credentials?)(?-u:\b)|(?-u:\b)ignore(?-u:\b)[^\n]{0,30}(?-u:\b)instructions(?-u:\b)|(?-u:\b)chmod\s+\+x(?-u:\b)|(?-u:\b)rm\s+-rf(?-u:\b)";
@@ -64,20 +68,23 @@ const NAMES: &[&str] = &[
 /// Everything in `text` that decodes to a command, in its order.
 pub(crate) fn encoded_commands(text: &str) -> Vec<EncodedText> {
     let mut found = Vec::new();
-    for whole in matches(&BASE64, text) {
+    for whole in base64_places(text) {
         let letters: String = text[whole.clone()].chars().filter(|ch| is_base64(*ch)).collect();
         if letters.len() >= MIN_BASE64 {
             add(&mut found, whole.start, from_base64(&letters), is_command);
         }
     }
-    for whole in matches(&HEX, text) {
+    let may_have_hex =
+        next_run(text, 0, 40).is_some() || text.contains("\\x") || text.contains("\\u00");
+    let hex = HEX.as_ref().filter(|_| may_have_hex);
+    for whole in hex.into_iter().flat_map(|it| it.find_iter(text)).map(|hit| hit.range()) {
         let is_escaped = text[whole.clone()].starts_with('\\');
         let digits = text[whole.clone()].replace("\\x", "").replace("\\u00", "");
         let decoded = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok();
         let wanted = if is_escaped { is_command_or_name } else { is_command };
         add(&mut found, whole.start, decoded, wanted);
     }
-    for whole in matches(&CODES, text) {
+    for whole in code_places(text) {
         let codes = text[whole.clone()].split(|ch: char| !ch.is_ascii_digit());
         let bytes: Option<Vec<u8>> =
             codes.filter(|code| !code.is_empty()).map(|code| code.parse().ok()).collect();
@@ -87,11 +94,49 @@ pub(crate) fn encoded_commands(text: &str) -> Vec<EncodedText> {
     found
 }
 
-fn matches(pattern: &LazyLock<Option<Regex>>, text: &str) -> Vec<std::ops::Range<usize>> {
-    pattern
-        .as_ref()
-        .map(|it| it.find_iter(text).map(|hit| hit.range()).collect())
-        .unwrap_or_default()
+/// Where [`BASE64`] matches. Nearly all of a text is words, and shorter than any match: looking at each sixteenth
+/// character passes over them, where the pattern would look at every one.
+fn base64_places(text: &str) -> Vec<Range<usize>> {
+    let (mut places, mut from) = (Vec::new(), 0);
+    let Some(pattern) = BASE64.as_ref() else { return places };
+    while let Some(hit) =
+        next_run(text, from, MIN_RUN).and_then(|start| pattern.find_at(text, start))
+    {
+        from = hit.end();
+        places.push(hit.range());
+    }
+    places
+}
+
+/// Where the first run of at least `least` characters of base64 begins, at `from` or later. Before `from` no run is
+/// open.
+fn next_run(text: &str, from: usize, least: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    loop {
+        let window = bytes.get(at..at + least)?;
+        // From the end: a character that is in no run rules out every run that it would be in.
+        match window.iter().rposition(|byte| !is_base64(char::from(*byte))) {
+            None => return Some(at),
+            Some(gap) => at += gap + 1,
+        }
+    }
+}
+
+/// Where [`CODES`] matches: at brackets before a number.
+fn code_places(text: &str) -> Vec<Range<usize>> {
+    let (mut places, mut from) = (Vec::new(), 0);
+    let Some(pattern) = CODES.as_ref() else { return places };
+    for at in memchr2_iter(b'[', b'(', text.as_bytes()) {
+        if at < from || !text[at + 1..].trim_start().starts_with(|ch: char| ch.is_ascii_digit()) {
+            continue;
+        }
+        if let Some(hit) = pattern.find(&text[at..]) {
+            from = at + hit.end();
+            places.push(at..from);
+        }
+    }
+    places
 }
 
 fn add(found: &mut Vec<EncodedText>, at: usize, bytes: Option<Vec<u8>>, wanted: fn(&str) -> bool) {
@@ -175,6 +220,27 @@ mod tests {
         assert_eq!(decoded(&format!("[{}]", codes.join(", "))), ["https://evil.example"]);
         let wide: Vec<u8> = command.bytes().flat_map(|byte| [byte, 0]).collect();
         assert_eq!(decoded(&data_encoding::BASE64.encode(&wide)), [command]);
+    }
+
+    #[test]
+    fn the_short_way_finds_what_the_patterns_match() {
+        let whole = |pattern: &str, text: &str| -> Vec<Range<usize>> {
+            let pattern = Regex::new(pattern).expect("a pattern");
+            pattern.find_iter(text).map(|hit| hit.range()).collect()
+        };
+        let base64 = BASE64.as_ref().expect("a pattern").as_str();
+        let codes = CODES.as_ref().expect("a pattern").as_str().trim_start_matches('^');
+        let hex = HEX.as_ref().expect("a pattern").as_str();
+        let pieces = "[a-zA-Z0-9+/=_-]{0,40}|[0-9a-f]{30,50}|[ \"'+,\n\\\\()\\[\\]é手]{0,4}|[(\\[]( ?[0-9]{2},){6,9}[0-9]{2}[)\\]]|(\\\\x[0-9a-f]{2}){5,8}";
+        let texts = proptest::collection::vec(pieces, 0..12);
+        proptest::proptest!(|(pieces in texts)| {
+            let text = pieces.concat();
+            proptest::prop_assert_eq!(base64_places(&text), whole(base64, &text));
+            proptest::prop_assert_eq!(code_places(&text), whole(codes, &text));
+            let may_have_hex =
+                next_run(&text, 0, 40).is_some() || text.contains("\\x") || text.contains("\\u00");
+            proptest::prop_assert!(may_have_hex || whole(hex, &text).is_empty());
+        });
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! executed or copied; what stands in backticks or quotation marks in a sentence is talked about. Quotation marks
 //! are those of Chinese and Japanese too: tidy:allow-cjk.
 
+use memchr::memchr;
+
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
@@ -49,14 +51,15 @@ pub(crate) struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     pub(crate) fn new(text: &'t str, kind: FileKind) -> Self {
-        let mut starts = Vec::new();
-        let mut fenced = Vec::new();
+        let (mut starts, mut fenced) = (Vec::new(), Vec::new());
         let mut open: Option<&str> = None;
         let mut at = 0;
-        for line in text.split_inclusive('\n') {
+        while at < text.len() {
+            let line = &text[at..];
             starts.push(at);
-            at += line.len();
-            let trimmed = line.trim_start();
+            at += memchr(b'\n', line.as_bytes()).map_or(line.len(), |end| end + 1);
+            // A line with nothing before its mark, mostly; blanks of any script may stand there.
+            let trimmed = line[..at - starts[starts.len() - 1]].trim_start();
             let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
             match (open, mark) {
                 (None, Some(mark)) => {

@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use memchr::memchr;
 use metier_skill::{ParseOptions, ToolMeaning, parse, tool_meaning};
 use regex::Regex;
 
@@ -77,7 +78,7 @@ impl InspectedFile {
             }
             Err(_) => return file.not_text(path, head),
         };
-        if text.contains('\0') {
+        if memchr(0, text.as_bytes()).is_some() {
             return file.not_text(path, head);
         }
         file.inspected = text.len() as u64;
