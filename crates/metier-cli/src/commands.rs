@@ -91,7 +91,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Diff(args) => diff::run(args, &context()?, cli.global.json),
         Command::Requests(args) => requests::run(args, &context()?, cli.global.json),
         Command::Uninstall(args) => uninstall::run(args, &context()?, cli.global.json),
-        Command::Verify(args) => verify::run(args, &context()?),
+        Command::Verify(args) => verify::run(args, &context()?, cli.global.json),
         Command::Scan(args) => scan::run(args, &context()?),
         Command::Pack(args) => pack::run(args, &context()?),
         Command::Sign(args) => sign::run(args, &context()?, cli.global.json),

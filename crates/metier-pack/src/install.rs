@@ -164,8 +164,7 @@ impl InstallTarget {
             if is_other && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::OtherSource);
             }
-            let was_moved = prepared.is_fixed
-                && locked.is_some_and(|it| !is_other && it.resolved != prepared.resolved);
+            let was_moved = locked.is_some_and(|locked| prepared.is_moved(locked));
             if was_moved && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::Moved);
             }

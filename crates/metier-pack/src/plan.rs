@@ -61,6 +61,12 @@ pub struct PlannedSkill {
     /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The version that is installed, where another one takes its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was_version: Option<String>,
+    /// Whether its version is older than the installed one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub older: bool,
     /// What it does, in its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -239,16 +245,19 @@ impl InstallPlan {
             self.view.stopping().map(|(skill, _)| skill.name.clone()).collect();
         for name in held {
             let found = self.view.stopping().filter(|(skill, _)| skill.name == name).count();
-            self.moves.retain(|planned| planned.name != name);
-            self.records.retain(|change| change.name != name);
-            self.kept_files.retain(|kept| kept.name != name);
-            self.link_moves.retain(|link| link.name != name);
-            let Some(at) = self.view.skills.iter().position(|skill| skill.name == name) else {
-                continue;
-            };
-            let skill = self.view.skills.remove(at);
+            let Some(skill) = self.forget(&name) else { continue };
             self.view.not_updated.push(NotUpdated::found(&skill, found));
         }
+    }
+
+    /// Takes everything about one skill out of the plan.
+    pub(crate) fn forget(&mut self, name: &str) -> Option<PlannedSkill> {
+        self.moves.retain(|planned| planned.name != name);
+        self.records.retain(|change| change.name != name);
+        self.kept_files.retain(|kept| kept.name != name);
+        self.link_moves.retain(|link| link.name != name);
+        let at = self.view.skills.iter().position(|skill| skill.name == name)?;
+        Some(self.view.skills.remove(at))
     }
 
     /// See [`PlanView::note_present`].

@@ -16,6 +16,7 @@ use crate::review::review;
 use crate::shipped_tree::ShippedTree;
 use crate::skills_in::FoundSkill;
 use crate::standing::{Standing, is_whole};
+use crate::version_order::is_older;
 
 impl InstallPlan {
     /// Plans to put a skill in its place.
@@ -78,6 +79,9 @@ impl InstallPlan {
             .then(|| review(&self.target, &name, &skill.tree, standing));
         let (findings, percent) = reviewed.unzip();
         let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
+        let was_version = before
+            .and_then(|before| before.version.clone())
+            .filter(|was| skill.summary.version.as_ref() != Some(was));
         let files = skill.tree.files.iter();
         self.view.skills.push(PlannedSkill {
             path: self.target.root.join(&name).to_string_lossy().into_owned(),
@@ -85,6 +89,8 @@ impl InstallPlan {
             source: locked.source.clone(),
             kind: locked.kind,
             resolved: locked.resolved.clone(),
+            older: is_older(&skill.summary.version, &was_version),
+            was_version,
             version: skill.summary.version.clone(),
             description: Some(skill.summary.description.clone()),
             allowed_tools: skill.summary.allowed_tools.clone(),
@@ -184,6 +190,8 @@ impl InstallPlan {
             kind: locked.kind,
             resolved: locked.resolved.clone(),
             version: locked.version.clone(),
+            was_version: None,
+            older: false,
             description: None,
             allowed_tools: None,
             scripts: scripts(locked.files.keys().map(|path| (path.as_str(), runs(path)))),

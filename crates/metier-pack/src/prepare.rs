@@ -375,6 +375,11 @@ impl Prepared {
         locked
     }
 
+    /// Whether it was named by what should never mean anything else, and means something else than the lock says.
+    pub(crate) fn is_moved(&self, locked: &LockedSkill) -> bool {
+        self.is_fixed && self.source.recorded() == locked.source && self.resolved != locked.resolved
+    }
+
     /// Checks the signatures of one of its skills: beside the source, and in the skill's folder.
     pub(crate) fn check_signatures(
         &self,

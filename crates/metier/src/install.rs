@@ -145,6 +145,16 @@ impl Metier {
         Ok(target.outdated(request)?)
     }
 
+    /// The same for those whose source is named by a tag that should never change: of a repository, or the version of a
+    /// registry. Other sources are not asked.
+    pub fn outdated_tags(
+        &self,
+        target: &InstallTarget,
+        request: &UpdateRequest,
+    ) -> Result<Vec<InstalledSkill>> {
+        Ok(target.outdated_tags(request)?)
+    }
+
     /// How installed skills differ from what their sources give now, or from what was installed.
     pub fn diff_installed(
         &self,

@@ -52,13 +52,26 @@ pub(crate) fn plan_lines(view: &PlanView) -> Vec<String> {
 }
 
 fn head(skill: &PlannedSkill) -> String {
-    let version = skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+    let version = version_text(skill);
     let size = match skill.bytes {
         0 => count(skill.files, "file"),
         size => format!("{}, {}", count(skill.files, "file"), bytes(size)),
     };
     let from = paint(DIM, format!("from {} ({size})", safe(&skill.source)));
     format!("{} {}{version}  {from}", word(skill.action, false), paint(BOLD, safe(&skill.name)))
+}
+
+/// The version; both, where another one is replaced, and which of them is the older one.
+fn version_text(skill: &PlannedSkill) -> String {
+    let Some(version) = &skill.version else { return String::new() };
+    let version = safe(version);
+    match &skill.was_version {
+        Some(was) if skill.older => {
+            format!(" {} -> {version} {}", safe(was), paint(YELLOW, "(older)"))
+        }
+        Some(was) => format!(" {} -> {version}", safe(was)),
+        None => format!(" {version}"),
+    }
 }
 
 fn details(skill: &PlannedSkill) -> Vec<String> {
@@ -240,8 +253,7 @@ fn named(names: &[String]) -> String {
 /// One line a skill, after the plan was carried out.
 pub(crate) fn write_done(view: &PlanView, out: &mut dyn Write) -> io::Result<()> {
     for skill in view.skills.iter().filter(|skill| skill.is_change()) {
-        let version =
-            skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+        let version = version_text(skill);
         let name = paint(BOLD, safe(&skill.name));
         let path = paint(DIM, safe(&skill.path));
         writeln!(out, "{} {name}{version}  {path}", word(skill.action, true))?;
