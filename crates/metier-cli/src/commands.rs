@@ -96,7 +96,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Box<dyn Output>> {
         Command::Pack(args) => pack::run(args, &context()?),
         Command::Sign(args) => sign::run(args, &context()?, cli.global.json),
         Command::Keys(args) => keys::run(args, &context()?, cli.global.json),
-        Command::Restore(args) => restore::run(args, &context()?),
+        Command::Restore(args) => restore::run(args, &context()?, cli.global.json),
         Command::Run(args) => run::run(args, &context()?, cli.global.json),
         Command::Chat(args) => chat::run(args, &context()?, cli.global.json),
         Command::Resume(args) => resume::run(args, &context()?, cli.global.json),

@@ -100,6 +100,7 @@ impl InstallPlan {
             tree: locked.tree,
             was,
             overrides: obstacle,
+            hides: None,
             replaces_source: before
                 .map(|before| before.source.clone())
                 .filter(|before| *before != locked.source),
@@ -200,6 +201,7 @@ impl InstallPlan {
             tree: locked.tree,
             was: standing.tree.as_ref().map(|tree| tree.digest()),
             overrides: None,
+            hides: None,
             replaces_source: None,
             kept_files: Vec::new(),
             backup_files: Vec::new(),
@@ -219,18 +221,18 @@ impl InstallPlan {
 
 /// Files in the folder of an installed skill that no installation put there.
 #[derive(Debug, Default)]
-struct OwnFiles {
+pub(crate) struct OwnFiles {
     /// Those that come along into the new version.
     kept: Vec<String>,
     /// Those that are only in the backup afterwards.
-    in_backup: Vec<String>,
+    pub(crate) in_backup: Vec<String>,
 }
 
 impl OwnFiles {
     /// Those beside the skill that `before` locked, when `new` takes its place, or nothing does. What a person
     /// keeps there and no archive may bring (`.env`, version control) comes along; packages and caches are for
     /// the old version, and made again.
-    fn beside(
+    pub(crate) fn beside(
         standing: &Standing,
         before: Option<&LockedSkill>,
         new: Option<&ShippedTree>,

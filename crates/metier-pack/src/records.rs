@@ -206,6 +206,19 @@ impl Records {
         Ok(records)
     }
 
+    /// An error where there is a lock and no `skills.json` beside it: nothing would be wanted, and everything that
+    /// is installed would be uninstalled.
+    pub(crate) fn check_wanted(&self, folder: &Path) -> Result<(), PackError> {
+        let path = folder.join(WANTED_FILE);
+        if self.lock.skills.is_empty() || metier_fs::exists(&path) {
+            return Ok(());
+        }
+        let number = self.lock.skills.len();
+        let skills = if number == 1 { "skill" } else { "skills" };
+        let reason = format!("it is missing, and {LOCK_FILE} beside it names {number} {skills}");
+        Err(PackError::BadRecord { path, reason })
+    }
+
     /// Both as text: `skills.json` and `skills.lock.json`.
     pub(crate) fn to_texts(&self) -> (String, String) {
         (text(&self.wanted), text(&self.lock))
@@ -236,8 +249,9 @@ fn read<R: Versioned>(path: &Path) -> Result<R, PackError> {
         }
         Err(error) => return Err(bad(error.to_string())),
     };
-    if bytes.windows(7).any(|it| it == b"<<<<<<<") {
-        return Err(bad("it has conflicts of a merge in it".to_owned()));
+    if let Some(at) = bytes.windows(7).position(|it| it == b"<<<<<<<") {
+        let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        return Err(bad(format!("line {line}: it has conflicts of a merge in it")));
     }
     let record: R = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
     match record.version() {

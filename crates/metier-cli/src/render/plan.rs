@@ -92,6 +92,10 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
     if skill.action == PlannedAction::Adopt {
         lines.push("  its files are there already; only the records change".to_owned());
     }
+    if let Some(hidden) = &skill.hides {
+        let takes = paint(YELLOW, "takes the name of");
+        lines.push(format!("  {takes} {}, which is hidden by it here", safe(hidden)));
+    }
     lines.extend(source_line(skill));
     if let Some(changes) = &skill.changes {
         lines.extend(change_lines(changes));
@@ -149,7 +153,7 @@ fn link_lines(skill: &PlannedSkill) -> impl Iterator<Item = String> {
 }
 
 /// Files in the folder of a skill that no installation put there: what becomes of them.
-fn own_file_lines(skill: &PlannedSkill) -> Vec<String> {
+pub(crate) fn own_file_lines(skill: &PlannedSkill) -> Vec<String> {
     let mut lines = Vec::new();
     if !skill.kept_files.is_empty() {
         lines.push(format!("  your files come along: {}", named(&skill.kept_files)));
@@ -231,15 +235,9 @@ pub(crate) fn not_updated_lines(view: &PlanView) -> Vec<String> {
 /// What was left out, a line for each.
 pub(crate) fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
     let note = paint(YELLOW, "left out");
-    let mut lines: Vec<String> = left_out
-        .iter()
-        .take(MAX_NAMED)
-        .map(|it| format!("{note}: {} ({})", safe(&it.path), it.reason.text()))
-        .collect();
-    if left_out.len() > MAX_NAMED {
-        lines.push(format!("{note}: {} more", left_out.len() - MAX_NAMED));
-    }
-    lines
+    // All of them: a secret that stayed behind, or a file that is missing later, may be the last one.
+    let line = |it: &LeftOut| format!("{note}: {} ({})", safe(&it.path), it.reason.text());
+    left_out.iter().map(line).collect()
 }
 
 fn named(names: &[String]) -> String {

@@ -317,7 +317,7 @@ fn a_running_watcher_sees_every_installation_update_uninstallation_and_restorati
     skill(&home, "src", "a", "2", "");
     step(&["update", "a", "--yes"], "~ changed project:a");
     step(&["uninstall", "a", "--yes"], "- removed project:a");
-    step(&["restore", "a"], "+ added   project:a");
+    step(&["restore", "a", "--yes"], "+ added   project:a");
     assert_eq!(live.end(), [""; 0], "and nothing else");
 }
 
