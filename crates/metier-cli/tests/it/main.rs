@@ -28,6 +28,7 @@ mod doctor;
 mod doctor_health;
 mod eval;
 mod eval_fleet;
+mod eval_honest;
 mod eval_results;
 mod eval_scale;
 mod eval_untrusted;
