@@ -142,7 +142,8 @@ pub(crate) fn left_out(path: &str) -> Option<LeftOutReason> {
 pub(crate) fn left_out_file(path: &str) -> Option<LeftOutReason> {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     // An armoured key; a signature and a public key have the same ending.
-    let is_key = name.ends_with(".asc") && ["private", "secret"].iter().any(|it| name.contains(it));
+    let is_key = name.rsplit('.').next() == Some("asc")
+        && ["private", "secret"].iter().any(|it| name.contains(it));
     let is_secret = is_key || SECRET_FILES.contains(&name.as_str());
     left_out(path).or(is_secret.then_some(LeftOutReason::Secret))
 }

@@ -173,7 +173,7 @@ impl InstallTarget {
                 let tree = found.tree.digest();
                 skill.available_tree = Some(tree);
                 skill.available_version.clone_from(&found.summary.version);
-                skill.older = is_older(&skill.available_version, &skill.version);
+                skill.older = is_older(skill.available_version.as_ref(), skill.version.as_ref());
                 if tree != locked.tree && prepared.is_moved(locked) {
                     skill.state = UpstreamState::Moved;
                     skill.problem = Some(moved_problem(name, &now.source));

@@ -79,9 +79,7 @@ impl InstallPlan {
             .then(|| review(&self.target, &name, &skill.tree, standing));
         let (findings, percent) = reviewed.unzip();
         let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
-        let was_version = before
-            .and_then(|before| before.version.clone())
-            .filter(|was| skill.summary.version.as_ref() != Some(was));
+        let was_version = other_version(before, skill.summary.version.as_ref());
         let files = skill.tree.files.iter();
         self.view.skills.push(PlannedSkill {
             path: self.target.root.join(&name).to_string_lossy().into_owned(),
@@ -89,7 +87,7 @@ impl InstallPlan {
             source: locked.source.clone(),
             kind: locked.kind,
             resolved: locked.resolved.clone(),
-            older: is_older(&skill.summary.version, &was_version),
+            older: is_older(skill.summary.version.as_ref(), was_version.as_ref()),
             was_version,
             version: skill.summary.version.clone(),
             description: Some(skill.summary.description.clone()),
@@ -101,9 +99,7 @@ impl InstallPlan {
             was,
             overrides: obstacle,
             hides: None,
-            replaces_source: before
-                .map(|before| before.source.clone())
-                .filter(|before| *before != locked.source),
+            replaces_source: before.map(|it| it.source.clone()).filter(|it| *it != locked.source),
             kept_files: own.kept,
             backup_files: own.in_backup,
             warnings: skill.warnings.clone(),
@@ -217,6 +213,14 @@ impl InstallPlan {
             missing: Vec::new(),
         }
     }
+}
+
+/// The version that is installed, where `version` is another one.
+pub(crate) fn other_version(
+    before: Option<&LockedSkill>,
+    version: Option<&String>,
+) -> Option<String> {
+    before.and_then(|before| before.version.clone()).filter(|was| version != Some(was))
 }
 
 /// Files in the folder of an installed skill that no installation put there.

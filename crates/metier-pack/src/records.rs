@@ -250,7 +250,7 @@ fn read<R: Versioned>(path: &Path) -> Result<R, PackError> {
         Err(error) => return Err(bad(error.to_string())),
     };
     if let Some(at) = bytes.windows(7).position(|it| it == b"<<<<<<<") {
-        let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = bytes[..at].split(|byte| *byte == b'\n').count();
         return Err(bad(format!("line {line}: it has conflicts of a merge in it")));
     }
     let record: R = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;

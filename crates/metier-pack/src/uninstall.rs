@@ -12,7 +12,7 @@ use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange};
-use crate::plan_skill::OwnFiles;
+use crate::plan_skill::{OwnFiles, other_version};
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
 use crate::requires::dependants;
 use crate::shipped_tree::ShippedTree;
@@ -118,14 +118,13 @@ impl InstallTarget {
         let (links_now, links_before) = (links_of(installed.as_ref()), links_of(before));
         let links = plan.links(name, &links_now, &links_before, overwrite)?;
         let planned = plan.known(name, &shown, &standing, PlannedAction::Restore);
-        let was_version = before.and_then(|before| before.version.clone());
-        let was_version = was_version.filter(|was| planned.version.as_ref() != Some(was));
+        let was_version = other_version(before, planned.version.as_ref());
         // What a person kept beside the skill is in the backup with the version that stands there now.
         let own = OwnFiles::beside(&standing, before, None);
         let returning = tree_of(&folder);
         plan.view.skills.push(PlannedSkill {
             overrides: standing.obstacle,
-            older: is_older(&planned.version, &was_version),
+            older: is_older(planned.version.as_ref(), was_version.as_ref()),
             was_version,
             backup_files: own.in_backup,
             changes: standing.tree.as_ref().map(|now| SkillChanges::between(now, &returning)),

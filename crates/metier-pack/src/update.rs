@@ -112,7 +112,7 @@ impl InstallTarget {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
-        Ok(self.update(&records, &names, request, None)?.view)
+        Ok(self.update(&records, &names, request, None).view)
     }
 
     /// A plan to bring installed skills up to date with their sources.
@@ -126,7 +126,7 @@ impl InstallTarget {
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
         let staging = if names.is_empty() { None } else { Some(self.stage()?) };
-        self.update(&records, &names, request, staging)
+        Ok(self.update(&records, &names, request, staging))
     }
 
     fn update(
@@ -135,7 +135,7 @@ impl InstallTarget {
         names: &[String],
         request: &UpdateRequest,
         staging: Option<Staging>,
-    ) -> Result<InstallPlan, PackError> {
+    ) -> InstallPlan {
         let limits = &request.limits;
         let options =
             ReadOptions { profile: request.profile, limits, texts: None, as_locked: false };
@@ -150,7 +150,7 @@ impl InstallTarget {
         plan.settle_missing(records);
         plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
         plan.view.not_updated.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(plan)
+        plan
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 /// Whether `version` is older than `than`; `false` where one of them says nothing that can be compared.
-pub(crate) fn is_older(version: &Option<String>, than: &Option<String>) -> bool {
+pub(crate) fn is_older(version: Option<&String>, than: Option<&String>) -> bool {
     let (Some(version), Some(than)) = (version, than) else { return false };
     compare(version, than) == Some(Ordering::Less)
 }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn only_what_is_certainly_older_is_called_older() {
-        let older = |a: &str, b: &str| is_older(&Some(a.to_owned()), &Some(b.to_owned()));
+        let older = |a: &str, b: &str| is_older(Some(&a.to_owned()), Some(&b.to_owned()));
         for (a, b) in [
             ("0.9", "1"),
             ("1.2", "1.10"),
@@ -70,6 +70,6 @@ mod tests {
         {
             assert!(!older(a, b) && !older(b, a), "{a} {b}");
         }
-        assert!(!is_older(&None, &Some("1".to_owned())));
+        assert!(!is_older(None, Some(&"1".to_owned())));
     }
 }

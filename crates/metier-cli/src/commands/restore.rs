@@ -106,7 +106,7 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context, json: bool) -> Result<B
                 yes: args.yes,
                 json,
             };
-            Ok(Box::new(skill::run(&backups, backup, &asked, context)?))
+            Ok(Box::new(skill::run(&backups, &backup, &asked, context)?))
         }
         name => {
             let listing = backups.list().map_err(metier::Error::from)?;

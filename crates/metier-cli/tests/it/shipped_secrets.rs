@@ -1,4 +1,5 @@
-//! Keys and tokens in skills: what `pack` leaves out by name, and what it and `install` say about contents.
+//! Keys and tokens in skills: what `pack` leaves out by name, and what it and `install` say about contents. From the
+//! outside.
 
 use std::fs;
 

@@ -48,17 +48,17 @@ pub(super) struct RestoredSkill {
 
 pub(super) fn run(
     backups: &Backups,
-    backup: Backup,
+    backup: &Backup,
     asked: &RestoreRequest<'_>,
     context: &Context,
 ) -> Result<RestoredSkill> {
     let overwrite = if asked.force { Overwrite::Replace } else { Overwrite::Refuse };
-    let plan = context.metier.plan_restore(&backup, overwrite)?;
-    let mut restored = RestoredSkill::of(&backup, plan.as_ref().map(|plan| plan.view()));
+    let plan = context.metier.plan_restore(backup, overwrite)?;
+    let mut restored = RestoredSkill::of(backup, plan.as_ref().map(|plan| plan.view()));
     if asked.dry_run {
         return Ok(RestoredSkill { dry_run: true, ..restored });
     }
-    check_place(&backup, asked, context)?;
+    check_place(backup, asked, context)?;
     // One that was installed comes back with its records.
     if let Some(mut plan) = plan {
         let question = PlanQuestion {
@@ -87,7 +87,7 @@ pub(super) fn run(
             return Err(rejected());
         }
     }
-    let done = backups.restore(&backup).map_err(occupied)?;
+    let done = backups.restore(backup).map_err(occupied)?;
     restored.path = done.path.to_string_lossy().into_owned();
     restored.left = done.left.map(|left| left.to_string_lossy().into_owned());
     Ok(restored)
