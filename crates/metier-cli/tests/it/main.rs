@@ -51,6 +51,7 @@ mod install_requires;
 mod interpreters;
 mod invoke;
 mod library;
+mod library_shipping;
 mod limits;
 mod linked_keys;
 mod list;

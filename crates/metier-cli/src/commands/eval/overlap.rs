@@ -106,12 +106,11 @@ impl Output for Overlaps {
             let what = if miss.expected { "missed" } else { "loaded wrongly" };
             writeln!(out, "\n{} {what}: {}", paint(BOLD, safe(&miss.skill)), safe(&miss.input))?;
             let why = match (miss.expected, miss.place) {
-                (true, None) => "no word of the request is in its description",
                 (true, Some(1)) => "it fits best, and was not loaded all the same",
                 (true, Some(_)) => "others fit better",
                 (false, Some(1)) => "it fits better than any other",
                 (false, Some(_)) => "others fit better, and it was loaded all the same",
-                (false, None) => "no word of the request is in its description",
+                (_, None) => "no word of the request is in its description",
             };
             writeln!(out, "    {}", paint(DIM, why))?;
             for rival in &miss.competitors {

@@ -95,10 +95,9 @@ impl DatabaseUrl {
         #[cfg(unix)]
         if config.get_hosts().is_empty() {
             // Where Debian's and most other builds of libpq look, too.
-            let folder = SOCKET_FOLDERS.iter().find(|folder| exists(Path::new(folder)));
-            folder.iter().for_each(|folder| {
+            if let Some(folder) = SOCKET_FOLDERS.iter().find(|folder| exists(Path::new(folder))) {
                 config.host_path(folder);
-            });
+            }
         }
         if config.get_hosts().is_empty() {
             return Err(Self::invalid("it names no host and no folder of a socket"));
