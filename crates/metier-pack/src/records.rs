@@ -4,6 +4,7 @@
 //! Keys that are not known are kept. A version that is not known is an error: guessing would lose data.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use metier_fs::{ReadError, read_bounded};
@@ -244,7 +245,10 @@ fn read<R: Versioned>(path: &Path) -> Result<R, PackError> {
     let bad = |reason: String| PackError::BadRecord { path: path.to_owned(), reason };
     let bytes = match read_bounded(path, MAX_RECORD_BYTES) {
         Ok(bytes) => bytes,
-        Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+        // Where a plain file stands in place of an agent's folder, there are no records either.
+        Err(ReadError::Io(error))
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+        {
             return Ok(R::empty());
         }
         Err(error) => return Err(bad(error.to_string())),

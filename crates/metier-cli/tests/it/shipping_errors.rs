@@ -25,6 +25,11 @@ fn the_folder_of_skills_is_no_source_for_itself() {
         assert_eq!((output.code, code), (1, &json!("source-is-target")), "{output:?}");
     }
     assert!(!home.project().join(".agent/skills.json").exists());
+    home.skill("project/skills/csv", "csv", "Read tables.");
+    let plan = json(&home, &["install", ".", "--dry-run", "--json"]);
+    let names: Vec<_> =
+        plan["skills"].as_array().expect("skills").iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["csv"], "a project is a source for what is not installed in it");
     let other = run(&home, &["install", ".agent/skills", "--agent", "claude", "--yes"]);
     assert_eq!(other.code, 0, "for another folder it is one: {other:?}");
 }
@@ -34,7 +39,7 @@ fn a_lock_with_conflicts_is_an_error_of_inventory_and_doctor() {
     let home = installed();
     let lock = home.project().join(".agent/skills.lock.json");
     let text = fs::read_to_string(&lock).expect("reads");
-    fs::write(&lock, text.replacen("\n", "\n<<<<<<< HEAD\n", 1)).expect("writes");
+    fs::write(&lock, text.replacen('\n', "\n<<<<<<< HEAD\n", 1)).expect("writes");
     let output = run(&home, &["inventory"]);
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stderr.contains("skills.lock.json: line 2: it has conflicts"), "{output:?}");
