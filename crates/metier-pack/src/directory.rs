@@ -10,7 +10,7 @@ use metier_registry::parallel;
 
 use crate::archive::{ArchiveFault, NameSet, check_entry_name};
 use crate::error::PackError;
-use crate::left_out::{LeftOut, LeftOutReason, left_out};
+use crate::left_out::{LeftOut, LeftOutReason, left_out, left_out_file};
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::shipped_tree::{ShippedFile, ShippedTree, empty_dirs, needed_dirs};
@@ -48,7 +48,11 @@ pub(crate) fn list_directory(
     let mut set = NameSet::default();
     for node in listing.nodes {
         let fault = |fault| PackError::in_directory(path, fault, Some(node.path.clone()));
-        let reason = left_out(&node.path).or(match node.kind {
+        let by_name = match node.kind {
+            EntryKind::Directory => left_out(&node.path),
+            _ => left_out_file(&node.path),
+        };
+        let reason = by_name.or(match node.kind {
             EntryKind::Link => Some(LeftOutReason::Link),
             EntryKind::Special => Some(LeftOutReason::Special),
             _ => None,

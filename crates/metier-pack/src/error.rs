@@ -60,6 +60,8 @@ pub enum PackError {
     },
     /// There is nothing at the path that was named.
     NoSource(String),
+    /// The source lies in the folder that would be installed into.
+    SourceIsTarget(String),
     /// The source is of a kind that is not supported.
     UnsupportedSource {
         /// As it was given.
@@ -334,6 +336,7 @@ impl PackError {
             Self::NotWritten { .. } => "not-written",
             Self::Unfinished { .. } => "unfinished",
             Self::NoSource(_) => "source-not-found",
+            Self::SourceIsTarget(_) => "source-is-target",
             Self::UnsupportedSource { .. } => "source-unsupported",
             Self::NoSkill(_) => "no-skill",
             Self::SkillsLeftOut { .. } => "skill-left-out",

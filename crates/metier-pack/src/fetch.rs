@@ -45,6 +45,7 @@ use crate::source::InstallSource;
 pub use download::Download;
 pub use fault::{FetchError, FetchFault};
 pub use git::GitFetch;
+pub(crate) use git::is_commit_id;
 pub use git_command::GIT_VARIABLES;
 pub use git_fault::GitFault;
 pub use http::{DownloadSettings, PlaceJudge};

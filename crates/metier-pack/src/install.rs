@@ -111,16 +111,29 @@ impl InstallTarget {
     /// What the source of a request holds. Nothing is written.
     pub fn preview_install(&self, request: &InstallRequest) -> Result<PlanView, PackError> {
         self.recover()?;
-        let source = parse_request(request, &self.base)?;
+        let source = self.requested_source(request)?;
         Ok(self.make_plan(source, request, None)?.checked()?.view)
     }
 
     /// A plan to install from a source. Everything is in staging then, and nothing is in place.
     pub fn plan_install(&self, request: &InstallRequest) -> Result<InstallPlan, PackError> {
         // What cannot be found needs no staging.
-        let source = parse_request(request, &self.base)?;
+        let source = self.requested_source(request)?;
         let staging = self.stage()?;
         self.make_plan(source, request, Some(staging))?.checked()
+    }
+
+    /// The source of a request. What lies in this folder is none: an update could bring nothing, and what was
+    /// uninstalled could not be installed again.
+    fn requested_source(&self, request: &InstallRequest) -> Result<InstallSource, PackError> {
+        let source = parse_request(request, &self.base)?;
+        if let InstallSource::Local(local) = &source {
+            let root = metier_fs::canonical(&self.root).unwrap_or_else(|_| self.root.clone());
+            if local.path.starts_with(root) {
+                return Err(PackError::SourceIsTarget(source.shown()));
+            }
+        }
+        Ok(source)
     }
 
     fn make_plan(
@@ -164,8 +177,7 @@ impl InstallTarget {
             if is_other && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::OtherSource);
             }
-            let was_moved = prepared.is_fixed
-                && locked.is_some_and(|it| !is_other && it.resolved != prepared.resolved);
+            let was_moved = locked.is_some_and(|locked| prepared.is_moved(locked));
             if was_moved && standing.obstacle.is_none() && standing.id.is_some() {
                 standing.obstacle = Some(ObstacleReason::Moved);
             }
@@ -213,6 +225,7 @@ impl InstallTarget {
         profile: Profile,
         staging: Option<Staging>,
     ) -> Result<InstallPlan, PackError> {
+        records.check_wanted(&self.records)?;
         if lock == LockUse::Exact {
             check_agreement(records)?;
         }

@@ -86,14 +86,66 @@ const SECRETS: &[&str] = &[
     ".aws",
     ".ssh",
     ".gnupg",
+    ".pgpass",
+    ".my.cnf",
+    ".kube",
+    "kubeconfig",
+    ".docker",
+    ".dockercfg",
+    ".envrc",
+    ".vault-token",
+    ".secrets",
+    "credentials.json",
+    "credentials.yaml",
+    "credentials.yml",
+    "credentials.toml",
+    "secrets.json",
+    "secrets.yaml",
+    "secrets.yml",
+    "secrets.toml",
+    "service-account.json",
+    "service_account.json",
+    "serviceaccount.json",
+    "terraform.tfstate",
+    "terraform.tfstate.backup",
 ];
-const SECRET_SUFFIXES: &[&str] = &[".pem", ".p12", ".pfx", ".key", ".keystore", ".jks"];
+/// The same, of files only: a directory of this name often holds texts about the thing.
+const SECRET_FILES: &[&str] = &["credentials"];
+const SECRET_SUFFIXES: &[&str] =
+    &[".pem", ".p12", ".pfx", ".key", ".keystore", ".jks", ".tfstate", ".ppk"];
+/// What stands before `.env` in files of settings for a place or a person. Others, such as `version.env`, are often
+/// part of a skill.
+const ENV_STEMS: &[&str] = &[
+    "prod",
+    "production",
+    "staging",
+    "stage",
+    "dev",
+    "development",
+    "local",
+    "test",
+    "docker",
+    "private",
+    "secret",
+    "secrets",
+    "credentials",
+];
 /// Templates of secret files, which hold none.
 const EXAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults"];
 
 /// Why the file or directory at `path` is left out; `None` when it is shipped. Case does not count.
 pub(crate) fn left_out(path: &str) -> Option<LeftOutReason> {
     path.split('/').find_map(|name| of_name(&name.to_ascii_lowercase()))
+}
+
+/// The same of what is known to be a file.
+pub(crate) fn left_out_file(path: &str) -> Option<LeftOutReason> {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    // An armoured key; a signature and a public key have the same ending.
+    let is_key = name.rsplit('.').next() == Some("asc")
+        && ["private", "secret"].iter().any(|it| name.contains(it));
+    let is_secret = is_key || SECRET_FILES.contains(&name.as_str());
+    left_out(path).or(is_secret.then_some(LeftOutReason::Secret))
 }
 
 fn of_name(name: &str) -> Option<LeftOutReason> {
@@ -103,6 +155,7 @@ fn of_name(name: &str) -> Option<LeftOutReason> {
     }
     let is_env =
         name == ".env" || name.strip_prefix(".env.").is_some_and(|kind| !EXAMPLES.contains(&kind));
+    let is_env = is_env || name.strip_suffix(".env").is_some_and(|stem| ENV_STEMS.contains(&stem));
     if is_env || is(SECRETS) || SECRET_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) {
         return Some(LeftOutReason::Secret);
     }
@@ -127,13 +180,38 @@ mod tests {
             ("a/__pycache__/x.py", LeftOutReason::Cache),
             ("a/x.pyc", LeftOutReason::Cache),
             ("__MACOSX/a/._x", LeftOutReason::Debris),
+            ("a/.pgpass", LeftOutReason::Secret),
+            (".kube/config", LeftOutReason::Secret),
+            (".docker/config.json", LeftOutReason::Secret),
+            (".envrc", LeftOutReason::Secret),
+            ("deploy/prod.env", LeftOutReason::Secret),
+            ("a/credentials", LeftOutReason::Secret),
+            ("credentials.json", LeftOutReason::Secret),
+            ("secrets.json", LeftOutReason::Secret),
+            ("service-account.json", LeftOutReason::Secret),
+            ("infra/terraform.tfstate", LeftOutReason::Secret),
+            ("kubeconfig", LeftOutReason::Secret),
+            ("my-private-key.asc", LeftOutReason::Secret),
+            (".vault-token", LeftOutReason::Secret),
         ] {
-            assert_eq!(left_out(path), Some(reason), "{path}");
+            assert_eq!(left_out_file(path), Some(reason), "{path}");
         }
-        for path in
-            ["SKILL.md", ".gitignore", ".env.example", "a/git/x", "metadata.json", "keys.md"]
-        {
-            assert_eq!(left_out(path), None, "{path}");
+        for path in [
+            "SKILL.md",
+            ".gitignore",
+            ".env.example",
+            "a/git/x",
+            "metadata.json",
+            "keys.md",
+            "assets/version.env",
+            "example.env",
+            "credentials.md",
+            "credentials/guide.md",
+            "docker/Dockerfile",
+            "release.asc",
+            "main.tf",
+        ] {
+            assert_eq!(left_out_file(path), None, "{path}");
         }
     }
 }

@@ -73,6 +73,7 @@ mod uninstall;
 mod update;
 mod upstream;
 mod verify;
+mod version_order;
 
 pub use access::{
     InstallQuestions, NoQuestions, PickableSkill, SourceAccess, SourceOrigin, SourceQuestion,

@@ -7,11 +7,14 @@ use serde::Serialize;
 use crate::error::PackError;
 use crate::limits::PackLimits;
 use crate::records::{LockedSkill, Records, SourceKind};
+use crate::source::parse_source;
 use crate::standing::standing;
 use crate::target::InstallTarget;
+use crate::update::moved_problem;
 use crate::upstream::{
     ReadOptions, SourceNow, SourceProblem, SourceState, UpdateRequest, Upstream, find_upstream,
 };
+use crate::version_order::is_older;
 
 /// How an installed skill compares with its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -22,6 +25,8 @@ pub enum UpstreamState {
     Current,
     /// The source gives something else.
     Outdated,
+    /// A name that should never mean anything else, such as a tag, means something else.
+    Moved,
     /// The source has it no longer.
     Gone,
     /// The source seems to have it under another name.
@@ -52,8 +57,14 @@ pub struct InstalledSkill {
     pub tree: Digest,
     /// The digest of the tree that the source gives.
     pub available_tree: Option<Digest>,
+    /// Whether the version that the source gives is an older one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub older: bool,
     /// Whether it was changed since it was installed, or is gone from the folder.
     pub modified: bool,
+    /// Whether it is gone from the folder.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
     /// What it is probably called now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
@@ -73,22 +84,56 @@ impl InstallTarget {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
+        Ok(self.compare_upstream(&records, &names, request, |_| true))
+    }
+
+    /// The same for those of the skills whose source is named by a tag that should never change: of a repository, or
+    /// the version of a registry. Other sources are not asked, and names that are not installed here are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError`] where the records cannot be read.
+    pub fn outdated_tags(&self, request: &UpdateRequest) -> Result<Vec<InstalledSkill>, PackError> {
+        self.recover()?;
+        let records = Records::read(&self.records)?;
+        let is_meant = |name: &String| request.names.is_empty() || request.names.contains(name);
+        let may_be_tag = |locked: &LockedSkill| {
+            parse_source(&locked.source, &self.base, &self.base).is_ok_and(|it| it.may_be_tag())
+        };
+        let names = records.lock.skills.iter();
+        let names = names.filter(|(name, locked)| is_meant(name) && may_be_tag(locked));
+        let names: Vec<String> = names.map(|(name, _)| name.clone()).collect();
+        // Whether a name is a tag or a branch, only its repository knows.
+        let is_fixed = |state: &SourceState| match state {
+            SourceState::Read(prepared, _) => prepared.is_fixed,
+            SourceState::Unchanged | SourceState::Failed(_) => true,
+        };
+        Ok(self.compare_upstream(&records, &names, request, is_fixed))
+    }
+
+    fn compare_upstream(
+        &self,
+        records: &Records,
+        names: &[String],
+        request: &UpdateRequest,
+        is_meant: impl Fn(&SourceState) -> bool,
+    ) -> Vec<InstalledSkill> {
         let options = ReadOptions {
             profile: request.profile,
             limits: &request.limits,
             texts: None,
             as_locked: false,
         };
-        let sources = self.read_upstream(&records, &names, None, options, request.jobs);
+        let sources = self.read_upstream(records, names, None, options, request.jobs);
         let mut found = Vec::new();
-        for now in &sources {
+        for now in sources.iter().filter(|now| is_meant(&now.state)) {
             for name in &now.names {
                 let Some(locked) = records.lock.skills.get(name) else { continue };
-                found.push(self.compared(&records, now, name, locked));
+                found.push(self.compared(records, now, name, locked));
             }
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(found)
+        found
     }
 
     fn compared(
@@ -108,7 +153,9 @@ impl InstallTarget {
             available_version: locked.version.clone(),
             tree: locked.tree,
             available_tree: Some(locked.tree),
+            older: false,
             modified: standing.obstacle.is_some() || standing.id.is_none(),
+            missing: standing.id.is_none(),
             renamed_to: None,
             problem: None,
         };
@@ -126,7 +173,11 @@ impl InstallTarget {
                 let tree = found.tree.digest();
                 skill.available_tree = Some(tree);
                 skill.available_version.clone_from(&found.summary.version);
-                if tree != locked.tree {
+                skill.older = is_older(skill.available_version.as_ref(), skill.version.as_ref());
+                if tree != locked.tree && prepared.is_moved(locked) {
+                    skill.state = UpstreamState::Moved;
+                    skill.problem = Some(moved_problem(name, &now.source));
+                } else if tree != locked.tree {
                     skill.state = UpstreamState::Outdated;
                 }
                 skill

@@ -20,6 +20,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use metier_fs::{PiecewiseFile, TreeReader, WholeFile};
+use metier_scan::{SECRET_RULE, ScanFinding};
 use metier_skill::{Digest, Profile};
 use serde::Serialize;
 
@@ -30,6 +31,7 @@ use crate::facts::SkillProblem;
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
+use crate::review::report_of;
 use crate::skills_in::{FoundSkill, skills_in};
 
 pub(crate) use manifest::{MANIFEST_FILE, PackManifest};
@@ -87,6 +89,9 @@ pub struct PackPlan {
     pub skills: Vec<PackedSkill>,
     /// What is there and is not packed.
     pub left_out: Vec<LeftOut>,
+    /// What looks like a key or a token in the files that are packed; the files are called as in the archive.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<ScanFinding>,
     #[serde(skip)]
     source: PathBuf,
     #[serde(skip)]
@@ -134,7 +139,8 @@ pub struct Packed {
 
 /// What packing the directory at `source` would come to. Nothing is written.
 pub fn plan_pack(source: &Path, options: PackOptions) -> Result<PackPlan, PackError> {
-    let tree = read_directory(source, &options.limits, Outgoing::nowhere(options.profile))?;
+    let outgoing = Outgoing::nowhere(options.profile).inspected();
+    let tree = read_directory(source, &options.limits, outgoing)?;
     let found = skills_in(&tree, &source.to_string_lossy(), &options.skills)?;
     if options.layout == PackLayout::Flat && found.len() > 1 {
         return Err(PackError::TwoLayouts(source.to_string_lossy().into_owned()));
@@ -156,10 +162,21 @@ pub fn plan_pack(source: &Path, options: PackOptions) -> Result<PackPlan, PackEr
         kind: options.kind,
         skills: skills.collect(),
         left_out: left_out.collect(),
+        findings: found.iter().flat_map(secrets_in).collect(),
         source: source.to_owned(),
         found,
         options,
     })
+}
+
+/// The keys and tokens in a skill. What else a scan finds, its author knows, and `metier scan` says.
+fn secrets_in(skill: &FoundSkill) -> Vec<ScanFinding> {
+    let mut findings = report_of(&skill.tree).findings;
+    findings.retain(|finding| finding.rule == SECRET_RULE);
+    for finding in &mut findings {
+        finding.file = joined(&skill.dir, &finding.file);
+    }
+    findings
 }
 
 impl PackPlan {

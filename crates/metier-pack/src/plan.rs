@@ -61,6 +61,12 @@ pub struct PlannedSkill {
     /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The version that is installed, where another one takes its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub was_version: Option<String>,
+    /// Whether its version is older than the installed one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub older: bool,
     /// What it does, in its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -81,6 +87,9 @@ pub struct PlannedSkill {
     /// Why what stands there is only replaced because that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<ObstacleReason>,
+    /// The skill of the same name elsewhere that is hidden by it, by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hides: Option<String>,
     /// The source that the records named for it, where it is another one from now on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaces_source: Option<String>,
@@ -150,10 +159,27 @@ impl PlanView {
         self.skills.iter().any(PlannedSkill::is_change)
     }
 
+    /// The skills that come from a source. One whose files were there already is one of them: the records that say so
+    /// are new.
+    pub fn landing(&self) -> impl Iterator<Item = &PlannedSkill> {
+        use PlannedAction::{Add, Adopt, Replace};
+        self.skills.iter().filter(|skill| matches!(skill.action, Add | Adopt | Replace))
+    }
+
     /// Takes the names that `is_there` knows from what is missing: a skill of another folder serves as well.
     pub fn note_present(&mut self, is_there: impl Fn(&str) -> bool) {
         for skill in &mut self.skills {
             skill.missing.retain(|name| !is_there(name));
+        }
+    }
+
+    /// Notes of each skill that is new here which other skill, of another folder, it takes the name of.
+    pub fn note_hidden(&mut self, hidden: impl Fn(&str) -> Option<String>) {
+        use PlannedAction::{Add, Adopt, Restore};
+        for skill in &mut self.skills {
+            if matches!(skill.action, Add | Adopt | Restore) {
+                skill.hides = hidden(&skill.name);
+            }
         }
     }
 
@@ -239,21 +265,29 @@ impl InstallPlan {
             self.view.stopping().map(|(skill, _)| skill.name.clone()).collect();
         for name in held {
             let found = self.view.stopping().filter(|(skill, _)| skill.name == name).count();
-            self.moves.retain(|planned| planned.name != name);
-            self.records.retain(|change| change.name != name);
-            self.kept_files.retain(|kept| kept.name != name);
-            self.link_moves.retain(|link| link.name != name);
-            let Some(at) = self.view.skills.iter().position(|skill| skill.name == name) else {
-                continue;
-            };
-            let skill = self.view.skills.remove(at);
+            let Some(skill) = self.forget(&name) else { continue };
             self.view.not_updated.push(NotUpdated::found(&skill, found));
         }
+    }
+
+    /// Takes everything about one skill out of the plan.
+    pub(crate) fn forget(&mut self, name: &str) -> Option<PlannedSkill> {
+        self.moves.retain(|planned| planned.name != name);
+        self.records.retain(|change| change.name != name);
+        self.kept_files.retain(|kept| kept.name != name);
+        self.link_moves.retain(|link| link.name != name);
+        let at = self.view.skills.iter().position(|skill| skill.name == name)?;
+        Some(self.view.skills.remove(at))
     }
 
     /// See [`PlanView::note_present`].
     pub fn note_present(&mut self, is_there: impl Fn(&str) -> bool) {
         self.view.note_present(is_there);
+    }
+
+    /// See [`PlanView::note_hidden`].
+    pub fn note_hidden(&mut self, hidden: impl Fn(&str) -> Option<String>) {
+        self.view.note_hidden(hidden);
     }
 
     /// What is shown of it.

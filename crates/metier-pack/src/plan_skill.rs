@@ -16,6 +16,7 @@ use crate::review::review;
 use crate::shipped_tree::ShippedTree;
 use crate::skills_in::FoundSkill;
 use crate::standing::{Standing, is_whole};
+use crate::version_order::is_older;
 
 impl InstallPlan {
     /// Plans to put a skill in its place.
@@ -78,6 +79,7 @@ impl InstallPlan {
             .then(|| review(&self.target, &name, &skill.tree, standing));
         let (findings, percent) = reviewed.unzip();
         let replaced = standing.tree.as_ref().filter(|_| action == PlannedAction::Replace);
+        let was_version = other_version(before, skill.summary.version.as_ref());
         let files = skill.tree.files.iter();
         self.view.skills.push(PlannedSkill {
             path: self.target.root.join(&name).to_string_lossy().into_owned(),
@@ -85,6 +87,8 @@ impl InstallPlan {
             source: locked.source.clone(),
             kind: locked.kind,
             resolved: locked.resolved.clone(),
+            older: is_older(skill.summary.version.as_ref(), was_version.as_ref()),
+            was_version,
             version: skill.summary.version.clone(),
             description: Some(skill.summary.description.clone()),
             allowed_tools: skill.summary.allowed_tools.clone(),
@@ -94,9 +98,8 @@ impl InstallPlan {
             tree: locked.tree,
             was,
             overrides: obstacle,
-            replaces_source: before
-                .map(|before| before.source.clone())
-                .filter(|before| *before != locked.source),
+            hides: None,
+            replaces_source: before.map(|it| it.source.clone()).filter(|it| *it != locked.source),
             kept_files: own.kept,
             backup_files: own.in_backup,
             warnings: skill.warnings.clone(),
@@ -184,6 +187,8 @@ impl InstallPlan {
             kind: locked.kind,
             resolved: locked.resolved.clone(),
             version: locked.version.clone(),
+            was_version: None,
+            older: false,
             description: None,
             allowed_tools: None,
             scripts: scripts(locked.files.keys().map(|path| (path.as_str(), runs(path)))),
@@ -192,6 +197,7 @@ impl InstallPlan {
             tree: locked.tree,
             was: standing.tree.as_ref().map(|tree| tree.digest()),
             overrides: None,
+            hides: None,
             replaces_source: None,
             kept_files: Vec::new(),
             backup_files: Vec::new(),
@@ -209,20 +215,28 @@ impl InstallPlan {
     }
 }
 
+/// The version that is installed, where `version` is another one.
+pub(crate) fn other_version(
+    before: Option<&LockedSkill>,
+    version: Option<&String>,
+) -> Option<String> {
+    before.and_then(|before| before.version.clone()).filter(|was| version != Some(was))
+}
+
 /// Files in the folder of an installed skill that no installation put there.
 #[derive(Debug, Default)]
-struct OwnFiles {
+pub(crate) struct OwnFiles {
     /// Those that come along into the new version.
     kept: Vec<String>,
     /// Those that are only in the backup afterwards.
-    in_backup: Vec<String>,
+    pub(crate) in_backup: Vec<String>,
 }
 
 impl OwnFiles {
     /// Those beside the skill that `before` locked, when `new` takes its place, or nothing does. What a person
     /// keeps there and no archive may bring (`.env`, version control) comes along; packages and caches are for
     /// the old version, and made again.
-    fn beside(
+    pub(crate) fn beside(
         standing: &Standing,
         before: Option<&LockedSkill>,
         new: Option<&ShippedTree>,

@@ -280,6 +280,7 @@ impl Preparing<'_> {
         if !is_archive {
             let mut tree = read_directory(path, self.limits, outgoing).map_err(called)?;
             note_linked_skills(path, &mut tree);
+            leave_out_target(path, &self.target.root, &mut tree);
             let plugins = read_plugins(path, shown)?;
             return Ok(ReadSource { tree, plugins, staged_in, ..ReadSource::default() });
         }
@@ -288,6 +289,19 @@ impl Preparing<'_> {
         let ReadArchive { tree, digest, sidecars } = read;
         let resolved = Some(digest.to_string());
         Ok(ReadSource { tree, resolved, sidecars, staged_in, ..ReadSource::default() })
+    }
+}
+
+/// Leaves out what is installed, where the folder of skills lies inside the source, as it does for a project as a whole:
+/// it is no source for itself.
+fn leave_out_target(path: &Path, root: &Path, tree: &mut ShippedTree) {
+    let real = |path: &Path| metier_fs::canonical(path).unwrap_or_else(|_| path.to_owned());
+    let (path, root) = (real(path), real(root));
+    let Ok(inner) = root.strip_prefix(&path) else { return };
+    let inner = format!("{}/", inner.to_string_lossy());
+    // A skill that holds the folder is taken whole.
+    if !tree.files.iter().any(|file| file.path == SKILL_FILE) {
+        tree.files.retain(|file| !file.path.starts_with(&inner));
     }
 }
 
@@ -373,6 +387,11 @@ impl Prepared {
         locked.version.clone_from(&skill.summary.version);
         locked.requires = skill.summary.requires.certain.iter().cloned().collect();
         locked
+    }
+
+    /// Whether it was named by what should never mean anything else, and means something else than the lock says.
+    pub(crate) fn is_moved(&self, locked: &LockedSkill) -> bool {
+        self.is_fixed && self.source.recorded() == locked.source && self.resolved != locked.resolved
     }
 
     /// Checks the signatures of one of its skills: beside the source, and in the skill's folder.

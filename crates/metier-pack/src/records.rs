@@ -4,6 +4,7 @@
 //! Keys that are not known are kept. A version that is not known is an error: guessing would lose data.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use metier_fs::{ReadError, read_bounded};
@@ -206,6 +207,19 @@ impl Records {
         Ok(records)
     }
 
+    /// An error where there is a lock and no `skills.json` beside it: nothing would be wanted, and everything that
+    /// is installed would be uninstalled.
+    pub(crate) fn check_wanted(&self, folder: &Path) -> Result<(), PackError> {
+        let path = folder.join(WANTED_FILE);
+        if self.lock.skills.is_empty() || metier_fs::exists(&path) {
+            return Ok(());
+        }
+        let number = self.lock.skills.len();
+        let skills = if number == 1 { "skill" } else { "skills" };
+        let reason = format!("it is missing, and {LOCK_FILE} beside it names {number} {skills}");
+        Err(PackError::BadRecord { path, reason })
+    }
+
     /// Both as text: `skills.json` and `skills.lock.json`.
     pub(crate) fn to_texts(&self) -> (String, String) {
         (text(&self.wanted), text(&self.lock))
@@ -231,13 +245,17 @@ fn read<R: Versioned>(path: &Path) -> Result<R, PackError> {
     let bad = |reason: String| PackError::BadRecord { path: path.to_owned(), reason };
     let bytes = match read_bounded(path, MAX_RECORD_BYTES) {
         Ok(bytes) => bytes,
-        Err(ReadError::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+        // Where a plain file stands in place of an agent's folder, there are no records either.
+        Err(ReadError::Io(error))
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+        {
             return Ok(R::empty());
         }
         Err(error) => return Err(bad(error.to_string())),
     };
-    if bytes.windows(7).any(|it| it == b"<<<<<<<") {
-        return Err(bad("it has conflicts of a merge in it".to_owned()));
+    if let Some(at) = bytes.windows(7).position(|it| it == b"<<<<<<<") {
+        let line = bytes[..at].split(|byte| *byte == b'\n').count();
+        return Err(bad(format!("line {line}: it has conflicts of a merge in it")));
     }
     let record: R = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
     match record.version() {

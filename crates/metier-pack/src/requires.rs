@@ -3,7 +3,7 @@
 //! Pure, over the skills of a source and the records. What is certain and what is a guess about a skill's
 //! words is `metier-skill`'s; only what is certain can be missing, make a circle, or keep a skill installed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use metier_fs::entry_kind;
 
@@ -65,39 +65,52 @@ pub(crate) fn add_required(
 
 /// An error where the skills that come, with those that are installed, need each other in a circle.
 pub(crate) fn check_circles(coming: &[FoundSkill], records: &Records) -> Result<(), PackError> {
+    match circles(coming.iter(), records).into_iter().next() {
+        Some(circle) => Err(PackError::DependencyCycle(circle)),
+        None => Ok(()),
+    }
+}
+
+/// For each skill that comes and would need itself, through others that come or are installed: the way from it
+/// back to it.
+pub(crate) fn circles<'s>(
+    coming: impl Iterator<Item = &'s FoundSkill> + Clone,
+    records: &Records,
+) -> Vec<Vec<String>> {
     let mut needs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, locked) in &records.lock.skills {
         needs.insert(name, locked.requires.iter().map(String::as_str).collect());
     }
-    for skill in coming {
+    for skill in coming.clone() {
         let certain = skill.summary.requires.certain.iter().map(String::as_str);
         needs.insert(skill.summary.name.as_str(), certain.collect());
     }
-    let mut done: BTreeSet<&str> = BTreeSet::new();
-    for skill in coming {
-        // A way through the graph, each name with those that are still to be followed from it.
-        let first = skill.summary.name.as_str();
-        let mut way: Vec<(&str, Vec<&str>)> = Vec::new();
-        let mut next = Some(first);
-        while next.is_some() || !way.is_empty() {
-            if let Some(name) = next.take() {
-                if let Some(start) = way.iter().position(|(on_way, _)| *on_way == name) {
-                    let circle = way[start..].iter().map(|(name, _)| *name).chain([name]);
-                    return Err(PackError::DependencyCycle(circle.map(str::to_owned).collect()));
+    coming.filter_map(|skill| way_back(skill.summary.name.as_str(), &needs)).collect()
+}
+
+/// The shortest way from a name over what it needs back to it.
+fn way_back(first: &str, needs: &BTreeMap<&str, Vec<&str>>) -> Option<Vec<String>> {
+    let mut from: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut next = VecDeque::from([first]);
+    while let Some(name) = next.pop_front() {
+        for needed in needs.get(name).into_iter().flatten() {
+            if *needed == first {
+                let mut way = vec![first];
+                let mut at = name;
+                while at != first {
+                    way.push(at);
+                    at = from.get(at).copied()?;
                 }
-                if !done.contains(name) {
-                    way.push((name, needs.get(name).cloned().unwrap_or_default()));
-                }
+                way.push(first);
+                return Some(way.into_iter().rev().map(str::to_owned).collect());
             }
-            let Some((name, left)) = way.last_mut() else { break };
-            next = left.pop();
-            if next.is_none() {
-                done.insert(name);
-                way.pop();
+            if !from.contains_key(needed) {
+                from.insert(needed, name);
+                next.push_back(needed);
             }
         }
     }
-    Ok(())
+    None
 }
 
 /// Installed skills that need one of `names` and are not among them.

@@ -153,7 +153,7 @@ impl CheckedSignatures {
             return Ok(());
         };
         let shown = crate::pack::joined(shown, OMS_FILE);
-        let left_out = |path: &str| crate::left_out::left_out(path).is_some();
+        let left_out = |path: &str| crate::left_out::left_out_file(path).is_some();
         let files = tree.files.iter().map(|file| (file.path.as_str(), file.digest));
         let checked = OmsBundle::parse(bundle.bundle.as_deref().unwrap_or_default())
             .and_then(|bundle| bundle.check(files, left_out, keys));

@@ -15,7 +15,7 @@ pub use git::{GitRemote, GitSource};
 
 use crate::error::PackError;
 use crate::facts::SKILL_FILE;
-use crate::fetch::oci;
+use crate::fetch::{is_commit_id, oci};
 use crate::install::InstallRequest;
 use crate::records::SourceKind;
 
@@ -137,6 +137,16 @@ impl InstallSource {
     /// The host, with its port where it is not the usual one; none on this machine.
     pub fn host(&self) -> Option<String> {
         self.place().host
+    }
+
+    /// Whether it is named by what may be a tag that should never change: not by a digest or a commit, which cannot
+    /// change, and not by nothing. A branch looks like a tag of a repository.
+    pub(crate) fn may_be_tag(&self) -> bool {
+        match self {
+            Self::Git(git) => git.reference.as_deref().is_some_and(|it| !is_commit_id(it)),
+            Self::Oci(OciSource::Registry { url }) => oci::is_version_tag(url),
+            _ => false,
+        }
     }
 
     /// What a policy judges.

@@ -4,6 +4,7 @@
 use metier_registry::manage::Backup;
 use metier_skill::Profile;
 
+use crate::changes::SkillChanges;
 use crate::directory::read_directory;
 use crate::error::{Obstacle, PackError, RequiredSkill};
 use crate::install::Overwrite;
@@ -11,10 +12,13 @@ use crate::journal::JournalMove;
 use crate::limits::PackLimits;
 use crate::outgoing::Outgoing;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChange};
+use crate::plan_skill::{OwnFiles, other_version};
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
 use crate::requires::dependants;
+use crate::shipped_tree::ShippedTree;
 use crate::standing::standing;
 use crate::target::InstallTarget;
+use crate::version_order::is_older;
 
 impl InstallTarget {
     /// Whether the skill `name` was installed here.
@@ -114,7 +118,19 @@ impl InstallTarget {
         let (links_now, links_before) = (links_of(installed.as_ref()), links_of(before));
         let links = plan.links(name, &links_now, &links_before, overwrite)?;
         let planned = plan.known(name, &shown, &standing, PlannedAction::Restore);
-        plan.view.skills.push(PlannedSkill { overrides: standing.obstacle, links, ..planned });
+        let was_version = other_version(before, planned.version.as_ref());
+        // What a person kept beside the skill is in the backup with the version that stands there now.
+        let own = OwnFiles::beside(&standing, before, None);
+        let returning = tree_of(&folder);
+        plan.view.skills.push(PlannedSkill {
+            overrides: standing.obstacle,
+            older: is_older(planned.version.as_ref(), was_version.as_ref()),
+            was_version,
+            backup_files: own.in_backup,
+            changes: standing.tree.as_ref().map(|now| SkillChanges::between(now, &returning)),
+            links,
+            ..planned
+        });
         let now = installed.map(|locked| (WantedSkill::from_source(&locked.source), locked));
         plan.records.push(RecordChange { name: name.to_owned(), now });
         plan.checked().map(Some)
@@ -123,7 +139,11 @@ impl InstallTarget {
 
 /// What a plan shows of a skill in a backup that no record was about.
 fn unrecorded(backup: &Backup, folder: &std::path::Path) -> LockedSkill {
+    LockedSkill::new(&backup.path, SourceKind::Directory, None, &tree_of(folder))
+}
+
+/// The tree in a backup; an empty one where it cannot be read.
+fn tree_of(folder: &std::path::Path) -> ShippedTree {
     let outgoing = Outgoing::nowhere(Profile::Lenient);
-    let tree = read_directory(folder, &PackLimits::default(), outgoing).unwrap_or_default();
-    LockedSkill::new(&backup.path, SourceKind::Directory, None, &tree)
+    read_directory(folder, &PackLimits::default(), outgoing).unwrap_or_default()
 }

@@ -12,7 +12,8 @@ use crate::limits::PackLimits;
 use crate::pack::joined;
 use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill};
 use crate::records::{LockedSkill, Records};
-use crate::requires::check_circles;
+use crate::requires::circles;
+use crate::skills_in::FoundSkill;
 use crate::standing::{Standing, standing};
 use crate::target::{InstallTarget, Staging};
 use crate::upstream::{
@@ -96,13 +97,22 @@ fn problem(code: &str, message: String, help: impl Into<String>) -> SourceProble
     SourceProblem { code: code.to_owned(), message, help: help.into() }
 }
 
+/// What is said of a skill whose tag means something else now.
+pub(crate) fn moved_problem(name: &str, source: &str) -> SourceProblem {
+    problem(
+        "moved",
+        format!("{source} means something else than when `{name}` was installed"),
+        format!("ask the publisher; `metier update {name} --force` takes it, and keeps a backup"),
+    )
+}
+
 impl InstallTarget {
     /// What updating would come to. Nothing is written.
     pub fn preview_update(&self, request: &UpdateRequest) -> Result<PlanView, PackError> {
         self.recover()?;
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
-        Ok(self.update(&records, &names, request, None)?.view)
+        Ok(self.update(&records, &names, request, None).view)
     }
 
     /// A plan to bring installed skills up to date with their sources.
@@ -116,7 +126,7 @@ impl InstallTarget {
         let records = Records::read(&self.records)?;
         let names = Self::requested(&records, &request.names)?;
         let staging = if names.is_empty() { None } else { Some(self.stage()?) };
-        self.update(&records, &names, request, staging)
+        Ok(self.update(&records, &names, request, staging))
     }
 
     fn update(
@@ -125,7 +135,7 @@ impl InstallTarget {
         names: &[String],
         request: &UpdateRequest,
         staging: Option<Staging>,
-    ) -> Result<InstallPlan, PackError> {
+    ) -> InstallPlan {
         let limits = &request.limits;
         let options =
             ReadOptions { profile: request.profile, limits, texts: None, as_locked: false };
@@ -136,22 +146,11 @@ impl InstallTarget {
                 plan.update_one(records, now, name, request);
             }
         }
-        for now in &sources {
-            if let SourceState::Read(prepared, _) = &now.state {
-                let is_planned = |name: &str| plan.view.skills.iter().any(|it| it.name == name);
-                let coming: Vec<_> = prepared
-                    .skills
-                    .iter()
-                    .filter(|skill| is_planned(skill.summary.name.as_str()))
-                    .cloned()
-                    .collect();
-                check_circles(&coming, records)?;
-            }
-        }
+        plan.hold_back_circles(records, &sources);
         plan.settle_missing(records);
         plan.view.skills.sort_by(|a, b| a.name.cmp(&b.name));
         plan.view.not_updated.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(plan)
+        plan
     }
 }
 
@@ -167,7 +166,11 @@ impl InstallPlan {
         let Some(locked) = records.lock.skills.get(name) else { return };
         let standing = standing(&self.target, name, Some(locked), &PackLimits::default());
         let (prepared, unusable) = match &now.state {
-            SourceState::Unchanged => return self.keep_as_is(name, locked, &standing),
+            SourceState::Unchanged => match in_the_way(name, locked, &standing, Overwrite::Replace)
+            {
+                Some((reason, why)) => return self.not_updated(name, now, reason, why),
+                None => return self.keep_as_is(name, locked, &standing),
+            },
             SourceState::Failed(failed) => {
                 return self.not_updated(name, now, NotUpdatedReason::SourceFailed, failed.clone());
             }
@@ -183,23 +186,14 @@ impl InstallPlan {
         };
         let is_same =
             skill.tree.digest() == locked.tree && prepared.source.recorded() == locked.source;
-        let takes_no_edit = is_same && standing.obstacle.is_some();
-        if takes_no_edit || (is_same && standing.id.is_none()) {
+        if is_same && standing.obstacle.is_some() && standing.id.is_some() {
             return self.keep_as_is(name, locked, &standing);
         }
         if let Some((reason, why)) = in_the_way(name, locked, &standing, request.overwrite) {
             return self.not_updated(name, now, reason, why);
         }
-        let is_moved = !is_same
-            && prepared.is_fixed
-            && prepared.source.recorded() == locked.source
-            && prepared.resolved != locked.resolved;
-        if is_moved && request.overwrite == Overwrite::Refuse {
-            let why = problem(
-                "moved",
-                format!("{} means something else than when `{name}` was installed", now.source),
-                format!("ask the publisher; --force updates it, and keeps a backup of `{name}`"),
-            );
+        if !is_same && prepared.is_moved(locked) && request.overwrite == Overwrite::Refuse {
+            let why = moved_problem(name, &now.source);
             return self.not_updated(name, now, NotUpdatedReason::Moved, why);
         }
         if let Err(error) = self.put(prepared, skill, &standing, Some(locked), request.overwrite) {
@@ -209,6 +203,26 @@ impl InstallPlan {
         self.view.left_out.extend(
             left_out.map(|it| LeftOut { path: joined(&skill.dir, &it.path), reason: it.reason }),
         );
+    }
+
+    /// Takes skills that would need each other in a circle out of the plan; the others need not wait for them.
+    fn hold_back_circles(&mut self, records: &Records, sources: &[SourceNow]) {
+        let mut coming = Vec::new();
+        for now in sources {
+            let SourceState::Read(prepared, _) = &now.state else { continue };
+            let is_change = |skill: &&FoundSkill| {
+                let name = skill.summary.name.as_str();
+                self.view.skills.iter().any(|it| it.name == name && it.is_change())
+            };
+            coming.extend(prepared.skills.iter().filter(is_change).map(|skill| (skill, now)));
+        }
+        for circle in circles(coming.iter().map(|(skill, _)| *skill), records) {
+            let now = coming.iter().find(|(skill, _)| skill.summary.name.as_str() == circle[0]);
+            let Some((_, now)) = now else { continue };
+            self.forget(&circle[0]);
+            let why = (&PackError::DependencyCycle(circle.clone())).into();
+            self.not_updated(&circle[0], now, NotUpdatedReason::Unusable, why);
+        }
     }
 
     /// Notes a skill that needs no update. Its links are no matter of its source.

@@ -14,6 +14,7 @@
 //! | `words` | which patterns can match a text at all |
 //! | `split_words` | names of dangerous functions that are put together from pieces |
 //! | `addresses` | addresses from which nothing should be executed |
+//! | `secrets` | which keys and tokens are examples, and how one is shown |
 //! | `flows` | what is dangerous only together: a secret and a way out, a request and its concealment |
 //! | `report` | findings, and how much of the skill could be inspected ([`FindingReport`]) |
 //! | `suppression` | findings that a person looked at and accepted ([`Suppressions`]) |
@@ -28,11 +29,12 @@ mod places;
 mod report;
 mod rules;
 mod scanner;
+mod secrets;
 mod split_words;
 mod suppression;
 mod words;
 
 pub use report::{Coverage, FindingReport, NotInspected, ScanFinding};
-pub use rules::{FindingSeverity, ScanRule, rule, rules};
+pub use rules::{FindingSeverity, SECRET_RULE, ScanRule, rule, rules};
 pub use scanner::{InspectedFile, MAX_INSPECTED, Scanner};
 pub use suppression::{InvalidSuppressions, Suppression, Suppressions};

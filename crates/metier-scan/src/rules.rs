@@ -94,6 +94,9 @@ pub fn rule(code: &str) -> Option<&'static ScanRule> {
     RULES.iter().find(|rule| rule.code == code)
 }
 
+/// The rule about keys and tokens in files.
+pub const SECRET_RULE: &str = "holds-a-secret";
+
 const RULES: &[ScanRule] = &[
     ScanRule {
         code: "fetch-and-run",
@@ -319,6 +322,18 @@ const RULES: &[ScanRule] = &[
         pattern: r#"(?i)<\w+[^>\n]{0,80}\bstyle\s*=\s*["'][^"'\n]*(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:[;"'\s]|\.0))"#,
         reads: Prose,
         needs: &["style", "display · visibility · font-size · opacity"],
+        ..BASE
+    },
+    ScanRule {
+        code: SECRET_RULE,
+        severity: Medium,
+        mentioned: Some(Medium),
+        what: "holds what looks like a private key or a token that works",
+        advice: "Remove it, and have it withdrawn where it was issued: everyone who has the file has it.",
+        pattern: r"-----BEGIN (?:[A-Z]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\\[nr]|\s|[\w-]+: [^\n]{0,100}\n){1,12}[A-Za-z0-9+/=]{40}|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_[A-Za-z0-9_]{40}|\bxox[abprs]-[0-9]{8,14}-[A-Za-z0-9-]{16}|\bglpat-[A-Za-z0-9_-]{20}|\bsk-ant-[A-Za-z0-9_-]{40}|\bsk-proj-[A-Za-z0-9_-]{40}|\b[sr]k_live_[A-Za-z0-9]{24}|\bAIza[A-Za-z0-9_-]{35}\b|\bnpm_[A-Za-z0-9]{36}\b|\bhf_[A-Za-z]{34}\b",
+        needs: &[
+            "private key · akia · asia · ghp_ · gho_ · ghu_ · ghs_ · ghr_ · github_pat_ · xoxa- · xoxb- · xoxp- · xoxr- · xoxs- · glpat- · sk-ant- · sk-proj- · k_live_ · aiza · npm_ · hf_",
+        ],
         ..BASE
     },
     // The rest is more than a pattern.

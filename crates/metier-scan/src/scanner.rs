@@ -15,7 +15,8 @@ use crate::flows;
 use crate::hidden_text::hidden_places;
 use crate::places::{FileKind, Lines, PlaceKind};
 use crate::report::{FindingReport, FoundAt, NotInspected, ScanFinding};
-use crate::rules::{FindingSeverity, Reads, ScanRule, rule, rules};
+use crate::rules::{FindingSeverity, Reads, SECRET_RULE, ScanRule, rule, rules};
+use crate::secrets::shown_secret;
 use crate::split_words::split_words;
 use crate::words::NeededWords;
 
@@ -247,6 +248,10 @@ fn matched(lines: &Lines<'_>) -> Vec<ScanFinding> {
             // A pattern may begin with the blanks or the end of the line before.
             let at = hit.start() + (hit.as_str().len() - hit.as_str().trim_start().len());
             let severity = weighed(rule, lines.place(at), hit.as_str())?;
+            if rule.code == SECRET_RULE {
+                let shown = shown_secret(hit.as_str())?;
+                return finding(lines, (rule.code, severity), at, (&shown, None));
+            }
             finding(lines, (rule.code, severity), at, (lines.line(at), None))
         });
         found.extend(hits.take(MAX_PER_RULE));

@@ -383,6 +383,10 @@ codes! {
         "A rule of the configuration matches no known skill or tool.",
         "It has no effect; a typo in a rule that denies leaves open what it should close.",
         "Correct the name, or remove the rule. `metier list` and `metier tools` show the names.";
+    RecordsUnreadable "records-unreadable" [E E E] []
+        "`skills.json` or `skills.lock.json` cannot be read.",
+        "Without them it is not known which skills were installed, from where, and whether they were changed.",
+        "Fix the file, or restore it from version control.";
     // The walk. These appear in the scan's report.
     RootMissing "root-missing" [E E E] []
         "The root does not exist.",

@@ -75,7 +75,8 @@ impl Metier {
         target: &InstallTarget,
         request: &InstallRequest,
     ) -> Result<PlanView> {
-        let view = self.reviewing(target)?.preview_install(request)?;
+        let mut view = self.reviewing(target)?.preview_install(request)?;
+        view.note_hidden(self.hidden_by(target));
         Ok(self.with_present(view))
     }
 
@@ -85,8 +86,20 @@ impl Metier {
         target: &InstallTarget,
         request: &InstallRequest,
     ) -> Result<InstallPlan> {
-        let plan = self.reviewing(target)?.plan_install(request)?;
+        let mut plan = self.reviewing(target)?.plan_install(request)?;
+        plan.note_hidden(self.hidden_by(target));
         Ok(self.plan_with_present(plan))
+    }
+
+    /// The skill of the user, of a plugin or of the program whose name a skill of `target` would take.
+    fn hidden_by(&self, target: &InstallTarget) -> impl Fn(&str) -> Option<String> + use<> {
+        let source = if target.is_users() { Source::User } else { Source::Project };
+        let scan = self.skills();
+        let rank = |source: Source| Source::ALL.iter().position(|it| *it == source);
+        move |name| {
+            let used = scan.index.find(name)?;
+            (rank(used.id().source) > rank(source)).then(|| used.id().to_string())
+        }
     }
 
     /// What making the disk agree with `skills.json` and the lock would come to; nothing is written.
@@ -143,6 +156,16 @@ impl Metier {
         request: &UpdateRequest,
     ) -> Result<Vec<InstalledSkill>> {
         Ok(target.outdated(request)?)
+    }
+
+    /// The same for those whose source is named by a tag that should never change: of a repository, or the version of a
+    /// registry. Other sources are not asked.
+    pub fn outdated_tags(
+        &self,
+        target: &InstallTarget,
+        request: &UpdateRequest,
+    ) -> Result<Vec<InstalledSkill>> {
+        Ok(target.outdated_tags(request)?)
     }
 
     /// How installed skills differ from what their sources give now, or from what was installed.

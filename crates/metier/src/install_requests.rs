@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use metier_config::Scope;
 use metier_fs::{read_bounded, read_dir_names, remove_file, writable_by_others, write_private};
-use metier_pack::{InstallPlan, InstallRequest, InstallTarget, PlanView, PlannedAction};
+use metier_pack::{InstallPlan, InstallRequest, InstallTarget, PlanView};
 use metier_policy::UnixTime;
 use metier_skill::{Digest, SkillId, SkillName, Source};
 use serde::{Deserialize, Serialize};
@@ -177,8 +177,7 @@ impl Metier {
         } else {
             (Scope::Project, Source::Project)
         };
-        let lands = |action| matches!(action, PlannedAction::Add | PlannedAction::Replace);
-        let landing = plan.view().skills.iter().filter(|skill| lands(skill.action));
+        let landing = plan.view().landing();
         let names: Vec<String> = landing.map(|skill| skill.name.clone()).collect();
         let mut switched = Vec::new();
         let mut switch_off = || -> Result<()> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use metier_fs::FileId;
-use metier_pack::{InstallTarget, VerifiedSkill, VerifyState, folder_digest};
+use metier_pack::{InstallTarget, PackError, VerifiedSkill, VerifyState, folder_digest};
 use metier_policy::Invoker;
 use metier_registry::roots::project_dirs;
 use metier_registry::{Entry, Root, parallel};
@@ -86,7 +86,7 @@ impl Metier {
         let seen = AgentsByFolder::new(self);
         let mut rows: BTreeMap<PathBuf, InventorySkill> = BTreeMap::new();
         for root in &roots {
-            for verified in self.compared(root) {
+            for verified in self.compared(root)? {
                 let path = PathBuf::from(&verified.path);
                 rows.insert(path, row_of(verified, root, seen.of(root)));
             }
@@ -143,12 +143,35 @@ impl Metier {
         Ok(rows.into_values().collect())
     }
 
-    /// What lies right in a root, compared with the lock beside it.
-    fn compared(&self, root: &Root) -> Vec<VerifiedSkill> {
-        let Some(folders) = self.user_folders() else { return Vec::new() };
+    /// What lies right in a root, compared with the lock beside it. A lock that cannot be read is an error: without it
+    /// everything would look as if it had never been installed.
+    fn compared(&self, root: &Root) -> Result<Vec<VerifiedSkill>> {
+        let Some(target) = self.target_of(root) else { return Ok(Vec::new()) };
+        match target.compare(&[]) {
+            Err(error @ PackError::BadRecord { .. }) => Err(error.into()),
+            // A folder that cannot be read is in the report of the scan.
+            found => Ok(found.unwrap_or_default()),
+        }
+    }
+
+    fn target_of(&self, root: &Root) -> Option<InstallTarget> {
+        let folders = self.user_folders()?;
         let base = root.path.ancestors().nth(2).unwrap_or(&root.path);
-        let target = InstallTarget::new(&root.path, base, root.source, &folders.state);
-        target.and_then(|target| target.compare(&[])).unwrap_or_default()
+        InstallTarget::new(&root.path, base, root.source, &folders.state).ok()
+    }
+
+    /// The `skills.json` and `skills.lock.json` beside the folders here that cannot be read, each with the reason.
+    pub fn unreadable_records(&self) -> Vec<(PathBuf, String)> {
+        let roots = self.roots().into_iter().filter(|root| !root.absent && root.foreign.is_none());
+        let mut found: Vec<(PathBuf, String)> = roots
+            .filter_map(|root| match self.target_of(&root)?.locked_skills() {
+                Err(PackError::BadRecord { path, reason }) => Some((path, reason)),
+                _ => None,
+            })
+            .collect();
+        found.sort();
+        found.dedup();
+        found
     }
 }
 

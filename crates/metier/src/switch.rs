@@ -15,6 +15,19 @@ impl Metier {
         self.edit_config(scope, |text, file| set_skill_enabled(text, file, scope, id, enabled))
     }
 
+    /// The file in which the skill `id` has to be switched on to be used; `None` for one that is on. Where both files
+    /// switch it off it is the project's, and the user's afterwards.
+    pub fn switched_off_in(&self, id: &str) -> Option<Scope> {
+        if self.settings().is_skill_enabled(id) {
+            return None;
+        }
+        let name = id.split_once(':').map_or(id, |(_, name)| name);
+        let options = self.settings().scan_options();
+        let mut switches = options.switches.iter();
+        let is_projects = switches.any(|it| (it.key == id || it.key == name) && it.off_by_project);
+        Some(if is_projects { Scope::Project } else { Scope::User })
+    }
+
     /// Changes the text of the configuration file of `scope` under a lock; gives whether it changed.
     pub(crate) fn edit_config(
         &self,

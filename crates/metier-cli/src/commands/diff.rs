@@ -11,7 +11,7 @@ use similar::{ChangeTag, TextDiff};
 use crate::commands::asking::SourceTalk;
 use crate::commands::installed_target::installed_target;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
 use crate::render::{count, safe};
@@ -21,7 +21,7 @@ use crate::scope::ScopeArgs;
 ///
 /// Compares what is installed with what its source gives now; with --local with what was installed. The lock holds
 /// digests and no texts, so the lines of a local change are shown while the source still has the file as it was.
-/// Nothing is changed.
+/// Nothing is changed. Exits with 1 if a skill could not be compared.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -226,7 +226,9 @@ impl Output for Differences {
         }
         out.flush()?;
         let differing = self.skills.iter().filter(|it| !it.diff.files.is_empty()).count();
+        let unknown = self.skills.iter().filter(|it| it.diff.problem.is_some()).count();
         let note = match (differing, self.against) {
+            (0, _) if unknown > 0 => format!("{} could not be compared", count(unknown, "skill")),
             (0, "source") => "nothing would change".to_owned(),
             (0, _) => "nothing was changed here".to_owned(),
             (number, "source") => format!("{} would change", count(number, "skill")),
@@ -234,5 +236,10 @@ impl Output for Differences {
         };
         print_note(&paint(DIM, note));
         Ok(())
+    }
+
+    fn exit(&self) -> Exit {
+        let is_unknown = |it: &ComparedSkill| it.diff.problem.is_some();
+        if self.skills.iter().any(is_unknown) { Exit::Findings } else { Exit::Done }
     }
 }

@@ -137,6 +137,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Box<dyn Output> {
     let mut findings = findings::of_scan(&scan);
     findings.extend(findings::of_trust(&scan, &metier.trusted_folders().unwrap_or_default()));
     findings.extend(findings::of_plugins(&metier));
+    findings.extend(findings::of_records(&metier));
     findings.extend(findings::of_rules(&metier, &scan));
     let mut skills = Vec::with_capacity(index.entries().len());
     // Growing through ever larger blocks of fresh memory takes longer than counting.

@@ -11,15 +11,17 @@ use metier::pack::{
     Dependencies, InstallPlan, InstallRequest, InstallTarget, LeftOut, LockUse, Overwrite,
     PlanView, SignerChange, SourceOrigin,
 };
+use metier::skill::Source;
 use serde::Serialize;
 
 use crate::commands::asking::SourceTalk;
 use crate::commands::plan_consent::{OnFindings, PlanQuestion, PlanSeen, consent};
+use crate::commands::switch;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::plan::{left_out_lines, plan_lines, write_done};
-use crate::render::style::{BOLD, DIM, paint};
+use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::render::{count, fold_line, safe, shell};
 use crate::scope::ScopeArgs;
 pub(super) use several::{SeveralInstalled, install_all};
@@ -133,6 +135,9 @@ struct Installed {
     /// Whether what landed waits for `metier trust`.
     #[serde(skip)]
     untrusted: bool,
+    /// What landed and is switched off, with the command that switches it on.
+    #[serde(skip)]
+    off: Vec<(String, String)>,
 }
 
 impl HowArgs {
@@ -204,7 +209,13 @@ fn install_into(
     if args.how.dry_run || args.list {
         let plan = preview(args, context, &target);
         talk.end(&context.metier)?;
-        return Ok(Installed { dry_run: true, plan: plan?, listed: args.list, untrusted: false });
+        return Ok(Installed {
+            dry_run: true,
+            plan: plan?,
+            listed: args.list,
+            untrusted: false,
+            off: Vec::new(),
+        });
     }
     let plan = plan(args, context, &target);
     talk.end(&context.metier)?;
@@ -242,7 +253,24 @@ fn install_into(
         context.metier.trust_installed(&target, &plan)?;
     }
     let untrusted = !is_confirmed && !target.is_users();
-    Ok(Installed { dry_run: false, plan, listed: false, untrusted })
+    let off = switched_off(context, &target, &plan);
+    Ok(Installed { dry_run: false, plan, listed: false, untrusted, off })
+}
+
+/// What landed and is switched off: a configuration can say so long before, as an approved request does.
+fn switched_off(
+    context: &Context,
+    target: &InstallTarget,
+    plan: &PlanView,
+) -> Vec<(String, String)> {
+    let source = if target.is_users() { Source::User } else { Source::Project };
+    plan.landing()
+        .filter_map(|skill| {
+            let id = format!("{source}:{}", skill.name);
+            let scope = context.metier.switched_off_in(&id)?;
+            Some((skill.name.clone(), switch::enable_command(context, scope, &id)))
+        })
+        .collect()
 }
 
 const fn overwrite(force: bool) -> Overwrite {
@@ -336,6 +364,10 @@ impl Output for Installed {
             }
             if self.untrusted {
                 note_untrusted(&self.plan);
+            }
+            for (name, command) in &self.off {
+                let off = paint(YELLOW, "switched off");
+                print_note(&format!("{off}: {}; to use it: {command}", safe(name)));
             }
             return Ok(());
         }

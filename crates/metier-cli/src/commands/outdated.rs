@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::commands::asking::SourceTalk;
 use crate::commands::installed_target::installed_target;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Exit, Result};
 use crate::output::{Output, print_note, write_json};
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
 use crate::render::table::Table;
@@ -19,13 +19,15 @@ use crate::scope::ScopeArgs;
 
 /// Compare installed skills with what their sources give now.
 ///
-/// Shows the skills that could be updated, that were changed here, or whose source no longer has them. Nothing is
-/// changed, and the exit code is 0 whatever is found.
+/// Shows the skills that could be updated, that were changed here, or whose source no longer has them, and tags of
+/// repositories and registries that were moved. Nothing is changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   metier outdated
-  metier outdated pdf --json     with the digests of both versions")]
+  metier outdated pdf --json     with the digests of both versions
+
+Exit code 1 means that a source, or the skill in it, cannot be read.")]
 pub(crate) struct OutdatedArgs {
     /// The skills, by name; all of them without one.
     names: Vec<String>,
@@ -60,7 +62,9 @@ pub(crate) fn run(args: &OutdatedArgs, context: &Context, json: bool) -> Result<
 fn state_text(skill: &InstalledSkill) -> String {
     let state = match skill.state {
         UpstreamState::Current => "up to date".to_owned(),
+        UpstreamState::Outdated if skill.older => "older version".to_owned(),
         UpstreamState::Outdated => "outdated".to_owned(),
+        UpstreamState::Moved => "tag moved".to_owned(),
         UpstreamState::Gone => "gone from its source".to_owned(),
         UpstreamState::Renamed => {
             let other = skill.renamed_to.as_deref().unwrap_or_default();
@@ -69,7 +73,14 @@ fn state_text(skill: &InstalledSkill) -> String {
         UpstreamState::Unusable => "cannot be used at its source".to_owned(),
         _ => "source cannot be read".to_owned(),
     };
-    if skill.modified { format!("{state}, changed here") } else { state }
+    match skill {
+        InstalledSkill { missing: true, state: UpstreamState::Current, .. } => {
+            "missing here".to_owned()
+        }
+        InstalledSkill { missing: true, .. } => format!("{state}, missing here"),
+        InstalledSkill { modified: true, .. } => format!("{state}, changed here"),
+        _ => state,
+    }
 }
 
 /// The beginning of a digest, for two versions that have no number or the same one.
@@ -80,6 +91,40 @@ fn version_text(version: Option<&str>, tree: Option<metier::skill::Digest>) -> S
         Some(version) => format!("{} {short}", safe(version)),
         None if short.is_empty() => "-".to_owned(),
         None => short.to_owned(),
+    }
+}
+
+/// Whether its source did not say how it compares.
+fn is_unknown(skill: &InstalledSkill) -> bool {
+    matches!(skill.state, UpstreamState::SourceFailed | UpstreamState::Unusable)
+}
+
+impl Compared {
+    fn summary(&self) -> String {
+        if self.skills.is_empty() {
+            return format!("no skills are installed in {}", safe(&self.target));
+        }
+        let number = |is: &dyn Fn(&InstalledSkill) -> bool| {
+            self.skills.iter().filter(|skill| is(skill)).count()
+        };
+        let of = |state| number(&|skill| skill.state == state && !skill.missing);
+        let (current, outdated) = (of(UpstreamState::Current), of(UpstreamState::Outdated));
+        let others: Vec<String> = [
+            (outdated, "outdated"),
+            (of(UpstreamState::Moved), "with a tag that was moved"),
+            (of(UpstreamState::Gone) + of(UpstreamState::Renamed), "no longer at their source"),
+            (number(&|skill| skill.missing), "missing here"),
+            (number(&|skill| is_unknown(skill) && !skill.missing), "unknown"),
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{number} {what}"))
+        .collect();
+        if others.is_empty() {
+            return format!("{} up to date", count(current, "skill"));
+        }
+        let next = if outdated > 0 { ": see `metier diff`, then `metier update`" } else { "" };
+        format!("{current} up to date, {}{next}", others.join(", "))
     }
 }
 
@@ -118,16 +163,11 @@ impl Output for Compared {
             let (skill, problem) = problem;
             print_note(&format!("{}: {}", safe(&skill.name), safe(&problem.message)));
         }
-        let current = self.skills.iter().filter(|it| it.state == UpstreamState::Current).count();
-        let outdated = self.skills.iter().filter(|it| it.state == UpstreamState::Outdated).count();
-        let note = match (self.skills.len(), outdated) {
-            (0, _) => format!("no skills are installed in {}", safe(&self.target)),
-            (_, 0) => format!("{} up to date", count(current, "skill")),
-            (_, outdated) => format!(
-                "{current} up to date, {outdated} outdated: see `metier diff`, then `metier update`"
-            ),
-        };
-        print_note(&paint(DIM, note));
+        print_note(&paint(DIM, self.summary()));
         Ok(())
+    }
+
+    fn exit(&self) -> Exit {
+        if self.skills.iter().any(is_unknown) { Exit::Findings } else { Exit::Done }
     }
 }

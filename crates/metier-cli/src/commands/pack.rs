@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
+use crate::render::findings::finding_line;
 use crate::render::plan::left_out_lines;
 use crate::render::style::{BOLD, DIM, GREEN, YELLOW, paint};
 use crate::render::{bytes, count, safe};
@@ -149,6 +150,10 @@ fn write_skills(plan: &PackPlan, out: &mut dyn Write) -> io::Result<()> {
     }
     for line in left_out_lines(&plan.left_out) {
         print_note(&line);
+    }
+    for finding in &plan.findings {
+        print_note(&finding_line(finding));
+        print_note(&format!("      {}", safe(&finding.evidence)));
     }
     Ok(())
 }

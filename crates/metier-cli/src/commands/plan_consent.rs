@@ -109,6 +109,6 @@ fn needs_consent(view: &PlanView, asked: &PlanQuestion<'_>) -> CommandError {
         .help(format!("see it with --dry-run; then: {}", asked.command))
 }
 
-fn rejected() -> CommandError {
+pub(super) fn rejected() -> CommandError {
     CommandError { code: "Rejected", ..CommandError::needs_approval("nothing changed") }
 }

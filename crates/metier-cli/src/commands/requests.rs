@@ -5,11 +5,14 @@ use std::io::{self, Write};
 
 use clap::{Args, Subcommand};
 use metier::FiledRequest;
+use metier::config::Scope;
 use metier::pack::{Overwrite, PlanView, SignerChange};
+use metier::skill::Source;
 use serde::Serialize;
 
 use crate::commands::asking::SourceTalk;
 use crate::commands::plan_consent::{OnFindings, PlanQuestion, consent};
+use crate::commands::switch;
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
@@ -22,8 +25,8 @@ use crate::scope::ScopeArgs;
 /// List what programs and agents want installed, and approve or reject it.
 ///
 /// A program can only file a request; nothing is fetched or installed because of it. What you approve is shown as a
-/// plan like any installation, and lands switched off and not trusted: `metier trust` and `metier enable` are
-/// yours.
+/// plan like any installation, and lands switched off and not trusted: `metier trust`, and the command that is printed
+/// then (`metier enable --project project:NAME`), are yours.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -101,6 +104,10 @@ struct Shown {
 struct Approved {
     request: FiledRequest,
     plan: PlanView,
+    /// The commands that switch on what landed.
+    enable: Vec<String>,
+    #[serde(skip)]
+    is_users: bool,
 }
 
 #[derive(Serialize)]
@@ -168,7 +175,17 @@ fn approve(args: &ApproveArgs, context: &Context, json: bool) -> Result<Box<dyn 
     };
     consent(&mut plan, &asked)?;
     let plan = context.metier.carry_out_request(&request, &target, plan)?;
-    Ok(Box::new(Approved { request, plan }))
+    let landed = plan.landing().map(|skill| skill.name.clone());
+    let is_users = target.is_users();
+    let enable = landed.map(|name| enable_command(context, is_users, &name)).collect();
+    Ok(Box::new(Approved { request, plan, enable, is_users }))
+}
+
+/// The command that switches on what a request brought: it is off in the file of the scope that it landed in.
+fn enable_command(context: &Context, is_users: bool, name: &str) -> String {
+    let (scope, source) =
+        if is_users { (Scope::User, Source::User) } else { (Scope::Project, Source::Project) };
+    switch::enable_command(context, scope, &format!("{source}:{name}"))
 }
 
 fn who_and_why(request: &FiledRequest) -> String {
@@ -251,10 +268,11 @@ impl Output for Approved {
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         write_done(&self.plan, out)?;
         out.flush()?;
-        if self.plan.changes_skills() {
-            let note =
-                "switched off and not trusted: `metier trust` and `metier enable NAME` change that";
-            print_note(&paint(DIM, note));
+        if !self.enable.is_empty() {
+            // The user's own skills need no trust.
+            let how = if self.is_users { "switched off" } else { "switched off and not trusted" };
+            let trust = if self.is_users { "" } else { "`metier trust`, then " };
+            print_note(&paint(DIM, format!("{how}; to use it: {trust}{}", self.enable.join("; "))));
         }
         Ok(())
     }

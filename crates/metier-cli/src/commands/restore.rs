@@ -1,32 +1,36 @@
 //! `metier restore`: deleted skills, listed, and brought back to where they stood.
 //!
-//! What a backup is, and how it is moved, is `metier-registry`'s. The files that a run deleted are in
-//! `trash`.
+//! What a backup is, and how it is moved, is `metier-registry`'s. This file lists; `skill` shows the plan for one backup
+//! and asks; the files that a run deleted are in `trash`.
 
+mod skill;
 mod trash;
 
 use std::io::{self, Write};
 
 use clap::Args;
-use metier::pack::Overwrite;
-use metier::registry::manage::{Backup, ManageError};
+use metier::registry::manage::Backup;
 use serde::Serialize;
 
 use crate::commands::list::path_text;
 use crate::context::Context;
-use crate::error::{CommandError, Result};
+use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
-use crate::render::style::{BOLD, CYAN, DIM, GREEN, YELLOW, paint};
+use crate::render::style::{BOLD, CYAN, DIM, YELLOW, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe};
+use skill::RestoreRequest;
 use trash::TrashSelection;
 
 /// Restore a deleted skill or files that a run deleted, or list what can be restored.
 ///
 /// NAME means the newest backup of that skill here, in this project or in your own folders; NAME@2 is the one before
-/// it. The id that `--list` shows works for every backup, and restores it where it was. An installed skill comes back
-/// with its records; the version that stands there goes to a backup. One that you changed, or that Metier did not
-/// install, is replaced only with --force.
+/// it. The id that `--list` shows works for every backup, and restores it where it was. The plan is shown first. An
+/// installed skill comes back with its records; the version that stands there goes to a backup. One that you changed, or
+/// that Metier did not install, is replaced only with --force.
+///
+/// Inside a project, a backup of your own folder is restored without a question only if you name it as `user:NAME` or by
+/// its id.
 ///
 /// With `--run`, NAME is a file that the run deleted with the tool `delete_file`: its reference, or its path in the
 /// run's workspace, where it is restored. Existing files are never replaced.
@@ -35,7 +39,9 @@ use trash::TrashSelection;
 Examples:
   metier restore --list
   metier restore pdf
-  metier restore pdf@2
+  metier restore pdf --dry-run               show what would be restored, and change nothing
+  metier restore pdf@2 --yes
+  metier restore user:pdf                    your own skill
   metier restore pdf --force                 although the one that is there was changed
   metier restore --run last                  the files that the last run deleted
   metier restore --run last trash-000001     one of them
@@ -56,6 +62,12 @@ pub(crate) struct RestoreArgs {
     /// Replace what stands there, although it was changed or not installed by Metier. A backup is kept.
     #[arg(long, requires = "name", conflicts_with_all = ["run", "list"])]
     force: bool,
+    /// Show the plan, and change nothing.
+    #[arg(long, requires = "name", conflicts_with_all = ["run", "list"])]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short = 'y', requires = "name", conflicts_with_all = ["run", "list"])]
+    yes: bool,
 }
 
 #[derive(Serialize)]
@@ -73,19 +85,7 @@ struct Numbered {
     backup: Backup,
 }
 
-#[derive(Serialize)]
-struct RestoredSkill {
-    skill: String,
-    path: String,
-    backup: String,
-    /// Whether another version stood there, which is in a backup now.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    replaced: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    left: Option<String>,
-}
-
-pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Output>> {
+pub(crate) fn run(args: &RestoreArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     if let Some(run) = &args.run {
         let which = match &args.name {
             _ if args.all => TrashSelection::All,
@@ -99,30 +99,14 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
         Some(name) if !args.list => {
             let is_here = |backup: &Backup| context.metier.is_backup_of_here(backup);
             let backup = backups.find(name, is_here).map_err(metier::Error::from)?;
-            let overwrite = if args.force { Overwrite::Replace } else { Overwrite::Refuse };
-            // One that was installed comes back with its records.
-            if let Some(plan) = context.metier.plan_restore(&backup, overwrite)? {
-                let done = context.metier.carry_out(plan)?;
-                let path = done.skills.first().map(|skill| skill.path.clone());
-                return Ok(Box::new(RestoredSkill {
-                    skill: backup.skill.to_string(),
-                    path: path.unwrap_or_else(|| backup.path.clone()),
-                    backup: backup.id,
-                    replaced: done
-                        .skills
-                        .iter()
-                        .any(|it| it.was.is_some() || it.overrides.is_some()),
-                    left: None,
-                }));
-            }
-            let restored = backups.restore(&backup).map_err(occupied)?;
-            Ok(Box::new(RestoredSkill {
-                skill: backup.skill.to_string(),
-                path: restored.path.to_string_lossy().into_owned(),
-                backup: backup.id,
-                replaced: false,
-                left: restored.left.map(|left| left.to_string_lossy().into_owned()),
-            }))
+            let asked = RestoreRequest {
+                name,
+                force: args.force,
+                dry_run: args.dry_run,
+                yes: args.yes,
+                json,
+            };
+            Ok(Box::new(skill::run(&backups, &backup, &asked, context)?))
         }
         name => {
             let listing = backups.list().map_err(metier::Error::from)?;
@@ -137,21 +121,6 @@ pub(crate) fn run(args: &RestoreArgs, context: &Context) -> Result<Box<dyn Outpu
             let damaged = damaged.map(|path| path.to_string_lossy().into_owned()).collect();
             Ok(Box::new(Listed { backups: listed, damaged }))
         }
-    }
-}
-
-fn occupied(error: ManageError) -> CommandError {
-    let help = match error {
-        ManageError::Exists(_) => Some("move it away first; the backup stays as it is"),
-        ManageError::Io { .. } => {
-            Some("the backup stays as it is; check the permissions and the free space there")
-        }
-        _ => None,
-    };
-    let error = CommandError::from(metier::Error::from(error));
-    match help {
-        Some(help) => error.help(help),
-        None => error,
     }
 }
 
@@ -184,7 +153,7 @@ impl Output for Listed {
                     match number {
                         Some(1) => name.into_owned(),
                         Some(number) => format!("{name}@{number}"),
-                        None => paint(DIM, format!("{name} (elsewhere)")),
+                        None => format!("{name} (elsewhere)"),
                     },
                     backup.time.chars().take(19).collect::<String>().replace('T', " "),
                     safe(&backup.id).into_owned(),
@@ -207,31 +176,6 @@ impl Output for Listed {
             }
         };
         print_note(&paint(DIM, what));
-        Ok(())
-    }
-}
-
-impl Output for RestoredSkill {
-    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_json(self, out)
-    }
-
-    fn human(&self, out: &mut dyn Write) -> io::Result<()> {
-        let skill = paint(BOLD, safe(&self.skill));
-        writeln!(out, "{} {skill}  {}", paint(GREEN, "restored"), path_text(self.path.as_ref()))?;
-        out.flush()?;
-        if self.replaced {
-            let name = self.skill.rsplit(':').next().unwrap_or(&self.skill);
-            let note = format!("what stood there is in a backup: metier restore {}", safe(name));
-            print_note(&paint(DIM, note));
-        }
-        if let Some(left) = &self.left {
-            print_note(&format!(
-                "{}: {} could not be removed",
-                paint(YELLOW, "warning"),
-                safe(left)
-            ));
-        }
         Ok(())
     }
 }

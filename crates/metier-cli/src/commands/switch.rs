@@ -17,8 +17,8 @@ use crate::commands::list::path_text;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Result};
 use crate::output::{Output, print_note, write_json};
-use crate::render::safe;
 use crate::render::style::{BOLD, DIM, YELLOW, paint};
+use crate::render::{safe, shell};
 use crate::scope::ScopeArgs;
 
 /// What a skill should be.
@@ -82,6 +82,14 @@ pub(crate) fn run(
     };
     let file = file.to_string_lossy().into_owned();
     Ok(Box::new(Switched { id, asked, enabled, scope, file, changed, takes_over, counts }))
+}
+
+/// The command that switches the skill `id` on in the file of `scope`.
+pub(crate) fn enable_command(context: &Context, scope: Scope, id: &str) -> String {
+    let mut words = context.command_words();
+    let flag = if scope == Scope::Project { "--project" } else { "--user" };
+    words.push(format!("enable {flag} {}", shell::quoted(id)));
+    words.join(" ")
 }
 
 /// The id to write: the one that was asked for, although a byte-identical copy may answer to it; of a

@@ -53,6 +53,9 @@ struct Uninstalled {
     dry_run: bool,
     #[serde(flatten)]
     plan: PlanView,
+    /// Whether they were the user's own, which a name alone does not say inside a project.
+    #[serde(skip)]
+    is_users: bool,
 }
 
 pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
@@ -67,8 +70,10 @@ pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result
         Some(agent) => context.metier.plan_unlink(&target, &args.names, agent)?,
         None => context.metier.plan_uninstall(&target, &args.names, overwrite)?,
     };
+    let is_users = target.is_users() && context.metier.repository().is_some();
     if args.dry_run {
-        return Ok(Box::new(Uninstalled { dry_run: true, plan: plan.view().clone() }));
+        let plan = plan.view().clone();
+        return Ok(Box::new(Uninstalled { dry_run: true, plan, is_users }));
     }
     let mut words = context.command_words();
     words.push("uninstall --yes".to_owned());
@@ -90,7 +95,8 @@ pub(crate) fn run(args: &UninstallArgs, context: &Context, json: bool) -> Result
         on_findings: OnFindings::Stop,
     };
     consent(&mut plan, &asked)?;
-    Ok(Box::new(Uninstalled { dry_run: false, plan: context.metier.carry_out(plan)? }))
+    let plan = context.metier.carry_out(plan)?;
+    Ok(Box::new(Uninstalled { dry_run: false, plan, is_users }))
 }
 
 impl Output for Uninstalled {
@@ -111,7 +117,9 @@ impl Output for Uninstalled {
         out.flush()?;
         let is_gone = |skill: &&PlannedSkill| skill.action == PlannedAction::Remove;
         if let Some(skill) = self.plan.skills.iter().find(is_gone) {
-            print_note(&paint(DIM, format!("to restore it: metier restore {}", safe(&skill.name))));
+            let source = if self.is_users { "user:" } else { "" };
+            let name = safe(&skill.name);
+            print_note(&paint(DIM, format!("to restore it: metier restore {source}{name}")));
         }
         Ok(())
     }

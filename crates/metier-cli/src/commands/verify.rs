@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use metier::pack::{FileState, LinkState, VerifiedSkill, VerifyScan, VerifyState};
+use metier::pack::{
+    FileState, InstalledSkill, LinkState, UpstreamState, VerifiedSkill, VerifyScan, VerifyState,
+};
 use serde::Serialize;
 
+use crate::commands::asking::SourceTalk;
 use crate::commands::verify_pack;
 use crate::context::Context;
 use crate::error::{CommandError, Exit, Result};
@@ -29,7 +32,7 @@ const MAX_SHOWN: usize = 20;
 ///
 /// For an archive, or a folder given as a path, the structure, the manifest and the signatures (FILE.minisig,
 /// FILE.sig, skill.oms.sig) are checked. Exits with 1 if it is not signed by a key that you trust, or that --key
-/// names. Nothing is changed.
+/// names. Nothing is changed, and without --upstream nothing is asked of the network.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,6 +40,7 @@ Examples:
   metier verify pdf --files     the digest of each file too
   metier verify --user --json
   metier verify --agent claude
+  metier verify --upstream      were tags of repositories and registries moved?
   metier verify pdf.zip                       a pack, with the keys that you trust
   metier verify pdf.zip --key publisher.pub   with this key only
   metier verify ./pdf --key ca.pem            a folder with a skill.oms.sig")]
@@ -52,6 +56,10 @@ pub(crate) struct VerifyArgs {
     /// Print the digest of each file.
     #[arg(long)]
     files: bool,
+    /// Ask repositories and registries too whether a tag that should never change still means what is locked. Exits with
+    /// 1 if one was moved, or cannot be asked.
+    #[arg(long, conflicts_with = "key")]
+    upstream: bool,
     /// Scan every file, not only those that differ.
     #[arg(long)]
     findings: bool,
@@ -63,11 +71,14 @@ pub(crate) struct VerifyArgs {
 struct Verified {
     target: String,
     skills: Vec<VerifiedSkill>,
+    /// What the sources of tags say, where they were asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream: Option<Vec<InstalledSkill>>,
     #[serde(skip)]
     files: bool,
 }
 
-pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output>> {
+pub(crate) fn run(args: &VerifyArgs, context: &Context, json: bool) -> Result<Box<dyn Output>> {
     let packs = args.names.iter().filter(|name| verify_pack::is_pack(context, name)).count();
     match packs {
         0 if !args.key.is_empty() => {
@@ -75,6 +86,10 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output
                 .help("name one by its path: metier verify ./pdf.zip --key FILE"));
         }
         0 => {}
+        _ if args.upstream => {
+            return Err(CommandError::usage("--upstream is for installed skills")
+                .help("name skills, and no paths"));
+        }
         all if all == args.names.len() => return verify_pack::run(&args.names, &args.key, context),
         _ => {
             return Err(CommandError::usage(
@@ -94,8 +109,54 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<Box<dyn Output
         line.clear();
         (target, skills?)
     };
+    let upstream = if args.upstream {
+        let talk = SourceTalk::new(json, false, false);
+        let asked = talk.join(target.clone());
+        let found = context
+            .metier
+            .outdated_tags(&asked, &context.metier.update_request(args.names.clone()));
+        talk.end(&context.metier)?;
+        Some(found?)
+    } else {
+        None
+    };
     let target = target.root().to_string_lossy().into_owned();
-    Ok(Box::new(Verified { target, skills, files: args.files }))
+    Ok(Box::new(Verified { target, skills, upstream, files: args.files }))
+}
+
+/// Whether its source still gives what is locked.
+fn is_as_locked(skill: &InstalledSkill) -> bool {
+    skill.state == UpstreamState::Current
+}
+
+fn write_upstream(asked: &[InstalledSkill], out: &mut dyn Write) -> io::Result<()> {
+    for skill in asked.iter().filter(|skill| !is_as_locked(skill)) {
+        let name = paint(BOLD, safe(&skill.name));
+        let what = match (&skill.problem, skill.state) {
+            (Some(problem), _) => safe(&problem.message).into_owned(),
+            (None, UpstreamState::Gone | UpstreamState::Renamed) => {
+                format!("{} no longer has it", safe(&skill.source))
+            }
+            (None, _) => format!("{} gives something else", safe(&skill.source)),
+        };
+        let word = match skill.state {
+            UpstreamState::Moved => "tag moved",
+            UpstreamState::SourceFailed => "not asked",
+            _ => "differs at its source",
+        };
+        writeln!(out, "{} {name}: {what}", paint(RED, word))?;
+    }
+    out.flush()?;
+    let fine = asked.iter().filter(|skill| is_as_locked(skill)).count();
+    let note = match asked.len() {
+        0 => "no skill is from a tag or version of a repository or registry".to_owned(),
+        all => format!(
+            "{fine} of {} from tags and versions as locked at the source",
+            count(all, "skill")
+        ),
+    };
+    print_note(&paint(DIM, note));
+    Ok(())
 }
 
 const fn is_fine(state: VerifyState) -> bool {
@@ -167,11 +228,12 @@ impl Output for Verified {
             ),
         };
         print_note(&paint(DIM, note));
-        Ok(())
+        self.upstream.as_ref().map_or(Ok(()), |asked| write_upstream(asked, out))
     }
 
     fn exit(&self) -> Exit {
-        let fine = self.skills.iter().all(|skill| is_fine(skill.state));
+        let fine = self.skills.iter().all(|skill| is_fine(skill.state))
+            && self.upstream.iter().flatten().all(is_as_locked);
         if fine { Exit::Done } else { Exit::Findings }
     }
 }

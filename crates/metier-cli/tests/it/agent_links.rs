@@ -89,7 +89,7 @@ fn agents_get_links_to_one_copy_that_is_installed_updated_and_uninstalled_once()
     );
     assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0);
     assert!(fs::symlink_metadata(link(&home, "codex")).is_err(), "no link to nothing is left");
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     is_link_to_the_copy(&home, "codex");
     assert_eq!(run(&home, &["verify"]).code, 0);
 }

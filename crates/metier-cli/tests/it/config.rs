@@ -293,7 +293,7 @@ fn a_broken_file_stops_every_command_that_would_act_on_it_and_no_other() {
         &["disable", "pdf"],
         &["enable", "pdf"],
         &["delete", "--yes", "pdf"],
-        &["restore", "pdf"],
+        &["restore", "pdf", "--yes"],
         &["open", "--print", "pdf"],
     ] {
         let output = run(&home, args);

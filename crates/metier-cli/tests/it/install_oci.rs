@@ -147,6 +147,22 @@ fn a_skill_travels_through_a_real_registry_and_a_moved_tag_is_noticed() {
     // The tag is moved under us.
     pack_oci(&home, "two", "layout2");
     assert_ne!(push("layout2"), digest);
+    let refused = run(&home, &["update", "--all", "--yes", "--json"]);
+    assert_eq!((refused.code, &refused.json()["not_updated"][0]["reason"]), (1, &json!("moved")));
+    let refused = run(&home, &["install", &oci, "--yes", "--json"]);
+    assert_eq!(refused.json()["error"]["code"], "already-exists", "{refused:?}");
+    assert_eq!(fs::read_to_string(skill.join("notes.md")).expect("installed"), "one");
+    let outdated = run(&home, &["outdated"]);
+    assert!(outdated.code == 0 && outdated.stdout.contains("tag moved"), "{outdated:?}");
+    assert_eq!(run(&home, &["verify"]).code, 0, "what is on the disk is what was accepted");
+    let verified = run(&home, &["verify", "--upstream"]);
+    assert!(verified.code == 1 && verified.stdout.contains("tag moved greet"), "{verified:?}");
+    assert_eq!(
+        run(&home, &["verify", "--upstream", "--json"]).json()["upstream"][0]["state"],
+        "moved"
+    );
+    let forced = run(&home, &["update", "greet", "--yes", "--force", "--dry-run", "--json"]);
+    assert_eq!((forced.code, &forced.json()["skills"][0]["action"]), (0, &json!("replace")));
     fs::remove_dir_all(&skill).expect("removes");
     let output = run(&home, &["--json", "install", "--locked", "--yes"]);
     assert_eq!((output.code, &output.json()["error"]["code"]), (1, &json!("lock-mismatch")));
@@ -159,6 +175,8 @@ fn a_skill_travels_through_a_real_registry_and_a_moved_tag_is_noticed() {
     let output = run(&home, &["install", &oci, "--yes", "--force"]);
     assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(fs::read_to_string(skill.join("notes.md")).expect("installed"), "two");
+    let verified = run(&home, &["verify", "--upstream"]);
+    assert!(verified.code == 0 && verified.stderr.contains("1 of 1 skill"), "{verified:?}");
     let missing = run(&home, &["--json", "install", &format!("oci://{place}:v9"), "--yes"]);
     assert_eq!(missing.json()["error"]["code"], "not-found", "{missing:?}");
 }

@@ -127,3 +127,42 @@ fn a_request_is_for_its_own_project_and_findings_stop_it_too() {
     let output = run(&home, &["requests", "approve", &request.id, "--yes", "--accept-findings"]);
     assert_eq!(output.code, 0, "{output:?}");
 }
+
+#[test]
+fn the_command_that_is_printed_switches_what_landed_on() {
+    let home = with_source();
+    let request = file(&home, &["pdf"]);
+    let output = run(&home, &["requests", "approve", &request.id, "--yes"]);
+    let command = "metier enable --project project:pdf";
+    assert!(output.stderr.contains(command), "{output:?}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    assert_eq!(run(&home, &words).code, 0);
+    let listing = json(&home, &["list", "--all", "--json"]);
+    assert_eq!(entry(&listing, "project:pdf")["enabled"], true, "{listing}");
+}
+
+#[test]
+fn a_requested_skill_that_lay_there_already_is_switched_off_too() {
+    let home = with_source();
+    home.skill("project/.agent/skills/pdf", "pdf", "Fill PDF forms.");
+    let request = file(&home, &["pdf"]);
+    let output = run(&home, &["requests", "approve", &request.id, "--yes"]);
+    assert!(
+        output.stdout.contains("adopted") && output.stderr.contains("switched off"),
+        "{output:?}"
+    );
+    let listing = json(&home, &["list", "--all", "--json"]);
+    assert_eq!(entry(&listing, "project:pdf")["enabled"], false, "{listing}");
+}
+
+#[test]
+fn an_installation_of_what_a_request_left_switched_off_says_so() {
+    let home = with_source();
+    let request = file(&home, &["pdf"]);
+    assert_eq!(run(&home, &["requests", "approve", &request.id, "--yes"]).code, 0);
+    assert_eq!(run(&home, &["uninstall", "pdf", "--yes"]).code, 0);
+    let output = run(&home, &["install", "packs", "--skill", "pdf", "--yes"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    let said = "switched off: pdf; to use it: metier enable --project project:pdf";
+    assert!(output.stderr.contains(said), "{output:?}");
+}

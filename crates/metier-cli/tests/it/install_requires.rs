@@ -93,7 +93,7 @@ fn a_circle_is_refused_and_named() {
     assert_eq!(run(&home, &["install", "src", "--yes"]).code, 0);
     skill(&home, "c", "  metier.requires: a\n");
     let output = run(&home, &["update", "c", "--yes", "--json"]);
-    assert_eq!(output.json()["error"]["code"], "dependency-cycle", "{output:?}");
+    assert_eq!(output.json()["not_updated"][0]["code"], "dependency-cycle", "{output:?}");
 }
 
 #[test]

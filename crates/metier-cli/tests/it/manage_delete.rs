@@ -58,7 +58,7 @@ fn a_skill_goes_with_all_its_files_and_comes_back_with_all_of_them() {
     1 backup; to restore one: metier restore NAME
     ");
     assert_eq!(run(&home, &["restore"]), run(&home, &["restore", "--list"]));
-    assert_reported!(&home, &run(&home, &["restore", "pdf"]), @"
+    assert_reported!(&home, &run(&home, &["restore", "user:pdf", "--yes"]), @"
     exit: 0
     ---- stdout
     restored user:pdf  [T]/home/.claude/skills/pdf
@@ -90,10 +90,15 @@ fn the_documents_have_the_record() {
     assert_eq!((&listed["damaged"], &listed["backups"][0]["number"]), (&json!([]), &json!(1)));
     assert_eq!(listed["backups"][0]["id"], backup["id"]);
     let id = backup["id"].as_str().expect("an id");
-    let restored = json(&home, &["restore", id, "--json"]);
+    let restored = json(&home, &["restore", id, "--yes", "--json"]);
     assert_eq!(
         restored,
-        json!({ "skill": "user:pdf", "path": "[T]/home/.claude/skills/pdf", "backup": id })
+        json!({
+            "dry_run": false,
+            "skill": "user:pdf",
+            "path": "[T]/home/.claude/skills/pdf",
+            "backup": id,
+        })
     );
 }
 
@@ -182,10 +187,10 @@ fn of_several_backups_each_can_be_chosen_and_nothing_is_replaced() {
         write(text);
         assert_eq!(run(&home, &["delete", "--yes", "pdf"]).code, 0);
     }
-    assert_eq!(run(&home, &["restore", "pdf@2"]).code, 0);
+    assert_eq!(run(&home, &["restore", "user:pdf@2", "--yes"]).code, 0);
     let now = || json(&home, &["inspect", "pdf", "--json"])["description"].clone();
     assert_eq!(now(), json!("Second."));
-    insta::assert_snapshot!(shown(&home, &run(&home, &["restore", "pdf"])), @"
+    insta::assert_snapshot!(shown(&home, &run(&home, &["restore", "user:pdf", "--yes"])), @"
     exit: 1
     ---- stdout
 
@@ -194,16 +199,20 @@ fn of_several_backups_each_can_be_chosen_and_nothing_is_replaced() {
     help: move it away first; the backup stays as it is
     ");
     assert_eq!(now(), json!("Second."));
-    insta::assert_snapshot!(shown(&home, &run(&home, &["restore", "pdf@3"])), @"
+    insta::assert_snapshot!(shown(&home, &run(&home, &["restore", "user:pdf@3", "--yes"])), @"
     exit: 1
     ---- stdout
 
     ---- stderr
-    error: there is no backup `pdf@3`
+    error: there is no backup `user:pdf@3`
     help: there are 2 backups of it: @1 (the newest) to @2
     ");
     std::fs::remove_dir_all(home.home().join(".agent")).expect("removes");
-    assert_eq!(run(&home, &["restore", "pdf@2"]).code, 0, "the folders above are made");
+    assert_eq!(
+        run(&home, &["restore", "user:pdf@2", "--yes"]).code,
+        0,
+        "the folders above are made"
+    );
     assert_eq!(now(), json!("First."));
 }
 
@@ -224,7 +233,7 @@ fn of_a_linked_folder_only_the_link_goes() {
     ");
     assert!(real.join("SKILL.md").exists());
     assert!(std::fs::symlink_metadata(&link).is_err());
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "user:pdf", "--yes"]).code, 0);
     assert_eq!(std::fs::read_link(&link).expect("a link"), Path::new("../../../dotfiles/pdf"));
     assert!(json(&home, &["inspect", "pdf", "--json"])["enabled"].as_bool().expect("a switch"));
 }
@@ -266,7 +275,7 @@ fn a_backup_on_another_file_system_is_a_whole_copy() {
     assert_eq!(metier(&["delete", "--yes", "pdf"]).code, 0);
     assert!(!folder.exists());
     assert_eq!(files_below(&home.home().join(".claude/skills")), [] as [&str; 0]);
-    let restored = metier(&["restore", "pdf"]);
+    let restored = metier(&["restore", "user:pdf", "--yes"]);
     assert_eq!((restored.code, &*restored.stderr), (0, ""), "{restored:?}");
     assert_eq!(files_below(&folder), before);
     assert_eq!(std::fs::read_link(folder.join("link")).expect("a link"), Path::new("scripts"));
@@ -343,7 +352,7 @@ fn where_the_root_is_a_link_the_real_path_is_shown_before_and_after() {
     to restore it: metier restore [ID]
     ");
     assert!(!real.exists());
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "user:pdf", "--yes"]).code, 0);
     assert!(real.join("SKILL.md").exists());
     let deleted = json(&home, &["delete", "--yes", "pdf", "--json"]);
     assert_eq!(keys(&deleted), ["backup", "kept", "real_path", "remaining"]);

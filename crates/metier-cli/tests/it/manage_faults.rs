@@ -97,10 +97,10 @@ fn on_a_full_disk_a_backup_stays_a_backup() {
     home.skill("home/.claude/skills/pdf", "pdf", "Fill forms.");
     assert_eq!(run(&home, &["delete", "--yes", "pdf"]).code, 0);
     disk.fill();
-    refused(&home, &run(&home, &["restore", "pdf", "--json"]));
+    refused(&home, &run(&home, &["restore", "user:pdf", "--yes", "--json"]));
     assert_eq!(files_below(&disk.0), ["filler"]);
     std::fs::remove_file(disk.0.join("filler")).expect("removes");
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "user:pdf", "--yes"]).code, 0);
     assert_eq!(files_below(&disk.0), ["pdf/SKILL.md"]);
 }
 

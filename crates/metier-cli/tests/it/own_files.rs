@@ -89,6 +89,6 @@ fn uninstalling_says_what_goes_to_the_backup_with_the_skill() {
     let output = run(&home, &["uninstall", "pdf", "--yes"]);
     assert_eq!(output.code, 0, "{output:?}");
     assert!(output.stdout.contains(".env"), "{output:?}");
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     assert!(home.project().join(".agent/skills/pdf/.env").exists());
 }

@@ -136,7 +136,7 @@ fn exit_codes_are_the_contract() {
         (&["delete", "profile-csv"], 1),
         (&["delete", "mine"], 3),
         (&["restore"], 0),
-        (&["restore", "mine"], 1),
+        (&["restore", "mine", "--yes"], 1),
         (&["open", "profile-csv"], 1),
     ] {
         assert_eq!(run(&home, args).code, code, "{args:?}");

@@ -6,7 +6,7 @@ use std::fs;
 use metier_testkit::TestHome;
 use serde_json::Value;
 
-use crate::support::{json, run, run_in};
+use crate::support::{answers_on_terminal, json, run, run_in};
 
 /// A project whose skill `pdf` was installed at version 1 and updated to version 2.
 fn updated() -> TestHome {
@@ -50,7 +50,7 @@ fn code_of(home: &TestHome, args: &[&str]) -> (i32, String, String) {
 fn the_old_version_comes_back_over_the_new_one_and_the_other_way_round() {
     let home = updated();
     for expected in ["version 1", "version 2", "version 1"] {
-        let output = run(&home, &["restore", "pdf"]);
+        let output = run(&home, &["restore", "pdf", "--yes"]);
         assert_eq!(output.code, 0, "{output:?}");
         assert!(output.stderr.contains("what stood there is in a backup"), "{output:?}");
         assert_eq!(installed(&home), expected);
@@ -64,18 +64,18 @@ fn the_old_version_comes_back_over_the_new_one_and_the_other_way_round() {
 fn what_was_changed_is_restored_over_only_by_force_and_goes_to_a_backup() {
     let home = updated();
     home.write("project/.agent/skills/pdf/data.txt", "mine");
-    let (exit, code, said) = code_of(&home, &["restore", "pdf"]);
+    let (exit, code, said) = code_of(&home, &["restore", "pdf", "--yes"]);
     assert_eq!((exit, code.as_str()), (1, "already-exists"), "{said}");
     assert!(
         said.contains("was changed since it was installed") && said.contains("--force"),
         "{said}"
     );
     assert_eq!(installed(&home), "mine");
-    let restored = json(&home, &["restore", "pdf", "--force", "--json"]);
+    let restored = json(&home, &["restore", "pdf", "--yes", "--force", "--json"]);
     assert_eq!(restored["replaced"], true, "{restored}");
     assert_eq!(installed(&home), "version 1");
     is_verified(&home);
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     assert_eq!(installed(&home), "mine", "nothing is lost");
 }
 
@@ -88,12 +88,12 @@ fn a_skill_that_was_replaced_by_force_comes_back_and_its_records_go() {
     assert_eq!(run(&home, &["install", "src", "--yes"]).code, 1);
     assert_eq!(run(&home, &["install", "src", "--yes", "--force"]).code, 0);
     assert_eq!(installed(&home), "version 1");
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     assert_eq!(installed(&home), "mine");
     let verified = json(&home, &["verify", "--json"]);
     assert_eq!(verified["skills"][0]["state"], "unmanaged", "{verified}");
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 1, "mine was not installed");
-    assert_eq!(run(&home, &["restore", "pdf", "--force"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 1, "mine was not installed");
+    assert_eq!(run(&home, &["restore", "pdf", "--yes", "--force"]).code, 0);
     assert_eq!(installed(&home), "version 1");
     is_verified(&home);
 }
@@ -110,17 +110,75 @@ fn a_name_means_a_backup_of_this_project_and_another_is_named_by_its_id() {
         listed["backups"].as_array().expect("a list").iter().map(|it| &it["number"]).collect();
     assert_eq!(numbers, [&Value::Null, &Value::from(1)], "{listed}");
     assert!(run(&home, &["restore", "--list"]).stdout.contains("pdf (elsewhere)"));
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     assert_eq!(installed(&home), "version 1");
     assert!(!home.path().join("other/.agent/skills/pdf").exists(), "that one stays deleted");
 
     fs::create_dir_all(home.path().join("third/.git")).expect("a repository");
-    let output = run_in(&home, "third", &["restore", "pdf", "--json"]);
+    let output = run_in(&home, "third", &["restore", "pdf", "--yes", "--json"]);
     let error = output.json()["error"].clone();
     assert_eq!((output.code, error["code"].as_str()), (1, Some("no-backup")), "{error}");
     let help = error["help"].as_str().expect("help");
     let command = help.rsplit("metier ").next().expect("a command");
     let words: Vec<&str> = command.split_whitespace().collect();
     assert_eq!(words[0], "restore", "{help}");
+    let words = [&words[..], &["--yes"]].concat();
     assert_eq!(run_in(&home, "third", &words).code, 0, "the advice works: {help}");
+}
+
+#[test]
+fn a_restoration_shows_its_plan_and_asks_like_an_installation() {
+    let home = updated();
+    let needs = run(&home, &["restore", "pdf", "--json"]);
+    assert_eq!(needs.code, 3, "{needs:?}");
+    assert!(needs.stdout.contains("metier restore --yes pdf"), "{needs:?}");
+    let plan = run(&home, &["restore", "pdf", "--dry-run"]);
+    assert!(plan.code == 0 && plan.stdout.contains("changed: data.txt"), "{plan:?}");
+    assert_eq!(json(&home, &["restore", "pdf", "--dry-run", "--json"])["dry_run"], true);
+    assert_eq!(installed(&home), "version 2");
+    let answers = &[("Restore?", "n\n")];
+    let Some(output) = answers_on_terminal(&home, &["restore", "pdf"], answers) else { return };
+    assert_eq!(output.code, 3, "{output:?}");
+    assert!(output.stdout.contains("changed: data.txt"), "{output:?}");
+    assert_eq!(installed(&home), "version 2");
+}
+
+#[test]
+fn a_file_of_secrets_that_is_replaced_is_named() {
+    let home = TestHome::new();
+    version(&home, "1");
+    assert_eq!(run(&home, &["install", "src", "--yes"]).code, 0);
+    home.write("project/.agent/skills/pdf/.env", "TOKEN=old");
+    version(&home, "2");
+    assert_eq!(run(&home, &["update", "pdf", "--yes"]).code, 0);
+    home.write("project/.agent/skills/pdf/.env", "TOKEN=new");
+    let plan = run(&home, &["restore", "pdf", "--dry-run"]);
+    assert!(plan.stdout.contains("only in the backup afterwards: .env"), "{plan:?}");
+    let done = run(&home, &["restore", "pdf", "--yes"]);
+    assert!(done.stdout.contains("only in the backup afterwards: .env"), "{done:?}");
+}
+
+#[test]
+fn in_a_project_a_backup_of_the_users_own_folder_is_restored_only_by_its_id() {
+    let home = TestHome::new();
+    home.skill("home/.agent/skills/a", "a", "Mine.");
+    assert_eq!(run(&home, &["delete", "a", "--yes"]).code, 0);
+    let (exit, code, said) = code_of(&home, &["restore", "a", "--yes"]);
+    assert_eq!((exit, code.as_str()), (1, "other-place"), "{said}");
+    assert!(said.contains("metier restore --yes user:a"), "{said}");
+    assert!(!home.home().join(".agent/skills/a").exists());
+    assert_eq!(run(&home, &["restore", "user:a", "--yes"]).code, 0);
+    assert!(home.home().join(".agent/skills/a/SKILL.md").exists());
+}
+
+#[test]
+fn the_list_of_backups_is_aligned_where_no_terminal_reads_it() {
+    let home = updated();
+    fs::create_dir_all(home.path().join("third/.git")).expect("a repository");
+    home.skill("home/.agent/skills/a", "a", "Mine.");
+    assert_eq!(run(&home, &["delete", "a", "--yes"]).code, 0);
+    let listed = run_in(&home, "third", &["restore", "--list"]).stdout;
+    let columns: Vec<Option<usize>> = listed.lines().map(|line| line.find("20")).skip(1).collect();
+    let header = listed.lines().next().and_then(|line| line.find("DELETED"));
+    assert!(columns.iter().all(|column| *column == header), "{listed}");
 }

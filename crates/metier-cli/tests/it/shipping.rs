@@ -113,7 +113,7 @@ fn a_skill_travels_from_a_directory_through_an_archive_to_the_project_and_back()
     to restore it: metier restore pdf
     ");
     assert!(!run(&home, &["list"]).stdout.contains("pdf"));
-    assert_eq!(run(&home, &["restore", "pdf"]).code, 0);
+    assert_eq!(run(&home, &["restore", "pdf", "--yes"]).code, 0);
     assert_eq!(run(&home, &["verify"]).code, 0);
 }
 

@@ -69,13 +69,13 @@ const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "restore",
-        args: &["restore", "gone"],
+        args: &["restore", "gone", "--yes"],
         old: &[("a", "1"), ("b", "1")],
         new: &[("a", "1"), ("b", "1"), ("gone", "1")],
     },
     Scenario {
         name: "restore over",
-        args: &["restore", "a"],
+        args: &["restore", "a", "--yes"],
         old: &[("a", "1"), ("b", "1")],
         new: &[("a", "0"), ("b", "1")],
     },

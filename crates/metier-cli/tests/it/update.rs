@@ -31,7 +31,7 @@ fn installed() -> TestHome {
 }
 
 fn states(home: &TestHome) -> Vec<(String, String)> {
-    let listed = json(home, &["outdated", "--json"]);
+    let listed = run(home, &["outdated", "--json"]).json();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let skills = listed["skills"].as_array().expect("skills");
     skills.iter().map(|it| (text(&it["name"]), text(&it["state"]))).collect()
@@ -140,7 +140,7 @@ fn an_update_shows_what_changes_and_then_changes_it() {
     assert_updated!(&home, &run(&home, &["update", "--all", "--dry-run"]), @"
     exit: 0
     ---- stdout
-    replace a 2  from ./src (3 files, [SIZE])
+    replace a 1 -> 2  from ./src (3 files, [SIZE])
       Works on a.
       added: run.sh
       changed: SKILL.md, data.txt
@@ -258,7 +258,9 @@ fn one_bad_source_does_not_stop_the_others_and_an_unchanged_archive_is_up_to_dat
     // A skill that can no longer be used at its source stays as well.
     home.write("project/b/b/SKILL.md", "no frontmatter\n");
     fs::remove_file(home.path().join("project/b.zip")).expect("removes");
-    assert_eq!(run(&home, &["outdated"]).code, 0);
+    let output = run(&home, &["outdated"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("1 up to date, 2 unknown"), "{output:?}");
     assert_eq!(run(&home, &["update", "--all", "--yes"]).code, 1);
     assert!(text_of(&home, "b/SKILL.md").contains("version: \"2\""));
 }
@@ -315,6 +317,59 @@ fn a_running_watcher_sees_every_installation_update_uninstallation_and_restorati
     skill(&home, "src", "a", "2", "");
     step(&["update", "a", "--yes"], "~ changed project:a");
     step(&["uninstall", "a", "--yes"], "- removed project:a");
-    step(&["restore", "a"], "+ added   project:a");
+    step(&["restore", "a", "--yes"], "+ added   project:a");
     assert_eq!(live.end(), [""; 0], "and nothing else");
+}
+
+#[test]
+fn an_older_version_is_called_one_with_both_versions() {
+    let home = installed();
+    skill(&home, "src", "a", "0.9", "");
+    let output = run(&home, &["outdated"]);
+    assert!(output.stdout.contains("a     older version  1 "), "{output:?}");
+    let plan = run(&home, &["update", "a", "--dry-run"]);
+    assert!(plan.stdout.contains("replace a 1 -> 0.9 (older)"), "{plan:?}");
+    let listed = json(&home, &["outdated", "--json"]);
+    assert_eq!(
+        (&listed["skills"][0]["older"], &listed["skills"][1]["older"]),
+        (&json!(true), &Value::Null)
+    );
+}
+
+#[test]
+fn a_circle_at_the_source_stops_only_the_skills_in_it() {
+    let home = installed();
+    let needs = |name: &str| format!("metadata:\n  metier.requires: {name}\n");
+    skill(&home, "src", "a", "2", &needs("b"));
+    skill(&home, "src", "b", "2", &needs("a"));
+    skill(&home, "src", "c", "2", &needs("a"));
+    let output = run(&home, &["update", "--all", "--yes", "--json"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    let done = output.json();
+    let circle = |at: usize| {
+        let it = &done["not_updated"][at];
+        (it["name"].as_str().unwrap_or_default(), it["code"].as_str().unwrap_or_default())
+    };
+    assert_eq!((circle(0), circle(1)), (("a", "dependency-cycle"), ("b", "dependency-cycle")));
+    states_are(&home, ["outdated", "outdated", "current"]);
+    assert!(text_of(&home, "a/SKILL.md").contains("version: \"1\""));
+}
+
+#[test]
+fn a_skill_that_is_gone_from_the_folder_is_missing_and_not_up_to_date() {
+    let home = installed();
+    fs::remove_dir_all(home.project().join(".agent/skills/a")).expect("removes");
+    let output = run(&home, &["outdated"]);
+    assert!(
+        output.stdout.contains("missing here") && !output.stdout.contains("up to date"),
+        "{output:?}"
+    );
+    assert!(output.stderr.contains("2 up to date, 1 missing here"), "{output:?}");
+    let output = run(&home, &["update", "--all", "--yes"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stdout.contains("2 skills up to date"), "{output:?}");
+    assert!(
+        output.stdout.contains("not updated a: `a` is in the lock and not in the folder"),
+        "{output:?}"
+    );
 }

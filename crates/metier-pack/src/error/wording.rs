@@ -35,6 +35,10 @@ impl PackError {
             Self::NoSource(_) | Self::UnsupportedSource { .. } | Self::BadSource { .. } => {
                 format!("supported sources: {}", crate::source::SUPPORTED)
             }
+            Self::SourceIsTarget(_) => {
+                "name the place that the skills came from; a skill that lies there already works without being installed"
+                    .to_owned()
+            }
             Self::NoSkill(_) => "a skill is a folder with a file named exactly SKILL.md".to_owned(),
             Self::SkillsLeftOut { .. } => {
                 "links are not followed: install the folder that the link points to, or ask the publisher for a file"
@@ -118,6 +122,12 @@ impl fmt::Display for PackError {
                 write!(f, "the change of {} is not finished: {error}", root.display())
             }
             Self::NoSource(source) => write!(f, "there is nothing at {source}"),
+            Self::SourceIsTarget(source) => {
+                write!(
+                    f,
+                    "{source} lies in the folder that would be installed into, so it is no source for it"
+                )
+            }
             Self::UnsupportedSource { source, kind } => {
                 write!(f, "{source} is {kind}, which is not a supported source yet")
             }

@@ -154,7 +154,7 @@ fn is_missing_object(said: &str) -> bool {
 }
 
 /// A whole hash, of either kind.
-fn is_commit_id(text: &str) -> bool {
+pub(crate) fn is_commit_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64)
         && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }

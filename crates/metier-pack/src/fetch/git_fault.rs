@@ -15,6 +15,8 @@ pub enum GitFault {
     Unreachable(String),
     /// It is private, or it does not exist: many hosts do not say which.
     NeedsLogin,
+    /// The host accepts none of the keys that ssh has.
+    KeyRefused,
     /// There is no such repository.
     NoRepository,
     /// ssh does not know the host's key.
@@ -57,7 +59,7 @@ impl GitFault {
         match self {
             Self::NoGit => "git-missing",
             Self::Unreachable(_) => "host-unreachable",
-            Self::NeedsLogin => "repository-private",
+            Self::NeedsLogin | Self::KeyRefused => "repository-private",
             Self::NoRepository => "repository-not-found",
             Self::UnknownHostKey => "host-key-unknown",
             Self::Redirected => "repository-moved",
@@ -90,6 +92,11 @@ impl GitFault {
             Self::NeedsLogin => {
                 "check the name; for a private repository use its ssh address (git@host:owner/repo), with a key \
                  that needs no password or is in ssh-agent"
+                    .to_owned()
+            }
+            Self::KeyRefused => {
+                "put a key that the host knows into `~/.ssh` without a password, or into ssh-agent (ssh-add); \
+                 `ssh -T` with the same user and host shows which keys are tried"
                     .to_owned()
             }
             Self::NoRepository => "check the name of the repository and of its owner".to_owned(),
@@ -140,6 +147,9 @@ impl GitFault {
         ]) {
             return Self::Unreachable(line());
         }
+        if has(&["Permission denied (", "Too many authentication failures"]) {
+            return Self::KeyRefused;
+        }
         if has(&["SSL certificate", "certificate verif", "server certificate"]) {
             return Self::BadCertificate;
         }
@@ -148,7 +158,6 @@ impl GitFault {
             "could not read Username",
             "could not read Password",
             "Authentication failed",
-            "Permission denied (",
             "returned error: 401",
             "returned error: 403",
         ]) {
@@ -181,6 +190,7 @@ impl fmt::Display for GitFault {
             Self::NeedsLogin => {
                 f.write_str("the repository is private, or there is no such repository")
             }
+            Self::KeyRefused => f.write_str("the host accepts none of your ssh keys"),
             Self::NoRepository => f.write_str("there is no such repository"),
             Self::UnknownHostKey => f.write_str("ssh does not know the key of the host"),
             Self::Redirected => f.write_str("the host says that it is somewhere else"),
@@ -220,6 +230,10 @@ mod tests {
             ),
             ("git@h: Permission denied (publickey).\nfatal: Could not read", "repository-private"),
             (
+                "Received disconnect from h port 22:2: Too many authentication failures",
+                "repository-private",
+            ),
+            (
                 "fatal: unable to access 'u': The requested URL returned error: 403",
                 "repository-private",
             ),
@@ -242,5 +256,8 @@ mod tests {
         ] {
             assert_eq!(GitFault::of_words(words).code(), code, "{words}");
         }
+        // Who came by ssh is not sent to ssh.
+        let help = GitFault::of_words("git@h: Permission denied (publickey).").help();
+        assert!(help.contains("ssh-agent") && !help.contains("ssh address"), "{help}");
     }
 }

@@ -12,7 +12,7 @@ use crate::archive::{ArchiveFault, NameSet, check_entry_name};
 use crate::error::PackError;
 use crate::facts::SKILL_FILE;
 use crate::layout::MAX_DEPTH;
-use crate::left_out::{LeftOut, LeftOutReason, left_out};
+use crate::left_out::{LeftOut, LeftOutReason, left_out_file};
 use crate::limits::PackLimits;
 use crate::marketplace::is_manifest;
 use crate::shipped_tree::needed_dirs;
@@ -113,7 +113,7 @@ pub(super) fn wanted_files(
             _ => Some(LeftOutReason::Special),
         };
         // What is never shipped is not fetched either; how it is called does not matter then.
-        if let Some(reason) = left_out(path).or(reason) {
+        if let Some(reason) = left_out_file(path).or(reason) {
             wanted.left_out.push(LeftOut { path: path.to_owned(), reason });
             continue;
         }

@@ -43,7 +43,7 @@ use registry::Registry;
 pub(crate) use credentials::basic;
 pub(crate) use layout_dir::{INDEX, LAYOUT_VERSION, MARKER};
 pub(crate) use manifest::REF_NAME;
-pub(crate) use reference::is_tag;
+pub(crate) use reference::{is_tag, is_version_tag};
 
 /// How many indexes may lie inside each other.
 const MAX_INDEXES: usize = 2;
@@ -72,7 +72,9 @@ pub(super) fn fetch(
         OciSource::Layout { path, recorded } => {
             let layout = LayoutDir::open(path, recorded)?;
             let artifact = Artifact { blobs: &layout, source: recorded, limits };
-            return artifact.fetch(&layout.wanted(), pinned, into);
+            // A directory may be written anew, whatever its index names.
+            let fetched = artifact.fetch(&layout.wanted(), pinned, into)?;
+            return Ok(Fetched { is_fixed: false, ..fetched });
         }
     };
     let bad = |why| FetchError::new(FetchFault::Reference, &recorded, why);
@@ -94,6 +96,7 @@ pub(super) fn fetch(
     };
     let artifact = Artifact { blobs: &registry, source: &recorded, limits };
     let fetched = artifact.fetch(&reference.wanted(), pinned, into);
+    let fetched = fetched.map(|it| Fetched { is_fixed: reference.is_fixed(), ..it });
     fetched.map_err(|error| match (&error.fault, pinned) {
         (FetchFault::Changed, Some(pinned)) => {
             let (registry, name) = (&reference.registry, &reference.name);
@@ -157,8 +160,7 @@ impl Artifact<'_> {
             Some((_, LayerUse::Archive)) => (self.archive(&layers, into)?, FetchedKind::Archive),
             _ => (self.files(&layers, into)?, FetchedKind::Directory),
         };
-        let is_fixed = wanted == resolved;
-        Ok(Fetched { released_at: created, is_fixed, ..Fetched::new(path, kind, resolved) })
+        Ok(Fetched { released_at: created, ..Fetched::new(path, kind, resolved) })
     }
 
     /// The manifest that is meant, and the digest of what the tag led to.

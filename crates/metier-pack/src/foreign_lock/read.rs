@@ -61,6 +61,15 @@ impl ForeignLock {
 ///
 /// [`PackError::BadRecord`] for another file or another version.
 pub fn read_foreign_lock(text: &str, path: &Path) -> Result<ForeignLock, PackError> {
+    read_record(text, path).map_err(|error| match error {
+        PackError::BadRecord { reason, .. } => {
+            PackError::BadRecord { path: path.to_owned(), reason }
+        }
+        other => other,
+    })
+}
+
+fn read_record(text: &str, path: &Path) -> Result<ForeignLock, PackError> {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let dir = path.parent().unwrap_or(Path::new("."));
     if file.ends_with(".yaml") || file.ends_with(".yml") {
@@ -381,6 +390,7 @@ dependencies:
             let path = Path::new("/p").join(file);
             let error = read_foreign_lock(text, &path).expect_err(text);
             assert_eq!(error.code(), "bad-record", "{text}");
+            assert!(error.to_string().starts_with(&*path.to_string_lossy()), "{error}");
         }
     }
 }

@@ -234,8 +234,19 @@ fn parse_scp(text: &str) -> Option<Result<GitSource, &'static str>> {
     }))
 }
 
-/// `owner/repo[/path][@ref]`.
+/// `owner/repo[/path][@ref]`, also behind `github.com/`; other forges behind their names are URLs without a scheme.
 fn parse_short(text: &str) -> Option<Result<GitSource, &'static str>> {
+    if let Some((host, rest)) = text.split_once('/')
+        && FORGES.contains(&host.to_ascii_lowercase().as_str())
+    {
+        let has_pages = ["/tree/", "/blob/"].iter().any(|middle| rest.contains(middle));
+        let is_short = host.eq_ignore_ascii_case(SHORT_HOST) && !has_pages;
+        return if is_short {
+            parse_short(rest)
+        } else {
+            parse_url("https", &format!("https://{text}"))
+        };
+    }
     let (address, fragment) = split_once_or(text, '#');
     let (name, reference) = match fragment {
         Some(reference) => (address, Some(reference)),
@@ -337,6 +348,14 @@ mod tests {
             ("a/b#feature/x", "https://github.com/a/b.git", "a/b@feature/x"),
             ("a/b.git", "https://github.com/a/b.git", "a/b"),
             ("https://github.com/a/b", "https://github.com/a/b.git", "a/b"),
+            ("github.com/a/b", "https://github.com/a/b.git", "a/b"),
+            ("github.com/a/b/s/pdf@v1", "https://github.com/a/b.git", "a/b/s/pdf@v1"),
+            ("github.com/a/b/tree/main/s", "https://github.com/a/b.git", "a/b/s@main"),
+            (
+                "gitlab.com/g/sub/b",
+                "https://gitlab.com/g/sub/b.git",
+                "https://gitlab.com/g/sub/b.git",
+            ),
             (
                 "https://github.com/a/b/tree/main/s/pdf",
                 "https://github.com/a/b.git",

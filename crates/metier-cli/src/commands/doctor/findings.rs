@@ -132,6 +132,14 @@ pub(super) fn of_plugins(metier: &Metier) -> Vec<Finding> {
     outdated.map(finding).collect()
 }
 
+/// Records of installed skills that cannot be read.
+pub(super) fn of_records(metier: &Metier) -> Vec<Finding> {
+    let finding = |(path, reason): (PathBuf, String)| {
+        Finding::new(Code::RecordsUnreadable, Severity::Error, &path, reason)
+    };
+    metier.unreadable_records().into_iter().map(finding).collect()
+}
+
 /// Rules that have no effect.
 pub(super) fn of_rules(metier: &Metier, scan: &Scan) -> Vec<Finding> {
     let finding = |at: RuleAt| {

@@ -13,6 +13,11 @@ const MAX_TAG_CHARS: usize = 128;
 /// The host that people write, and the one that answers.
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_SERVER: &str = "registry-1.docker.io";
+/// Words in a tag that say that it is moved on purpose, whatever number stands beside them.
+const MOVING: &[&str] = &[
+    "latest", "main", "master", "trunk", "head", "edge", "nightly", "stable", "dev", "devel",
+    "canary", "next", "snapshot", "unstable", "testing",
+];
 
 /// A reference to an artifact of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +76,11 @@ impl OciReference {
         if self.registry == DOCKER_HUB { DOCKER_HUB_SERVER } else { &self.registry }
     }
 
+    /// Whether it should never mean anything else: a digest, or a tag that is a version.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.digest.is_some() || self.tag.as_deref().is_some_and(is_version)
+    }
+
     /// What is asked for: the digest, the tag, or `latest`.
     pub(crate) fn wanted(&self) -> String {
         match (&self.digest, &self.tag) {
@@ -92,6 +102,22 @@ impl fmt::Display for OciReference {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a source in a registry is named by a version that could be moved.
+pub(crate) fn is_version_tag(url: &SourceUrl) -> bool {
+    OciReference::of(url).is_ok_and(|it| it.digest.is_none() && it.is_fixed())
+}
+
+/// Whether a tag is a version, as `1`, `1.2` and `v1.2.3-alpine` are. Publishers move words like `latest`, and a
+/// version only by mistake, or because the registry is not theirs any more.
+fn is_version(tag: &str) -> bool {
+    let tag = tag.to_ascii_lowercase();
+    let number = tag.strip_prefix('v').unwrap_or(&tag);
+    let mut parts = number.split(['.', '-', '_']);
+    let first = parts.next().unwrap_or_default();
+    let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && parts.all(|part| !MOVING.contains(&part))
 }
 
 pub(crate) fn is_tag(tag: &str) -> bool {
@@ -141,6 +167,32 @@ mod tests {
         }
         let hub = parse("oci://docker.io/alpine").expect("parses");
         assert_eq!((hub.server(), hub.name.as_str()), ("registry-1.docker.io", "library/alpine"));
+    }
+
+    #[test]
+    fn a_tag_that_is_a_version_should_never_move() {
+        for (rest, is_fixed) in [
+            (":1", true),
+            (":1.2", true),
+            (":v1.2.3", true),
+            (":1.2.3-alpine3", true),
+            (":20241101", true),
+            ("", false),
+            (":latest", false),
+            (":stable", false),
+            (":v", false),
+            (":version1", false),
+            (":1.2-nightly", false),
+            (":0123abcd", false),
+        ] {
+            assert_eq!(
+                parse(&format!("oci://ghcr.io/a/b{rest}")).map(|it| it.is_fixed()),
+                Ok(is_fixed),
+                "{rest}"
+            );
+        }
+        let digest = format!("oci://ghcr.io/a/b:main@sha256:{}", "ab".repeat(32));
+        assert_eq!(parse(&digest).map(|it| it.is_fixed()), Ok(true));
     }
 
     #[test]

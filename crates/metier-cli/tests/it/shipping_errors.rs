@@ -1,0 +1,104 @@
+//! Mistakes around installed skills, each with its own clear word: a source that is the target, broken or missing
+//! records, a source that is gone, and names that are taken.
+
+use std::fs;
+
+use metier_testkit::TestHome;
+use serde_json::json;
+
+use crate::support::{json, run};
+
+fn installed() -> TestHome {
+    let home = TestHome::new();
+    home.skill("project/src/pdf", "pdf", "Fill PDF forms.");
+    assert_eq!(run(&home, &["install", "src", "--yes"]).code, 0);
+    home
+}
+
+#[test]
+fn the_folder_of_skills_is_no_source_for_itself() {
+    let home = TestHome::new();
+    home.skill("project/.agent/skills/pdf", "pdf", "Fill PDF forms.");
+    for source in [".agent/skills", ".agent/skills/pdf"] {
+        let output = run(&home, &["install", source, "--yes", "--json"]);
+        let code = &output.json()["error"]["code"];
+        assert_eq!((output.code, code), (1, &json!("source-is-target")), "{output:?}");
+    }
+    assert!(!home.project().join(".agent/skills.json").exists());
+    home.skill("project/skills/csv", "csv", "Read tables.");
+    let plan = json(&home, &["install", ".", "--dry-run", "--json"]);
+    let names: Vec<_> =
+        plan["skills"].as_array().expect("skills").iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["csv"], "a project is a source for what is not installed in it");
+    let other = run(&home, &["install", ".agent/skills", "--agent", "claude", "--yes"]);
+    assert_eq!(other.code, 0, "for another folder it is one: {other:?}");
+}
+
+#[test]
+fn a_lock_with_conflicts_is_an_error_of_inventory_and_doctor() {
+    let home = installed();
+    let lock = home.project().join(".agent/skills.lock.json");
+    let text = fs::read_to_string(&lock).expect("reads");
+    fs::write(&lock, text.replacen('\n', "\n<<<<<<< HEAD\n", 1)).expect("writes");
+    let output = run(&home, &["inventory"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("skills.lock.json: line 2: it has conflicts"), "{output:?}");
+    let doctor = run(&home, &["doctor", "--json"]);
+    assert_eq!(doctor.code, 1, "{doctor:?}");
+    let findings = doctor.json()["findings"].as_array().cloned().expect("findings");
+    assert!(findings.iter().any(|it| it["code"] == "records-unreadable"), "{findings:?}");
+}
+
+#[test]
+fn a_lock_without_the_file_of_what_is_wanted_uninstalls_nothing() {
+    let home = installed();
+    fs::remove_file(home.project().join(".agent/skills.json")).expect("removes");
+    for args in
+        [&["install", "--dry-run", "--json"][..], &["install", "--locked", "--yes", "--json"]]
+    {
+        let output = run(&home, args);
+        assert_eq!(
+            (output.code, &output.json()["error"]["code"]),
+            (1, &json!("bad-record")),
+            "{output:?}"
+        );
+        assert!(output.stdout.contains("skills.json: it is missing"), "{output:?}");
+    }
+    assert!(home.project().join(".agent/skills/pdf").exists());
+}
+
+#[test]
+fn a_source_that_is_gone_is_no_comparison() {
+    let home = installed();
+    fs::remove_dir_all(home.path().join("project/src")).expect("removes");
+    let diff = run(&home, &["diff", "pdf"]);
+    assert_eq!(diff.code, 1, "{diff:?}");
+    assert!(!diff.stderr.contains("nothing would change"), "{diff:?}");
+    let outdated = run(&home, &["outdated"]);
+    assert_eq!(outdated.code, 1, "{outdated:?}");
+    assert!(outdated.stderr.contains("0 up to date, 1 unknown"), "{outdated:?}");
+}
+
+#[test]
+fn a_plan_says_whose_name_a_skill_takes() {
+    let home = TestHome::new();
+    home.skill("home/.agent/skills/pdf", "pdf", "Mine.");
+    home.skill("project/src/pdf", "pdf", "Fill PDF forms.");
+    let plan = run(&home, &["install", "src", "--dry-run"]);
+    assert!(plan.stdout.contains("takes the name of user:pdf"), "{plan:?}");
+    assert_eq!(
+        json(&home, &["install", "src", "--dry-run", "--json"])["skills"][0]["hides"],
+        "user:pdf"
+    );
+    let other = run(&home, &["install", "src", "--dry-run", "--user", "--force"]);
+    assert!(!other.stdout.contains("takes the name of"), "{other:?}");
+}
+
+#[test]
+fn an_unreadable_record_of_another_installer_is_named() {
+    let home = TestHome::new();
+    home.write("project/skills-lock.json", "{");
+    let output = run(&home, &["lock", "--import", "skills-lock.json", "--yes"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("skills-lock.json: EOF"), "{output:?}");
+}
