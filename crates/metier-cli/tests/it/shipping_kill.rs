@@ -279,7 +279,7 @@ fn the_next_command_finishes_whatever_it_is() {
         return;
     }
     let home = prepared();
-    let (output, met) = run_with(&home, SCENARIOS[0].args, "renameat2", "signal=SIGKILL", 2);
+    let (output, met) = run_with(&home, SCENARIOS[0].args, "renameat2", "signal=SIGKILL", 3);
     assert!(met && output.code != 0, "{output:?}");
     assert!(!hidden_in(&home.project().join(".agent/skills")).is_empty());
     assert_eq!(run(&home, &["list"]).code, 0);
