@@ -281,7 +281,7 @@ impl ObstacleReason {
             Self::NotAFolder => "is not a folder",
             Self::Moved => "was installed from a tag that has been moved since",
             Self::InstalledCopy => "was installed there as a copy",
-            Self::OtherSpelling => "is the same name on systems that ignore case",
+            Self::OtherSpelling => "differs only in case, which some systems ignore, from",
             Self::BadLock => "is not what skills.lock.json says, which contradicts itself about it",
         }
     }

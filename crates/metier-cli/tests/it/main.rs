@@ -118,6 +118,7 @@ mod script_view;
 mod search;
 mod seed_config;
 mod shipping;
+mod shipping_faults;
 mod shipping_kill;
 mod signing;
 mod signing_hostile;

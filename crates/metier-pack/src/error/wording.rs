@@ -217,6 +217,9 @@ fn named_left_out(source: &str, left_out: &[LeftOut]) -> String {
 fn named_obstacles(obstacles: &[Obstacle]) -> String {
     let is = |it: &Obstacle| match &it.path {
         None => format!("`{}` {}", it.name, it.reason.text()),
+        Some(path) if it.reason == ObstacleReason::OtherSpelling => {
+            format!("`{}` {} {}", it.name, it.reason.text(), path.display())
+        }
         Some(path) => format!("{} {}", path.display(), it.reason.text()),
     };
     obstacles.iter().map(is).collect::<Vec<_>>().join("; ")
