@@ -13,11 +13,13 @@ mod kept;
 mod links;
 mod moves;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use metier_fs::{
-    FileLock, copy_whole, create_folder_of, entry_kind, is_link, link_text, read_bounded,
-    remove_file, remove_tree, rename_dir, rename_over, replace_shared, write_private,
+    FileLock, copy_whole, create_folder_of, create_private_dir, create_private_file, entry_kind,
+    is_link, link_text, read_bounded, remove_file, remove_tree, rename_dir, rename_over,
+    replace_shared,
 };
 use metier_skill::Digest;
 use serde::{Deserialize, Serialize};
@@ -142,12 +144,9 @@ pub(crate) fn commit(
         // empty files.
         tree.sync().map_err(written)?;
     }
-    let seal = seal_path(target);
-    let digest = Digest::of(&bytes).to_string();
-    write_private(&seal, digest.as_bytes())
-        .map_err(|error| PackError::not_written(&seal, error))?;
+    write_seal(target, &bytes)?;
     if let Err(error) = rename_dir(staging.path(), &target.root.join(COMMIT_DIR)) {
-        let _ = remove_file(&seal);
+        let _ = remove_seal(target);
         return Err(written(error));
     }
     staging.keep();
@@ -316,15 +315,30 @@ fn is_text(path: &Path, text: &str) -> bool {
 /// Removes what is left of a change that is over. What cannot be removed stops no command: it is put where the next
 /// one tries again.
 fn close(target: &InstallTarget, dir: &Path) {
-    remove_seal(target);
-    if remove_tree(dir).is_err() {
+    // The seal first: a folder without a journal is what leads the next command here.
+    if remove_seal(target).is_ok() && remove_tree(dir).is_err() {
         target.set_litter_aside(dir);
     }
 }
 
 /// Removes the seal of a journal that is over, or never counted.
-pub(crate) fn remove_seal(target: &InstallTarget) {
-    let _ = remove_file(&seal_path(target));
+pub(crate) fn remove_seal(target: &InstallTarget) -> std::io::Result<()> {
+    remove_file(&seal_path(target))
+}
+
+/// Notes the digest of a journal in the user's state. No journal counts while this is written, so it is written in
+/// its place: a killed process leaves nothing under another name.
+fn write_seal(target: &InstallTarget, journal: &[u8]) -> Result<(), PackError> {
+    let path = seal_path(target);
+    let digest = Digest::of(journal).to_string();
+    let written = create_private_dir(path.parent().unwrap_or(&path))
+        .and_then(|()| remove_file(&path))
+        .and_then(|()| create_private_file(&path))
+        .and_then(|mut file| file.write_all(digest.as_bytes()).and_then(|()| file.sync_data()));
+    written.map_err(|error| {
+        let _ = remove_file(&path);
+        PackError::not_written(&path, error)
+    })
 }
 
 /// Where the user's state says which journal of this folder is theirs.

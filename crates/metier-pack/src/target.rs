@@ -221,7 +221,9 @@ impl InstallTarget {
         let abandoned = self.abandoned();
         if !abandoned.is_empty() {
             // They are known by what was staged, which goes last.
-            journal::remove_seal(self);
+            if journal::remove_seal(self).is_err() {
+                return Ok(());
+            }
             self.remove_unfilled_backups(&[]);
         }
         for path in abandoned {

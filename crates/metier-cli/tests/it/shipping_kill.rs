@@ -248,6 +248,14 @@ fn whole(home: &TestHome, scenario: &Scenario, at: &str) -> bool {
             "{at}: {name} is lost, {kept:?}"
         );
     }
+    if scenario.name == "restore" {
+        assert_eq!(kept.iter().any(|it| it.ends_with(":gone")), !is_new, "{at}: {kept:?}");
+    }
+    is_new
+}
+
+/// No seal of a journal is left in the user's state, and no backup that is not whole.
+fn nothing_is_left(home: &TestHome, at: &str) {
     let state = home.home().join(".local/state/metier");
     let seals = fs::read_dir(state.join("journals")).map_or(0, Iterator::count);
     assert_eq!(seals, 0, "{at}: the seal of a journal is left");
@@ -258,10 +266,6 @@ fn whole(home: &TestHome, scenario: &Scenario, at: &str) -> bool {
         !is_filled || !names.is_empty()
     });
     assert_eq!(unfilled.count(), 0, "{at}: a backup is not whole");
-    if scenario.name == "restore" {
-        assert_eq!(kept.iter().any(|it| it.ends_with(":gone")), !is_new, "{at}: {kept:?}");
-    }
-    is_new
 }
 
 fn at_each_change(fault: &str, disks: Disks, after: impl Fn(&TestHome, &Scenario, &Output, &str)) {
@@ -307,6 +311,7 @@ fn at_each_change(fault: &str, disks: Disks, after: impl Fn(&TestHome, &Scenario
 fn a_process_that_is_killed_between_two_file_systems_leaves_all_of_the_old_or_all_of_the_new() {
     at_each_change("signal=SIGKILL", Disks::Two, |home, scenario, _, at| {
         whole(home, scenario, at);
+        nothing_is_left(home, at);
     });
 }
 
@@ -318,6 +323,7 @@ fn a_process_that_is_killed_leaves_all_of_the_old_or_all_of_the_new() {
             assert!(skill.exists(), "{at}: a skill that is only replaced is never missing");
         }
         whole(home, scenario, at);
+        nothing_is_left(home, at);
         // And whatever it is, the command can be given again.
         let again = run(home, scenario.args);
         assert!(again.code == 0 || scenario.name != "install", "{at}: {again:?}");
