@@ -34,6 +34,9 @@ pub struct Case {
     pub expected: Expected,
     /// What it may use.
     pub constraints: Constraints,
+    /// What the offline model decides in its place, turn by turn; other models are not asked for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<Value>,
     /// Words to choose cases by.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
@@ -73,7 +76,26 @@ pub struct CaseOrigin {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
+    /// Whether the file is a list in another format than ours, whose ids are only unique in it.
+    #[serde(skip)]
+    pub is_foreign: bool,
 }
+
+/// The tools that a case may name besides those of a program's own.
+pub(crate) const TOOLS: [&str; 12] = [
+    "read_file",
+    "list_dir",
+    "grep",
+    "write_file",
+    "delete_file",
+    "run_command",
+    "network_request",
+    "run_script",
+    "load_skill",
+    "select_skills",
+    "load_resource",
+    "search_skills",
+];
 
 /// What is expected of a trial. What is not said is not judged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -304,7 +326,7 @@ pub struct Constraints {
     /// Tokens, sent and received, at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Tools that are denied, and whose use fails the case.
+    /// Names of tools that are denied, and whose use fails the case; `*` is any text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "short::texts")]
     #[schemars(with = "TextOrList<String>")]

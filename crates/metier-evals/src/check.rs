@@ -9,7 +9,7 @@ use metier::skill::nearest;
 use metier::{CancelToken, Metier};
 use serde::Serialize;
 
-use crate::case::{ActionChecks, ActionPattern, Case, Expected};
+use crate::case::{ActionChecks, ActionPattern, Case, Constraints, Expected, TOOLS};
 use crate::error::{EvalError, Result};
 use crate::own_loop::{LoopOptions, LoopSubject};
 use crate::plan::Arm;
@@ -18,21 +18,6 @@ use crate::subject::EvalSubject;
 
 /// Cases of each kind that a skill needs before its numbers say anything.
 const MIN_CASES: usize = 5;
-/// The tools that a case may name besides those of a program's own.
-const TOOLS: [&str; 12] = [
-    "read_file",
-    "list_dir",
-    "grep",
-    "write_file",
-    "delete_file",
-    "run_command",
-    "network_request",
-    "run_script",
-    "load_skill",
-    "select_skills",
-    "load_resource",
-    "search_skills",
-];
 
 /// Something doubtful.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,8 +50,9 @@ fn finding(code: &'static str, case: &Case, message: String, help: &str) -> Case
 /// What is doubtful about these cases.
 pub fn check_cases(metier: &Metier, cases: &[Case]) -> Result<Vec<CaseFinding>> {
     let mut found = duplicates(cases);
-    found.extend(cases.iter().filter_map(leaked_name));
+    found.extend(cases.iter().filter_map(|case| leaked_name(metier, case)));
     found.extend(cases.iter().flat_map(|case| unknown_names(metier, case)));
+    found.extend(cases.iter().filter_map(expects_nothing));
     found.extend(too_few(cases));
     found.extend(needless(metier, cases)?);
     found.sort_by(|a, b| (&a.file, a.line, a.code).cmp(&(&b.file, b.line, b.code)));
@@ -77,12 +63,11 @@ fn is_positive(case: &Case, skill: &str) -> bool {
     case.expected.skills.iter().flatten().any(|it| it == skill)
 }
 
-/// Whether a case says that the skill is not to be loaded.
+/// Whether a case says that the skill is not to be loaded: one that lists skills means no others, as in the report.
 fn is_negative(case: &Case, skill: &str) -> bool {
     let Expected { skills, not_skills, .. } = &case.expected;
     not_skills.iter().any(|it| it == skill)
-        || case.skill.as_deref() == Some(skill)
-            && skills.as_ref().is_some_and(|skills| !skills.iter().any(|it| it == skill))
+        || skills.as_ref().is_some_and(|skills| !skills.iter().any(|it| it == skill))
 }
 
 fn duplicates(cases: &[Case]) -> Vec<CaseFinding> {
@@ -99,8 +84,14 @@ fn duplicates(cases: &[Case]) -> Vec<CaseFinding> {
             continue;
         };
         let place = format!("{}:{}", before.origin.file, before.origin.line);
-        let contradicts = before.expected.skills != case.expected.skills
-            || before.expected.not_skills != case.expected.not_skills;
+        // A case that says nothing about skills contradicts none that does.
+        let both_say = before.expected.is_about_skills() && case.expected.is_about_skills();
+        let contradicts = both_say
+            && (before.expected.skills != case.expected.skills
+                || before.expected.not_skills != case.expected.not_skills);
+        if !both_say && before.expected != case.expected {
+            continue;
+        }
         found.push(if contradicts {
             let message = format!("the same request as in {place}, and something else is expected");
             finding("contradiction", case, message, "keep one of the two")
@@ -112,22 +103,39 @@ fn duplicates(cases: &[Case]) -> Vec<CaseFinding> {
     found
 }
 
-fn leaked_name(case: &Case) -> Option<CaseFinding> {
+/// A request that calls the skill it should find: it is loaded before any model decides, or by its name alone.
+fn leaked_name(metier: &Metier, case: &Case) -> Option<CaseFinding> {
     let words = |text: &str| {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         format!(" {} ", words.map(str::to_lowercase).collect::<Vec<_>>().join(" "))
     };
     let input = words(&case.input);
+    let called = metier.skills_called(&case.input);
     let named = case.expected.skills.iter().flatten().find(|skill| {
         // One common word, such as `pdf`, is what users type; a name of several is not.
         let name = words(skill);
-        name.trim().contains(' ') && input.contains(&name)
-            || case.input.contains(&format!("/{skill}"))
-            || case.input.contains(&format!("{skill} skill"))
+        called.iter().any(|id| id.name.as_str() == *skill)
+            || name.trim().contains(' ') && input.contains(&name)
     })?;
     let message = format!("the request names the skill {named}");
-    let help = "write it as a user would who does not know the skill: a name triggers any skill";
+    let help = "write it as a user would who does not know the skill: a skill that is called by its name is loaded, \
+                whatever its description says";
     Some(finding("leaked-name", case, message, help))
+}
+
+/// A case that can come out in no way.
+fn expects_nothing(case: &Case) -> Option<CaseFinding> {
+    let limits = Constraints { trigger_within: None, timeout_s: None, ..case.constraints.clone() };
+    let says_nothing = case.expected == Expected::default() && limits == Constraints::default();
+    says_nothing.then(|| {
+        let message = "nothing is expected of this case, so nothing is judged".to_owned();
+        finding(
+            "expects-nothing",
+            case,
+            message,
+            "add `expected: {skills: [..]}`, or what the answer must have",
+        )
+    })
 }
 
 fn unknown_names(metier: &Metier, case: &Case) -> Vec<CaseFinding> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use self::files_after_trial::FilesAfterTrial;
 pub use self::judge::Judge;
-use crate::case::{CommandCheck, OutputChecks};
+use crate::case::{Case, CommandCheck};
 use crate::subject::Trace;
 use crate::trial::{CheckKind, CheckOutcome, CheckResult};
 
@@ -47,14 +47,15 @@ impl Grader {
     /// The checks of files, programs and statements. What the judge took is added to the trace's cost.
     pub(crate) fn checks(
         &self,
-        wanted: &OutputChecks,
+        case: &Case,
         trace: &mut Trace,
         folder: &Path,
         cancel: &CancelToken,
     ) -> Vec<CheckResult> {
         let mut checks = Vec::new();
+        let wanted = &case.expected.output;
         if !wanted.files.is_empty() {
-            let files = FilesAfterTrial::of(folder, &trace.outputs);
+            let files = FilesAfterTrial::of(folder, &trace.outputs, &case.contents);
             checks.extend(wanted.files.iter().map(|file| files.check(file)));
         }
         if !wanted.commands.is_empty() {

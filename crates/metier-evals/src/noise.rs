@@ -15,8 +15,11 @@ use crate::store::EvalStore;
 /// The noise of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunNoise {
-    /// Pairs of trials: the same case, arm and trial in both halves.
+    /// Pairs of trials: the same case, arm and trial in both halves, both scored.
     pub pairs: u64,
+    /// Pairs of which one or both are errors: they say nothing about noise.
+    #[serde(default)]
+    pub errors: u64,
     /// Pairs that came out differently.
     pub flips: u64,
     /// Their share.
@@ -38,11 +41,13 @@ pub fn run_noise(
     let (before, earlier) = half(plan, first, options)?;
     let (after, later) = half(plan, second, options)?;
     let both = || earlier.iter().filter_map(|(unit, outcome)| Some((outcome, later.get(unit)?)));
+    let scored = || both().filter(|(one, two)| one.is_some() && two.is_some());
     let (pairs, flips) =
-        (both().count() as u64, both().filter(|(one, two)| one != two).count() as u64);
+        (scored().count() as u64, scored().filter(|(one, two)| one != two).count() as u64);
+    let errors = both().count() as u64 - pairs;
     let flip_rate = as_f64(flips) / as_f64(pairs.max(1));
     let comparison = compare(&before, &after, options.correction);
-    Ok(RunNoise { pairs, flips, flip_rate, comparison })
+    Ok(RunNoise { pairs, errors, flips, flip_rate, comparison })
 }
 
 fn half(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use metier::registry::Entry;
 use metier::registry::search::{Document, SearchIndex};
+use metier::skill::text::clip;
 use serde::Serialize;
 
 use crate::phrases::phrases;
@@ -14,6 +15,10 @@ use crate::report::EvalReport;
 const MAX_HITS: usize = 6;
 /// A skill whose score comes so near to the best one competes with it.
 const NEAR: f32 = 0.75;
+/// A skill whose score is a smaller part of the best one is not named for a request.
+const WORTH_NAMING: f32 = 0.4;
+/// Characters of a description that is compared as a whole.
+const MAX_DESCRIPTION: usize = 400;
 /// Words and skills that a row names.
 const MAX_NAMED: usize = 8;
 
@@ -56,6 +61,9 @@ pub struct MissedRequest {
     pub skill: String,
     /// Whether it should have been loaded.
     pub expected: bool,
+    /// Its place among the skills that fit the request, from 1; nothing where no word of it is in the description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<usize>,
     /// Who competes for it, best first.
     pub competitors: Vec<Competitor>,
 }
@@ -98,12 +106,20 @@ impl SkillRanking {
         for case in &report.cases {
             let triggers = case.arms.iter().flat_map(|arm| &arm.triggers);
             for trigger in triggers.filter(|trigger| !trigger.is_right()) {
+                let mut competitors = self.competitors(&case.input);
+                // Words that say nothing, such as "this", bring any two skills near each other.
+                competitors.retain(|hit| !hit.words.is_empty());
+                let place = competitors.iter().position(|hit| hit.skill == trigger.skill);
+                let best = competitors.first().map_or(0.0, |hit| hit.score);
+                competitors
+                    .retain(|hit| hit.score >= best * WORTH_NAMING || hit.skill == trigger.skill);
                 misses.push(MissedRequest {
                     case: case.id.clone(),
                     input: case.input.clone(),
                     skill: trigger.skill.clone(),
                     expected: trigger.expected,
-                    competitors: self.competitors(&case.input),
+                    place: place.map(|place| place + 1),
+                    competitors,
                 });
             }
         }
@@ -129,7 +145,11 @@ impl SkillRanking {
     }
 
     fn rivals(&self, name: &str, description: &str) -> Vec<OverlappingPair> {
-        let phrases = phrases(description);
+        let mut phrases = phrases(description);
+        if phrases.is_empty() {
+            // Too short or too long to be taken apart: it is compared as it stands.
+            phrases.push(clip(description, MAX_DESCRIPTION).into_owned());
+        }
         let mut rivals: BTreeMap<String, (u32, u32, Vec<String>, String)> = BTreeMap::new();
         for phrase in &phrases {
             let hits = self.competitors(phrase);
@@ -151,6 +171,15 @@ impl SkillRanking {
                 if rival.3.is_empty() {
                     rival.3.clone_from(phrase);
                 }
+            }
+        }
+        // The same text competes for everything, also where no word of it is known to be one.
+        let others = self.names.iter().zip(&self.descriptions);
+        for (other, _) in others.filter(|(other, text)| *other != name && *text == description) {
+            let rival = rivals.entry(other.clone()).or_default();
+            rival.0 = u32::try_from(phrases.len()).unwrap_or(u32::MAX);
+            if rival.3.is_empty() {
+                rival.3 = phrases.first().cloned().unwrap_or_default();
             }
         }
         let of = phrases.len().max(1);

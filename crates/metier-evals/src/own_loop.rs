@@ -21,9 +21,11 @@ use metier::{CancelToken, Event, Metier, PreparedSession, Session};
 use self::approver::TrialApprover;
 use self::settings_digest::settings_digest;
 use self::trace_builder::TraceBuilder;
-use crate::case::Case;
+use crate::case::{Case, TOOLS};
 use crate::error::{EvalError, Result};
 use crate::plan::{Arm, ModelKind, SubjectInfo};
+use crate::read::own_model;
+use crate::score::matches_wildcard;
 use crate::subject::{EvalSubject, Trace, TraceError};
 use crate::trial::TrialErrorKind;
 
@@ -88,6 +90,12 @@ impl LoopSubject {
         };
         let prepared = subject.session(metier, None)?.prepare()?;
         subject.model = prepared.model();
+        if subject.model.provider == "replay" {
+            return Err(EvalError::usage(
+                "a recorded run answers one request, and cases ask others",
+                "name a model, or `scripted:FILE` with rules for the requests of the cases",
+            ));
+        }
         let judge = subject.options.judge.as_ref().map(|judge| -> Result<ModelInfo> {
             let session = metier.session().model(judge).pinned(Arc::new(subject.scan.empty()));
             Ok(session.prepare()?.model())
@@ -179,9 +187,18 @@ impl LoopSubject {
         Ok(Arc::clone(known().entry(key).or_insert(prepared)))
     }
 
+    /// Whether the case decides in place of the model: only the offline one leaves it to it.
+    fn takes_replies(&self, case: &Case) -> bool {
+        !case.replies.is_empty() && self.model.provider == "router"
+    }
+
     fn own(&self, case: &Case, arm: Arm, workspace: &Path) -> Result<PreparedSession> {
         let metier = self.metier.working_in(workspace)?;
-        let session = denying(self.session(&metier, varied(case, arm))?, case);
+        let mut session = denying(self.session(&metier, varied(case, arm))?, case);
+        if self.takes_replies(case) {
+            let fault = |reason| EvalError::plan(reason, "correct the `replies` of the case");
+            session = session.own_model(own_model(case).map_err(fault)?);
+        }
         let session = if case.only_triggers() { session.dry_run() } else { session };
         Ok(session.unrecorded(workspace.join(RUNS)).prepare()?)
     }
@@ -195,17 +212,34 @@ fn varied(case: &Case, arm: Arm) -> Option<(Arm, &str)> {
 }
 
 fn denying(session: Session, case: &Case) -> Session {
-    case.constraints.forbidden_tools.iter().fold(session, |session, tool| {
-        // `load_skill` is what the policy calls it too.
-        session.deny(if tool == "select_skills" { "load_skill" } else { tool })
-    })
+    let denied = case.constraints.forbidden_tools.iter().flat_map(|tool| permissions_of(tool));
+    denied.fold(session, Session::deny)
+}
+
+/// What is denied for the name of a tool, in which `*` is any text. Looking for skills and reading their files are no
+/// permissions: there it only counts what is done.
+fn permissions_of(tool: &str) -> Vec<String> {
+    let is_known = TOOLS.contains(&tool);
+    let named = TOOLS.iter().filter(|known| matches_wildcard(tool, known)).copied();
+    let own = (!is_known && !tool.contains(['*', '?'])).then_some(tool);
+    let mut permissions: Vec<String> = named
+        .chain(own)
+        .filter_map(|tool| match tool {
+            "load_resource" | "search_skills" => None,
+            // The policy has one name for it.
+            "select_skills" => Some("load_skill".to_owned()),
+            tool => Some(tool.to_owned()),
+        })
+        .collect();
+    permissions.dedup();
+    permissions
 }
 
 impl EvalSubject for LoopSubject {
     fn info(&self) -> SubjectInfo {
         let model_kind = match self.model.provider.as_str() {
             "router" => ModelKind::Router,
-            "scripted" | "replay" => ModelKind::Mock,
+            "scripted" => ModelKind::Mock,
             _ => ModelKind::Real,
         };
         SubjectInfo {
@@ -237,7 +271,7 @@ impl EvalSubject for LoopSubject {
             let message = format!("the skill {skill} is not shown to a model: {why}");
             return Err(TraceError { kind: TrialErrorKind::SkillNotLoadable, message, seen: None });
         }
-        let is_shared = case.only_triggers() && case.files.is_empty();
+        let is_shared = case.only_triggers() && case.files.is_empty() && !self.takes_replies(case);
         let prepared = if is_shared {
             self.shared(case, arm, workspace)
         } else {

@@ -49,24 +49,31 @@ pub fn skills_under_test(cases: &[Case]) -> Vec<&str> {
     names
 }
 
-/// An error while a skill of the project is not trusted, also one that another of its name hides: a model can
-/// name its source, what it says would be sent to the model, and what it brings would be run.
+/// An error while a skill of the project is not trusted, or has changed since: also one that another of its name
+/// hides, which a model can name by its source. Its text would be sent to the model and its scripts run, or nothing
+/// of the two, and its numbers would be those of a skill that is never loaded.
 pub fn check_trust(metier: &Metier) -> Result<()> {
     let scan = metier.skills();
     let trusted = metier.trusted_folders()?;
     let own = scan.index.entries().iter().chain(scan.index.shadowed());
     let own = own.filter(|entry| entry.enabled && entry.source == Source::Project);
-    let untrusted: Vec<String> = own
-        .filter(|entry| metier::trust_status(entry, &trusted) == TrustStatus::Untrusted)
-        .map(|entry| entry.name().to_string())
+    let untrusted: Vec<(String, &str)> = own
+        .filter_map(|entry| {
+            let why = match metier::trust_status(entry, &trusted) {
+                TrustStatus::Untrusted => "is not trusted",
+                TrustStatus::Changed => "has changed since it was trusted",
+                TrustStatus::Trusted | TrustStatus::Followed => return None,
+            };
+            Some((entry.name().to_string(), why))
+        })
         .collect();
-    if untrusted.is_empty() {
-        return Ok(());
-    }
-    let (count, first) = (untrusted.len(), untrusted[0].clone());
-    let message = match count {
-        1 => format!("the skill {first} of this project is not trusted"),
-        _ => format!("{count} skills of this project are not trusted, such as {first}"),
+    let message = match untrusted.as_slice() {
+        [] => return Ok(()),
+        [(name, why)] => format!("the skill {name} of this project {why}"),
+        [(name, why), ..] => format!(
+            "{} skills of this project are not trusted as they are: {name} {why}",
+            untrusted.len()
+        ),
     };
     Err(EvalError::Untrusted { message })
 }

@@ -24,6 +24,7 @@ pub(crate) mod short;
 
 use std::ops::Range;
 
+use metier::model::Scripted;
 use metier::skill::yaml::Node;
 use metier::tools::schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -56,6 +57,8 @@ impl ReadFault {
 pub(crate) struct ReadCase {
     pub(crate) at: usize,
     pub(crate) case: Case,
+    /// Whether it stands in a list of another format.
+    pub(crate) is_foreign: bool,
 }
 
 /// The JSON Schema of our own format.
@@ -103,8 +106,8 @@ pub fn parse_cases(
     let read = read.map_err(|faults| faults.iter().map(placed).collect::<Vec<_>>())?;
     let (mut cases, mut faults) = (Vec::new(), Vec::new());
     let mut lines = Lines::new(text);
-    for ReadCase { at, mut case } in read {
-        case.origin = CaseOrigin { file: name.to_owned(), line: lines.at(at) };
+    for ReadCase { at, mut case, is_foreign } in read {
+        case.origin = CaseOrigin { file: name.to_owned(), line: lines.at(at), is_foreign };
         match complete(&mut case, skill) {
             Ok(()) => cases.push(case),
             Err(fault) => faults.push(placed(&ReadFault { span: at..at, ..fault })),
@@ -133,9 +136,8 @@ fn complete(case: &mut Case, skill: Option<&str>) -> std::result::Result<(), Rea
         _ => None,
     };
     case.skill = case.skill.take().or(only).or_else(|| skill.map(str::to_owned));
-    let is_from_list = case.tags.iter().any(|tag| tag == "trigger" || tag == "evals.json");
     let Some(skill) = &case.skill else {
-        if is_from_list {
+        if case.origin.is_foreign {
             let message = "nothing says which skill this is about";
             let help =
                 "add a key `skill`, put the file into the skill's folder, or name it with --skill";
@@ -153,7 +155,31 @@ fn complete(case: &mut Case, skill: Option<&str>) -> std::result::Result<(), Rea
 /// What a case says is judged with expressions and schemas: those that cannot be read are found here, and not
 /// at the end of a run.
 fn checked(case: &Case) -> std::result::Result<(), ReadFault> {
-    crate::score::check_expected(&case.expected).map_err(|message| ReadFault::new(0..0, message))
+    let fault = |message: String| ReadFault::new(0..0, message);
+    crate::score::check_expected(&case.expected).map_err(fault)?;
+    let limits = &case.constraints;
+    for (key, number) in
+        [("trigger_within", limits.trigger_within.map(u64::from)), ("timeout_s", limits.timeout_s)]
+    {
+        if number == Some(0) {
+            return Err(fault(format!("`{key}` is 0: nothing could be done in it"))
+                .with_help("leave it out, or give at least 1"));
+        }
+    }
+    if let Some(tool) = limits.forbidden_tools.iter().find(|it| it.contains([':', ' ', '('])) {
+        return Err(fault(format!("`{tool}` is not the name of a tool"))
+            .with_help("name the tool alone; `--deny` takes rules with patterns"));
+    }
+    if !case.replies.is_empty() {
+        own_model(case).map_err(|error| fault(format!("`replies` cannot be read: {error}")))?;
+    }
+    Ok(())
+}
+
+/// The model that a case brings: its `replies`, in this order.
+pub(crate) fn own_model(case: &Case) -> std::result::Result<Scripted, String> {
+    let script = serde_json::json!({"name": case.id, "replies": case.replies}).to_string();
+    Scripted::parse(&script).map_err(|error| error.to_string())
 }
 
 fn line(text: &str, at: usize) -> usize {

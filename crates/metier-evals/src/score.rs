@@ -7,8 +7,10 @@ mod actions;
 mod output;
 mod pattern;
 
+use self::pattern::was_done;
+
 pub(crate) use self::output::check_expected;
-pub(crate) use self::pattern::{describe, fits, matches_wildcard};
+pub(crate) use self::pattern::{describe, matches_wildcard};
 use crate::case::{Case, InstructionStep};
 use crate::plan::Arm;
 use crate::subject::Trace;
@@ -26,12 +28,50 @@ pub struct Score {
 
 /// Judges a trace.
 pub fn score(case: &Case, arm: Arm, trace: &Trace) -> Score {
-    let triggers = if arm.measures_triggers() { triggers(case, trace) } else { Vec::new() };
-    let mut checks = actions::checks(&case.expected.actions, &trace.actions);
+    let (triggers, mut checks) = if arm.measures_triggers() {
+        (triggers(case, trace), loaded_by_name(case, trace))
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    checks.extend(actions::checks(&case.expected.actions, &trace.actions));
     checks.extend(case.expected.steps.iter().map(|step| followed(case, arm, step, trace)));
     checks.extend(output::checks(&case.expected.output, trace));
     checks.extend(actions::constraints(&case.constraints, trace));
     Score { triggers, checks }
+}
+
+/// Whether a skill was loaded before the first turn: then the request calls it by name, and no model chose it.
+fn is_called(skill: &str, trace: &Trace) -> bool {
+    trace.fired.iter().any(|fired| fired.skill == skill && fired.step == 0)
+}
+
+/// The skills that the request calls by name. Whether a description makes a model load them was not seen, so they are
+/// checks and no triggers.
+fn loaded_by_name(case: &Case, trace: &Trace) -> Vec<CheckResult> {
+    let expected = &case.expected;
+    let called = trace.fired.iter().filter(|fired| fired.step == 0 && expected.is_about_skills());
+    let checks = called.filter_map(|fired| {
+        let is_in = |names: &[String]| names.contains(&fired.skill);
+        let outcome = match &expected.skills {
+            Some(skills) if is_in(skills) => CheckOutcome::Passed,
+            Some(_) => CheckOutcome::Failed,
+            None if is_in(&expected.not_skills) => CheckOutcome::Failed,
+            None => return None,
+        };
+        Some(CheckResult {
+            kind: CheckKind::Actions,
+            name: format!("loads {} by its name in the request", fired.skill),
+            outcome,
+            detail: match outcome {
+                CheckOutcome::Failed => {
+                    "the request calls it, and it should not be loaded".to_owned()
+                }
+                _ => String::new(),
+            },
+            step: Some(0),
+        })
+    });
+    checks.collect()
 }
 
 fn triggers(case: &Case, trace: &Trace) -> Vec<TriggerScore> {
@@ -40,7 +80,7 @@ fn triggers(case: &Case, trace: &Trace) -> Vec<TriggerScore> {
         |skill: &str| trace.fired.iter().any(|fired| fired.skill == skill && fired.step <= within);
     let mut scores: Vec<TriggerScore> = Vec::new();
     let mut add = |skill: &str, expected: bool| {
-        if scores.iter().any(|known| known.skill == skill) {
+        if scores.iter().any(|known| known.skill == skill) || is_called(skill, trace) {
             return;
         }
         let has_fired = fired(skill);
@@ -105,7 +145,7 @@ fn followed(case: &Case, arm: Arm, step: &InstructionStep, trace: &Trace) -> Che
         return failed("the skill was never loaded".to_owned(), None);
     };
     let mut after = trace.actions.iter().filter(|action| action.step >= from);
-    if !after.clone().any(|action| fits(&step.action, action)) {
+    if !after.clone().any(|action| was_done(&step.action, action)) {
         let detail = format!("there was no {} after the load", describe(&step.action));
         return failed(detail, after.next_back().map(|action| action.step));
     }

@@ -3,7 +3,7 @@
 //! An error of a trial is a result of its own kind; nothing here counts it as an answer.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use metier::{CancelToken, Metier};
 
@@ -15,6 +15,9 @@ use crate::score::score;
 use crate::subject::{EvalSubject, Trace, TraceError};
 use crate::trial::{RESULT_FORMAT, TrialEnd, TrialErrorKind, TrialResult};
 use crate::trial_folder::TrialFolders;
+
+/// How long programs and a judge may take for one trial, where its case does not say.
+const GRADING_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Carries out units of plans.
 pub struct TrialRunner<'s> {
@@ -61,6 +64,29 @@ impl<'s> TrialRunner<'s> {
         };
         let traced = self.subject.run(case, unit.arm, folder.path(), cancel);
         let mut result = match traced {
+            Ok(trace) if is_graded(case) => {
+                // A program or a judge may take what the trial left of its time.
+                let most = case.constraints.timeout_s.map_or(GRADING_TIMEOUT, Duration::from_secs);
+                let left = match case.constraints.timeout_s {
+                    Some(_) => most.saturating_sub(begun.elapsed()),
+                    None => most,
+                };
+                match cancel.deadline(left) {
+                    Ok(limit) => {
+                        let token = limit.token();
+                        let judged = self.judged(case, unit, trace, folder.path(), token);
+                        if token.is_cancelled() && !cancel.is_cancelled() {
+                            timed_out(judged, most)
+                        } else {
+                            judged
+                        }
+                    }
+                    Err(error) => {
+                        let (kind, message) = (TrialErrorKind::Harness, error.to_string());
+                        TrialResult::of_error(&case.id, unit, kind, message)
+                    }
+                }
+            }
             Ok(trace) => self.judged(case, unit, trace, folder.path(), cancel),
             Err(error) => of_trace_error(case, unit, error),
         };
@@ -83,10 +109,16 @@ impl<'s> TrialRunner<'s> {
     ) -> TrialResult {
         let scored = score(case, unit.arm, &trace);
         let mut checks = scored.checks;
-        checks.extend(self.grader.checks(&case.expected.output, &mut trace, folder, cancel));
+        checks.extend(self.grader.checks(case, &mut trace, folder, cancel));
         let end = TrialEnd::Finished { status: trace.status };
         TrialResult { triggers: scored.triggers, checks, ..seen(case, unit, end, trace) }
     }
+}
+
+fn timed_out(judged: TrialResult, most: Duration) -> TrialResult {
+    let message = format!("judging it took longer than the {} seconds of a trial", most.as_secs());
+    let end = TrialEnd::Error { kind: TrialErrorKind::TimedOut, message };
+    TrialResult { end, triggers: Vec::new(), checks: Vec::new(), ..judged }
 }
 
 /// Whether programs or a judge look at what a case leaves.

@@ -110,7 +110,7 @@ pub(crate) fn commit(
         if entry_kind(&staged).is_none() {
             return Err(PackError::TargetChanged(staged));
         }
-        if new.is_absolute() && !reaches(target, &staging, &journal.forgotten_backup)? {
+        if new.is_absolute() && !reaches(target, &staging, journal.forgotten_backup.as_deref())? {
             // It goes through staging, as everything that comes from another file system: what is in its place is
             // whole then, and what a killed process left is removed with the rest.
             let copy = PathBuf::from(format!("copied-{number}"));
@@ -161,7 +161,7 @@ pub(crate) fn commit(
 fn reaches(
     target: &InstallTarget,
     staging: &Staging,
-    backup: &Option<String>,
+    backup: Option<&str>,
 ) -> Result<bool, PackError> {
     let Some(id) = backup else { return Ok(true) };
     target.backups.takes_renames_from(id, staging.path()).map_err(PackError::Backup)
@@ -207,13 +207,11 @@ pub(crate) fn finish(target: &InstallTarget, link_fault: LinkFault) -> Result<Fi
     };
     let ended = match carry_out(target, &dir, &journal, link_fault) {
         Ok(()) => Finished::Done,
-        Err(error) => match take_all_back(target, &dir, &journal) {
-            Ok(()) => Finished::TakenBack(error),
-            Err(_) => {
-                let (root, error) = (target.root.clone(), Box::new(error));
-                return Err(PackError::Unfinished { root, error });
-            }
-        },
+        Err(error) if take_all_back(target, &dir, &journal).is_ok() => Finished::TakenBack(error),
+        Err(error) => {
+            let (root, error) = (target.root.clone(), Box::new(error));
+            return Err(PackError::Unfinished { root, error });
+        }
     };
     let path = dir.join(JOURNAL_FILE);
     // From here on the rest is litter.

@@ -53,7 +53,7 @@ struct StagedFile {
 impl SeenSkill {
     pub(crate) fn new(name: &str, standing: &Standing) -> Self {
         let tree = standing.tree.as_ref().map(seen_tree);
-        Self { name: name.to_owned(), tree, limits: standing.limits.clone() }
+        Self { name: name.to_owned(), tree, limits: standing.limits }
     }
 
     fn is_as_seen(&self, root: &Path) -> bool {

@@ -38,12 +38,12 @@ pub(crate) fn standing(
 ) -> Standing {
     let place = target.root.join(name);
     let Some(kind) = entry_kind(&place) else {
-        return Standing { id: None, tree: None, obstacle: None, limits: limits.clone() };
+        return Standing { id: None, tree: None, obstacle: None, limits: *limits };
     };
     let id = folder_id(&place);
     if kind != EntryKind::Directory {
         let obstacle = Some(ObstacleReason::NotAFolder);
-        return Standing { id, tree: None, obstacle, limits: limits.clone() };
+        return Standing { id, tree: None, obstacle, limits: *limits };
     }
     let tree = read_directory(&place, limits, Outgoing::nowhere(Profile::Lenient)).ok();
     let obstacle = match (locked, &tree) {
@@ -53,7 +53,7 @@ pub(crate) fn standing(
         (Some(locked), _) if !locked.is_consistent() => Some(ObstacleReason::BadLock),
         (Some(_), _) => Some(ObstacleReason::Modified),
     };
-    Standing { id, tree, obstacle, limits: limits.clone() }
+    Standing { id, tree, obstacle, limits: *limits }
 }
 
 /// Whether nothing but what never counts was left out.

@@ -103,7 +103,12 @@ fn within(
         candidates: vec![Runtime { program: name.clone(), args: Vec::new() }],
         needs_packages: false,
     };
-    let located = Located::find(&wanted, &host.search).map_err(|error| failed(&error))?;
+    let located = Located::find(&wanted, &host.search).map_err(|error| {
+        let missing = matches!(error, metier_sandbox::Error::InterpreterMissing { .. });
+        let message =
+            if missing { format!("there is no program `{name}`") } else { error.to_string() };
+        ToolFailure::new(FailureCode::Failed, message).with_help(error.hint())
+    })?;
     let data_dir = work_dir.join("data");
     let places = ScriptPlaces {
         skill_dir: &work_dir,

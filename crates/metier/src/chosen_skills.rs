@@ -10,10 +10,11 @@ use metier_loader::Invocation;
 use metier_policy::Invoker;
 use metier_registry::search::asked_by_name;
 use metier_registry::{Entry, Scan};
-use metier_skill::{FailureCode, nearest, text};
+use metier_skill::{FailureCode, SkillId, nearest, text};
 
 use crate::error::{Error, Result};
 use crate::guard::Guard;
+use crate::open::Metier;
 use crate::skills::{enabled, find};
 
 /// Characters of a name in a message.
@@ -75,6 +76,20 @@ pub(crate) fn chosen_skills(
         }
     }
     Ok(chosen)
+}
+
+impl Metier {
+    /// The skills that a request calls: as `/name arguments`, or by name in its words. A run loads them before its
+    /// first turn, whatever the model.
+    pub fn skills_called(&self, request: &str) -> Vec<SkillId> {
+        let scan = self.skills();
+        if let Ok(Some((entry, _))) = called(request, &scan) {
+            return vec![entry.id()];
+        }
+        let names = scan.index.entries().iter().map(|entry| entry.name().as_str());
+        let named = asked_by_name(request, names);
+        named.into_iter().filter_map(|name| scan.index.find(name)).map(Entry::id).collect()
+    }
 }
 
 /// The skill that `/name arguments` calls, with the arguments.

@@ -75,8 +75,38 @@ fn plans_that_cannot_be_read_or_are_of_another_setup_are_left_to_others() {
     submit(&other, &url);
     submit(&machine(&["three"]), &url);
     let worked = run(&home, &["eval", "worker", "--exit-when-done", "--database", &url]);
-    assert_eq!((worked.code, worked.stdout.trim()), (0, "1 unit carried out, 0 given back"));
+    // A fleet that carries out nothing is no success.
+    let said = "1 unit carried out, 0 given back\n2 plans left to other machines\n";
+    assert_eq!((worked.code, worked.stdout.as_str()), (1, said));
     assert_eq!(worked.stderr.matches("left to others").count(), 2, "{}", worked.stderr);
+}
+
+#[test]
+fn the_report_of_what_workers_did_is_that_of_one_run() {
+    let Some(server) = PostgresServer::start(&["fsync=off"]) else { return };
+    let url = server.database("report");
+    let home = machine(&["one", "what is the capital of France?", "three"]);
+    let id = submit(&home, &url);
+    let report =
+        |run_name: &str| run(&home, &["eval", "report", run_name, "--json", "--database", &url]);
+    let before = report("last").json();
+    assert_eq!(before["units"]["missing"], 3, "{before:#}");
+    assert_eq!(run(&home, &["eval", "worker", "--exit-when-done", "--database", &url]).code, 0);
+    let timeless = |mut report: serde_json::Value| {
+        report.as_object_mut().expect("a report").remove("times");
+        report
+    };
+    let short = id.trim_start_matches("sha256:")[..8].to_owned();
+    let here = timeless(run(&home, &["eval", "run", "--json"]).json());
+    assert_eq!(timeless(report(&short).json()), here);
+    let page = home.project().join("page.html");
+    let args = ["eval", "report", "--html", "page.html", "--database", &url];
+    assert_eq!(run(&home, &args).code, run(&home, &["eval", "report"]).code);
+    assert!(std::fs::read_to_string(page).expect("a page").contains("France"));
+    assert_eq!(report("0000").code, 1);
+    let unknown = format!("sha256:{}", "1".repeat(64));
+    let worked = run(&home, &["eval", "worker", "--plan", &unknown, "--database", &url]);
+    assert!(worked.code == 1 && worked.stderr.contains("is not known"), "{worked:?}");
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_run_that_was_stopped_by_a_result_has_no_verdict_and_is_not_compared() {
     let home = cases(ANSWERS);
     home.write("project/saved.json", whole.to_string());
     let model = scripted(&home, &json!([answer("Good day.")]));
-    let stop = ["--fail-fast", "failures", "--jobs", "1", "--json"];
+    let stop = ["--fail-fast=failures", "--jobs", "1", "--json"];
     // Without a stop this gate is failed.
     let gate = ["--gate", "pass_rate=0.99"];
     let stopped = run(&home, &[&["eval", "run", "--model", model], &stop[..], &gate[..]].concat());

@@ -1,9 +1,12 @@
-//! The files that are there after a trial: in its workspace, and what its scripts left.
+//! The files that a trial made or changed: in its workspace, and what its scripts left. What the case brought and
+//! nothing touched is none of them.
 //! Checks of files ask it; it follows no links.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use metier::fs::{TreeLimits, list_files, read_bounded};
+use metier::skill::Digest;
 
 use crate::case::FileCheck;
 use crate::score::matches_wildcard;
@@ -16,7 +19,17 @@ const MAX_BYTES: u64 = 64 << 20;
 pub(crate) struct FilesAfterTrial(Vec<(String, PathBuf)>);
 
 impl FilesAfterTrial {
-    pub(crate) fn of(workspace: &Path, outputs: &[PathBuf]) -> Self {
+    /// `given` are the files of the case, with what they contained.
+    pub(crate) fn of(
+        workspace: &Path,
+        outputs: &[PathBuf],
+        given: &BTreeMap<String, Digest>,
+    ) -> Self {
+        let is_as_given = |name: &str, path: &Path| {
+            given.get(name).is_some_and(|digest| {
+                read_bounded(path, MAX_BYTES).is_ok_and(|bytes| Digest::of(&bytes) == *digest)
+            })
+        };
         let mut files: Vec<(String, PathBuf)> = Vec::new();
         for (folder, is_output) in
             std::iter::once((workspace, false)).chain(outputs.iter().map(|it| (&**it, true)))
@@ -24,6 +37,9 @@ impl FilesAfterTrial {
             let (found, _) = list_files(folder, TreeLimits::default()).unwrap_or_default();
             for file in found.into_iter().filter(|file| !file.link && !file.special) {
                 let path = folder.join(&file.path);
+                if !is_output && is_as_given(&file.path, &path) {
+                    continue;
+                }
                 // Below the outputs of a run each script has a folder of its own.
                 let name = if is_output {
                     file.path.split_once("/outputs/").map_or(file.path.as_str(), |(_, rest)| rest)
@@ -51,7 +67,7 @@ impl FilesAfterTrial {
         let wrong = match (fitting.clone().next(), fitting.any(|(_, path)| holds(path))) {
             (_, true) => None,
             (Some((name, _)), false) => Some(format!("{name} does not contain it")),
-            (None, false) => Some("it is not there".to_owned()),
+            (None, false) => Some("the trial did not make or change it".to_owned()),
         };
         let with = wanted.contains.as_ref().map_or_else(String::new, |it| format!(" with `{it}`"));
         CheckResult {

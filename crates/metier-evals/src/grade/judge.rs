@@ -19,8 +19,10 @@ use crate::trial::{CheckKind, CheckOutcome, CheckResult, TrialCost};
 
 /// Characters of an answer that a judge reads.
 const MAX_ANSWER_CHARS: usize = 24_000;
+/// Characters of a question that are kept: all that it can have, unless a statement is longer than any should be.
+const MAX_QUESTION_CHARS: usize = 40_000;
 /// Characters of what it says that are kept.
-const MAX_KEPT_CHARS: usize = 2_000;
+const MAX_KEPT_CHARS: usize = 4_000;
 
 /// A model that judges.
 #[derive(Debug, Clone)]
@@ -45,8 +47,9 @@ impl Judge {
             Err(why) => return ungraded(CheckKind::Judge, name, why),
         };
         let kept = |words: &str| {
-            let question = clip(&question, MAX_KEPT_CHARS);
-            format!("asked: {question}\nanswered: {}", clip(words, MAX_KEPT_CHARS))
+            // What it said comes first: a report shows the beginning.
+            let question = clip(&question, MAX_QUESTION_CHARS);
+            format!("answered: {}\nasked: {question}", clip(words, MAX_KEPT_CHARS))
         };
         let words = said.to_string();
         let Some(verdict) = said.get("verdict").and_then(Value::as_bool) else {

@@ -33,6 +33,12 @@ pub(super) fn settings_digest(
     all.extend(options.deny.iter().map(|rule| format!("deny {rule}")));
     all.push(format!("prompt {}", prompt_digest(metier, options)?));
     for (role, model) in [("model", Some(model)), ("judge", judge)] {
+        // The environment may say where it is reached, too.
+        let endpoints = metier.endpoints();
+        let reached = |model: &ModelInfo| endpoints.iter().find(|it| it.name == model.provider);
+        if let Some(endpoint) = model.and_then(reached) {
+            all.push(format!("{role} at {}", endpoint.base_url));
+        }
         if let Some(content) = model.map(|model| content_digest(metier, model)).transpose()? {
             all.extend(content.map(|digest| format!("{role} {digest}")));
         }
@@ -44,7 +50,6 @@ pub(super) fn settings_digest(
 fn content_digest(metier: &Metier, model: &ModelInfo) -> Result<Option<Digest>> {
     let path = match model.provider.as_str() {
         "scripted" => metier.working_dir().join(&model.name),
-        "replay" => metier.find_run(&model.name)?.events_file(),
         _ => return Ok(None),
     };
     let bytes = read_bounded(&path, MAX_MODEL_BYTES).map_err(|error| {

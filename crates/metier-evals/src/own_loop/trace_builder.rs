@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use metier::Event;
 use metier::agent::{Op, Outcome, Spent, Status};
-use metier::model::{Action, ModelErrorKind, Usage};
+use metier::model::{Action, ModelErrorKind};
 use metier::policy::Effect;
 use metier::registry::Scan;
 use metier::skill::{FailureCode, SkillId};
@@ -29,11 +29,18 @@ pub(crate) struct TraceBuilder {
     levels: [Level; 2],
     end: Option<RunEnd>,
     spent: Spent,
-    inner_usage: Usage,
-    /// Why the model gave no reply, or that its replies were none.
-    failure: Option<(TrialErrorKind, String)>,
+    inner: InnerCost,
+    /// Why the model gave no reply, or that its replies were none: in our loop, and in one inside it.
+    failures: [Option<(TrialErrorKind, String)>; 2],
     /// A skill that should have been loaded and could not be.
     unloadable: Option<String>,
+}
+
+/// What loops inside ours did, which our own budget does not count. Their tokens it does.
+#[derive(Debug, Default)]
+struct InnerCost {
+    model_calls: u32,
+    tool_calls: u32,
 }
 
 /// How a run ended: its message, its answer, and the answer for programs.
@@ -71,20 +78,20 @@ impl TraceBuilder {
         let level = usize::from(inner);
         match event {
             Event::ModelRequested { turn, .. } if !inner => self.step = *turn,
-            Event::ModelReplied { reply, .. } if inner => {
-                self.inner_usage.input += reply.usage.input;
-                self.inner_usage.output += reply.usage.output;
-            }
+            Event::ModelReplied { .. } if inner => self.inner.model_calls += 1,
             Event::ModelFailed { error, .. } => {
-                self.failure = Some((kind_of(error.kind), error.to_string()));
+                self.failures[level] = Some((kind_of(error.kind), error.to_string()));
             }
             Event::DecisionInvalid { message, .. } => {
                 let kind = TrialErrorKind::InvalidReplies;
-                self.failure = Some((kind, format!("the reply is not a decision: {message}")));
+                self.failures[level] =
+                    Some((kind, format!("the reply is not a decision: {message}")));
             }
             Event::DecisionMade { decision, .. } => {
-                self.failure = None;
+                self.failures[level] = None;
                 match &decision.action {
+                    // What a subagent answers is the outcome of the action that started it.
+                    Action::FinalAnswer { .. } if inner => {}
                     Action::FinalAnswer { .. } => {
                         self.add_decided(&decision.action, true, None, inner);
                     }
@@ -121,7 +128,20 @@ impl TraceBuilder {
         if let Op::Load { skill, .. } | Op::Delegate { skill, .. } = &op {
             self.loaded(skill, outcome, matches!(op, Op::Delegate { .. }), inner);
         }
+        if inner {
+            self.inner.tool_calls += u32::from(matches!(op, Op::Tool { .. } | Op::Script { .. }));
+            if self.is_being_delegated(&op) {
+                return;
+            }
+        }
         self.actions.push(action_of(&op, self.step, outcome.ok, outcome.code, inner));
+    }
+
+    /// Whether the load is how a subagent begins: it was chosen once, by the one that started it.
+    fn is_being_delegated(&self, op: &Op) -> bool {
+        let Op::Load { skill: loaded, .. } = op else { return false };
+        let mut open = self.levels[0].open.iter();
+        open.any(|(_, op, _)| matches!(op, Op::Delegate { skill, .. } if skill == loaded))
     }
 
     fn loaded(&mut self, skill: &SkillId, outcome: &Outcome, delegated: bool, inner: bool) {
@@ -149,15 +169,30 @@ impl TraceBuilder {
         if let Some(action) = self.levels[usize::from(inner)].decided.take() {
             self.add_decided(&action, ok, code, inner);
         }
-        self.flush(inner, code);
+        for (op, effect) in self.flush(inner, code) {
+            // The approver of trials lets no question about a load pass; a dry run does not even ask.
+            let was_refused =
+                effect == Effect::Ask && code.is_none_or(|it| it == FailureCode::Rejected);
+            if let (true, Op::Load { skill, .. } | Op::Delegate { skill, .. }) = (was_refused, &op)
+            {
+                let name = self.called(skill);
+                self.unloadable.get_or_insert(format!(
+                    "the skill {name} could not be loaded: a rule asks about it, and an eval has no one to ask; \
+                     --allow load_skill:{name} lets it pass"
+                ));
+            }
+        }
     }
 
-    fn flush(&mut self, inner: bool, code: Option<FailureCode>) {
+    /// Ends what has been judged and has not come to an end; gives the operations with what was decided.
+    fn flush(&mut self, inner: bool, code: Option<FailureCode>) -> Vec<(Op, Effect)> {
         let open = std::mem::take(&mut self.levels[usize::from(inner)].open);
-        for (_, op, effect) in open {
+        for (_, op, effect) in &open {
+            let effect = *effect;
             let denied = (effect == Effect::Deny).then_some(FailureCode::NotAllowed);
-            self.actions.push(action_of(&op, self.step, false, denied.or(code), inner));
+            self.actions.push(action_of(op, self.step, false, denied.or(code), inner));
         }
+        open.into_iter().map(|(_, op, effect)| (op, effect)).collect()
     }
 
     fn add_decided(&mut self, action: &Action, ok: bool, code: Option<FailureCode>, inner: bool) {
@@ -216,7 +251,9 @@ impl TraceBuilder {
         let (status, message, answer, data) =
             self.end.take().unwrap_or((Status::Failed, None, None, None));
         let status = if is_enough { Status::DryRun } else { status };
-        let usage = self.spent.usage;
+        let (usage, inner) = (self.spent.usage, &self.inner);
+        // The turn at which it was stopped had only begun.
+        let turns = self.spent.turns.saturating_sub(u32::from(is_enough));
         let trace = Trace {
             status,
             fired: self.fired,
@@ -225,33 +262,37 @@ impl TraceBuilder {
             data,
             outputs: vec![outputs],
             cost: TrialCost {
-                tokens_in: usage.input + self.inner_usage.input,
-                tokens_out: usage.output + self.inner_usage.output,
+                tokens_in: usage.input,
+                tokens_out: usage.output,
                 estimated: usage.estimated,
-                model_calls: self.spent.turns,
-                tool_calls: self.spent.tool_calls,
+                model_calls: turns + inner.model_calls,
+                tool_calls: self.spent.tool_calls + inner.tool_calls,
                 ..TrialCost::default()
             },
             run: None,
         };
+        if let Some(message) = self.unloadable {
+            return Err(failed(TrialErrorKind::SkillNotLoadable, message, trace));
+        }
+        let [outer, inner] = self.failures;
         if is_enough {
-            return match (self.unloadable, self.failure) {
-                (Some(message), _) => Err(failed(TrialErrorKind::SkillNotLoadable, message, trace)),
+            return match outer.or(inner) {
                 // It spent the steps that count on replies that decide nothing: that is no abstention.
-                (None, Some((kind, message))) => Err(failed(kind, message, trace)),
-                (None, None) => Ok(trace),
+                Some((kind, message)) => Err(failed(kind, message, trace)),
+                None => Ok(trace),
             };
         }
-        match (self.unloadable, self.failure, status) {
-            (Some(message), _, _) => Err(failed(TrialErrorKind::SkillNotLoadable, message, trace)),
+        match (outer, inner, status) {
             (_, _, Status::Cancelled) => {
                 Err(failed(TrialErrorKind::Cancelled, "it was cancelled", trace))
             }
+            // A subagent without a model did not do its part, whatever was made of that.
+            (_, Some((kind, message)), _) => Err(failed(kind, message, trace)),
             // The model's fault, and not its answer.
-            (_, Some((kind, message)), _) if trace.answer.is_none() => {
+            (Some((kind, message)), _, _) if trace.answer.is_none() => {
                 Err(failed(kind, message, trace))
             }
-            (_, None, Status::Failed) if trace.answer.is_none() => {
+            (None, _, Status::Failed) if trace.answer.is_none() => {
                 let message = message.unwrap_or_else(|| "the run failed".to_owned());
                 Err(failed(TrialErrorKind::Harness, message, trace))
             }

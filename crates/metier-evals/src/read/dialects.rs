@@ -14,6 +14,9 @@ use crate::case::{Case, Expected, JudgeCheck, OutputChecks};
 const LIST_KEYS: [&str; 5] = ["evals", "items", "queries", "prompts", "tests"];
 /// The keys that name the skill.
 const SKILL_KEYS: [&str; 3] = ["skill", "skill_name", "skillName"];
+/// How a file says yes and no, in any case.
+const TRUE: [&str; 3] = ["true", "yes", "1"];
+const FALSE: [&str; 3] = ["false", "no", "0"];
 /// The keys that a request stands under.
 const REQUEST_KEYS: [&str; 3] = ["query", "prompt", "input"];
 
@@ -45,6 +48,11 @@ pub(crate) fn cases(root: &Node<'_>) -> Option<Result<Vec<ReadCase>, Vec<ReadFau
             Ok(trigger(item, request, should_trigger(item).unwrap_or_default(), own.as_deref()))
         })));
     }
+    if let Some(item) = all.iter().find(|item| says_trigger(item) && should_trigger(item).is_none())
+    {
+        let message = "`should_trigger` is neither true nor false";
+        return Some(Err(vec![ReadFault::new(item.span.clone(), message)]));
+    }
     if let Some(item) = all.iter().find(|item| should_trigger(item).is_some()) {
         let message = "some of these say whether the skill should trigger, and others do not";
         return Some(Err(vec![ReadFault::new(item.span.clone(), message)]));
@@ -73,8 +81,8 @@ fn collect(
 /// Whether the skill is to fire: `should_trigger`, or `expected: fire | no_fire`.
 fn should_trigger(item: &Node<'_>) -> Option<bool> {
     match text(item, "should_trigger").or_else(|| text(item, "shouldTrigger")).as_deref() {
-        Some("true" | "True" | "yes") => return Some(true),
-        Some("false" | "False" | "no") => return Some(false),
+        Some(word) if TRUE.contains(&word.to_lowercase().as_str()) => return Some(true),
+        Some(word) if FALSE.contains(&word.to_lowercase().as_str()) => return Some(false),
         _ => {}
     }
     match text(item, "expected").as_deref() {
@@ -82,6 +90,11 @@ fn should_trigger(item: &Node<'_>) -> Option<bool> {
         Some("no_fire" | "no_trigger") => Some(false),
         _ => None,
     }
+}
+
+/// Whether there is a word about it, whatever it says.
+fn says_trigger(item: &Node<'_>) -> bool {
+    get(item, "should_trigger").or_else(|| get(item, "shouldTrigger")).is_some()
 }
 
 fn trigger(item: &Node<'_>, input: String, expected: bool, skill: Option<&str>) -> ReadCase {
@@ -96,7 +109,7 @@ fn trigger(item: &Node<'_>, input: String, expected: bool, skill: Option<&str>) 
         tags: split.chain(["trigger".to_owned()]).collect(),
         ..Case::default()
     };
-    ReadCase { at: item.span.start, case }
+    ReadCase { at: item.span.start, case, is_foreign: true }
 }
 
 fn expected_trigger(fires: bool, skill: &str) -> Expected {
@@ -141,7 +154,7 @@ fn public(item: &Node<'_>, input: String, skill: Option<&str>) -> Result<ReadCas
         tags: vec!["evals.json".to_owned()],
         ..Case::default()
     };
-    Ok(ReadCase { at: item.span.start, case })
+    Ok(ReadCase { at: item.span.start, case, is_foreign: true })
 }
 
 fn request(item: &Node<'_>) -> Option<String> {
@@ -162,9 +175,11 @@ fn text(node: &Node<'_>, key: &str) -> Option<String> {
     get(node, key).filter(|value| !value.is_null())?.text().map(str::to_owned)
 }
 
+/// The items of a list; a value alone is a list of one.
 fn items<'n, 'a>(node: Option<&'n Node<'a>>) -> &'n [Node<'a>] {
-    match node.map(|node| &node.kind) {
-        Some(NodeKind::List(items)) => items,
+    match node {
+        Some(Node { kind: NodeKind::List(items), .. }) => items,
+        Some(one) if one.text().is_some() && !one.is_null() => std::slice::from_ref(one),
         _ => &[],
     }
 }

@@ -90,9 +90,11 @@ pub fn find_case_files(metier: &Metier, paths: &[PathBuf]) -> Result<Vec<CaseSou
 /// The folders of the project's skills, with their names.
 fn skill_folders(metier: &Metier) -> Vec<(PathBuf, String)> {
     let scan = metier.skills();
-    let own = scan.index.entries().iter().filter(|entry| {
-        entry.memory.is_none() && matches!(entry.source, Source::Project | Source::Explicit)
-    });
+    let own = scan
+        .index
+        .entries()
+        .iter()
+        .filter(|entry| entry.memory.is_none() && entry.source != Source::Builtin);
     own.map(|entry| (entry.path.clone(), entry.name().to_string())).collect()
 }
 

@@ -58,6 +58,9 @@ pub(crate) struct CaseSpec {
     /// What it may use.
     #[serde(default)]
     pub(crate) constraints: Constraints,
+    /// What the offline model decides here, turn by turn, as in the file of a scripted model. Others decide for themselves.
+    #[serde(default)]
+    pub(crate) replies: Vec<serde_json::Value>,
     /// Words to choose it by.
     #[serde(default, deserialize_with = "short::texts")]
     #[schemars(with = "TextOrList<String>")]
@@ -105,7 +108,11 @@ pub(crate) fn cases(root: &Node<'_>) -> Result<Vec<ReadCase>, Vec<ReadFault>> {
     let mut cases = Vec::new();
     for item in items {
         match from_node::<CaseSpec>(item) {
-            Ok(spec) => cases.push(ReadCase { at: item.span.start, case: spec.with(&shared) }),
+            Ok(spec) => cases.push(ReadCase {
+                at: item.span.start,
+                case: spec.with(&shared),
+                is_foreign: false,
+            }),
             Err(fault) => faults.push(fault),
         }
     }
@@ -121,6 +128,7 @@ impl CaseSpec {
             input: self.input,
             skill: self.skill.or_else(|| shared.skill.clone()),
             files: self.files,
+            replies: self.replies,
             expected: self.expected,
             constraints: self.constraints.or(&shared.constraints),
             tags,

@@ -16,8 +16,7 @@ pub(crate) fn name_all(cases: &mut [Case]) -> Vec<CaseFault> {
     let mut faults = Vec::new();
     let mut written: BTreeMap<&str, String> = BTreeMap::new();
     // An id of a list of another format is only unique in its file.
-    let is_local =
-        |case: &Case| case.tags.iter().any(|tag| tag == "trigger" || tag == "evals.json");
+    let is_local = |case: &Case| case.origin.is_foreign;
     for case in cases.iter().filter(|case| !case.id.is_empty() && !is_local(case)) {
         let place = format!("{}:{}", case.origin.file, case.origin.line);
         if let Some(first) = written.get(case.id.as_str()) {

@@ -147,7 +147,10 @@ pub(crate) fn compare_all(
             metric: one.metric,
             from: one.from,
             to: one.to,
-            detectable: paired.detectable_exactly(alpha),
+            detectable: paired.detectable_exactly(alpha).or_else(|| {
+                let is_same_share = one.metric.is_quality() && paired.up + paired.down == 0;
+                is_same_share.then(|| paired.detectable_share(alpha)).flatten()
+            }),
             paired,
             corrected_p,
             result,

@@ -6,15 +6,24 @@
 use super::eval_report::{CaseArm, CaseOutcome, CaseScore, EvalReport};
 use super::verdict::EvalVerdict;
 use super::words;
+use crate::compare::{RunComparison, comparison_text};
 
 /// What GitHub shows of one step.
 const MAX_ANNOTATIONS: usize = 10;
 /// Characters of an annotation.
 const MAX_MESSAGE: usize = 1000;
 
-/// One workflow command a line.
-pub fn github_annotations(report: &EvalReport) -> String {
+/// One workflow command a line. What changed since a baseline is one of its own, where there is a baseline.
+pub fn github_annotations(report: &EvalReport, baseline: Option<&RunComparison>) -> String {
     let mut out = String::new();
+    if let Some(baseline) = baseline {
+        let level = if baseline.fails() { "error" } else { "notice" };
+        let title = format!("Evals: {}", baseline.change.as_str());
+        let message = data(comparison_text(baseline).trim_end());
+        out.push_str(&format!("::{level} title={}::{message}\n", property(&title)));
+    }
+    // The verdict may have taken one of the ten, and so may the baseline.
+    let room = MAX_ANNOTATIONS - 1 - usize::from(baseline.is_some());
     let verdict = report.verdict.verdict;
     let level = match verdict {
         EvalVerdict::Pass => "notice",
@@ -29,12 +38,11 @@ pub fn github_annotations(report: &EvalReport) -> String {
         let cases = report.outcomes();
         cases.filter(move |(_, arm, is_main)| arm.outcome == outcome && is_about(*is_main))
     };
-    // The verdict may have taken one of the ten.
-    for (case, arm, _) in with(CaseOutcome::Error, |_| true).take(MAX_ANNOTATIONS - 1) {
+    for (case, arm, _) in with(CaseOutcome::Error, |_| true).take(room) {
         let message = words::errors(arm).unwrap_or_default();
         out.push_str(&annotation("error", case, arm, &message));
     }
-    for (case, arm, _) in with(CaseOutcome::Failed, |is_main| is_main).take(MAX_ANNOTATIONS - 1) {
+    for (case, arm, _) in with(CaseOutcome::Failed, |is_main| is_main).take(room) {
         out.push_str(&annotation("warning", case, arm, &words::problems(arm).join("\n")));
     }
     out

@@ -6,24 +6,31 @@
 use super::eval_report::{CaseArm, CaseOutcome, CaseScore, EvalReport};
 use super::verdict::EvalVerdict;
 use super::words;
+use crate::compare::{RunComparison, comparison_text};
 
-/// The report as `JUnit` XML.
-pub fn junit(report: &EvalReport) -> String {
+/// The report as `JUnit` XML, with a test case for what changed since a baseline where there is one.
+pub fn junit(report: &EvalReport, baseline: Option<&RunComparison>) -> String {
     let cases: Vec<(&CaseScore, &CaseArm, bool)> = report.outcomes().collect();
     let count =
         |outcome| cases.iter().filter(|(_, arm, is_main)| shown(arm, *is_main) == outcome).count();
     let verdict = report.verdict.verdict;
     let failures = count(CaseOutcome::Failed)
-        + usize::from(matches!(verdict, EvalVerdict::Fail | EvalVerdict::Inconclusive));
+        + usize::from(matches!(verdict, EvalVerdict::Fail | EvalVerdict::Inconclusive))
+        + usize::from(baseline.is_some_and(RunComparison::fails));
     let errors = count(CaseOutcome::Error) + usize::from(verdict == EvalVerdict::Invalid);
     let skipped = count(CaseOutcome::Missing) + count(CaseOutcome::NothingExpected);
     let totals = format!(
         "tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"",
-        cases.len() + 1
+        cases.len() + 1 + usize::from(baseline.is_some())
     );
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     out.push_str(&format!("<testsuites name=\"evals\" {totals}>\n"));
     out.push_str(&format!("  <testsuite name=\"evals\" {totals}>\n    <properties>\n"));
+    let latencies = report.arms.iter().filter_map(|arm| {
+        let latency = words::latency(report, arm.arm)?;
+        Some((format!("time.{}", arm.arm.as_str()), latency))
+    });
+    let latencies: Vec<(String, String)> = latencies.collect();
     let mut property = |name: &str, value: &str| {
         out.push_str(&format!(
             "      <property name=\"{}\" value=\"{}\"/>\n",
@@ -38,11 +45,17 @@ pub fn junit(report: &EvalReport) -> String {
     for (kind, count) in &report.units.errors_by_kind {
         property(&format!("errors.{kind}"), &count.to_string());
     }
+    for (name, latency) in &latencies {
+        property(name, latency);
+    }
     out.push_str("    </properties>\n");
     for (case, arm, is_main) in &cases {
         test_case(case, arm, *is_main, &mut out);
     }
     verdict_case(report, &mut out);
+    if let Some(baseline) = baseline {
+        baseline_case(baseline, &mut out);
+    }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
 }
@@ -120,6 +133,17 @@ fn verdict_case(report: &EvalReport, out: &mut String) {
         EvalVerdict::Invalid => element("error", verdict.as_str(), &reasons.join("\n")),
     };
     out.push_str(&format!(">\n{element}    </testcase>\n"));
+}
+
+fn baseline_case(baseline: &RunComparison, out: &mut String) {
+    let text = comparison_text(baseline);
+    out.push_str("    <testcase classname=\"evals\" name=\"baseline\">\n");
+    out.push_str(&if baseline.fails() {
+        element("failure", baseline.change.as_str(), &text)
+    } else {
+        format!("      <system-out>{}</system-out>\n", escape(&text))
+    });
+    out.push_str("    </testcase>\n");
 }
 
 fn element(name: &str, message: &str, text: &str) -> String {

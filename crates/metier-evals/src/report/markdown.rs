@@ -86,12 +86,10 @@ fn skills(report: &EvalReport, out: &mut String) {
 }
 
 fn confusion(report: &EvalReport, out: &mut String) {
-    let mut confused: Vec<_> =
-        report.confusion.iter().filter(|cell| cell.expected != cell.loaded).collect();
+    let confused = words::confused(report);
     if confused.is_empty() {
         return;
     }
-    confused.sort_by_key(|cell| std::cmp::Reverse(cell.trials));
     let name =
         |skill: Option<&String>| skill.map_or_else(|| "no skill".to_owned(), |name| escape(name));
     out.push_str("\n| expected | loaded | trials |\n|---|---|---|\n");
@@ -127,6 +125,11 @@ fn arms(report: &EvalReport, out: &mut String) {
             mean(|cost| &cost.model_calls),
             mean(|cost| &cost.tool_calls),
         ));
+    }
+    for arm in &report.arms {
+        if let Some(latency) = words::latency(report, arm.arm) {
+            out.push_str(&format!("\nTime in the arm {}: {latency}.\n", arm.arm.as_str()));
+        }
     }
     for arm in report.arms.iter().filter(|arm| arm.pass_at.len() > 1) {
         out.push_str(&format!(

@@ -35,7 +35,7 @@ pub use eval_report::{
     UnitCounts,
 };
 pub use github::github_annotations;
-pub use html::HtmlPage;
+pub use html::{HtmlPage, page_with_baseline};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use text::plain_text;

@@ -11,6 +11,8 @@ use super::words;
 
 /// Cases that are listed one by one; the rest is counted.
 const MAX_CASES: usize = 20;
+/// Pairs of confused skills that are listed.
+const MAX_CONFUSED: usize = 20;
 /// Characters of a line about a case.
 const MAX_LINE: usize = 240;
 
@@ -52,10 +54,29 @@ pub fn plain_text(report: &EvalReport) -> String {
     if let Some(abstention) = &report.abstention {
         out.push_str(&format!("\nno skill where none fits: {}\n", words::rate(abstention)));
     }
+    confusion(report, &mut out);
     arms(report, &mut out);
     comparisons(&report.comparisons, &mut out);
     cases(report, &mut out);
     out
+}
+
+fn confusion(report: &EvalReport, out: &mut String) {
+    let confused = words::confused(report);
+    if confused.is_empty() {
+        return;
+    }
+    let name = |skill: Option<&String>| {
+        skill.map_or_else(|| "no skill".to_owned(), |it| short_line(it, 64).into_owned())
+    };
+    out.push_str("\nexpected and loaded instead\n");
+    for cell in confused.iter().take(MAX_CONFUSED) {
+        let (expected, loaded) = (name(cell.expected.as_ref()), name(cell.loaded.as_ref()));
+        out.push_str(&format!("  {expected} -> {loaded} ({})\n", cell.trials));
+    }
+    if confused.len() > MAX_CONFUSED {
+        out.push_str(&format!("  and {} more\n", confused.len() - MAX_CONFUSED));
+    }
 }
 
 fn arms(report: &EvalReport, out: &mut String) {
@@ -81,6 +102,9 @@ fn arms(report: &EvalReport, out: &mut String) {
             line("tokens out", format!("{}{about}", words::mean_cell(&cost.tokens_out)));
             line("model calls", words::mean_cell(&cost.model_calls));
             line("tool calls", words::mean_cell(&cost.tool_calls));
+            if let Some(latency) = words::latency(report, arm.arm) {
+                line("time", latency);
+            }
             if cost.judge_calls > 0 {
                 line("judge", words::judge(cost));
             }

@@ -3,11 +3,14 @@
 //! Texts from cases and results are still raw here: each form escapes them its own way.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::comparison::{Comparison, ComparisonResult};
-use super::eval_report::{ArmCost, CaseArm, Estimate, EvalReport};
+use super::eval_report::{ArmCost, CaseArm, ConfusionCell, Estimate, EvalReport};
 use super::verdict::{counted, percent};
+use crate::plan::{Arm, ModelKind};
 use crate::statistics::Rate;
+use crate::statistics::power::ALPHA;
 
 /// Reasons of a verdict that are listed.
 const MAX_REASONS: usize = 20;
@@ -188,17 +191,31 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
     if paired.up + paired.down == 0 {
         let mut words =
             format!("{}: {}, the same in {cases}", comparison.metric.as_str(), show(paired.before));
-        if let Some(detectable) = comparison.detectable {
-            words.push_str(&format!("; {} could have been seen", show(detectable)));
+        match comparison.detectable {
+            Some(detectable) => {
+                words.push_str(&format!("; {} could have been seen", show(detectable)));
+            }
+            None if comparison.metric.is_quality() => words.push_str("; too few cases to see any"),
+            None => words.push_str("; nothing varied"),
         }
         return words;
     }
-    let signed = |number: f64| format!("{}{}", if number > 0.0 { "+" } else { "" }, show(number));
+    // Zero has no sign.
+    let signed =
+        |number: f64| format!("{}{}", if number > 0.0 { "+" } else { "" }, show(number + 0.0));
     let interval = paired.interval.map_or_else(String::new, |ends| {
         format!(" ({} to {})", signed(ends.low), signed(ends.high))
     });
+    // Without noise any difference is one, whatever a test would say.
+    let is_certain =
+        comparison.result != ComparisonResult::NoDifference && comparison.corrected_p > ALPHA;
+    let test = if is_certain {
+        "no noise".to_owned()
+    } else {
+        format!("p {:.3} corrected", comparison.corrected_p)
+    };
     let mut words = format!(
-        "{}: {} to {}, {}{interval}; {} up, {} down of {}; p {:.3} corrected: {}",
+        "{}: {} to {}, {}{interval}; {} up, {} down of {}; {test}: {}",
         comparison.metric.as_str(),
         show(paired.before),
         show(paired.after),
@@ -206,7 +223,6 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
         paired.up,
         paired.down,
         cases,
-        comparison.corrected_p,
         comparison.result.as_str(),
     );
     if comparison.result == ComparisonResult::NoDifference {
@@ -221,4 +237,23 @@ pub(super) fn comparison(comparison: &Comparison) -> String {
         }
     }
     words
+}
+
+/// The pairs of skills that were taken for each other, the most frequent first.
+pub(super) fn confused(report: &EvalReport) -> Vec<&ConfusionCell> {
+    let differ = report.confusion.iter().filter(|cell| cell.expected != cell.loaded);
+    let mut confused: Vec<_> = differ.collect();
+    confused.sort_by_key(|cell| std::cmp::Reverse(cell.trials));
+    confused
+}
+
+/// How long the trials of an arm took, where a language model made them wait; of offline models the time says
+/// something about this machine alone, and their reports are the same each time.
+pub(super) fn latency(report: &EvalReport, arm: Arm) -> Option<String> {
+    if report.subject.model_kind != ModelKind::Real {
+        return None;
+    }
+    let time = report.times.iter().flatten().find(|time| time.arm == arm)?;
+    let slowest = Duration::from_millis(time.slowest_ms).as_secs_f64();
+    Some(format!("{:.1} s a trial, {slowest:.1} s the slowest", time.mean_ms / 1e3))
 }

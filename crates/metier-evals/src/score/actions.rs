@@ -1,7 +1,7 @@
 //! Judging what was done: actions that must be there or not, how often, in which order, and how many.
 //! Pure: a trace and a case go in, results of checks come out.
 
-use super::pattern::{describe, fits};
+use super::pattern::{describe, fits, matches_wildcard, was_done};
 use crate::case::{
     ActionChecks, ActionCount, ActionPattern, ActionSequence, Constraints, SequenceMode,
 };
@@ -19,9 +19,14 @@ fn check(kind: CheckKind, name: String, wrong: Option<(String, Option<u32>)>) ->
 }
 
 pub(super) fn checks(wanted: &ActionChecks, actions: &[TrialAction]) -> Vec<CheckResult> {
+    // What must be done has to work; what must not be done must not be tried either.
     let find = |pattern: &ActionPattern| actions.iter().find(|action| fits(pattern, action));
     let must = wanted.must.iter().map(|pattern| {
-        let wrong = find(pattern).is_none().then(|| ("it was not done".to_owned(), None));
+        let is_done = actions.iter().any(|action| was_done(pattern, action));
+        let wrong = (!is_done).then(|| match find(pattern) {
+            Some(tried) => (format!("it did not work{}", why(tried)), Some(tried.step)),
+            None => ("it was not done".to_owned(), None),
+        });
         check(CheckKind::Actions, format!("must {}", describe(pattern)), wrong)
     });
     let must_not = wanted.must_not.iter().map(|pattern| {
@@ -34,18 +39,29 @@ pub(super) fn checks(wanted: &ActionChecks, actions: &[TrialAction]) -> Vec<Chec
 }
 
 fn shown(action: &TrialAction) -> String {
-    format!("{} {}", action.action, action.target).trim_end().to_owned()
+    let failed = if action.ok { String::new() } else { format!(" (failed{})", why(action)) };
+    format!("{}{failed}", format!("{} {}", action.action, action.target).trim_end())
+}
+
+/// The code of what went wrong, where there is one.
+fn why(action: &TrialAction) -> String {
+    action.code.as_ref().map_or_else(String::new, |code| format!(": {code}"))
 }
 
 fn counted(count: &ActionCount, actions: &[TrialAction]) -> CheckResult {
     let ActionCount { action, min, max } = count;
-    let found: Vec<&TrialAction> = actions.iter().filter(|it| fits(action, it)).collect();
+    // Attempts count against the most, and only what worked towards the least.
+    let tried: Vec<&TrialAction> = actions.iter().filter(|it| fits(action, it)).collect();
+    let done = tried.iter().filter(|it| was_done(action, it)).count();
     let wrong = match max.map(|max| max as usize) {
-        Some(max) if found.len() > max => {
-            Some((format!("it was done {} times", found.len()), Some(found[max].step)))
+        Some(max) if tried.len() > max => {
+            Some((format!("it was done {} times", tried.len()), Some(tried[max].step)))
         }
-        _ if found.len() < *min as usize => {
-            Some((format!("it was done {} times", found.len()), None))
+        _ if done < *min as usize => {
+            let failed = tried.len() - done;
+            let failed =
+                if failed > 0 { format!(", and failed {failed} times") } else { String::new() };
+            Some((format!("it was done {done} times{failed}"), None))
         }
         _ => None,
     };
@@ -77,9 +93,9 @@ type Wrong = Option<(String, Option<u32>)>;
 fn in_order(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
     let mut from = 0;
     for pattern in wanted {
-        let Some(at) = actions[from..].iter().position(|action| fits(pattern, action)) else {
+        let Some(at) = actions[from..].iter().position(|action| was_done(pattern, action)) else {
             // Done, but before what should come first.
-            let early = actions[..from].iter().find(|action| fits(pattern, action));
+            let early = actions[..from].iter().find(|action| was_done(pattern, action));
             let why = if early.is_some() { "came too early" } else { "was not done" };
             let step = early.map(|action| action.step);
             return Some((format!("{} {why}", describe(pattern)), step));
@@ -92,7 +108,7 @@ fn in_order(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
 fn exact(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
     for at in 0..wanted.len().max(actions.len()) {
         match (wanted.get(at), actions.get(at)) {
-            (Some(pattern), Some(action)) if fits(pattern, action) => {}
+            (Some(pattern), Some(action)) if was_done(pattern, action) => {}
             (Some(pattern), Some(action)) => {
                 let detail = format!("{} instead of {}", shown(action), describe(pattern));
                 return Some((detail, Some(action.step)));
@@ -129,7 +145,7 @@ fn assign(
     seen: &mut [bool],
 ) -> bool {
     for (place, action) in actions.iter().enumerate() {
-        if seen[place] || !fits(&wanted[at], action) {
+        if seen[place] || !was_done(&wanted[at], action) {
             continue;
         }
         seen[place] = true;
@@ -144,7 +160,7 @@ fn assign(
 
 fn adjacent(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
     let is_here = |window: &[&TrialAction]| {
-        window.iter().zip(wanted).all(|(action, pattern)| fits(pattern, action))
+        window.iter().zip(wanted).all(|(action, pattern)| was_done(pattern, action))
     };
     if wanted.is_empty() || actions.windows(wanted.len()).any(is_here) {
         return None;
@@ -154,7 +170,7 @@ fn adjacent(wanted: &[ActionPattern], actions: &[&TrialAction]) -> Wrong {
         actions[from..]
             .iter()
             .zip(wanted)
-            .take_while(|(action, pattern)| fits(pattern, action))
+            .take_while(|(action, pattern)| was_done(pattern, action))
             .count()
     };
     let best = (0..actions.len()).max_by_key(|from| (reached(*from), std::cmp::Reverse(*from)));
@@ -189,7 +205,9 @@ pub(super) fn constraints(limits: &Constraints, trace: &Trace) -> Vec<CheckResul
     for tool in &limits.forbidden_tools {
         let kind = action_kind(tool);
         let is_it = |action: &&TrialAction| {
-            action.tool.as_deref() == Some(tool.as_str()) || kind == Some(action.action.as_str())
+            action.tool.as_deref().is_some_and(|name| matches_wildcard(tool, name))
+                || kind == Some(action.action.as_str())
+                || action.tool.is_none() && matches_wildcard(tool, &action.action)
         };
         let wrong = trace.actions.iter().find(is_it).map(|it| (shown(it), Some(it.step)));
         checks.push(check(CheckKind::Constraint, format!("never {tool}"), wrong));

@@ -23,6 +23,11 @@ pub(crate) fn fits(pattern: &ActionPattern, action: &TrialAction) -> bool {
         && pattern.args.iter().all(|(name, wanted)| has_argument(&action.args, name, wanted))
 }
 
+/// Whether an action is one that was wanted, and worked. A pattern that says how it came out is taken at its word.
+pub(crate) fn was_done(pattern: &ActionPattern, action: &TrialAction) -> bool {
+    fits(pattern, action) && (action.ok || pattern.ok.is_some())
+}
+
 /// A skill by its name, or as `source:name`.
 fn is_skill(wanted: &str, skill: Option<&str>) -> bool {
     let Some(skill) = skill else { return false };

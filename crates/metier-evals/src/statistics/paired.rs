@@ -96,6 +96,13 @@ impl PairedDifference {
         (needed <= 1.0 && detectable > 0.0 && self.deviation > 0.0).then_some(detectable)
     }
 
+    /// The same for shares where no case differs: the smallest share of cases that would have to differ, all in one
+    /// direction. `None` where there are too few cases to show any.
+    pub fn detectable_share(&self, alpha: f64) -> Option<f64> {
+        let needed = as_f64(power::pairs_for_power(1.0, alpha)?) / as_f64(self.cases);
+        (needed <= 1.0).then_some(needed)
+    }
+
     /// How many cases the exact test needs to show the difference that was seen, with a power of 80 % at this level:
     /// as many of them differ, and in the same directions. `None` where as many went up as down.
     pub fn cases_needed(&self, alpha: f64) -> Option<u64> {

@@ -26,7 +26,7 @@ use crate::error::{EvalError, Result};
 use crate::plan::EvalPlan;
 use crate::shard::Shard;
 use crate::store::{EvalStore, Lease, StoreProgress, Stored, check_fits, check_plan, lost};
-use crate::trial::TrialResult;
+use crate::trial::{TrialErrorKind, TrialResult};
 
 pub(crate) use self::folder::{PlanFile, PlanFolder, unit_name};
 pub(crate) use self::journal::ResultLog;
@@ -215,7 +215,9 @@ impl OpenPlan {
         let error = ErrorRank::of(result, &line);
         let is_ours = self.journal.as_ref().map(|journal| journal.number);
         let is_ours = is_ours.is_some() && self.units.states[place].holder == is_ours;
-        let stored = if self.units.states[place].wants(error) {
+        let state = &self.units.states[place];
+        let is_newer = state.retried && error.is_some_and(|it| it.kind != TrialErrorKind::Lost);
+        let stored = if state.wants(error) || is_newer {
             self.keep(place, line, error)?;
             Stored::New
         } else {

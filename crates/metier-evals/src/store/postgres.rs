@@ -150,6 +150,22 @@ fn most_attempts() -> i32 {
     i32::try_from(MAX_ATTEMPTS).unwrap_or(i32::MAX)
 }
 
+impl PostgresStore {
+    /// The ids of all plans, the one that was submitted last first.
+    pub fn plans(&self) -> Result<Vec<Digest>> {
+        self.plan_ids(statements::PLANS)
+    }
+
+    fn plan_ids(&self, statement: &'static str) -> Result<Vec<Digest>> {
+        let rows = self.database.run(async |client, _| {
+            let statement = client.prepare_cached(statement).await?;
+            client.query(&statement, &[]).await
+        })?;
+        let id = |row: &Row| row.get::<_, Vec<u8>>(0).try_into().ok().map(Digest::from_bytes);
+        Ok(rows.iter().filter_map(id).collect())
+    }
+}
+
 impl EvalStore for PostgresStore {
     fn open_plan(&self, plan: &EvalPlan) -> Result<()> {
         check_plan(plan)?;
@@ -204,12 +220,7 @@ impl EvalStore for PostgresStore {
     }
 
     fn open_plans(&self) -> Result<Vec<Digest>> {
-        let rows = self.database.run(async |client, _| {
-            let statement = client.prepare_cached(statements::OPEN_PLANS).await?;
-            client.query(&statement, &[]).await
-        })?;
-        let id = |row: &Row| row.get::<_, Vec<u8>>(0).try_into().ok().map(Digest::from_bytes);
-        Ok(rows.iter().filter_map(id).collect())
+        self.plan_ids(statements::OPEN_PLANS)
     }
 
     fn lease(&self, plan: &Digest, worker: &str, most: usize) -> Result<Vec<Lease>> {

@@ -138,7 +138,7 @@ fn parsed(xml: &str) -> Option<String> {
 
 #[test]
 fn junit_is_xml_and_separates_failures_from_errors() {
-    let xml = junit(&hostile_report());
+    let xml = junit(&hostile_report(), None);
     let Some(read) = parsed(&xml) else { return };
     let expected = "7 1 3 1\n\
         1 []\n1 []\n2 ['skipped', 'system-out']\n2 ['failure']\n3 ['error']\n3 ['error']\nv ['error']\n";
@@ -149,7 +149,7 @@ fn junit_is_xml_and_separates_failures_from_errors() {
 fn junit_names_the_kinds_of_errors_and_the_verdict() {
     let (plan, mut results) = by_hand();
     results[3] = error(results[3].clone(), TrialErrorKind::TimedOut);
-    let xml = junit(&report(&plan, &results));
+    let xml = junit(&report(&plan, &results), None);
     assert!(xml.contains("<property name=\"errors.timed_out\" value=\"1\"/>"), "{xml}");
     assert!(xml.contains("<property name=\"verdict\" value=\"INVALID\"/>"), "{xml}");
     assert!(
@@ -160,13 +160,13 @@ fn junit_names_the_kinds_of_errors_and_the_verdict() {
 
 #[test]
 fn annotations_are_single_commands_beside_their_case() {
-    let annotations = github_annotations(&hostile_report());
+    let annotations = github_annotations(&hostile_report(), None);
     for line in annotations.lines() {
         assert!(line.starts_with("::error ") || line.starts_with("::warning "), "{line}");
         assert!(!line.chars().any(char::is_control), "{line}");
     }
     let (plan, results) = by_hand();
-    let annotations = github_annotations(&report(&plan, &results));
+    let annotations = github_annotations(&report(&plan, &results), None);
     let first = annotations.lines().next().expect("the verdict");
     assert!(
         first.starts_with("::warning title=Evals%3A INCONCLUSIVE::20 of 20 trials scored"),
@@ -188,6 +188,6 @@ fn no_more_annotations_are_written_than_github_shows() {
             triggered(one, "pdf", true, unit.case == 0)
         })
         .collect();
-    let annotations = github_annotations(&report(&plan, &missed));
+    let annotations = github_annotations(&report(&plan, &missed), None);
     assert!(annotations.lines().count() <= 10, "{annotations}");
 }

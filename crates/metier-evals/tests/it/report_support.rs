@@ -43,7 +43,11 @@ pub(crate) fn case(id: &str, skills: &[&str]) -> Case {
             skills: Some(skills.iter().map(|skill| (*skill).to_owned()).collect()),
             ..Expected::default()
         },
-        origin: CaseOrigin { file: ".agent/evals/pdf.yaml".to_owned(), line: 7 },
+        origin: CaseOrigin {
+            file: ".agent/evals/pdf.yaml".to_owned(),
+            line: 7,
+            ..CaseOrigin::default()
+        },
         ..Case::default()
     }
 }

@@ -37,12 +37,11 @@ impl<'t> PreparedBackups<'t> {
             let backup = target.backups.prepare(deletion, SystemTime::now());
             let id = backup.map_err(PackError::Backup)?.id;
             prepared.ids.push(id.clone());
-            let reaches = match takes_renames {
-                Some(known) => known,
-                None => {
-                    let tried = target.backups.takes_renames_from(&id, staging.path());
-                    *takes_renames.insert(tried.map_err(PackError::Backup)?)
-                }
+            let reaches = if let Some(known) = takes_renames {
+                known
+            } else {
+                let tried = target.backups.takes_renames_from(&id, staging.path());
+                *takes_renames.insert(tried.map_err(PackError::Backup)?)
             };
             let mut copied = None;
             if !reaches {

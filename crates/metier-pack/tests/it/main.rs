@@ -10,6 +10,7 @@ mod archive_cases;
 mod differential;
 mod install;
 mod packing;
+mod quine;
 mod sandbox_home;
 mod tar_cases;
 mod zip_builder;

@@ -13,6 +13,7 @@ use crate::agent::signal::Interrupt;
 use crate::context::{Context, FindArgs};
 use crate::error::{CommandError, Exit, Result};
 use crate::output::{Output, write_json};
+use crate::render::count;
 
 /// Run a set twice under the same conditions, and show how many outcomes flip: the noise of the set.
 ///
@@ -61,13 +62,22 @@ impl Output for NoiseOutput {
 
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let noise = &self.0;
-        writeln!(
-            out,
-            "noise: {} of {} outcomes flipped between two identical runs ({:.1} %)\n",
-            noise.flips,
-            noise.pairs,
-            noise.flip_rate * 100.0
-        )?;
+        if noise.pairs == 0 {
+            writeln!(out, "noise: not measured")?;
+        } else {
+            writeln!(
+                out,
+                "noise: {} of {} outcomes flipped between two identical runs ({:.1} %)",
+                noise.flips,
+                noise.pairs,
+                noise.flip_rate * 100.0
+            )?;
+        }
+        if noise.errors > 0 {
+            let pairs = count(usize::try_from(noise.errors).unwrap_or(usize::MAX), "pair");
+            writeln!(out, "{pairs} with an error or without anything judged, left out")?;
+        }
+        writeln!(out)?;
         out.write_all(comparison_text(&self.0.comparison).as_bytes())
     }
 

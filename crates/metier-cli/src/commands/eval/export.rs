@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use metier_evals::{EvalStore as _, ExportOptions, ExportedFile, PublicShape, RunExport};
+use metier_evals::{ExportOptions, ExportedFile, PublicShape, RunExport};
 use serde::Serialize;
 
 use super::saved::{SavedRun, saved_plan};

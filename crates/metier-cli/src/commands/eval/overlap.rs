@@ -12,7 +12,7 @@ use super::scoring::Scoring;
 use crate::context::{Context, FindArgs};
 use crate::error::Result;
 use crate::output::{Output, print_note, write_json};
-use crate::render::style::{BOLD, CYAN, paint};
+use crate::render::style::{BOLD, CYAN, DIM, paint};
 use crate::render::table::Table;
 use crate::render::{count, safe};
 
@@ -46,6 +46,8 @@ struct Overlaps {
     /// Pairs that are not shown.
     more: usize,
     misses: Vec<MissedRequest>,
+    /// Misses that are not shown.
+    more_misses: usize,
 }
 
 pub(super) fn run(args: &EvalOverlapArgs, context: &Context) -> Result<Box<dyn Output>> {
@@ -68,7 +70,9 @@ pub(super) fn run(args: &EvalOverlapArgs, context: &Context) -> Result<Box<dyn O
     };
     let mut misses = report.map_or_else(Vec::new, |report| ranking.misses(&report));
     misses.retain(|miss| is_meant(&miss.skill));
-    Ok(Box::new(Overlaps { pairs, more, misses }))
+    let more_misses = misses.len().saturating_sub(args.limit);
+    misses.truncate(args.limit);
+    Ok(Box::new(Overlaps { pairs, more, misses, more_misses }))
 }
 
 impl Output for Overlaps {
@@ -101,6 +105,14 @@ impl Output for Overlaps {
         for miss in &self.misses {
             let what = if miss.expected { "missed" } else { "loaded wrongly" };
             writeln!(out, "\n{} {what}: {}", paint(BOLD, safe(&miss.skill)), safe(&miss.input))?;
+            let why = match (miss.expected, miss.place) {
+                (true, Some(1)) => "it fits best, and was not loaded all the same",
+                (true, Some(_)) => "others fit better",
+                (false, Some(1)) => "it fits better than any other",
+                (false, Some(_)) => "others fit better, and it was loaded all the same",
+                (_, None) => "no word of the request is in its description",
+            };
+            writeln!(out, "    {}", paint(DIM, why))?;
             for rival in &miss.competitors {
                 let words = rival.words.join(", ");
                 writeln!(out, "    {} {:.1}: {}", safe(&rival.skill), rival.score, safe(&words))?;
@@ -110,6 +122,9 @@ impl Output for Overlaps {
         let mut note = count(self.pairs.len() + self.more, "pair");
         if self.more > 0 {
             note.push_str(&format!(", {} more with --limit", self.more));
+        }
+        if self.more_misses > 0 {
+            note.push_str(&format!("; {} more misses with --limit", self.more_misses));
         }
         print_note(&note);
         Ok(())

@@ -8,8 +8,12 @@ use clap::Args;
 use metier::fs::utc_text;
 use metier::skill::Digest;
 use metier_evals::FileStore;
+#[cfg(feature = "postgres")]
+use metier_evals::PostgresOptions;
 use serde::Serialize;
 
+#[cfg(feature = "postgres")]
+use super::saved::database_plan;
 use super::saved::{Folded, Form, RunOutput, SavedRun, fold, saved_plan};
 use super::scoring::ScoringArgs;
 use crate::context::{Context, FindArgs};
@@ -27,7 +31,8 @@ Examples:
   metier eval report --html report.html
   metier eval report 3f2a --format junit > evals.xml
   metier eval report baseline.json --gate recall=0.9
-  metier eval report --list                   the runs that are kept")]
+  metier eval report --list                   the runs that are kept
+  metier eval report --database postgres://evals@db/evals    what workers did")]
 pub(crate) struct EvalReportArgs {
     /// The run: `last`, the beginning of a plan's id, a folder with a `plan.json` and results, or a saved report.
     #[arg(default_value = "last")]
@@ -38,6 +43,10 @@ pub(crate) struct EvalReportArgs {
     /// Also write it as one HTML page.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// The run is a plan on this database: `postgres://USER@HOST/DATABASE`.
+    #[cfg(feature = "postgres")]
+    #[arg(long, value_name = "URL", conflicts_with = "list")]
+    database: Option<String>,
     /// List the runs that are kept here, the last one first, and nothing else.
     #[arg(long, conflicts_with_all = ["run", "format", "html", "gates", "correction"])]
     list: bool,
@@ -66,8 +75,10 @@ pub(super) fn run(args: &EvalReportArgs, context: &Context) -> Result<Box<dyn Ou
         return Ok(Box::new(SavedRuns::of(&FileStore::in_project(&metier)?)?));
     }
     let scoring = args.scoring.scoring()?;
-    let folded = match saved_plan(&metier, &args.run, None)? {
-        SavedRun::Plan(plan, store) => fold(&store, &plan, scoring.options(), args.html.is_some())?,
+    let folded = match args.saved(context, &metier)? {
+        SavedRun::Plan(plan, store) => {
+            fold(&*store, &plan, scoring.options(), args.html.is_some())?
+        }
         SavedRun::Report(report)
             if scoring.correction.is_some_and(|it| it != report.correction) =>
         {
@@ -85,8 +96,20 @@ pub(super) fn run(args: &EvalReportArgs, context: &Context) -> Result<Box<dyn Ou
     if let Some(path) = &args.html {
         output.write_html(&metier.working_dir().join(path))?;
     }
-    output.write_summary(context.metier.environment())?;
+    output.write_summary(context.metier.environment());
     Ok(Box::new(output))
+}
+
+impl EvalReportArgs {
+    fn saved(&self, context: &Context, metier: &metier::Metier) -> Result<SavedRun> {
+        #[cfg(feature = "postgres")]
+        if let Some(url) = &self.database {
+            let (options, token) = (PostgresOptions::default(), metier::CancelToken::new());
+            return database_plan(super::worker::store(url, context, &options, &token)?, &self.run);
+        }
+        let _ = context;
+        saved_plan(metier, &self.run, None)
+    }
 }
 
 impl SavedRuns {

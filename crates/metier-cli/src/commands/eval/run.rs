@@ -140,7 +140,7 @@ pub(crate) struct HowArgs {
     jobs: Option<u16>,
     /// Stop at the first error, or at the first failure too. A run that was stopped has no verdict until it was
     /// continued to its end.
-    #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "errors")]
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "errors")]
     fail_fast: Option<StopAt>,
     /// Stop when so many tokens were sent and received, those of the judge too.
     #[arg(long, value_name = "N")]
@@ -343,7 +343,7 @@ pub(super) fn run(args: &EvalRunArgs, context: &Context, _: bool) -> Result<Box<
     if let Some(path) = &args.html {
         output.write_html(&context.metier.working_dir().join(path))?;
     }
-    output.write_summary(environment)?;
+    output.write_summary(environment);
     Ok(Box::new(match (stopped, part.flatten()) {
         (Some(StopReason::Early(RunStop::Limit)), _) => {
             print_note("stopped: a limit is spent; the next run continues from here");

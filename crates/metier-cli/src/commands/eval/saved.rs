@@ -10,7 +10,7 @@ use metier::skill::Digest;
 use metier::{Environment, Metier};
 use metier_evals::report::{
     EvalReport, EvalVerdict, HtmlPage, ReportBuilder, ReportOptions, github_annotations, junit,
-    markdown, plain_text,
+    markdown, page_with_baseline, plain_text,
 };
 use metier_evals::{
     EvalPlan, EvalStore, FileStore, RunComparison, compare, comparison_markdown, comparison_text,
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::scoring::Scoring;
 use crate::error::{CommandError, Exit, Result};
-use crate::output::{Output, write_json};
+use crate::output::{Output, print_note, write_json};
 use crate::render::safe;
 
 /// How a report is printed.
@@ -64,6 +64,9 @@ pub(super) fn fold(
         }
         Ok(())
     })?;
+    for note in store.notes() {
+        print_note(&format!("note: {}", safe(&note)));
+    }
     let report = builder.finish();
     let html = page.map(|page| page.finish(&report));
     Ok(Folded { report, html })
@@ -71,7 +74,7 @@ pub(super) fn fold(
 
 /// A run that is on disk: a plan with its results, or a report that was saved as JSON.
 pub(super) enum SavedRun {
-    Plan(Box<EvalPlan>, FileStore),
+    Plan(Box<EvalPlan>, Box<dyn EvalStore>),
     Report(Box<EvalReport>),
 }
 
@@ -100,7 +103,7 @@ pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -
         ([one, ..], "last") | ([one], _) => one,
         ([], _) if metier::fs::is_dir(&real) => {
             let (store, plan) = FileStore::of_plan_in(&real)?;
-            return Ok(SavedRun::Plan(Box::new(plan), store));
+            return Ok(SavedRun::Plan(Box::new(plan), Box::new(store)));
         }
         ([], _) => {
             let message = format!("there is no run of evals `{}` here", safe(text));
@@ -116,7 +119,35 @@ pub(super) fn saved_plan(metier: &Metier, text: &str, except: Option<&Digest>) -
         }
     };
     let plan = store.plan(&run.id)?;
-    Ok(SavedRun::Plan(Box::new(plan), store))
+    Ok(SavedRun::Plan(Box::new(plan), Box::new(store)))
+}
+
+/// The run on a database that a text means: `last`, or the beginning of a plan's id.
+#[cfg(feature = "postgres")]
+pub(super) fn database_plan(store: metier_evals::PostgresStore, text: &str) -> Result<SavedRun> {
+    let wanted = text.trim_start_matches("sha256:");
+    let is_it = |id: &Digest| {
+        let id = id.to_string();
+        wanted.len() >= 4 && id.trim_start_matches("sha256:").starts_with(wanted)
+    };
+    let all = store.plans()?;
+    let found: Vec<&Digest> = all.iter().filter(|id| text == "last" || is_it(id)).collect();
+    let id = match (found.as_slice(), text) {
+        ([one, ..], "last") | ([one], _) => one,
+        ([], _) => {
+            let message = format!("there is no plan `{}` on this database", safe(text));
+            return Err(CommandError::failed("eval-run-not-found", message)
+                .help("`metier eval plan --database URL` submits one and prints its id"));
+        }
+        _ => {
+            let message = format!("`{}` matches several plans", safe(text));
+            return Err(
+                CommandError::failed("eval-run-ambiguous", message).help("type more of the id")
+            );
+        }
+    };
+    let plan = store.plan(id)?;
+    Ok(SavedRun::Plan(Box::new(plan), Box::new(store)))
 }
 
 /// The variable in which GitHub Actions names the file of a step's summary.
@@ -141,7 +172,7 @@ fn read_report(path: &Path) -> Result<SavedRun> {
 impl SavedRun {
     pub(super) fn report(self, scoring: Scoring) -> Result<EvalReport> {
         Ok(match (self, scoring.gates) {
-            (Self::Plan(plan, store), _) => fold(&store, &plan, scoring.options(), false)?.report,
+            (Self::Plan(plan, store), _) => fold(&*store, &plan, scoring.options(), false)?.report,
             (Self::Report(report), Some(gates)) => report.judged_by(gates),
             (Self::Report(report), None) => *report,
         })
@@ -178,9 +209,9 @@ impl RunOutput {
     }
 
     /// Appends the report to GitHub's step summary, where annotations are written and there is one.
-    pub(super) fn write_summary(&self, environment: &Environment) -> Result<()> {
+    pub(super) fn write_summary(&self, environment: &Environment) {
         let summary = environment.text(STEP_SUMMARY).filter(|path| !path.is_empty());
-        let (Form::Github, Some(path)) = (self.form, summary) else { return Ok(()) };
+        let (Form::Github, Some(path)) = (self.form, summary) else { return };
         let mut text = markdown(&self.folded.report);
         if let Some(compared) = &self.compared {
             text.push('\n');
@@ -189,11 +220,13 @@ impl RunOutput {
         let path = Path::new(&path);
         let folder = HeldDir::at(path.parent().unwrap_or(path));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        folder.append_line(&name, text.as_bytes()).map_err(|error| {
-            let message = format!("the step summary {} cannot be written: {error}", path.display());
-            CommandError::failed("eval-summary", message)
-                .help(format!("unset {STEP_SUMMARY} where there is none"))
-        })
+        // The trials were run: their report does not depend on it.
+        if let Err(error) = folder.append_line(&name, text.as_bytes()) {
+            let path = path.display();
+            print_note(&format!(
+                "the step summary {path} was not written ({STEP_SUMMARY}): {error}"
+            ));
+        }
     }
 
     pub(super) fn write_html(&self, path: &Path) -> Result<()> {
@@ -201,7 +234,11 @@ impl RunOutput {
             return Err(CommandError::usage("a saved report has no trials to show")
                 .help("name a run of .agent/evals/results"));
         };
-        metier::fs::write_atomic(path, html.as_bytes()).map(drop).map_err(|error| {
+        let html = match &self.compared {
+            Some(compared) => page_with_baseline(html, compared),
+            None => html.clone(),
+        };
+        metier::fs::replace_shared(path, html.as_bytes()).map_err(|error| {
             let message = format!("{} cannot be written: {error}", path.display());
             CommandError::failed("eval-html", message)
         })
@@ -229,15 +266,15 @@ impl Output for RunOutput {
         let text = match self.form {
             Form::Text => plain_text(report),
             Form::Markdown => markdown(report),
-            Form::Junit => junit(report),
-            Form::Github => github_annotations(report),
+            Form::Junit => junit(report, self.compared.as_ref()),
+            Form::Github => github_annotations(report, self.compared.as_ref()),
         };
         out.write_all(text.as_bytes())?;
         if let Some(compared) = &self.compared {
             match self.form {
-                Form::Text | Form::Github => write!(out, "\n{}", comparison_text(compared))?,
+                Form::Text => write!(out, "\n{}", comparison_text(compared))?,
                 Form::Markdown => write!(out, "\n{}", comparison_markdown(compared))?,
-                Form::Junit => {}
+                Form::Junit | Form::Github => {}
             }
         }
         if let (Form::Text, Some(folder)) = (self.form, &self.folder) {

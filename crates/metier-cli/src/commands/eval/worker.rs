@@ -44,11 +44,12 @@ pub(crate) struct EvalWorkerArgs {
     /// Only this plan; otherwise each that this machine can carry out, the oldest first.
     #[arg(long, value_name = "ID")]
     plan: Option<Digest>,
-    /// End when no unit is left, also in the hands of others, instead of waiting for new plans.
+    /// End when no unit is left, also in the hands of others, instead of waiting for new plans. Exit code 1 where plans
+    /// are left that cannot be carried out here.
     #[arg(long)]
     exit_when_done: bool,
     /// End after so many units.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_units: Option<u64>,
     /// Trials at a time.
     #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -64,6 +65,8 @@ struct Worked {
     already_there: u64,
     released: u64,
     lost: u64,
+    /// Plans with units to take that cannot be carried out here.
+    left_to_others: usize,
     #[serde(skip)]
     is_interrupted: bool,
 }
@@ -127,10 +130,12 @@ impl FleetWorker<'_> {
     /// over: they may come back later.
     fn work_on_one(&self, refused: &mut BTreeSet<Digest>, worked: &mut Worked) -> Result<Step> {
         let open = match self.args.plan {
-            Some(plan) => vec![plan],
+            // It is an error to name one that is not there.
+            Some(plan) => vec![self.store.plan(&plan)?.id()],
             None => self.store.open_plans()?,
         };
         let mut is_done = true;
+        worked.left_to_others = open.iter().filter(|id| refused.contains(id)).count();
         for id in open.into_iter().filter(|id| !refused.contains(id)) {
             let progress = self.store.progress(&id)?;
             is_done &= progress.done >= progress.units;
@@ -198,10 +203,19 @@ impl Output for Worked {
     fn human(&self, out: &mut dyn Write) -> io::Result<()> {
         let units =
             crate::render::count(usize::try_from(self.completed).unwrap_or(usize::MAX), "unit");
-        writeln!(out, "{units} carried out, {} given back", self.released)
+        writeln!(out, "{units} carried out, {} given back", self.released)?;
+        if self.left_to_others > 0 {
+            let plans = crate::render::count(self.left_to_others, "plan");
+            writeln!(out, "{plans} left to other machines")?;
+        }
+        Ok(())
     }
 
     fn exit(&self) -> Exit {
-        if self.is_interrupted { Exit::Interrupted } else { Exit::Done }
+        match self.left_to_others {
+            _ if self.is_interrupted => Exit::Interrupted,
+            0 => Exit::Done,
+            _ => Exit::Findings,
+        }
     }
 }

@@ -15,4 +15,4 @@ mod plots;
 mod sections;
 mod trials;
 
-pub use page::HtmlPage;
+pub use page::{HtmlPage, page_with_baseline};

@@ -28,9 +28,11 @@
   const timeline = (trial) => {
     const list = element("ol", "timeline");
     for (const load of trial.loaded.filter((load) => load.step === 0)) {
-      list.append(element("li", "", `loaded before the first turn: ${load.skill}`));
+      const item = element("li", "", `loaded before the first turn: ${load.skill}`);
+      item.value = 0;
+      list.append(item);
     }
-    for (const action of trial.actions) {
+    for (const action of trial.actions.filter((action) => action.step > 0)) {
       const item = element("li", action.ok ? "" : "failed");
       item.value = action.step;
       item.append(`${action.inner ? "subagent: " : ""}${action.action} ${action.target}`);

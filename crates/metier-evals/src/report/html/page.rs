@@ -10,6 +10,7 @@ use metier::skill::Digest;
 use super::trials::Trials;
 use super::{markup, plots, sections};
 use crate::case::Case;
+use crate::compare::{RunComparison, comparison_text};
 use crate::plan::{Arm, EvalPlan};
 use crate::report::EvalReport;
 use crate::trial::TrialResult;
@@ -59,6 +60,7 @@ impl<'a> HtmlPage<'a> {
             markup::escape(&policy)
         );
         sections::verdict(report, &mut out);
+        out.push_str(BASELINE_PLACE);
         sections::skills(report, &mut out);
         plots::confusion(report, &mut out);
         sections::arms(report, &mut out);
@@ -70,6 +72,20 @@ impl<'a> HtmlPage<'a> {
         out.push_str(&format!("</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"));
         out
     }
+}
+
+/// Where what changed since a baseline comes to stand: it is known after the page was made.
+const BASELINE_PLACE: &str = "<!-- baseline -->\n";
+
+/// The page with what changed since a baseline.
+pub fn page_with_baseline(page: &str, baseline: &RunComparison) -> String {
+    let text = markup::escape(&comparison_text(baseline));
+    let colour = if baseline.fails() { "bad" } else { "good" };
+    let section = format!(
+        "<section>\n<h2>Baseline</h2>\n<p class=\"{colour}\">{}</p>\n<pre>{text}</pre>\n</section>\n",
+        baseline.change.as_str()
+    );
+    page.replacen(BASELINE_PLACE, &section, 1)
 }
 
 /// How a content security policy names a script or a style by its content.

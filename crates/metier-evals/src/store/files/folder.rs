@@ -105,9 +105,11 @@ impl PlanFolder {
 
     /// The bytes of the manifest.
     pub(super) fn plan_bytes(&self) -> Result<Vec<u8>> {
-        self.dir
-            .read(PLAN, MAX_PLAN_BYTES)
-            .map_err(|error| self.error("the plan cannot be read", &error))
+        let read = self.dir.read(PLAN, MAX_PLAN_BYTES);
+        let mut bytes = read.map_err(|error| self.error("the plan cannot be read", &error))?;
+        // A line end after it, as many programs write one, is no part of it.
+        bytes.truncate(bytes.trim_ascii_end().len());
+        Ok(bytes)
     }
 
     /// The plan, which must be the one that its folder was made for.

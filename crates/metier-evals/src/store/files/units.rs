@@ -94,6 +94,22 @@ impl UnitState {
     }
 }
 
+impl UnitState {
+    /// Whether an error is what came of trying again after the one that is there. Within a file, the later one is;
+    /// between files no clock is asked. That nothing is known says less than either.
+    pub(super) fn is_newer_error(
+        &self,
+        error: Option<ErrorRank>,
+        (file, offset): (u32, u64),
+    ) -> bool {
+        let Some(there) = self.result else { return false };
+        there.error.is_some()
+            && error.is_some_and(|error| error.kind != TrialErrorKind::Lost)
+            && there.file == file
+            && offset > there.offset
+    }
+}
+
 /// A unit that can be taken.
 pub(super) enum Free {
     /// To be worked on.
@@ -218,7 +234,7 @@ impl Units {
                 return;
             };
             let (state, error) = (&mut states[*place], ErrorRank::of(&result, &unsealed(line)));
-            if state.wants(error) {
+            if state.wants(error) || state.is_newer_error(error, (number, offset)) {
                 state.result = Some(ResultAt { file: number, offset, bytes, error });
             }
             // Whose hands it is in is said by attempts alone: this may be the result of an earlier round.

@@ -198,6 +198,10 @@ impl Fault {
             Some("3D000") => "make the database first: `createdb NAME`",
             Some("42501") => "the user needs `GRANT CREATE ON DATABASE` once, to make the tables",
             Some(_) => "see the log of the database",
+            None if self.text().contains("certificate") => {
+                "name the certificate of the one who signed it with `sslrootcert=FILE` in the URL; on this machine, or where \
+                 the network is trusted, `sslmode=disable` does without TLS"
+            }
             None => {
                 "check that the database runs and can be reached; `sslmode` in the URL says how"
             }

@@ -125,6 +125,10 @@ pub(super) const PLAN: &str = "
 SELECT CASE WHEN octet_length(manifest) <= $2::bigint THEN manifest END
 FROM metier_evals.plans WHERE id = $1";
 
+/// All plans, the one that was submitted last first.
+pub(super) const PLANS: &str = "
+SELECT id FROM metier_evals.plans ORDER BY created_at DESC, id";
+
 /// The plans that are not done, the oldest first.
 pub(super) const OPEN_PLANS: &str = "
 SELECT id FROM metier_evals.plans AS it

@@ -5,7 +5,7 @@
 //! or the file in `sslrootcert`, vouches for. A password never leaves this type.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use metier::Environment;
@@ -15,6 +15,9 @@ use tokio_postgres::config::{Host, SslMode};
 
 use crate::error::{EvalError, Result};
 
+/// Where the sockets of a database on this machine are, where the URL names no host.
+#[cfg(unix)]
+const SOCKET_FOLDERS: [&str; 2] = ["/run/postgresql", "/var/run/postgresql"];
 /// The largest file of passwords that is read.
 const MAX_PASSWORD_FILE: u64 = 1 << 20;
 
@@ -89,6 +92,13 @@ impl DatabaseUrl {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             Self::invalid(&cause.unwrap_or_else(|| "it cannot be read".to_owned()))
         })?;
+        #[cfg(unix)]
+        if config.get_hosts().is_empty() {
+            // Where Debian's and most other builds of libpq look, too.
+            if let Some(folder) = SOCKET_FOLDERS.iter().find(|folder| exists(Path::new(folder))) {
+                config.host_path(folder);
+            }
+        }
         if config.get_hosts().is_empty() {
             return Err(Self::invalid("it names no host and no folder of a socket"));
         }
