@@ -66,20 +66,7 @@ impl InstallPlan {
             self.seen.push(SeenSkill::new(&name, standing));
         }
         if matches!(action, PlannedAction::Add | PlannedAction::Replace) {
-            let new = PathBuf::from(prepared.staged(skill));
-            self.staged.push(StagedSkill::new(&name, &new, &skill.tree));
-            if !own.kept.is_empty() {
-                let (name, files) = (name.clone(), own.kept.clone());
-                self.kept_files.push(FilesToKeep { name, new: new.clone(), files });
-            }
-            self.moves.push(JournalMove {
-                name: name.clone(),
-                new: Some(new),
-                new_id: None,
-                old: standing.id,
-                old_record: before.and_then(|before| serde_json::to_value(before).ok()),
-                backup: None,
-            });
+            self.put_from_staging(prepared, skill, standing, before, &own);
         }
         let reviewed = (action != PlannedAction::Keep)
             .then(|| review(&self.target, &name, &skill.tree, standing));
@@ -123,6 +110,31 @@ impl InstallPlan {
             self.records.push(RecordChange { name, now: Some((wanted, locked)) });
         }
         Ok(())
+    }
+
+    /// Plans the move of a new tree from staging to its place.
+    fn put_from_staging(
+        &mut self,
+        prepared: &Prepared,
+        skill: &FoundSkill,
+        standing: &Standing,
+        before: Option<&LockedSkill>,
+        own: &OwnFiles,
+    ) {
+        let (name, new) = (skill.summary.name.to_string(), PathBuf::from(prepared.staged(skill)));
+        self.staged.push(StagedSkill::new(&name, &new, &skill.tree));
+        if !own.kept.is_empty() {
+            let (name, files) = (name.clone(), own.kept.clone());
+            self.kept_files.push(FilesToKeep { name, new: new.clone(), files });
+        }
+        self.moves.push(JournalMove {
+            name,
+            new: Some(new),
+            new_id: None,
+            old: standing.id,
+            old_record: before.and_then(|before| serde_json::to_value(before).ok()),
+            backup: None,
+        });
     }
 
     /// Notes a skill that is as it should be.

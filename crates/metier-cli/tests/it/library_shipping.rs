@@ -134,6 +134,9 @@ fn what_is_packed_installed_updated_and_restored_is_the_same() {
     assert_eq!(json(&binary, &["verify", "--json"])["skills"], program.verified());
 }
 
+/// A source, and what makes a project in which it is refused.
+type RefusedCase<'a> = (&'a str, &'a dyn Fn(&TestHome));
+
 #[test]
 fn what_the_binary_refuses_the_library_refuses_with_the_same_code() {
     let evil = |home: &TestHome| {
@@ -151,7 +154,7 @@ fn what_the_binary_refuses_the_library_refuses_with_the_same_code() {
         std::os::unix::fs::symlink(home.home(), home.project().join(".agent/skills"))
             .expect("a link");
     };
-    let cases: [(&str, &dyn Fn(&TestHome)); 4] = [
+    let cases: [RefusedCase<'_>; 4] = [
         ("src", &evil),
         ("https://skills.example/pdf.zip", &deny),
         ("src", &link),

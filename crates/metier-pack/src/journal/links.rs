@@ -1,4 +1,5 @@
 //! One link of a change: it comes or goes, or what was there is there again.
+//! The order of the steps is the journal's; which links there are was decided with the plan.
 
 use std::path::{Path, PathBuf};
 
