@@ -18,6 +18,7 @@
 //! | `skill_root` | the one way to read a file of a skill ([`SkillRoot`]) |
 //! | `work_root` | reading, writing and moving files beneath a workspace ([`WorkRoot`]) |
 //! | `beneath` | what both open files with: a directory's descriptor and the kernel |
+//! | `part_dir` | hidden directories in which something is built, and what is left of them ([`abandoned_parts`]) |
 //! | `private` | what is for its owner alone, whatever the umask: [`write_private`], [`create_private_dir`] |
 //! | `foreign_access` | whether other accounts could have written something ([`writable_by_others`]) |
 //! | `accounts` | whose a group is, by the system's tables |
@@ -57,6 +58,7 @@ mod links;
 mod lock;
 mod names;
 mod own_tree;
+mod part_dir;
 mod private;
 mod skill_copy;
 mod skill_root;
@@ -92,20 +94,22 @@ pub use links::{LinkStep, links_on_the_way};
 pub use lock::{FileLock, LockError};
 pub use names::{NameBelow, NameLimits, NamesVisited, Unsearched, visit_names};
 pub use own_tree::{open_own_dir, remove_own_tree};
+pub use part_dir::abandoned_parts;
 pub use private::{
     close_state, create_private_dir, create_private_file, is_open_to_others, write_private,
 };
 pub use skill_copy::{CopyError, CopyLimits, CopySummary, content_of, copy_skill, hash_skill};
 pub use skill_root::{RootError, SkillRoot};
 pub use stamp::{FileId, FileMark, Stamp};
-pub use tree::{TreeFile, TreeLimits, list_files, same_tree};
-pub use tree_reader::{OpenedFile, TreeListing, TreeNode, TreeReader};
+pub use tree::{TreeFile, TreeLimits, list_files, same_tree, tree_mark};
+pub use tree_reader::{OpenedFile, TreeListing, TreeNode, TreeReader, file_mark};
 pub use tree_writer::{NewFileMode, TreeWriter, is_abandoned_tree};
 pub use update::{UpdateError, update_file, update_private};
 pub use utc::{utc_millis, utc_text};
 pub use whole_dir::{
     MoveResult, NewFile, copy_whole, create_dir, create_dir_whole, create_folder_of, exchange,
     make_dir_for, make_link, move_whole, remove_empty_dir, remove_tree, rename_dir, rename_over,
+    set_aside,
 };
 pub use whole_file::WholeFile;
 pub use work_error::WorkError;

@@ -95,6 +95,46 @@ pub fn list_files(dir: &Path, limits: TreeLimits) -> io::Result<(Vec<TreeFile>, 
     Ok((files, truncated))
 }
 
+/// What everything below `path` looks like, as one text: names, kinds, sizes, identities and times. It differs when
+/// anything was changed, and stays when `path` itself is renamed.
+pub fn tree_mark(path: &Path) -> io::Result<String> {
+    let mut seen = Vec::new();
+    let mut open = vec![path.to_owned()];
+    while let Some(dir) = open.pop() {
+        let data = fs::symlink_metadata(&dir)?;
+        if !data.is_dir() {
+            seen.push(format!(
+                "{} {}",
+                dir.strip_prefix(path).unwrap_or(&dir).display(),
+                stamp_text(&data)
+            ));
+            continue;
+        }
+        if dir != path {
+            seen.push(format!("{}/", dir.strip_prefix(path).unwrap_or(&dir).display()));
+        }
+        for entry in fs::read_dir(&dir)? {
+            open.push(entry?.path());
+        }
+    }
+    seen.sort();
+    Ok(metier_skill::Digest::of(seen.join("\n").as_bytes()).to_string())
+}
+
+fn stamp_text(data: &fs::Metadata) -> String {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (size, inode) = (data.size(), data.ino());
+        let (modified, changed) = (data.mtime_nsec(), data.ctime_nsec());
+        format!("{inode} {size} {}.{modified} {}.{changed}", data.mtime(), data.ctime())
+    }
+    #[cfg(not(unix))]
+    {
+        format!("{} {:?}", data.len(), data.modified().ok())
+    }
+}
+
 #[cfg(unix)]
 pub(crate) fn is_executable(data: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;

@@ -10,6 +10,9 @@ use std::path::Path;
 
 use crate::head::EntryKind;
 use crate::skill_root::RootError;
+use crate::stamp::FileMark;
+#[cfg(unix)]
+use crate::stamp::{FileId, Stamp};
 
 /// A tree, held open by its top directory.
 #[derive(Debug)]
@@ -49,6 +52,30 @@ pub struct OpenedFile {
     pub executable: bool,
     /// How many directory entries name it; 1 where the system does not say.
     pub links: u64,
+}
+
+/// What tells whether an open file was changed since: `None` where the system has no time that a program cannot set.
+pub fn file_mark(file: &File) -> Option<FileMark> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let data = file.metadata().ok()?;
+        let nanos =
+            |seconds: i64, part: i64| seconds.saturating_mul(1_000_000_000).saturating_add(part);
+        let stamp = Stamp {
+            id: FileId { device: data.dev(), inode: data.ino() },
+            size: data.size(),
+            modified: nanos(data.mtime(), data.mtime_nsec()),
+            changed: nanos(data.ctime(), data.ctime_nsec()),
+            links: 1,
+        };
+        Some(stamp.mark())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
+    }
 }
 
 impl TreeReader {

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::part_dir::PartDir;
 use crate::private::create_private_dir;
 
 /// A file of a directory that is to be made.
@@ -45,8 +46,8 @@ pub fn create_dir_whole(target: &Path, files: &[NewFile<'_>]) -> io::Result<()> 
 }
 
 fn build(target: &Path, files: &[NewFile<'_>]) -> io::Result<()> {
-    let staged = hidden_beside(target)?;
-    let dir = staged.path().join("new");
+    let staged = PartDir::beside(target)?;
+    let dir = staged.inner();
     fs::create_dir(&dir)?;
     for file in files {
         let path = dir.join(file.path);
@@ -157,25 +158,82 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
 }
 
 fn copy_then_remove(from: &Path, to: &Path) -> io::Result<MoveResult> {
-    let staged = hidden_beside(to)?;
-    let copy = staged.path().join("copy");
+    let staged = PartDir::beside(to)?;
+    let copy = staged.inner();
     copy_tree(from, &copy)?;
-    rename_new(&copy, to)?;
     // The original goes by one rename first, so that it is never seen half-removed.
-    let aside = hidden_beside(from).and_then(|dir| {
-        rename_new(from, &dir.path().join("old"))?;
-        Ok(dir)
-    });
-    let aside = match aside {
-        Ok(aside) => aside,
+    let aside = PartDir::beside(from)?;
+    rename_new(&copy, to)?;
+    match rename_new(from, &aside.inner()) {
+        Ok(()) => Ok(MoveResult::Copied { left: aside.close() }),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices && can_remove_tree(from) => {
+            let left = remove_in_place(from).is_err().then(|| from.to_owned());
+            Ok(MoveResult::Copied { left })
+        }
         Err(error) => {
             let _ = remove_tree(to);
-            return Err(error);
+            Err(error)
         }
-    };
-    let rest = aside.path().to_owned();
-    let left = aside.close().is_err().then_some(rest);
-    Ok(MoveResult::Copied { left })
+    }
+}
+
+/// Moves what stands at `from` to `to`, where nothing stands, on the same file system. A directory of a lower layer
+/// of an overlay cannot be renamed: it is copied, through `copy`, and then removed. To be called again after a crash:
+/// with `to` in place, only the removal is left.
+pub fn set_aside(from: &Path, to: &Path, copy: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(to).is_err() {
+        match rename_new(from, to) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+            other => return other,
+        }
+        if !can_remove_tree(from) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        remove_tree(copy)?;
+        copy_tree(from, copy)?;
+        rename_new(copy, to)?;
+    }
+    remove_in_place(from)
+}
+
+/// Whether this process may remove everything below `path`, as far as the modes say.
+fn can_remove_tree(path: &Path) -> bool {
+    let mut open = vec![path.to_owned()];
+    while let Some(path) = open.pop() {
+        let Ok(data) = fs::symlink_metadata(&path) else { return false };
+        if !data.is_dir() {
+            continue;
+        }
+        let Ok(entries) = fs::read_dir(&path) else { return false };
+        let before = open.len();
+        for entry in entries {
+            let Ok(entry) = entry else { return false };
+            open.push(entry.path());
+        }
+        if open.len() > before && !may_write(&path) {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(unix)]
+fn may_write(dir: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_write(dir: &Path) -> bool {
+    fs::metadata(dir).is_ok_and(|data| !data.permissions().readonly())
+}
+
+/// Removes a skill where it stands. The file that makes it one goes first, so that no scan takes the rest for it.
+fn remove_in_place(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok_and(|data| data.is_dir()) {
+        let _ = fs::remove_file(path.join("SKILL.md"));
+    }
+    remove_tree(path)
 }
 
 /// Copies a directory, a file or a link, as itself, to a place where nothing stands. The caller removes what a
@@ -247,12 +305,6 @@ fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
 fn copy_link(from: &Path, _: &Path) -> io::Result<()> {
     let what = format!("{} is a link, which cannot be copied here", from.display());
     Err(io::Error::new(io::ErrorKind::Unsupported, what))
-}
-
-/// A hidden directory beside `path`, which goes when it is dropped. A scan does not look into it.
-fn hidden_beside(path: &Path) -> io::Result<tempfile::TempDir> {
-    let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::Builder::new().prefix(".metier-").tempdir_in(parent)
 }
 
 /// The directories above `path` that had to be made, outermost first.
@@ -372,6 +424,20 @@ mod tests {
         let mode = fs::metadata(to.join("scripts")).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o555);
         fs::set_permissions(to.join("scripts"), PermissionsExt::from_mode(0o755)).expect("chmod");
+    }
+
+    #[test]
+    fn what_was_set_aside_by_a_copy_is_removed_by_the_next_try() {
+        let dir = tempfile::tempdir().expect("dir");
+        let [from, to, copy] = ["from", "to", "copy"].map(|name| dir.path().join(name));
+        create_dir_whole(&from, FILES).expect("makes it");
+        copy_whole(&from, &to).expect("copies");
+        fs::remove_file(from.join("SKILL.md")).expect("removes");
+        set_aside(&from, &to, &copy).expect("goes on");
+        assert_eq!(names(dir.path()), ["to"]);
+        assert_eq!(names(&to), ["SKILL.md", "scripts"]);
+        set_aside(&to, &from, &copy).expect("by a rename");
+        assert_eq!(names(dir.path()), ["from"]);
     }
 
     #[cfg(unix)]

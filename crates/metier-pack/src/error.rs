@@ -127,6 +127,8 @@ pub enum PackError {
     },
     /// `skills.json` and `skills.lock.json` disagree.
     LockOutdated(Vec<String>),
+    /// What `skills.lock.json` says of these skills contradicts itself.
+    LockContradicts(Vec<String>),
     /// The source gives something else than what is locked.
     LockMismatch {
         /// The skill.
@@ -266,6 +268,10 @@ pub enum ObstacleReason {
     Moved,
     /// It was installed there as a copy, where a link is wanted.
     InstalledCopy,
+    /// Its name differs in nothing but case, or in how accents are encoded.
+    OtherSpelling,
+    /// What the lock says of it contradicts itself.
+    BadLock,
 }
 
 impl ObstacleReason {
@@ -277,6 +283,8 @@ impl ObstacleReason {
             Self::NotAFolder => "is not a folder",
             Self::Moved => "was installed from a tag that has been moved since",
             Self::InstalledCopy => "was installed there as a copy",
+            Self::OtherSpelling => "differs only in case, which some systems ignore, from",
+            Self::BadLock => "is not what skills.lock.json says, which contradicts itself about it",
         }
     }
 }
@@ -352,6 +360,7 @@ impl PackError {
             Self::Busy(_) => "busy",
             Self::BadRecord { .. } => "bad-record",
             Self::LockOutdated(_) => "lock-outdated",
+            Self::LockContradicts(_) => "bad-lock",
             Self::LockMismatch { .. } => "lock-mismatch",
             Self::NotInstalled(_) => "not-installed",
             Self::Backup(error) => error.code(),

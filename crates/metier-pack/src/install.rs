@@ -107,6 +107,15 @@ pub enum LockUse {
     Exact,
 }
 
+/// Whether what is missing is brought into staging.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It is only looked at.
+    Never,
+    /// Where anything is missing: a folder that is as it should be may be read-only.
+    WhenNeeded,
+}
+
 impl InstallTarget {
     /// What the source of a request holds. Nothing is written.
     pub fn preview_install(&self, request: &InstallRequest) -> Result<PlanView, PackError> {
@@ -168,9 +177,9 @@ impl InstallTarget {
             let name = skill.summary.name.as_str();
             let locked = records.lock.skills.get(name);
             let mut standing = standing(self, name, locked, limits);
-            if other_spelling(&spelled, name).is_some() {
-                standing.obstacle = Some(ObstacleReason::Unmanaged);
-                plan.obstacles.push(Obstacle::new(name, ObstacleReason::Unmanaged));
+            if let Some(other) = other_spelling(&spelled, name) {
+                let (reason, path) = (ObstacleReason::OtherSpelling, self.root.join(other));
+                plan.obstacles.push(Obstacle::at(name, reason, &path));
                 continue;
             }
             let is_other = locked.is_some_and(|locked| locked.source != prepared.source.recorded());
@@ -200,7 +209,8 @@ impl InstallTarget {
     ) -> Result<PlanView, PackError> {
         self.recover()?;
         let records = Records::read(&self.records)?;
-        Ok(self.reconcile(&records, lock, overwrite, profile, None)?.checked()?.view)
+        let stage = Stage::Never;
+        Ok(self.reconcile(&records, lock, overwrite, profile, stage)?.checked()?.view)
     }
 
     /// A plan to make the disk agree with the records.
@@ -212,9 +222,7 @@ impl InstallTarget {
     ) -> Result<InstallPlan, PackError> {
         self.recover()?;
         let records = Records::read(&self.records)?;
-        let is_empty = records.wanted.skills.is_empty() && records.lock.skills.is_empty();
-        let staging = if is_empty { None } else { Some(self.stage()?) };
-        self.reconcile(&records, lock, overwrite, profile, staging)?.checked()
+        self.reconcile(&records, lock, overwrite, profile, Stage::WhenNeeded)?.checked()
     }
 
     fn reconcile(
@@ -223,21 +231,25 @@ impl InstallTarget {
         lock: LockUse,
         overwrite: Overwrite,
         profile: Profile,
-        staging: Option<Staging>,
+        stage: Stage,
     ) -> Result<InstallPlan, PackError> {
         records.check_wanted(&self.records)?;
         if lock == LockUse::Exact {
             check_agreement(records)?;
         }
         let limits = &PackLimits::default();
-        let mut plan = InstallPlan::new(self, staging);
+        let mut plan = InstallPlan::new(self, None);
         // Skills of one source may be locked at different commits of it.
         let mut needed: BTreeMap<PinnedSource<'_>, Vec<(&String, Standing)>> = BTreeMap::new();
         for (name, wanted) in &records.wanted.skills {
             let locked = records.lock.skills.get(name).filter(|it| it.source == wanted.source);
             let standing = standing(self, name, records.lock.skills.get(name), limits);
             match locked {
-                Some(locked) if standing.id.is_some() && standing.obstacle.is_none() => {
+                Some(locked)
+                    if standing.id.is_some()
+                        && standing.obstacle.is_none()
+                        && locked.is_consistent() =>
+                {
                     plan.keep(name, locked, &standing, overwrite)?;
                 }
                 locked => {
@@ -245,6 +257,9 @@ impl InstallTarget {
                     needed.entry((&wanted.source, pinned)).or_default().push((name, standing));
                 }
             }
+        }
+        if stage == Stage::WhenNeeded && !needed.is_empty() {
+            plan.staging = Some(self.stage()?);
         }
         for (number, ((source, pinned), skills)) in needed.into_iter().enumerate() {
             let names: Vec<String> = skills.iter().map(|(name, _)| (*name).clone()).collect();
@@ -263,7 +278,7 @@ impl InstallTarget {
                 let is_it = |skill: &&FoundSkill| skill.summary.name.as_str() == name;
                 let Some(skill) = prepared.skills.iter().find(is_it) else { continue };
                 let locked = records.lock.skills.get(name).filter(|it| it.source == source);
-                if locked.is_some_and(|locked| locked.tree != skill.tree.digest()) {
+                if locked.is_some_and(|locked| !locked.is_of(&skill.tree)) {
                     let source = source.to_owned();
                     return Err(PackError::LockMismatch { name: name.clone(), source });
                 }
@@ -290,11 +305,13 @@ impl InstallTarget {
 
 /// `--locked` needs two records that say the same.
 fn check_agreement(records: &Records) -> Result<(), PackError> {
+    let contradictory = records.lock.skills.iter().filter(|(_, it)| !it.is_consistent());
+    let contradictory: Vec<String> = contradictory.map(|(name, _)| name.clone()).collect();
+    if !contradictory.is_empty() {
+        return Err(PackError::LockContradicts(contradictory));
+    }
     let source = |name: &String| records.wanted.skills.get(name).map(|it| it.source.as_str());
-    let locked = |name: &String| {
-        let locked = records.lock.skills.get(name).filter(|it| it.is_consistent());
-        locked.map(|it| it.source.as_str())
-    };
+    let locked = |name: &String| records.lock.skills.get(name).map(|it| it.source.as_str());
     let names: BTreeSet<&String> =
         records.wanted.skills.keys().chain(records.lock.skills.keys()).collect();
     let differ: Vec<String> =

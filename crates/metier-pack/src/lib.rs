@@ -20,7 +20,7 @@
 //! | `records` | `skills.json` and `skills.lock.json` |
 //! | `foreign_lock` | the records of other installers |
 //! | `links` | links in the folders of other agents ([`PlannedLink`]) |
-//! | `standing` | what stands in a skill's place |
+//! | `standing`, `seen` | what stands in a skill's place, and whether it is still what a plan saw |
 //! | `plan`, `install`, `update`, `uninstall` | plans; `plan_skill` has their steps |
 //! | `review` | what a scan found in what comes, and what of it is new ([`PlannedFinding`]) |
 //! | `requires` | which skills need which |
@@ -60,6 +60,7 @@ mod prepare;
 mod records;
 mod requires;
 mod review;
+mod seen;
 mod shipped_tree;
 mod sign_pack;
 mod signatures;

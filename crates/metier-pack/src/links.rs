@@ -185,6 +185,7 @@ impl InstallPlan {
                 path: place.path,
                 text,
                 old,
+                old_text: None,
             });
         }
         Ok(planned)

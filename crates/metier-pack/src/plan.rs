@@ -13,11 +13,14 @@ use serde::Serialize;
 use crate::changes::SkillChanges;
 use crate::error::{Obstacle, ObstacleReason, PackError};
 use crate::facts::SkillProblem;
-use crate::journal::{Journal, JournalLink, JournalMove, changed_records, commit, folder_id};
+use crate::journal::{
+    Journal, JournalLink, JournalMove, changed_records, commit, folder_id, record_texts,
+};
 use crate::left_out::LeftOut;
 use crate::links::{LinkAction, PlannedLink};
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
 use crate::review::PlannedFinding;
+use crate::seen::{SeenSkill, StagedSkill, check_seen};
 use crate::signatures::UncheckedSignature;
 use crate::target::{InstallTarget, Staging};
 use crate::update::NotUpdated;
@@ -221,6 +224,10 @@ pub struct InstallPlan {
     pub(crate) forgotten_backup: Option<String>,
     pub(crate) obstacles: Vec<Obstacle>,
     pub(crate) kept_files: Vec<FilesToKeep>,
+    /// What stands in the places of skills that change.
+    pub(crate) seen: Vec<SeenSkill>,
+    /// The trees that take these places.
+    pub(crate) staged: Vec<StagedSkill>,
     /// Links that come and go.
     pub(crate) link_moves: Vec<JournalLink>,
     /// The agents that get a link to everything in the plan.
@@ -246,6 +253,8 @@ impl InstallPlan {
             forgotten_backup: None,
             obstacles: Vec::new(),
             kept_files: Vec::new(),
+            seen: Vec::new(),
+            staged: Vec::new(),
             link_moves: Vec::new(),
             link_agents: Vec::new(),
             findings_accepted: false,
@@ -275,6 +284,8 @@ impl InstallPlan {
         self.moves.retain(|planned| planned.name != name);
         self.records.retain(|change| change.name != name);
         self.kept_files.retain(|kept| kept.name != name);
+        self.seen.retain(|seen| seen.name != name);
+        self.staged.retain(|staged| staged.name != name);
         self.link_moves.retain(|link| link.name != name);
         let at = self.view.skills.iter().position(|skill| skill.name == name)?;
         Some(self.view.skills.remove(at))
@@ -319,7 +330,7 @@ impl InstallPlan {
             return Err(PackError::new_findings(&self.view));
         }
         let Self { target, view, staging, moves, records, forgotten_backup, kept_files, .. } = self;
-        let links = self.link_moves;
+        let (links, seen, staged) = (self.link_moves, self.seen, self.staged);
         let staging = match staging {
             Some(staging) => staging,
             None => target.stage()?,
@@ -335,6 +346,7 @@ impl InstallPlan {
         if let Some(link) = links.iter().find(|link| folder_id(&link.path) != link.old) {
             return Err(PackError::TargetChanged(link.path.clone()));
         }
+        check_seen(&target.root, &seen, &staging, &staged)?;
         for kept in &kept_files {
             kept.copy(&target, &staging)?;
         }
@@ -354,7 +366,9 @@ impl InstallPlan {
             after.lock.skills.insert(change.name, locked);
         }
         let records = changed_records(&before, &after);
-        commit(&target, &lock, staging, &Journal { moves, records, forgotten_backup, links })?;
+        let old_records = record_texts(&target);
+        let journal = Journal { moves, records, old_records, forgotten_backup, links };
+        commit(&target, &lock, staging, journal)?;
         Ok(view)
     }
 }

@@ -13,6 +13,7 @@ use crate::plan::{FilesToKeep, InstallPlan, PlannedAction, PlannedSkill, RecordC
 use crate::prepare::Prepared;
 use crate::records::{LockedSkill, WantedSkill};
 use crate::review::review;
+use crate::seen::{SeenSkill, StagedSkill};
 use crate::shipped_tree::ShippedTree;
 use crate::skills_in::FoundSkill;
 use crate::standing::{Standing, is_whole};
@@ -62,18 +63,11 @@ impl InstallPlan {
             PlannedAction::Replace => OwnFiles::beside(standing, before, Some(&skill.tree)),
             _ => OwnFiles::default(),
         };
+        if matches!(action, PlannedAction::Replace | PlannedAction::Adopt) {
+            self.seen.push(SeenSkill::new(&name, standing));
+        }
         if matches!(action, PlannedAction::Add | PlannedAction::Replace) {
-            let new = PathBuf::from(prepared.staged(skill));
-            if !own.kept.is_empty() {
-                let (name, files) = (name.clone(), own.kept.clone());
-                self.kept_files.push(FilesToKeep { name, new: new.clone(), files });
-            }
-            self.moves.push(JournalMove {
-                name: name.clone(),
-                new: Some(new),
-                old: standing.id,
-                old_record: before.and_then(|before| serde_json::to_value(before).ok()),
-            });
+            self.put_from_staging(prepared, skill, standing, before, &own);
         }
         let reviewed = (action != PlannedAction::Keep)
             .then(|| review(&self.target, &name, &skill.tree, standing));
@@ -121,6 +115,31 @@ impl InstallPlan {
         Ok(())
     }
 
+    /// Plans the move of a new tree from staging to its place.
+    fn put_from_staging(
+        &mut self,
+        prepared: &Prepared,
+        skill: &FoundSkill,
+        standing: &Standing,
+        before: Option<&LockedSkill>,
+        own: &OwnFiles,
+    ) {
+        let (name, new) = (skill.summary.name.to_string(), PathBuf::from(prepared.staged(skill)));
+        self.staged.push(StagedSkill::new(&name, &new, &skill.tree));
+        if !own.kept.is_empty() {
+            let (name, files) = (name.clone(), own.kept.clone());
+            self.kept_files.push(FilesToKeep { name, new: new.clone(), files });
+        }
+        self.moves.push(JournalMove {
+            name,
+            new: Some(new),
+            new_id: None,
+            old: standing.id,
+            old_record: before.and_then(|before| serde_json::to_value(before).ok()),
+            backup: None,
+        });
+    }
+
     /// Notes a skill that is as it should be.
     pub(crate) fn keep(
         &mut self,
@@ -151,11 +170,14 @@ impl InstallPlan {
         }
         let links = self.links(name, &[], &locked.links, overwrite)?;
         if standing.id.is_some() {
+            self.seen.push(SeenSkill::new(name, standing));
             self.moves.push(JournalMove {
                 name: name.to_owned(),
                 new: None,
+                new_id: None,
                 old: standing.id,
                 old_record: serde_json::to_value(locked).ok(),
+                backup: None,
             });
         }
         let planned = self.known(name, locked, standing, PlannedAction::Remove);

@@ -155,6 +155,15 @@ impl LockedSkill {
         }
     }
 
+    /// Whether it is about this tree. Of one that contradicts itself, either half may say so: the other was edited.
+    pub(crate) fn is_of(&self, tree: &ShippedTree) -> bool {
+        let same_files = || {
+            let files = tree.files.iter().map(|file| (&file.path, &file.digest));
+            self.files.iter().eq(files)
+        };
+        tree.digest() == self.tree || (!self.is_consistent() && same_files())
+    }
+
     /// Whether its digest of the tree is that of its files: a lock that was edited by hand may lie.
     pub(crate) fn is_consistent(&self) -> bool {
         let files = self.files.iter().map(|(path, digest)| {

@@ -25,6 +25,8 @@ pub(crate) struct Standing {
     pub(crate) tree: Option<ShippedTree>,
     /// Why it is not replaced without a word, whatever comes.
     pub(crate) obstacle: Option<ObstacleReason>,
+    /// How large a tree it was read as.
+    pub(crate) limits: PackLimits,
 }
 
 /// Looks at the place of the skill `name`, of which the lock says `locked`.
@@ -36,20 +38,22 @@ pub(crate) fn standing(
 ) -> Standing {
     let place = target.root.join(name);
     let Some(kind) = entry_kind(&place) else {
-        return Standing { id: None, tree: None, obstacle: None };
+        return Standing { id: None, tree: None, obstacle: None, limits: *limits };
     };
     let id = folder_id(&place);
     if kind != EntryKind::Directory {
-        return Standing { id, tree: None, obstacle: Some(ObstacleReason::NotAFolder) };
+        let obstacle = Some(ObstacleReason::NotAFolder);
+        return Standing { id, tree: None, obstacle, limits: *limits };
     }
     let tree = read_directory(&place, limits, Outgoing::nowhere(Profile::Lenient)).ok();
     let obstacle = match (locked, &tree) {
         (None, _) => Some(ObstacleReason::Unmanaged),
         // A link or a device in it was not put there by an installation.
         (Some(locked), Some(tree)) if tree.digest() == locked.tree && is_whole(tree) => None,
+        (Some(locked), _) if !locked.is_consistent() => Some(ObstacleReason::BadLock),
         (Some(_), _) => Some(ObstacleReason::Modified),
     };
-    Standing { id, tree, obstacle }
+    Standing { id, tree, obstacle, limits: *limits }
 }
 
 /// Whether nothing but what never counts was left out.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metier_fs::{
-    EntryKind, FileLock, LockError, TreeWriter, entry_kind, is_abandoned_tree, is_real_dir,
-    read_dir_names, remove_tree,
+    EntryKind, FileLock, LockError, TreeWriter, abandoned_parts, entry_kind, is_abandoned_tree,
+    is_real_dir, read_dir_names, remove_tree,
 };
 use metier_registry::manage::Backups;
 use metier_skill::Source;
@@ -18,7 +18,7 @@ use metier_skill::Source;
 use crate::access::{InstallQuestions, SourceAccess};
 use crate::error::PackError;
 use crate::fetch::{self, FetchProgress};
-use crate::journal::{self, LinkFault};
+use crate::journal::{self, JournalLink, LinkFault};
 use crate::records::{LOCK_FILE, LockedSkill, Records};
 use crate::review::AcceptedBefore;
 use crate::signatures::{SignerChange, SignerRules};
@@ -162,16 +162,21 @@ impl InstallTarget {
     }
 
     /// Finishes what a process that was killed had begun, and removes what it left. Where there is nothing
-    /// of that kind, which takes two questions to the system, nothing is locked or written.
+    /// of that kind, which takes three questions to the system, nothing is locked or written.
     pub fn recover(&self) -> Result<(), PackError> {
         fetch::remove_abandoned_fetches(&self.state)?;
         if self.is_unfinished() {
             journal::check(self)?;
-        } else if self.abandoned().is_empty() && !self.has_empty_staging() {
-            return Ok(());
+            let lock = self.lock()?;
+            return self.recover_locked(&lock);
         }
-        let lock = self.lock()?;
-        self.recover_locked(&lock)
+        if !self.abandoned().is_empty() || self.has_empty_staging() {
+            // What cannot be removed stops no command.
+            if let Ok(lock) = self.lock() {
+                self.recover_locked(&lock)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_unfinished(&self) -> bool {
@@ -184,15 +189,17 @@ impl InstallTarget {
         is_real_dir(&staging) && read_dir_names(&staging).is_ok_and(|names| names.is_empty())
     }
 
-    /// Staging directories whose makers are gone.
+    /// Staging directories whose makers are gone, and what is left of copies.
     fn abandoned(&self) -> Vec<PathBuf> {
+        let parts = abandoned_parts(&self.root);
         let staging = self.root.join(STAGING_DIR);
         if !is_real_dir(&staging) {
-            return Vec::new();
+            return parts;
         }
         let names = read_dir_names(&staging).unwrap_or_default();
         let paths = names.into_iter().map(|name| staging.join(name));
-        paths.filter(|path| is_real_dir(path) && is_abandoned_tree(path)).collect()
+        let staged = paths.filter(|path| is_real_dir(path) && is_abandoned_tree(path));
+        staged.chain(parts).collect()
     }
 
     /// The lock over the folder. The folders are there.
@@ -208,14 +215,42 @@ impl InstallTarget {
     /// The same under a lock that is held.
     pub(crate) fn recover_locked(&self, _: &FileLock) -> Result<(), PackError> {
         if self.is_unfinished() {
+            // Taken back or finished: either is whole.
             journal::finish(self, LinkFault::IsLeft)?;
         }
-        for path in self.abandoned() {
-            remove_tree(&path).map_err(|error| PackError::not_written(&path, error))?;
+        let abandoned = self.abandoned();
+        if !abandoned.is_empty() {
+            // They are known by what was staged, which goes last.
+            if journal::remove_seal(self).is_err() {
+                return Ok(());
+            }
+            self.remove_unfilled_backups(&[]);
+        }
+        for path in abandoned {
+            let _ = remove_tree(&path);
         }
         // Others may still be in it.
         let _ = metier_fs::remove_empty_dir(&self.root.join(STAGING_DIR));
         Ok(())
+    }
+
+    /// Removes the backups that killed processes prepared for skills of this folder, or for what stood in the place
+    /// of these links. The lock is held, so no process is about to fill one.
+    pub(crate) fn remove_unfilled_backups(&self, links: &[JournalLink]) {
+        let is_here = |path: &Path| {
+            path.parent() == Some(&self.root) || links.iter().any(|link| link.path == path)
+        };
+        let _ = self.backups.remove_unfilled(is_here);
+    }
+
+    /// Moves what cannot be removed to where every later command tries again, and none is stopped by it.
+    pub(crate) fn set_litter_aside(&self, dir: &Path) {
+        let staging = self.root.join(STAGING_DIR);
+        let _ = metier_fs::create_dir(&staging);
+        let mut names = (0..100).map(|number| staging.join(format!("rest-{number}")));
+        if let Some(free) = names.find(|path| entry_kind(path).is_none()) {
+            let _ = metier_fs::rename_dir(dir, &free);
+        }
     }
 
     /// A new staging directory in the folder of skills, which is made where it is missing.

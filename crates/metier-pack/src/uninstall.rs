@@ -15,6 +15,7 @@ use crate::plan::{InstallPlan, PlanView, PlannedAction, PlannedSkill, RecordChan
 use crate::plan_skill::{OwnFiles, other_version};
 use crate::records::{LockedSkill, Records, SourceKind, WantedSkill};
 use crate::requires::dependants;
+use crate::seen::SeenSkill;
 use crate::shipped_tree::ShippedTree;
 use crate::standing::standing;
 use crate::target::InstallTarget;
@@ -100,12 +101,17 @@ impl InstallTarget {
             plan.obstacles.push(Obstacle::new(name, reason));
             return plan.checked().map(Some);
         }
+        if standing.id.is_some() {
+            plan.seen.push(SeenSkill::new(name, &standing));
+        }
         let folder = self.backups.folder_of(backup);
         plan.moves.push(JournalMove {
             name: name.to_owned(),
             new: Some(folder.clone()),
+            new_id: None,
             old: standing.id,
             old_record: before.and_then(|before| serde_json::to_value(before).ok()),
+            backup: None,
         });
         plan.forgotten_backup = Some(backup.id.clone());
         let shown = match &installed {

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::error::PackError;
+use crate::error::{ObstacleReason, PackError};
 use crate::install::Overwrite;
 use crate::left_out::LeftOut;
 use crate::limits::PackLimits;
@@ -57,6 +57,8 @@ pub enum NotUpdatedReason {
     Renamed,
     /// It was changed since it was installed.
     Modified,
+    /// What the lock says of it contradicts itself.
+    BadLock,
     /// It is in the lock and not in the folder.
     Missing,
     /// It has new findings of high severity.
@@ -296,6 +298,16 @@ fn in_the_way(
     }
     if standing.obstacle.is_none() || overwrite == Overwrite::Replace {
         return None;
+    }
+    if standing.obstacle == Some(ObstacleReason::BadLock) {
+        let why = problem(
+            "bad-lock",
+            format!(
+                "`{name}` is not what skills.lock.json says, which contradicts itself about it"
+            ),
+            "`metier install` writes it anew from the source; --force updates it, and keeps a backup",
+        );
+        return Some((NotUpdatedReason::BadLock, why));
     }
     let why = problem(
         "modified",

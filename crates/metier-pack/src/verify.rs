@@ -235,8 +235,9 @@ impl InstallTarget {
                 verified.differences = differences(&tree, locked);
                 let is_linked = |link: &VerifiedLink| link.state == LinkState::Unchanged;
                 match verified.differences.is_empty() {
+                    // What contradicts itself says nothing about the files.
+                    _ if !locked.is_consistent() => VerifyState::BadLock,
                     false => VerifyState::Modified,
-                    true if verified.tree != verified.locked => VerifyState::BadLock,
                     true if !verified.links.iter().all(is_linked) => VerifyState::Modified,
                     true => VerifyState::Unchanged,
                 }

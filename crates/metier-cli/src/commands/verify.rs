@@ -222,6 +222,10 @@ impl Output for Verified {
         let note = match (self.skills.len(), bad) {
             (0, _) => format!("there are no skills in {}", safe(&self.target)),
             (all, 0) => format!("{}, none differs from the lock", count(all, "skill")),
+            (_, bad) if self.skills.iter().any(|it| it.state == VerifyState::BadLock) => format!(
+                "{} not as locked; where the lock contradicts itself, `metier install` writes it anew from the source",
+                count(bad, "skill")
+            ),
             (_, bad) => format!(
                 "{} not as locked; `metier install --force` brings back what was installed, and keeps a backup",
                 count(bad, "skill")

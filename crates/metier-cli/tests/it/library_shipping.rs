@@ -95,8 +95,11 @@ fn what_is_packed_installed_updated_and_restored_is_the_same() {
     let planned = program.install("all.zip").expect("installs");
     assert_eq!(same(&binary, &done["skills"]), same(&other, &planned["skills"]));
     assert_eq!(records(&binary), records(&other));
-    let verified = json(&binary, &["verify", "--json"]);
-    assert_eq!(verified["skills"], program.verified());
+    let agree = || {
+        let verified = json(&binary, &["verify", "--json"]);
+        assert_eq!(same(&binary, &verified["skills"]), same(&other, &program.verified()));
+    };
+    agree();
 
     // An update, and an edit that stops it.
     for home in [&binary, &other] {
@@ -122,7 +125,7 @@ fn what_is_packed_installed_updated_and_restored_is_the_same() {
     assert_eq!(run(&binary, &["restore", "pdf", "--yes"]).code, 0);
     program.restore("pdf").expect("restores");
     assert_eq!(records(&binary), records(&other));
-    assert_eq!(json(&binary, &["verify", "--json"])["skills"], program.verified());
+    agree();
 
     // What the lock says comes back, for both.
     for home in [&binary, &other] {
@@ -131,8 +134,11 @@ fn what_is_packed_installed_updated_and_restored_is_the_same() {
     assert_eq!(run(&binary, &["install", "--locked", "--yes"]).code, 0);
     let plan = program.0.plan_reconcile(&program.target(), LockUse::Exact, Overwrite::Refuse);
     program.0.carry_out(plan.expect("a plan")).expect("installs");
-    assert_eq!(json(&binary, &["verify", "--json"])["skills"], program.verified());
+    agree();
 }
+
+/// A source, and what makes a project in which it is refused.
+type RefusedCase<'a> = (&'a str, &'a dyn Fn(&TestHome));
 
 #[test]
 fn what_the_binary_refuses_the_library_refuses_with_the_same_code() {
@@ -151,7 +157,7 @@ fn what_the_binary_refuses_the_library_refuses_with_the_same_code() {
         std::os::unix::fs::symlink(home.home(), home.project().join(".agent/skills"))
             .expect("a link");
     };
-    let cases: [(&str, &dyn Fn(&TestHome)); 4] = [
+    let cases: [RefusedCase<'_>; 4] = [
         ("src", &evil),
         ("https://skills.example/pdf.zip", &deny),
         ("src", &link),

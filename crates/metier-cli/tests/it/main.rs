@@ -122,6 +122,7 @@ mod seed_config;
 mod shipped_secrets;
 mod shipping;
 mod shipping_errors;
+mod shipping_faults;
 mod shipping_kill;
 mod signing;
 mod signing_hostile;

@@ -2,11 +2,13 @@
 //! are all old or all new, the lock agrees with the disk, and nothing else is left.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
 use metier_testkit::{Output, TestHome};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::reads::can_trace;
 use crate::support::{METIER, json, run, run_in};
@@ -30,7 +32,21 @@ const CHANGES: &[&str] = &[
     "fchmod",
     "symlink",
     "symlinkat",
+    "linkat",
+    "copy_file_range",
 ];
+
+/// What is interrupted where skills and their backups are on two file systems: the steps of copies and moves.
+const COPYING: &[&str] =
+    &["mkdir", "renameat2", "unlinkat", "copy_file_range", "sendfile", "fsync", "fchmod", "chmod"];
+
+/// Where the user's home is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disks {
+    One,
+    /// On another file system than the project.
+    Two,
+}
 
 /// What is done while it is killed.
 struct Scenario {
@@ -95,8 +111,22 @@ fn skill(home: &TestHome, dir: &str, name: &str, version: &str) {
     home.write(&format!("src/{dir}/{name}/data/{name}.txt"), version.repeat(2000));
 }
 
+/// A home in memory, where that is another file system than that of temporary files.
+fn second_disk(home: &TestHome) -> Option<TempDir> {
+    let made = tempfile::Builder::new().prefix("metier-test-").tempdir_in("/dev/shm").ok();
+    let device = |path: &Path| fs::metadata(path).expect("there").dev();
+    let other = made.filter(|made| device(made.path()) != device(home.path()));
+    if other.is_none() {
+        eprintln!("NOT TESTED: /dev/shm is no second file system for backups");
+    }
+    other
+}
+
 fn prepared() -> TestHome {
-    let home = TestHome::new();
+    prepare(TestHome::new())
+}
+
+fn prepare(home: TestHome) -> TestHome {
     for (dir, version, names) in
         [("zero", "0", &["a"][..]), ("one", "1", &["a", "b", "gone"]), ("two", "2", &["a", "c"])]
     {
@@ -124,7 +154,7 @@ fn prepared() -> TestHome {
     assert!(copied.expect("cp").success());
     let copied = Command::new("cp")
         .args(["-a"])
-        .arg(home.home())
+        .arg(fs::canonicalize(home.home()).expect("a home"))
         .arg(home.path().join("home.kept"))
         .status();
     assert!(copied.expect("cp").success());
@@ -134,9 +164,10 @@ fn prepared() -> TestHome {
 /// Puts everything back as it was prepared.
 fn reset(home: &TestHome) {
     for name in ["project", "home"] {
-        fs::remove_dir_all(home.path().join(name)).expect("removes");
+        let place = fs::canonicalize(home.path().join(name)).expect("there");
+        fs::remove_dir_all(&place).expect("removes");
         let kept = home.path().join(format!("{name}.kept"));
-        let copied = Command::new("cp").arg("-a").arg(kept).arg(home.path().join(name)).status();
+        let copied = Command::new("cp").arg("-a").arg(kept).arg(place).status();
         assert!(copied.expect("cp").success());
     }
 }
@@ -223,14 +254,40 @@ fn whole(home: &TestHome, scenario: &Scenario, at: &str) -> bool {
     is_new
 }
 
-fn at_each_change(fault: &str, after: impl Fn(&TestHome, &Scenario, &Output, &str)) {
+/// No seal of a journal is left in the user's state, and no backup that is not whole.
+fn nothing_is_left(home: &TestHome, at: &str) {
+    let state = home.home().join(".local/state/metier");
+    let seals = fs::read_dir(state.join("journals")).map_or(0, Iterator::count);
+    assert_eq!(seals, 0, "{at}: the seal of a journal is left");
+    let unfilled = fs::read_dir(state.join("backups")).into_iter().flatten().filter(|entry| {
+        let backup = entry.as_ref().expect("an entry").path();
+        let names = if backup.is_dir() { hidden_in(&backup) } else { Vec::new() };
+        let is_filled = !backup.is_dir() || fs::symlink_metadata(backup.join("skill")).is_ok();
+        !is_filled || !names.is_empty()
+    });
+    assert_eq!(unfilled.count(), 0, "{at}: a backup is not whole");
+}
+
+fn at_each_change(fault: &str, disks: Disks, after: impl Fn(&TestHome, &Scenario, &Output, &str)) {
     if !can_trace() {
         return;
     }
-    let home = prepared();
+    let home = TestHome::new();
+    let mut memory = None;
+    if disks == Disks::Two {
+        let Some(other) = second_disk(&home) else { return };
+        fs::remove_dir(home.home()).expect("removes");
+        std::os::unix::fs::symlink(other.path(), home.home()).expect("links");
+        memory = Some(other);
+    }
+    let home = prepare(home);
     let mut tried = 0;
     for scenario in SCENARIOS {
-        for call in CHANGES {
+        // What is installed and linked comes from staging in either case.
+        if disks == Disks::Two && matches!(scenario.name, "install" | "links") {
+            continue;
+        }
+        for call in if disks == Disks::Two { COPYING } else { CHANGES } {
             for count in 1.. {
                 reset(&home);
                 let (output, met) = run_with(&home, scenario.args, call, fault, count);
@@ -247,17 +304,26 @@ fn at_each_change(fault: &str, after: impl Fn(&TestHome, &Scenario, &Output, &st
             }
         }
     }
-    assert!(tried > 90, "{tried} file operations");
+    assert!(tried > if memory.is_some() { 40 } else { 90 }, "{tried} file operations");
+}
+
+#[test]
+fn a_process_that_is_killed_between_two_file_systems_leaves_all_of_the_old_or_all_of_the_new() {
+    at_each_change("signal=SIGKILL", Disks::Two, |home, scenario, _, at| {
+        whole(home, scenario, at);
+        nothing_is_left(home, at);
+    });
 }
 
 #[test]
 fn a_process_that_is_killed_leaves_all_of_the_old_or_all_of_the_new() {
-    at_each_change("signal=SIGKILL", |home, scenario, _, at| {
+    at_each_change("signal=SIGKILL", Disks::One, |home, scenario, _, at| {
         if scenario.replaces_a_from_staging() {
             let skill = home.project().join(".agent/skills/a/SKILL.md");
             assert!(skill.exists(), "{at}: a skill that is only replaced is never missing");
         }
         whole(home, scenario, at);
+        nothing_is_left(home, at);
         // And whatever it is, the command can be given again.
         let again = run(home, scenario.args);
         assert!(again.code == 0 || scenario.name != "install", "{at}: {again:?}");
@@ -266,7 +332,7 @@ fn a_process_that_is_killed_leaves_all_of_the_old_or_all_of_the_new() {
 
 #[test]
 fn a_disk_that_is_full_is_an_error_and_loses_nothing() {
-    at_each_change("error=ENOSPC", |home, scenario, output, at| {
+    at_each_change("error=ENOSPC", Disks::One, |home, scenario, output, at| {
         let is_new = whole(home, scenario, at);
         // What could not be tidied up is no failure of the change itself.
         assert!(is_new || output.code == 1, "{at}: {output:?}");
@@ -279,7 +345,7 @@ fn the_next_command_finishes_whatever_it_is() {
         return;
     }
     let home = prepared();
-    let (output, met) = run_with(&home, SCENARIOS[0].args, "renameat2", "signal=SIGKILL", 2);
+    let (output, met) = run_with(&home, SCENARIOS[0].args, "renameat2", "signal=SIGKILL", 3);
     assert!(met && output.code != 0, "{output:?}");
     assert!(!hidden_in(&home.project().join(".agent/skills")).is_empty());
     assert_eq!(run(&home, &["list"]).code, 0);

@@ -57,6 +57,12 @@ impl PackError {
             {
                 "uninstall the copy first: metier uninstall NAME --agent AGENT".to_owned()
             }
+            Self::InTheWay(obstacles)
+                if obstacles.iter().any(|it| it.reason == ObstacleReason::OtherSpelling) =>
+            {
+                "--force does not replace it: remove it first, with `metier uninstall NAME` or, if Metier did not install it, `metier delete NAME`"
+                    .to_owned()
+            }
             Self::InTheWay(_) => {
                 "--force replaces what is there; a backup is kept, and `metier restore` restores it".to_owned()
             }
@@ -67,6 +73,10 @@ impl PackError {
                 "nothing was changed; fix the file, or restore it from version control".to_owned()
             }
             Self::LockOutdated(_) => "run `metier install` without --locked, and commit the lock".to_owned(),
+            Self::LockContradicts(_) => {
+                "run `metier install` without --locked, which writes it anew from the source, or restore the lock from version control"
+                    .to_owned()
+            }
             Self::LockMismatch { name, source } => format!(
                 "to accept what it gives now: metier install {source} --skill {name}"
             ),
@@ -165,6 +175,11 @@ impl fmt::Display for PackError {
             Self::LockOutdated(names) => {
                 write!(f, "skills.json and skills.lock.json disagree about {}", names.join(", "))
             }
+            Self::LockContradicts(names) => write!(
+                f,
+                "skills.lock.json contradicts itself about {}: the digest of the tree is not that of the files",
+                names.join(", ")
+            ),
             Self::LockMismatch { name, source } => {
                 write!(f, "`{name}`: {source} is not what skills.lock.json says it was")
             }
@@ -212,6 +227,9 @@ fn named_left_out(source: &str, left_out: &[LeftOut]) -> String {
 fn named_obstacles(obstacles: &[Obstacle]) -> String {
     let is = |it: &Obstacle| match &it.path {
         None => format!("`{}` {}", it.name, it.reason.text()),
+        Some(path) if it.reason == ObstacleReason::OtherSpelling => {
+            format!("`{}` {} {}", it.name, it.reason.text(), path.display())
+        }
         Some(path) => format!("{} {}", path.display(), it.reason.text()),
     };
     obstacles.iter().map(is).collect::<Vec<_>>().join("; ")

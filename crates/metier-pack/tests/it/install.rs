@@ -304,6 +304,86 @@ fn a_target_that_changes_between_plan_and_execution_is_left_alone() {
 }
 
 #[test]
+fn an_edit_between_plan_and_execution_is_not_replaced() {
+    let home = Home::new();
+    pack(&home, "a.zip", &["a", "b"]);
+    home.install("a.zip").expect("installs");
+    let target = home.target().expect("a target");
+    let edited = "project/.agent/skills/a/SKILL.md";
+    let mut request = home.request("a.zip");
+    request.overwrite = Overwrite::Replace;
+    let entries =
+        ["a", "b"].map(|name| Entry::deflated(format!("{name}/SKILL.md"), skill(name) + "new\n"));
+    home.write("a.zip", Zip::of(entries).bytes());
+    let plans = [
+        target.plan_install(&request).expect("plans"),
+        target.plan_uninstall(&["a".to_owned()], Overwrite::Refuse).expect("plans"),
+    ];
+    let text = home.read(edited);
+    home.write(edited, text.replace("name: a", "name: A"));
+    for plan in plans {
+        assert_eq!(plan.carry_out().expect_err("edited").code(), "target-changed");
+        assert_eq!(home.read(edited), text.replace("name: a", "name: A"));
+    }
+    home.write(edited, text);
+    let plan = target.plan_install(&request).expect("plans");
+    plan.carry_out().expect("it is as the plan saw it again");
+    assert!(home.read(edited).ends_with("new\n"));
+    assert_eq!(names_of(&home, "project/.agent/skills"), ["a", "b", "mine"]);
+}
+
+#[test]
+fn a_staged_file_that_changes_between_plan_and_execution_is_not_installed() {
+    let home = Home::new();
+    pack(&home, "a.zip", &["a"]);
+    let target = home.target().expect("a target");
+    for change in ["content", "new"] {
+        let plan = target.plan_install(&home.request("a.zip")).expect("plans");
+        let staging = home.path("project/.agent/skills/.metier-staging");
+        let entry = fs::read_dir(&staging).expect("lists").next().expect("one").expect("entry");
+        let dir = entry.path().join("tree-0/a");
+        match change {
+            "content" => fs::write(dir.join("SKILL.md"), skill("a").replace("name: a", "name: b")),
+            _ => fs::write(dir.join("run.sh"), "echo"),
+        }
+        .expect("writes");
+        assert_eq!(plan.carry_out().expect_err("changed").code(), "target-changed", "{change}");
+        assert_eq!(names_of(&home, "project/.agent/skills"), ["mine"]);
+    }
+    // Touched and the same: some file systems are not exact about times.
+    let plan = target.plan_install(&home.request("a.zip")).expect("plans");
+    let staging = home.path("project/.agent/skills/.metier-staging");
+    let entry = fs::read_dir(&staging).expect("lists").next().expect("one").expect("entry");
+    fs::write(entry.path().join("tree-0/a/SKILL.md"), skill("a")).expect("writes");
+    plan.carry_out().expect("installs");
+}
+
+#[test]
+fn a_lock_that_contradicts_itself_is_said_and_written_anew_from_the_source() {
+    let home = Home::new();
+    pack(&home, "project/a.zip", &["a"]);
+    home.install("project/a.zip").expect("installs");
+    let lock = home.read(LOCK);
+    let digests: Vec<&str> = lock.split('"').filter(|it| it.starts_with("sha256:")).collect();
+    let other = metier_skill::Digest::of(b"x").to_string();
+    let target = home.target().expect("a target");
+    let reconcile = |lock| target.plan_reconcile(lock, Overwrite::Refuse, Profile::Strict);
+    // Of the archive, of the tree, of the file.
+    assert_eq!(digests.len(), 3);
+    for digest in &digests[1..] {
+        home.write(LOCK, lock.replace(digest, &other));
+        assert_eq!(states(&home)[0], ("a".to_owned(), VerifyState::BadLock));
+        assert_eq!(reconcile(LockUse::Exact).expect_err("refused").code(), "bad-lock");
+        reconcile(LockUse::Update).expect("plans").carry_out().expect("repairs");
+        assert_eq!(home.read(LOCK), lock);
+        assert_eq!(states(&home)[0], ("a".to_owned(), VerifyState::Unchanged));
+    }
+    // A source that is neither half of it is not taken for it.
+    home.write(LOCK, lock.replace(digests[1], &other).replace(digests[2], &other));
+    assert_eq!(reconcile(LockUse::Update).expect_err("refused").code(), "lock-mismatch");
+}
+
+#[test]
 fn records_that_a_clone_brings_cannot_lead_anywhere() {
     let home = Home::new();
     home.write(LOCK, "{\"version\": 1, \"skills\": {\"../../../outside\": {\"source\": \"x\", \"kind\": \"archive\", \"tree\": \"sha256:0000000000000000000000000000000000000000000000000000000000000000\", \"files\": {}}}}");

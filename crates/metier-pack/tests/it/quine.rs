@@ -37,9 +37,9 @@ impl Bits {
             _ => panic!("no code for {length}"),
         };
         if symbol < 280 {
-            self.code(symbol - 256, 7)
+            self.code(symbol - 256, 7);
         } else {
-            self.code(symbol - 280 + 0xc0, 8)
+            self.code(symbol - 280 + 0xc0, 8);
         }
         self.number(extra, bits);
         let (symbol, first, bits) = match distance {

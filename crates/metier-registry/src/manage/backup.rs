@@ -5,11 +5,13 @@
 //! that no crash leaves an unrecorded folder.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use metier_fs::{
-    EntryKind, MoveResult, TreeLimits, canonical, entry_kind, exists, is_link, link_text,
-    list_files, make_dir_for, move_whole, read_bounded, read_dir_names, remove_tree, write_private,
+    EntryKind, FileLock, LockError, MoveResult, TreeLimits, abandoned_parts, canonical, copy_whole,
+    create_dir, create_private_dir, entry_kind, exists, is_link, is_real_dir, link_text,
+    list_files, make_dir_for, move_whole, read_bounded, read_dir_names, remove_tree, rename_dir,
+    write_private,
 };
 use metier_skill::SkillId;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,14 @@ use super::error::ManageError;
 
 const RECORD: &str = "record.json";
 const FOLDER: &str = "skill";
+/// A copy of the skill that is not there yet.
+const COPY: &str = "copy";
+/// A directory that is moved to see whether it can be.
+const PROBE: &str = "probe";
+/// Held while a backup has no record yet.
+const LOCK: &str = ".lock";
+/// Each holds it for one small file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// The largest record that is read; one of ours has at most 10,000 files.
 const MAX_RECORD_BYTES: u64 = 64 << 20;
 
@@ -189,16 +199,10 @@ impl Backups {
         deletion: Deletion,
         now: SystemTime,
     ) -> Result<(Backup, Option<PathBuf>), ManageError> {
-        let time = metier_fs::utc_text(now);
-        let stamp: String = time.chars().take(19).filter(char::is_ascii_digit).collect();
-        let dir = make_dir_for(&self.folder, &format!("{stamp}-"))
-            .map_err(ManageError::io(&self.folder))?;
-        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Deletion { path, record, .. } = deletion;
-        let backup = Backup { id, time, ..record };
-        let moved = write_record(&dir, &backup)
-            .and_then(|()| move_whole(&path, &dir.join(FOLDER)).map_err(ManageError::io(&path)));
-        match moved {
+        let path = deletion.path.clone();
+        let backup = self.prepare(deletion, now)?;
+        let dir = self.folder.join(&backup.id);
+        match move_whole(&path, &dir.join(FOLDER)).map_err(ManageError::io(&path)) {
             Ok(MoveResult::Copied { left }) => Ok((backup, left)),
             Ok(_) => Ok((backup, None)),
             Err(error) => {
@@ -207,6 +211,122 @@ impl Backups {
                 Err(error)
             }
         }
+    }
+
+    /// Makes a backup that waits for its skill: until it is filled, it is none.
+    ///
+    /// # Errors
+    ///
+    /// [`ManageError`]; then nothing is left of it.
+    pub fn prepare(&self, deletion: Deletion, now: SystemTime) -> Result<Backup, ManageError> {
+        let time = metier_fs::utc_text(now);
+        let stamp: String = time.chars().take(19).filter(char::is_ascii_digit).collect();
+        create_private_dir(&self.folder).map_err(ManageError::io(&self.folder))?;
+        // A directory without its record says of no folder that it is its own.
+        let _lock = self.lock()?;
+        let dir = make_dir_for(&self.folder, &format!("{stamp}-"))
+            .map_err(ManageError::io(&self.folder))?;
+        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let backup = Backup { id, time, ..deletion.record };
+        match write_record(&dir, &backup) {
+            Ok(()) => Ok(backup),
+            Err(error) => {
+                let _ = remove_tree(&dir);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether something can be renamed from the folder `from` into the prepared backup `id`. Only trying tells: two
+    /// mounts of one file system look like one.
+    pub fn takes_renames_from(&self, id: &str, from: &Path) -> Result<bool, ManageError> {
+        let dir = self.folder.join(id);
+        let (probe, there) = (from.join(PROBE), dir.join(PROBE));
+        create_dir(&probe).map_err(ManageError::io(&probe))?;
+        let renamed = rename_dir(&probe, &there);
+        let _ = remove_tree(&probe);
+        match renamed {
+            Ok(()) => remove_tree(&there).map(|()| true).map_err(ManageError::io(&there)),
+            Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => Ok(false),
+            Err(error) => Err(ManageError::io(&dir)(error)),
+        }
+    }
+
+    /// Copies the skill at `from` into the prepared backup `id`, which then needs no room any more to be filled.
+    pub fn copy_ahead(&self, id: &str, from: &Path) -> Result<(), ManageError> {
+        let copy = self.folder.join(id).join(COPY);
+        copy_whole(from, &copy).map_err(ManageError::io(copy))
+    }
+
+    /// Forgets what was copied ahead into the prepared backup `id`.
+    pub fn drop_copy(&self, id: &str) -> Result<(), ManageError> {
+        let copy = self.folder.join(id).join(COPY);
+        remove_tree(&copy).map_err(ManageError::io(copy))
+    }
+
+    /// Fills the prepared backup `id` with what was copied ahead, or with what stands at `from`. One that is filled
+    /// stays as it is.
+    pub fn fill(&self, id: &str, from: &Path) -> Result<(), ManageError> {
+        let dir = self.folder.join(id);
+        let folder = dir.join(FOLDER);
+        if entry_kind(&folder).is_some() {
+            return Ok(());
+        }
+        let copy = dir.join(COPY);
+        let source = if entry_kind(&copy).is_some() { copy.as_path() } else { from };
+        match rename_dir(source, &folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => {
+                remove_tree(&copy).map_err(ManageError::io(&copy))?;
+                copy_whole(from, &copy).map_err(ManageError::io(&copy))?;
+                rename_dir(&copy, &folder).map_err(ManageError::io(folder))
+            }
+            other => other.map_err(ManageError::io(folder)),
+        }
+    }
+
+    /// Whether the backup `id` has its skill.
+    pub fn is_filled(&self, id: &str) -> bool {
+        entry_kind(&self.folder.join(id).join(FOLDER)).is_some()
+    }
+
+    /// Whether there is a backup `id`, filled or prepared.
+    pub fn is_prepared(&self, id: &str) -> bool {
+        entry_kind(&self.folder.join(id).join(RECORD)).is_some()
+    }
+
+    /// Moves the skill of the backup `id` to `to`, where nothing stands, on the same file system.
+    pub fn take_out(&self, id: &str, to: &Path) -> Result<(), ManageError> {
+        rename_dir(&self.folder.join(id).join(FOLDER), to).map_err(ManageError::io(to))
+    }
+
+    /// Removes backups that were prepared for skills whose path `is_here` knows, and were never filled. The caller
+    /// knows that no process is about to fill them.
+    pub fn remove_unfilled(&self, is_here: impl Fn(&Path) -> bool) -> Result<(), ManageError> {
+        if !exists(&self.folder) {
+            return Ok(());
+        }
+        let _lock = self.lock()?;
+        for name in read_dir_names(&self.folder).map_err(ManageError::io(&self.folder))? {
+            let dir = self.folder.join(&name);
+            if !is_real_dir(&dir) || entry_kind(&dir.join(FOLDER)).is_some() {
+                continue;
+            }
+            let record = read_bounded(&dir.join(RECORD), MAX_RECORD_BYTES).ok();
+            let record = record.and_then(|it| serde_json::from_slice::<Backup>(&it).ok());
+            // Without a record its maker was killed: it writes one before it gives up the lock.
+            if record.is_none_or(|record| is_here(Path::new(&record.path))) {
+                remove_tree(&dir).map_err(ManageError::io(&dir))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Result<FileLock, ManageError> {
+        let path = self.folder.join(LOCK);
+        FileLock::take(&path, LOCK_TIMEOUT).map_err(|error| match error {
+            LockError::Io(error) => ManageError::Io { path, error },
+            _ => ManageError::Io { path, error: std::io::ErrorKind::ResourceBusy.into() },
+        })
     }
 
     /// Removes a backup whose skill is back.
@@ -226,6 +346,11 @@ impl Backups {
             let dir = self.folder.join(&name);
             let folder = dir.join(FOLDER);
             let has_folder = exists(&folder) || is_link(&folder);
+            if !has_folder && !abandoned_parts(&dir).is_empty() {
+                // A process was killed while it copied a skill here, which stands where it stood.
+                let _ = remove_tree(&dir);
+                continue;
+            }
             let bytes = read_bounded(&dir.join(RECORD), MAX_RECORD_BYTES).ok();
             match bytes.and_then(|bytes| serde_json::from_slice::<Backup>(&bytes).ok()) {
                 Some(backup) if backup.id == name && has_folder => listing.backups.push(backup),
