@@ -6,6 +6,7 @@ use std::fmt;
 use super::{FoundInSkill, Obstacle, ObstacleReason, PackError};
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::left_out::LeftOut;
+use crate::requires::RequiredSkill;
 
 /// How many findings a message names.
 const MAX_NAMED: usize = 5;
@@ -207,15 +208,14 @@ impl fmt::Display for PackError {
             Self::DependencyCycle(names) => {
                 write!(f, "skills need each other in a circle: {}", names.join(" -> "))
             }
-            Self::Required(skills) => {
-                let each: Vec<String> = skills
-                    .iter()
-                    .map(|it| format!("`{}` is needed by {}", it.name, it.by.join(", ")))
-                    .collect();
-                write!(f, "{}", each.join("; "))
-            }
+            Self::Required(skills) => f.write_str(&named_required(skills)),
         }
     }
+}
+
+fn named_required(skills: &[RequiredSkill]) -> String {
+    let each = skills.iter().map(|it| format!("`{}` is needed by {}", it.name, it.by.join(", ")));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn named_left_out(source: &str, left_out: &[LeftOut]) -> String {
