@@ -3,10 +3,9 @@
 
 use std::fmt;
 
-use super::{FoundInSkill, Obstacle, ObstacleReason, PackError};
+use super::{FoundInSkill, Obstacle, ObstacleReason, PackError, RequiredSkill};
 use crate::archive::{ArchiveError, ArchiveFault};
 use crate::left_out::LeftOut;
-use crate::requires::RequiredSkill;
 
 /// How many findings a message names.
 const MAX_NAMED: usize = 5;
