@@ -96,7 +96,7 @@ fn what_is_packed_installed_updated_and_restored_is_the_same() {
     assert_eq!(same(&binary, &done["skills"]), same(&other, &planned["skills"]));
     assert_eq!(records(&binary), records(&other));
     let agree = || {
-        let verified = json(&binary, &["verify", "--json"]);
+        let verified = run(&binary, &["verify", "--json"]).json();
         assert_eq!(same(&binary, &verified["skills"]), same(&other, &program.verified()));
     };
     agree();
@@ -130,8 +130,10 @@ fn what_is_packed_installed_updated_and_restored_is_the_same() {
     // What the lock says comes back, for both.
     for home in [&binary, &other] {
         fs::remove_dir_all(home.project().join(".agent/skills/pdf")).expect("removes");
+        fs::remove_file(home.project().join(".agent/skills/charts/notes.md")).expect("removes");
     }
-    assert_eq!(run(&binary, &["install", "--locked", "--yes"]).code, 0);
+    let installed = run(&binary, &["install", "--locked", "--yes"]);
+    assert_eq!(installed.code, 0, "{installed:?}");
     let plan = program.0.plan_reconcile(&program.target(), LockUse::Exact, Overwrite::Refuse);
     program.0.carry_out(plan.expect("a plan")).expect("installs");
     agree();

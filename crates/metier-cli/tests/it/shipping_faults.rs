@@ -123,7 +123,7 @@ fn skills_of_a_lower_layer_of_an_overlay_are_updated_uninstalled_and_restored() 
     let script = "cd .. && mount -t overlay overlay \
          -o lowerdir=project,upperdir=upper,workdir=work,userxattr merged || exit 77
         cd merged && $0 update --all --yes >/dev/null && $0 uninstall b --yes >/dev/null &&
-        $0 restore b >/dev/null && $0 restore a >/dev/null && ls -A .agent/skills >../listed &&
+        $0 restore b --yes >/dev/null && $0 restore a --yes >/dev/null && ls -A .agent/skills >../listed &&
         $0 verify --json";
     let Some(output) = in_mounts(&home, script) else { return };
     assert_eq!(output.code, 0, "{output:?}");
@@ -140,7 +140,7 @@ fn backups_that_have_no_room_on_their_disk_stop_a_change_before_it_counts() {
         $0 update --all --yes --json; code=$?
         $0 verify --json >verified || exit 99
         $0 uninstall a --yes >/dev/null || exit 98
-        $0 restore a >/dev/null || exit 97
+        $0 restore a --yes >/dev/null || exit 97
         $0 restore --list --json >listed; exit $code";
     let Some(output) = in_mounts(&home, script) else { return };
     assert_eq!(code(&output), (1, Some("not-written".to_owned())), "{output:?}");
@@ -165,7 +165,7 @@ fn a_read_only_folder_of_skills_fails_each_change_cleanly_and_agrees_when_nothin
     for args in [
         &["update", "--all", "--yes", "--json"][..],
         &["uninstall", "a", "--yes", "--json"],
-        &["restore", "b", "--json"],
+        &["restore", "b", "--yes", "--json"],
     ] {
         let Some(output) = run_unprivileged(&home, args) else {
             close(0o755);
@@ -178,7 +178,7 @@ fn a_read_only_folder_of_skills_fails_each_change_cleanly_and_agrees_when_nothin
     let verified = run_unprivileged(&home, &["verify", "--json"]).expect("runs");
     close(0o755);
     assert_eq!(states(&verified), two("1")[..1]);
-    assert_eq!(run_unprivileged(&home, &["restore", "b"]).expect("runs").code, 0);
+    assert_eq!(run_unprivileged(&home, &["restore", "b", "--yes"]).expect("runs").code, 0);
     let verified = run_unprivileged(&home, &["verify", "--json"]).expect("runs");
     assert_eq!(states(&verified), two("1"));
 }

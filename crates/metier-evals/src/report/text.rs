@@ -72,7 +72,8 @@ fn confusion(report: &EvalReport, out: &mut String) {
     out.push_str("\nexpected and loaded instead\n");
     for cell in confused.iter().take(MAX_CONFUSED) {
         let (expected, loaded) = (name(cell.expected.as_ref()), name(cell.loaded.as_ref()));
-        out.push_str(&format!("  {expected} -> {loaded} ({})\n", cell.trials));
+        // No name begins a line.
+        out.push_str(&format!("  - {expected} -> {loaded} ({})\n", cell.trials));
     }
     if confused.len() > MAX_CONFUSED {
         out.push_str(&format!("  and {} more\n", confused.len() - MAX_CONFUSED));
