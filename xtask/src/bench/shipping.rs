@@ -87,12 +87,18 @@ fn write_skills(scratch: &Scratch, into: &Path, skills: u32) -> Result<u64> {
         fs::write(folder.join("assets/data.bin"), random_bytes(noise, &mut state))?;
         bytes += each / BINARY_SHARE;
         fs::create_dir_all(folder.join("pages"))?;
+        let mut too_large = 0;
         for number in 0.. {
             let Some(page) = pages.get(next % pages.len().max(1)) else { break };
-            if bytes + u64::try_from(page.len())? > each {
-                break;
-            }
             next += 1;
+            // One that does not fit is no reason to leave out smaller ones.
+            if bytes + u64::try_from(page.len())? > each {
+                too_large += 1;
+                if too_large > 8 {
+                    break;
+                }
+                continue;
+            }
             fs::write(folder.join(format!("pages/{number}.md")), page)?;
             bytes += u64::try_from(page.len())?;
         }
