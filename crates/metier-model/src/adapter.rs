@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::endpoint::{Endpoint, Key, Timeouts, Wishes, config};
 use crate::failure::Failure;
+use crate::functions::{Function, functions, plan_of};
 use crate::http::{self, LazyClient, Outgoing};
 use crate::model::{
     ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
@@ -27,11 +28,6 @@ use crate::retry::{Chance, RetryPolicy};
 use crate::schema::InOrder;
 use crate::turn::Turn;
 use crate::{anthropic, openai, responses};
-
-/// The one tool that a model is given where decisions are tool calls.
-pub(crate) const TOOL: &str = "decide";
-/// What it is for.
-pub(crate) const TOOL_ABOUT: &str = "Says what to do next. Call it exactly once.";
 
 /// The system prompt in the words of this mode.
 pub(crate) fn system_of(turn: &Turn, style: RequestStyle) -> &str {
@@ -266,7 +262,8 @@ impl Adapter {
             stream: style.stream,
             deadline,
         };
-        let reader = ReplyReader::new(self.dialect, style.mode, self.reply_limit);
+        let reader = ReplyReader::new(self.dialect, style.mode, self.reply_limit)
+            .with_plan(plan_of(turn.enforced_schema()));
         http::exchange(sent, reader, out).await.map(|said| (said, sent_bytes))
     }
 
@@ -337,7 +334,8 @@ fn reply(
         let sent = messages.iter().map(|message| estimate_tokens(&message.text)).sum::<usize>();
         let schema = match style.mode {
             OutputMode::Prompted => 0,
-            _ => estimate_tokens(&turn.schema.to_string()),
+            OutputMode::JsonSchema => estimate_tokens(&turn.schema.to_string()),
+            OutputMode::ToolCall => functions(turn).iter().map(Function::tokens).sum(),
         };
         let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
         Usage {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::action::Action;
 use crate::fault::{FaultCode, ParseFault};
 use crate::model::{Finish, Model, ModelError, ModelInfo, OutputMode, Reply, StreamEvent, Usage};
-use crate::parse::parse_reply;
+use crate::parse::{CALL_START, parse_reply};
 use crate::protocol::PlanMode;
 use crate::schema::{answer_schema, call_instructions, instructions};
 use crate::turn::{Turn, View};
@@ -124,6 +124,11 @@ fn no_decision(reply: &Reply, fault: &ParseFault) -> String {
     };
     match fault.code {
         FaultCode::EmptyReply => "the reply is empty".to_owned(),
+        FaultCode::NotJson | FaultCode::NotADecision
+            if reply.mode == OutputMode::ToolCall && !reply.text.starts_with(CALL_START) =>
+        {
+            format!("the reply calls no function{wrote}")
+        }
         FaultCode::NotJson => format!("the reply is not JSON{wrote}"),
         FaultCode::Refused => fault.without_code(),
         FaultCode::Truncated if reply.finish == Finish::Length => format!(
@@ -143,7 +148,7 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
     let turn = Turn {
         tail: "[Last turn: reply with `final_answer`.]".to_owned(),
         system: Arc::from(instructions(&[], PlanMode::Off)),
-        system_for_call: Arc::from(call_instructions(&[], PlanMode::Off)),
+        system_for_call: Arc::from(call_instructions(PlanMode::Off)),
         ..turn(&request)
     };
     let mut probe = Probe {

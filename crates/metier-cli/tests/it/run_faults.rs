@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
-use crate::run_server::{Answer, CANARY, DIALECTS, Dialect, Server, run_keyed};
+use crate::run_server::{Answer, CANARY, DIALECTS, Dialect, Server, function_of, run_keyed};
 use crate::run_support::{answer, call, codes, events, is_sound, of_type, project};
 
 /// No file and no output has the key.
@@ -344,7 +344,8 @@ fn models_test_quotes_what_is_no_decision_and_says_what_to_set() {
         json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
     };
     let called = |decision: &Value| {
-        let function = json!({"name": "decide", "arguments": decision.to_string()});
+        let (name, arguments) = function_of(&decision.to_string()).expect("a decision");
+        let function = json!({"name": name, "arguments": arguments});
         let message =
             json!({"tool_calls": [{"id": "c", "type": "function", "function": function}]});
         json!({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})

@@ -6,7 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{TOOL, TOOL_ABOUT, system_of};
+use crate::adapter::system_of;
+use crate::functions::functions;
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
 use crate::turn::{Role, Turn};
@@ -40,10 +41,18 @@ pub(crate) fn body(
         set("stream", json!(true));
     }
     if style.mode == OutputMode::ToolCall {
-        let schema = turn.schema.as_ref();
-        set("tools", json!([{"name": TOOL, "description": TOOL_ABOUT, "input_schema": schema}]));
-        if style.demand_tool {
-            let choice = json!({"type": "tool", "name": TOOL, "disable_parallel_tool_use": true});
+        let tools = functions(turn).into_iter().map(|function| {
+            json!({
+                "name": function.name, "description": function.about,
+                "input_schema": function.parameters
+            })
+        });
+        set("tools", tools.collect());
+        let mut choice = json!({"type": if style.demand_call { "any" } else { "auto" }});
+        if style.forbid_parallel {
+            choice["disable_parallel_tool_use"] = json!(true);
+        }
+        if style.demand_call || style.forbid_parallel {
             set("tool_choice", choice);
         }
     }

@@ -63,7 +63,14 @@ fn mode(recording: &Recording) -> OutputMode {
 fn text(expected: &Expected, mode: OutputMode) -> (Vec<Value>, u32) {
     let has_words = !expected.content.trim().is_empty();
     if !expected.calls.is_empty() && (mode == OutputMode::ToolCall || !has_words) {
-        let values = expected.calls.iter().map(|(_, value)| value.clone()).collect();
+        let decision = |(name, value): &(String, Value)| match mode {
+            OutputMode::ToolCall => {
+                let args = if *value == json!("") { json!({}) } else { value.clone() };
+                json!({"action": {"type": "call_tool", "tool": name, "args": args}})
+            }
+            _ => value.clone(),
+        };
+        let values = expected.calls.iter().map(decision).collect();
         return (values, u32::try_from(expected.calls.len()).expect("few"));
     }
     let refused = !has_words && !expected.refusal.trim().is_empty();
