@@ -177,6 +177,8 @@ impl Adapter {
             };
             let failure = match self.attempt(turn, style, deadline, &mut out).await {
                 Ok((said, sent_bytes)) => {
+                    // Where the server cannot read the model's calls, a demand makes it write to the limit.
+                    style.demand_call &= said.is_call || style.mode != OutputMode::ToolCall;
                     *self.style.lock().unwrap_or_else(PoisonError::into_inner) = style;
                     let total = started.elapsed();
                     let times = (first.unwrap_or(total), total);
@@ -212,7 +214,7 @@ impl Adapter {
     ) -> Result<Duration, ModelError> {
         let too_long = |message: String| {
             let mut error = failure.error.clone();
-            error.message = format!("{}; {message}", error.message);
+            error.message = format!("{}; {message}", error.message.trim_end_matches('.'));
             Err(error)
         };
         let asked = failure.wait().filter(|wait| !wait.is_zero());
@@ -272,7 +274,8 @@ impl Adapter {
         failure.error.message = self.key.hide_in(&failure.error.message);
         if let (ModelErrorKind::Unauthorized, Some(origin)) = (failure.error.kind, &self.key_origin)
         {
-            failure.error.message = format!("{}; {origin}", failure.error.message);
+            failure.error.message =
+                format!("{}; {origin}", failure.error.message.trim_end_matches('.'));
         }
         failure.error.attempts = requests;
         failure

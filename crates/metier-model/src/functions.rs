@@ -114,7 +114,9 @@ fn either(one: &Value, other: &Value) -> Value {
         return one.clone();
     }
     if let (Some(mut words), Some(more)) = (list(one), list(other)) {
-        words.extend(more.into_iter().filter(|word| !list(one).is_some_and(|has| has.contains(word))));
+        words.extend(
+            more.into_iter().filter(|word| !list(one).is_some_and(|has| has.contains(word))),
+        );
         return json!({"type": "string", "enum": words});
     }
     if let (Some(Value::Object(fields)), Some(Value::Object(others))) =
@@ -184,12 +186,20 @@ mod tests {
         assert_eq!(
             names,
             [
-                "select_skills", "search_skills", "read_file", "grep", "final_answer",
-                "run_script", "load_resource"
+                "select_skills",
+                "search_skills",
+                "read_file",
+                "grep",
+                "final_answer",
+                "run_script",
+                "load_resource"
             ]
         );
         let read = named(&all, "read_file");
-        assert_eq!((&read.parameters, read.about.as_str()), (&tools[0].schema, "What read_file does."));
+        assert_eq!(
+            (&read.parameters, read.about.as_str()),
+            (&tools[0].schema, "What read_file does.")
+        );
         let answer = named(&all, "final_answer");
         assert_eq!(answer.parameters["required"], json!(["text", "data", "status"]));
         assert!(answer.about.starts_with("Answer the user"));
@@ -204,7 +214,11 @@ mod tests {
             assert_eq!(function.parameters["additionalProperties"], false);
         }
         assert_eq!(named(&all, "read_file").parameters["required"], json!(["plan", "args"]));
-        assert!(functions(&turn(&[], PlanMode::Off)).iter().all(|it| !it.parameters.to_string().contains("plan")));
+        assert!(
+            functions(&turn(&[], PlanMode::Off))
+                .iter()
+                .all(|it| !it.parameters.to_string().contains("plan"))
+        );
     }
 
     #[test]
@@ -219,7 +233,8 @@ mod tests {
 
     #[test]
     fn a_function_takes_what_can_be_done_now_of_all_loaded_skills() {
-        let (one, two) = (["scripts/a.py".to_owned()], ["scripts/b.py".to_owned(), "n.md".to_owned()]);
+        let (one, two) =
+            (["scripts/a.py".to_owned()], ["scripts/b.py".to_owned(), "n.md".to_owned()]);
         let loaded =
             [HeldSkill { name: "one", files: &one }, HeldSkill { name: "two", files: &two }];
         let mut turn = turn(&[tool("grep")], PlanMode::Off);

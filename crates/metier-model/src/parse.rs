@@ -46,9 +46,10 @@ pub fn parse_reply(reply: &Reply) -> Result<Decision, ParseFault> {
     }
     parse_text(&reply.text).map_err(|fault| match (reply.mode, fault.code) {
         // What a call brings is an action at least. The advice on JSON would lead away from a call.
-        (OutputMode::ToolCall, FaultCode::EmptyReply | FaultCode::NotJson | FaultCode::NotADecision)
-            if !reply.text.starts_with(CALL_START) =>
-        {
+        (
+            OutputMode::ToolCall,
+            FaultCode::EmptyReply | FaultCode::NotJson | FaultCode::NotADecision,
+        ) if !reply.text.starts_with(CALL_START) => {
             let message = "the reply calls no function; call one, and write nothing beside it";
             ParseFault::new(fault.code, message)
         }

@@ -163,7 +163,7 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
         fault: None,
         endpoint: None,
     };
-    let mut pieces = 0;
+    let (mut pieces, mut first) = (0, None);
     let mut sink = |event: StreamEvent| match event {
         StreamEvent::Retrying { error, .. } => probe.notes.push(error.to_string()),
         StreamEvent::Text(_) => pieces += 1,
@@ -179,11 +179,15 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
                 Err(fault) => probe.fault = Some(no_decision(&reply, &fault)),
             }
             probe.ok = probe.fault.is_none();
+            first = Some(reply.text);
         }
         Err(error) => probe.error = Some(error),
     }
     if probe.error.is_none() {
-        probe.endpoint = endpoint_test(model, pieces > 1, cancel);
+        let first = first.unwrap_or_default();
+        // A call that comes whole is one piece, and the end that makes it a decision another.
+        let whole = if probe.mode == Some(OutputMode::ToolCall) { 2 } else { 1 };
+        probe.endpoint = endpoint_test(model, &first, pieces > whole, cancel);
         // A run that follows asks in the way that gave the reply.
         if let Some(mode) = probe.mode {
             model.ask_only_in(mode);
@@ -193,23 +197,34 @@ pub fn probe(model: &dyn Model, cancel: &CancelToken) -> Probe {
 }
 
 /// What the endpoint of a model can do; nothing where there is only one way to ask.
-fn endpoint_test(model: &dyn Model, streaming: bool, cancel: &CancelToken) -> Option<EndpointTest> {
+fn endpoint_test(
+    model: &dyn Model,
+    first: &str,
+    streaming: bool,
+    cancel: &CancelToken,
+) -> Option<EndpointTest> {
     Some(EndpointTest {
-        json_schema: support(model, OutputMode::JsonSchema, cancel)?,
-        tool_calls: support(model, OutputMode::ToolCall, cancel)?,
+        json_schema: support(model, OutputMode::JsonSchema, first, cancel)?,
+        tool_calls: support(model, OutputMode::ToolCall, first, cancel)?,
         streaming,
         context_tokens: model.context_size(cancel),
     })
 }
 
-/// Whether a reply has the form that only the request's settings ask for: the prompt has no word on it.
-fn support(model: &dyn Model, mode: OutputMode, cancel: &CancelToken) -> Option<Support> {
+/// Whether a reply has the form that only the request's settings ask for: the prompt has no word on it. The
+/// same words as before (`first`), to another question, follow nothing.
+fn support(
+    model: &dyn Model,
+    mode: OutputMode,
+    first: &str,
+    cancel: &CancelToken,
+) -> Option<Support> {
     if !model.ask_only_in(mode) {
         return None;
     }
     let turn = turn(&format!("Say what a {WORD} is, in one short sentence."));
     Some(match model.reply(&turn, &mut |_| {}, cancel) {
-        Ok(reply) if parse_reply(&reply).is_ok() => Support::Held,
+        Ok(reply) if reply.text != first && parse_reply(&reply).is_ok() => Support::Held,
         Ok(_) => Support::Ignored,
         Err(error) => Support::Refused(error.to_string()),
     })

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use crate::action::Action;
+use crate::json::{self, MAX_DEPTH};
 use crate::model::{Finish, OutputMode, Usage};
 use crate::parse::CALL_START;
 use crate::protocol::PlanMode;
@@ -129,6 +130,8 @@ pub struct RawReply {
     pub parts: u32,
     /// What it cost, where the provider says so.
     pub usage: Option<Usage>,
+    /// Whether it is the call of a function.
+    pub is_call: bool,
 }
 
 /// Hears the text while it streams.
@@ -242,9 +245,31 @@ impl ReplyBuilder {
         calls
     }
 
+    /// The call that stands in the text, where functions were offered and none was called: so some servers pass
+    /// it on, whose reader does not know how the model writes it. All of the text has to be that one call.
+    fn written_call(&self) -> Option<Call> {
+        if self.mode != OutputMode::ToolCall || !self.calls.is_empty() {
+            return None;
+        }
+        let text = self.content.trim();
+        let fenced = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
+        let text = fenced.and_then(|text| text.strip_suffix("```")).unwrap_or(text).trim();
+        let call = json::read(text, MAX_DEPTH).ok()?;
+        let fields = call.as_object().filter(|fields| fields.len() == 2)?;
+        let (name, arguments) = (fields.get("name")?.as_str()?, fields.get("arguments")?);
+        let mut call = Call {
+            name: name.to_owned(),
+            arguments: arguments.as_object().map(|_| arguments.to_string())?,
+            ..Call::default()
+        };
+        call.write_on(self.plan);
+        Some(call)
+    }
+
     /// What all of it says.
     pub fn said(&self, reports: Reports, out: Out<'_>) -> RawReply {
-        let calls = self.calls();
+        let written = self.written_call();
+        let calls = written.as_ref().map_or_else(|| self.calls(), |call| vec![call]);
         let has_words = !self.content.trim().is_empty();
         let by_call = !calls.is_empty() && (self.mode == OutputMode::ToolCall || !has_words);
         let refused = !self.refusal.trim().is_empty();
@@ -267,7 +292,7 @@ impl ReplyBuilder {
             finish => finish,
         };
         let parts = if by_call { u32::try_from(calls.len()).unwrap_or(u32::MAX) } else { 1 };
-        RawReply { text, finish, parts, usage: reports.total(&self.count) }
+        RawReply { text, finish, parts, usage: reports.total(&self.count), is_call: by_call }
     }
 }
 
@@ -417,16 +442,41 @@ mod tests {
     fn a_call_is_a_decision_however_its_arguments_are_written_and_cut() {
         let blank_end = r#"{"action":{"type":"search_skills"}}"#;
         for (plan, name, arguments, text) in [
-            (PlanMode::Off, "search_skills", r#" { "query":"x"}"#, r#"{"action":{"type":"search_skills","query":"x"}}"#),
+            (
+                PlanMode::Off,
+                "search_skills",
+                r#" { "query":"x"}"#,
+                r#"{"action":{"type":"search_skills","query":"x"}}"#,
+            ),
             (PlanMode::Off, "search_skills", "{ }", blank_end),
             (PlanMode::Off, "search_skills", "", blank_end),
             (PlanMode::Off, "search_skills", " ", blank_end),
             (PlanMode::Off, "now", "", r#"{"action":{"type":"call_tool","tool":"now","args":{}}}"#),
-            (PlanMode::Off, "a\"b", "{}", r#"{"action":{"type":"call_tool","tool":"a\"b","args":{}}}"#),
-            (PlanMode::On, "now", r#"{"plan":null,"args":{}}"#, r#"{"action":{"type":"call_tool","tool":"now","plan":null,"args":{}}}"#),
+            (
+                PlanMode::Off,
+                "a\"b",
+                "{}",
+                r#"{"action":{"type":"call_tool","tool":"a\"b","args":{}}}"#,
+            ),
+            (
+                PlanMode::On,
+                "now",
+                r#"{"plan":null,"args":{}}"#,
+                r#"{"action":{"type":"call_tool","tool":"now","plan":null,"args":{}}}"#,
+            ),
             // What was cut off is no whole decision.
-            (PlanMode::Off, "now", r#"{"a":1"#, r#"{"action":{"type":"call_tool","tool":"now","args":{"a":1}}"#),
-            (PlanMode::Off, "final_answer", r#"{"text":"x""#, r#"{"action":{"type":"final_answer","text":"x"}"#),
+            (
+                PlanMode::Off,
+                "now",
+                r#"{"a":1"#,
+                r#"{"action":{"type":"call_tool","tool":"now","args":{"a":1}}"#,
+            ),
+            (
+                PlanMode::Off,
+                "final_answer",
+                r#"{"text":"x""#,
+                r#"{"action":{"type":"final_answer","text":"x"}"#,
+            ),
             (PlanMode::Off, "final_answer", "{", r#"{"action":{"type":"final_answer"}"#),
             // Without a name it is what it is.
             (PlanMode::Off, "", r#"{"a":1}"#, r#"{"a":1}"#),
@@ -441,6 +491,29 @@ mod tests {
                 });
                 assert_eq!((said.text.as_str(), passed.as_str()), (text, text), "{name} {size}");
             }
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_written_as_text_is_a_call_where_functions_are_offered() {
+        let written = r#"{"name": "grep", "arguments": {"a": 1}}"#;
+        let decision = r#"{"action":{"type":"call_tool","tool":"grep","args":{"a":1}}}"#;
+        for text in [written.to_owned(), format!("```json\n{written}\n```\n")] {
+            let (said, passed) = build(OutputMode::ToolCall, |g, out| g.text(&text, out));
+            assert_eq!((said.text.as_str(), said.is_call), (decision, true));
+            assert_eq!(passed, decision);
+            let (said, _) = build(OutputMode::Prompted, |g, out| g.text(&text, out));
+            assert_eq!((said.text, said.is_call), (text, false));
+        }
+        for other in [
+            format!("{written}{written}"),
+            format!("I call {written}"),
+            r#"{"name":"grep","arguments":"x"}"#.to_owned(),
+            r#"{"name":"grep","arguments":{},"id":1}"#.to_owned(),
+            r#"{"name":"grep","name":"ls","arguments":{}}"#.to_owned(),
+        ] {
+            let (said, _) = build(OutputMode::ToolCall, |g, out| g.text(&other, out));
+            assert_eq!((said.text, said.is_call), (other, false));
         }
     }
 

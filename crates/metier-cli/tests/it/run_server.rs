@@ -115,9 +115,7 @@ impl Dialect {
             ),
             None => (json!({"type": "text", "text": ""}), "text_delta", "text"),
         };
-        let delta = |piece: &str| {
-            json!({"type": "content_block_delta", "index": 0, "delta": {"type": kind, (key): piece}})
-        };
+        let delta = |piece: &str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": kind, (key): piece}});
         let events = match self {
             Self::OpenAi => vec![
                 json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": left}}]}),

@@ -19,8 +19,7 @@ pub(crate) fn body(
 ) -> Value {
     let mut body = params.clone();
     if style.mode == OutputMode::JsonSchema {
-        let format =
-            json!({"type": "json_schema", "name": "decision", "strict": true, "schema": *turn.schema});
+        let format = json!({"type": "json_schema", "name": "decision", "strict": true, "schema": *turn.schema});
         // The setting may hold something else too, such as how many words are wanted.
         let text = body.entry("text").or_insert_with(|| json!({}));
         if let Some(text) = text.as_object_mut() {

@@ -17,7 +17,8 @@ use crate::server::{Answer, Server};
 /// A key that is easy to find wherever it should not be.
 pub(crate) const KEY: &str = "sk-test-VERYSECRET-0123456789";
 /// The decision that good replies hold.
-pub(crate) const DECISION: &str = r#"{"action":{"type":"final_answer","data":null,"plan":null,"text":"größer 漢字 😀"}}"#;
+pub(crate) const DECISION: &str =
+    r#"{"action":{"type":"final_answer","data":null,"plan":null,"text":"größer 漢字 😀"}}"#;
 /// The same as the arguments of the function `final_answer`.
 pub(crate) const ARGUMENTS: &str = r#"{"data":null,"plan":null,"text":"größer 漢字 😀"}"#;
 
@@ -79,6 +80,19 @@ impl Way {
 
     pub(crate) fn content_type(self) -> &'static str {
         if self.stream { "text/event-stream" } else { "application/json" }
+    }
+
+    /// A good reply in words, where functions are not taken.
+    pub(crate) fn good_words(self) -> Answer {
+        let body = json!({
+            "type": "message", "role": "assistant", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": DECISION}],
+            "usage": {"input_tokens": 30, "output_tokens": 12}
+        });
+        match self.provider {
+            Provider::Anthropic => Answer::reply(200, &[], body.to_string()),
+            Provider::OpenAi | Provider::Responses => self.good(),
+        }
     }
 
     /// The bytes of a good reply.
@@ -252,7 +266,17 @@ pub(crate) fn ask(model: &dyn Model) -> Outcome {
 
 /// Asks for a reply.
 pub(crate) fn ask_until(model: &dyn Model, cancel: &CancelToken) -> Outcome {
+    ask_in(&turn(), model, cancel)
+}
+
+/// Asks for a reply to a turn that asks for no plan.
+pub(crate) fn ask_without_plan(model: &dyn Model) -> Outcome {
+    let schema = Arc::new(decision_schema(&[], PlanMode::Off));
+    ask_in(&Turn { schema, ..turn() }, model, &CancelToken::new())
+}
+
+fn ask_in(turn: &Turn, model: &dyn Model, cancel: &CancelToken) -> Outcome {
     let mut events = Vec::new();
-    let reply = model.reply(&turn(), &mut |event| events.push(event), cancel);
+    let reply = model.reply(turn, &mut |event| events.push(event), cancel);
     Outcome { reply, events }
 }
