@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::endpoint::{Endpoint, Key, Timeouts, Wishes, config};
 use crate::failure::Failure;
-use crate::functions::{Function, functions, plan_of};
+use crate::functions::{self, Function, functions, plan_of};
 use crate::http::{self, LazyClient, Outgoing};
 use crate::model::{
     ModelError, ModelErrorKind, ModelInfo, OutputMode, Reply, Sink, StreamEvent, Usage,
@@ -26,7 +26,7 @@ use crate::reply_builder::RawReply;
 use crate::request_style::{MAX_STEPS, RequestStyle};
 use crate::retry::{Chance, RetryPolicy};
 use crate::schema::InOrder;
-use crate::turn::Turn;
+use crate::turn::{Message, Turn};
 use crate::{anthropic, openai, responses};
 
 /// The system prompt in the words of this mode.
@@ -34,6 +34,14 @@ pub(crate) fn system_of(turn: &Turn, style: RequestStyle) -> &str {
     match style.mode {
         OutputMode::JsonSchema | OutputMode::Prompted => &turn.system,
         OutputMode::ToolCall => &turn.system_for_call,
+    }
+}
+
+/// The conversation in the form of this mode.
+pub(crate) fn messages_of(turn: &Turn, style: RequestStyle) -> Vec<Message> {
+    match style.mode {
+        OutputMode::JsonSchema | OutputMode::Prompted => turn.messages(),
+        OutputMode::ToolCall => functions::messages(turn),
     }
 }
 
@@ -333,7 +341,7 @@ fn reply(
     (first, total): (Duration, Duration),
 ) -> Reply {
     let usage = said.usage.unwrap_or_else(|| {
-        let messages = turn.messages();
+        let messages = messages_of(turn, style);
         let sent = messages.iter().map(|message| estimate_tokens(&message.text)).sum::<usize>();
         let schema = match style.mode {
             OutputMode::Prompted => 0,

@@ -8,9 +8,10 @@ use metier_skill::estimate_tokens;
 use serde_json::{Map, Value, json};
 
 use crate::action::Action;
+use crate::parse::parse_text;
 use crate::protocol::{self, PlanMode};
 use crate::schema;
-use crate::turn::Turn;
+use crate::turn::{Message, Role, Turn};
 
 /// A function that a model is given.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,34 @@ pub(crate) fn functions(turn: &Turn) -> Vec<Function> {
     let of_skills = ["run_script", "load_resource"];
     functions.sort_by_key(|function| of_skills.iter().position(|name| function.name == *name));
     functions
+}
+
+/// The conversation of a turn in which functions are called: past decisions stand in it as the calls that they
+/// were. A model that reads them in another form answers in that form. They are text all the same: a call that
+/// is sent back as one has to bring the thoughts before it along, which no record keeps.
+pub(crate) fn messages(turn: &Turn) -> Vec<Message> {
+    let plan = plan_of(turn.enforced_schema());
+    let mut messages = turn.messages();
+    for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
+        if let Some(call) = call_words(&message.text, plan) {
+            message.text = call;
+        }
+    }
+    messages
+}
+
+/// A decision as `{"name": ..., "arguments": {...}}`.
+fn call_words(decision: &str, plan: PlanMode) -> Option<String> {
+    let Action::CallTool { tool, args, skill: None } = parse_text(decision).ok()?.action else {
+        let mut decision: Value = serde_json::from_str(decision).ok()?;
+        let mut fields = decision.get_mut("action")?.take();
+        let name = fields.as_object_mut()?.remove("type")?;
+        return Some(format!(r#"{{"name": {name}, "arguments": {fields}}}"#));
+    };
+    let arguments =
+        if plan == PlanMode::On { json!({ "args": args }) } else { Value::Object(args) };
+    let name = Value::from(tool);
+    Some(format!(r#"{{"name": {name}, "arguments": {arguments}}}"#))
 }
 
 /// Whether the decisions of this schema have a plan.
@@ -219,6 +248,36 @@ mod tests {
                 .iter()
                 .all(|it| !it.parameters.to_string().contains("plan"))
         );
+    }
+
+    #[test]
+    fn past_decisions_stand_in_the_conversation_as_calls_and_other_words_as_they_were() {
+        for (plan, decision, shown) in [
+            (
+                PlanMode::Off,
+                r#"{"action":{"type":"call_tool","tool":"grep","args":{"a":1}}}"#,
+                r#"{"name": "grep", "arguments": {"a":1}}"#,
+            ),
+            (
+                PlanMode::On,
+                r#"{"action":{"type":"call_tool","tool":"grep","args":{"a":1}}}"#,
+                r#"{"name": "grep", "arguments": {"args":{"a":1}}}"#,
+            ),
+            (
+                PlanMode::Off,
+                r#"{"action":{"type":"search_skills","query":"q"}}"#,
+                r#"{"name": "search_skills", "arguments": {"query":"q"}}"#,
+            ),
+            (PlanMode::Off, "I think so.", "I think so."),
+        ] {
+            let mut turn = turn(&[], plan);
+            turn.trail.push(crate::turn::TrailEntry {
+                decision: Some(decision.into()),
+                observation: "seen".into(),
+                past: Arc::default(),
+            });
+            assert_eq!(messages(&turn)[1].text, shown);
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::system_of;
+use crate::adapter::{messages_of, system_of};
 use crate::functions::functions;
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
@@ -32,7 +32,7 @@ pub(crate) fn body(
     let mut set = |key: &str, value: Value| body.insert(key.to_owned(), value);
     set("model", json!(model));
     set("max_tokens", json!(max_tokens.unwrap_or(turn.max_output_tokens)));
-    set("messages", messages(turn));
+    set("messages", messages(turn, style));
     let system = system_of(turn, style);
     if !system.is_empty() {
         set("system", json!([marked(system)]));
@@ -59,9 +59,9 @@ pub(crate) fn body(
     Value::Object(body)
 }
 
-fn messages(turn: &Turn) -> Value {
+fn messages(turn: &Turn, style: RequestStyle) -> Value {
     let mut messages = Vec::new();
-    let all = turn.messages();
+    let all = messages_of(turn, style);
     let last = all.len().saturating_sub(1);
     for (at, message) in all.iter().enumerate() {
         let role = match message.role {

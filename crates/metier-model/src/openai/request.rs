@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::system_of;
+use crate::adapter::{messages_of, system_of};
 use crate::functions::functions;
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
@@ -23,7 +23,7 @@ pub(crate) fn body(
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));
     }
-    messages.extend(turn.messages().into_iter().map(|message| {
+    messages.extend(messages_of(turn, style).into_iter().map(|message| {
         let role = match message.role {
             Role::User => "user",
             Role::Assistant => "assistant",

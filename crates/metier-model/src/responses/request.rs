@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::system_of;
+use crate::adapter::{messages_of, system_of};
 use crate::functions::functions;
 use crate::model::OutputMode;
 use crate::request_style::RequestStyle;
@@ -26,8 +26,7 @@ pub(crate) fn body(
             text.insert("format".to_owned(), format);
         }
     }
-    let messages: Vec<Value> = turn
-        .messages()
+    let messages: Vec<Value> = messages_of(turn, style)
         .into_iter()
         .map(|message| {
             let (role, kind) = match message.role {
