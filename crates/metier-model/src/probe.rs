@@ -224,10 +224,16 @@ fn support(
     }
     let turn = turn(&format!("Say what a {WORD} is, in one short sentence."));
     Some(match model.reply(&turn, &mut |_| {}, cancel) {
-        Ok(reply) if reply.text != first && parse_reply(&reply).is_ok() => Support::Held,
+        Ok(reply) if reply.text != first && has_form(&reply) => Support::Held,
         Ok(_) => Support::Ignored,
         Err(error) => Support::Refused(error.to_string()),
     })
+}
+
+/// Whether it is a decision in the form of its mode.
+fn has_form(reply: &Reply) -> bool {
+    let is_call = reply.text.starts_with(CALL_START);
+    parse_reply(reply).is_ok() && (is_call || reply.mode != OutputMode::ToolCall)
 }
 
 /// A turn with this request and without instructions, which only an answer fits.

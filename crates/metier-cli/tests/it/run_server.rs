@@ -98,9 +98,20 @@ impl Dialect {
         self.stream_text(&decision.to_string())
     }
 
-    /// The same for any words of a model, in two pieces; a decision is a call where functions are asked for.
+    /// The same for any words of a model, in two pieces; a decision is a call where functions are the usual way.
     pub(crate) fn stream_text(self, text: &str) -> String {
-        let call = function_of(text).filter(|_| self == Self::Anthropic);
+        self.stream_pieces(text, function_of(text).filter(|_| self == Self::Anthropic))
+    }
+
+    /// A decision in the form that a request asks for.
+    pub(crate) fn decides_as_asked(self, asked: &Asked, decision: &Value) -> Answer {
+        let text = decision.to_string();
+        let call = function_of(&text).filter(|_| asked.body.contains("\"tools\""));
+        let stream = self.stream_pieces(&text, call);
+        Answer::reply(200, "content-type: text/event-stream\r\n", &stream)
+    }
+
+    fn stream_pieces(self, text: &str, call: Option<(String, String)>) -> String {
         let text = call.as_ref().map_or(text, |(_, arguments)| arguments);
         let mut middle = text.len() / 2;
         while !text.is_char_boundary(middle) {
@@ -116,10 +127,17 @@ impl Dialect {
             None => (json!({"type": "text", "text": ""}), "text_delta", "text"),
         };
         let delta = |piece: &str| json!({"type": "content_block_delta", "index": 0, "delta": {"type": kind, (key): piece}});
+        let said = |piece: &str| match &call {
+            Some((name, _)) => {
+                let function = json!({"name": name, "arguments": piece});
+                json!({"tool_calls": [{"index": 0, "id": "t1", "function": function}]})
+            }
+            None => json!({"role": "assistant", "content": piece}),
+        };
         let events = match self {
             Self::OpenAi => vec![
-                json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": left}}]}),
-                json!({"choices": [{"index": 0, "delta": {"content": right}}]}),
+                json!({"choices": [{"index": 0, "delta": said(left)}]}),
+                json!({"choices": [{"index": 0, "delta": said(right)}]}),
                 json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
                 json!({"choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 12}}),
             ],
