@@ -5,7 +5,7 @@ use metier_testkit::agent::{answer, call, scripted, select};
 use metier_testkit::{Output, TestHome};
 use serde_json::{Value, json};
 
-use crate::support::run;
+use crate::support::{METIER, run};
 
 fn home_with(cases: &str) -> TestHome {
     let home = TestHome::new();
@@ -293,4 +293,74 @@ fn descriptions_that_are_the_same_overlap_whatever_they_are_like() {
     for name in ["notes", "translate", "han", "kana"] {
         assert!(found(name), "{name}: {pairs:#}");
     }
+}
+
+#[test]
+fn a_skill_that_no_model_is_shown_is_an_error_also_where_it_should_not_be_loaded() {
+    let home = home_with("input: what is new?\nexpected: {not_skills: [hidden]}\n");
+    home.write(
+        "home/.agent/skills/hidden/SKILL.md",
+        "---\nname: hidden\ndescription: Tells the news.\ndisable-model-invocation: true\n---\nTell.\n",
+    );
+    let ran = run(&home, &["eval", "--json"]);
+    assert_eq!(arm(&ran)["errors"], json!({"skill_not_loadable": 1}), "{ran:?}");
+}
+
+#[test]
+fn a_trial_in_which_every_tool_is_forbidden_may_load_its_skill() {
+    let case = "input: summarise sales.csv by region\nexpected: {skills: [csv-summary]}\n\
+                constraints: {forbidden_tools: ['*']}\n";
+    let ran = run(&home_with(case), &["eval", "--json"]);
+    let arm = arm(&ran);
+    assert_eq!((&arm["outcome"], &arm["failures"]), (&json!("passed"), &json!([])), "{ran:?}");
+}
+
+#[test]
+fn results_are_not_used_again_where_a_variable_that_scripts_see_has_another_value() {
+    let home = home_with("input: x\nexpected: {skills: []}\n");
+    home.write("home/.agent/config.json", json!({"execution": {"env": ["REGION"]}}).to_string());
+    let plan = |value: &str| {
+        let mut command = home.command(METIER);
+        let ran = TestHome::finish(command.args(["eval", "--json"]).env("REGION", value));
+        assert!(!ran.stdout.contains(value), "{ran:?}");
+        ran.json()["plan"].clone()
+    };
+    let north = plan("secret-north");
+    assert_eq!(plan("secret-north"), north);
+    assert_ne!(plan("secret-south"), north);
+}
+
+#[test]
+fn without_the_skill_a_failure_stops_no_run_that_stops_at_failures() {
+    let case = |input: &str| {
+        format!("  - {{input: {input}, expected: {{output: {{contains: never said}}}}}}\n")
+    };
+    let home = home_with(&format!("skill: csv-summary\ncases:\n{}{}", case("one"), case("two")));
+    let args = ["eval", "run", "--json", "--jobs", "1", "--fail-fast=failures", "--arms", "none"];
+    let ran = run(&home, &args);
+    assert_eq!(ran.json()["units"]["missing"], 0, "{ran:?}");
+    let ran = run(&home, &[&args[..6], &["--arms", "listed"]].concat());
+    assert_eq!(ran.json()["units"]["missing"], 1, "{ran:?}");
+}
+
+#[test]
+fn the_noise_of_a_set_that_spends_its_limit_is_told_by_the_exit_code() {
+    let home = home_with(
+        "cases: [{input: one, expected: {skills: []}}, {input: two, expected: {skills: []}}]\n",
+    );
+    let ran = run(&home, &["eval", "aa", "--jobs", "1", "--max-calls", "1"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.stderr.contains("a limit was spent before both halves were done"), "{ran:?}");
+}
+
+#[test]
+fn evals_of_the_users_own_skills_are_run_where_they_are_named() {
+    let home = home_with("input: x\nexpected: {skills: []}\n");
+    home.skill("home/.agent/skills/own", "own", "Something of the user's own.");
+    let own = "[{query: something of my own, should_trigger: true}]\n";
+    home.write("home/.agent/skills/own/evals/evals.yaml", own);
+    assert_eq!(run(&home, &["eval", "--json"]).json()["cases"].as_array().map(Vec::len), Some(1));
+    let path = home.home().join(".agent/skills/own/evals");
+    let ran = run(&home, &["eval", "run", "--json", path.to_str().expect("a path")]);
+    assert_eq!(ran.json()["cases"][0]["skill"], "own", "{ran:?}");
 }
