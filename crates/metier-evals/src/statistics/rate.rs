@@ -55,7 +55,7 @@ impl Rate {
     pub fn of_cases(cases: &[Tally]) -> Option<Self> {
         let successes = cases.iter().map(|case| case.successes).sum();
         let trials = cases.iter().map(|case| case.trials).sum();
-        let rate = Self::at(successes, trials, effective_trials(cases))?;
+        let rate = Self::at(successes, trials, Sums::of(cases).effective_trials())?;
         let failures: Vec<Tally> = cases
             .iter()
             .map(|case| Tally { successes: case.trials - case.successes, trials: case.trials })
@@ -94,26 +94,22 @@ pub fn wilson(rate: f64, trials: f64, confidence: f64) -> Interval {
 /// better data would reach, too: the same with its best cases all passed, and as many single trials as there are cases
 /// that ever passed.
 fn lower_end(cases: &[Tally]) -> f64 {
-    let mut cases: Vec<Tally> = cases.iter().filter(|case| case.trials > 0).copied().collect();
-    let share = |case: &Tally| as_f64(case.successes) / as_f64(case.trials);
-    cases.sort_by(|one, other| share(other).total_cmp(&share(one)));
-    let mut sums = Sums::of(&cases);
+    let mut sums = Sums::of(cases);
     if sums.successes <= 0.0 {
         return 0.0;
     }
     let passing = cases.iter().filter(|case| case.successes > 0).count() as u64;
     let mut low = wilson(1.0, as_f64(passing), CONFIDENCE).low.min(sums.low());
-    for case in cases.iter().filter(|case| case.successes < case.trials) {
+    // Cases all of whose trials agree come alike whatever the order, and those that never passed only raise it.
+    let is_mixed = |case: &&Tally| case.successes > 0 && case.successes < case.trials;
+    let mut mixed: Vec<&Tally> = cases.iter().filter(is_mixed).collect();
+    let share = |case: &Tally| as_f64(case.successes) / as_f64(case.trials);
+    mixed.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    for case in mixed {
         sums.pass_all(case);
         low = low.min(sums.low());
     }
     low
-}
-
-/// How many independent trials the trials of these cases are worth.
-fn effective_trials(cases: &[Tally]) -> f64 {
-    let scored: Vec<Tally> = cases.iter().filter(|case| case.trials > 0).copied().collect();
-    Sums::of(&scored).effective_trials()
 }
 
 /// What the design effect of cases is made of.
@@ -129,7 +125,7 @@ impl Sums {
     fn of(cases: &[Tally]) -> Self {
         let sum = |of: &dyn Fn(&Tally) -> u64| as_f64(cases.iter().map(of).sum());
         Self {
-            cases: as_f64(cases.len() as u64),
+            cases: as_f64(cases.iter().filter(|case| case.trials > 0).count() as u64),
             trials: sum(&|case| case.trials),
             successes: sum(&|case| case.successes),
             squares: [
@@ -152,6 +148,8 @@ impl Sums {
         wilson(self.successes / self.trials, self.effective_trials(), CONFIDENCE).low
     }
 
+    /// How many independent trials they are worth.
+    ///
     /// The cluster-robust variance of the share over its variance in independent trials is the design effect; it is
     /// never taken as less than one. Without any variance nothing can be said about how alike the trials of a case
     /// are, and each case counts once.
