@@ -156,7 +156,7 @@ fn a_skill_that_the_request_calls_by_name_is_no_trigger() {
 fn where_a_model_is_reached_belongs_to_what_a_result_came_of() {
     let home = home_with("input: x\nexpected: {skills: []}\n");
     let plan = |address: &str| {
-        let mut command = home.command(crate::support::METIER);
+        let mut command = home.command(METIER);
         command.env("OPENAI_BASE_URL", address).env("OPENAI_API_KEY", "key");
         command.args(["eval", "plan", "--model", "openai:m"]);
         TestHome::finish(&mut command).stdout
@@ -257,7 +257,7 @@ fn results_that_cannot_be_read_are_named_and_a_summary_that_cannot_be_written_lo
     std::fs::write(&file, text.replace("done", "gone")).expect("writes");
     let ran = run(&home, &["eval", "report"]);
     assert!(ran.stderr.contains("are left out (1)"), "{ran:?}");
-    let mut command = home.command(crate::support::METIER);
+    let mut command = home.command(METIER);
     command.env("GITHUB_STEP_SUMMARY", home.project().join("no/such/file"));
     command.args(["eval", "report", "--format", "github"]);
     let ran = TestHome::finish(&mut command);
