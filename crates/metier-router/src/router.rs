@@ -2,10 +2,11 @@
 //! tidy:allow-cjk
 //!
 //! Nothing is tried twice, except what was interrupted, once. A skill is chosen by the registry's
-//! search over names and descriptions, the one that `search` and the catalog use too; it is built
-//! when it is needed, once in a run (a thousand skills take milliseconds).
+//! search over names and descriptions, the one that `search` and the catalog use too. Its index is built
+//! when it is needed, and kept as long as the same skills are offered: many requests rank the same ones.
 
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use metier_cancel::CancelToken;
 use metier_model::model::Sink;
@@ -34,14 +35,81 @@ const MAX_NEAR: usize = 3;
 const GOAL_CHARS: usize = 300;
 
 /// The offline model.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Router;
+#[derive(Debug, Default)]
+pub struct Router {
+    /// The index of the skills that were offered last.
+    ranking: Mutex<Option<Ranking>>,
+}
+
+/// Skills and their index.
+#[derive(Debug, Clone)]
+struct Ranking {
+    offered: Arc<[OfferedSkill]>,
+    index: Arc<SearchIndex>,
+}
 
 impl Router {
     /// What to do next. Pure: the same view gives the same decision.
     pub fn decide(&self, turn: &Turn) -> Decision {
         let voice = Voice::of(&turn.view.request);
-        if turn.view.loaded.is_empty() { choose(turn, voice) } else { follow(turn, voice) }
+        if turn.view.loaded.is_empty() { self.choose(turn, voice) } else { follow(turn, voice) }
+    }
+
+    /// Nothing is loaded yet: a skill, or the answer that there is none.
+    fn choose(&self, turn: &Turn, voice: Voice) -> Decision {
+        let selects = |past: &&PastAction| matches!(past.action, Some(Action::SelectSkills { .. }));
+        let tried: Vec<&PastAction> = turn.past().filter(selects).collect();
+        let again = may_try_again(&tried);
+        if let Some(last) = tried.last().filter(|_| !again) {
+            return finish(turn, voice, Ending::GaveUp, voice.not_loaded(last));
+        }
+        if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
+            return decision;
+        }
+        let ranking = self.rank(turn);
+        let chosen = chosen(&ranking, turn);
+        if chosen.is_empty() {
+            let near: Vec<&OfferedSkill> = ranking
+                .iter()
+                .filter_map(|ranked| turn.view.offered.get(ranked.document))
+                .collect();
+            let near = &near[..near.len().min(MAX_NEAR)];
+            let close = ranking.first().is_some_and(|best| best.confidence > 0.0);
+            return finish(turn, voice, Ending::GaveUp, voice.nothing_fits(near, close));
+        }
+        let names: Vec<&str> = chosen.iter().map(|(skill, _)| skill.name.as_str()).collect();
+        if turn.view.last_turn {
+            return finish(turn, voice, Ending::GaveUp, voice.no_turn_left(&names));
+        }
+        let reason = chosen.iter().map(|(skill, ranked)| voice.reason(&skill.name, ranked));
+        let reason = reason.collect::<Vec<_>>().join(" ");
+        let skills = chosen.iter().map(|(skill, _)| reference(skill, &turn.view.offered)).collect();
+        let mut plan = plan(turn, voice, &names.join(", "));
+        mark(&mut plan, "s1", StepStatus::InProgress);
+        with_plan(turn, plan, Action::SelectSkills { skills, reason })
+    }
+
+    /// The offered skills that have anything to do with the request, best first.
+    fn rank(&self, turn: &Turn) -> Vec<Hit> {
+        let request = with_grammar(&turn.view.request, &turn.view.files);
+        self.index(&turn.view.offered).rank(&request, MAX_RANKED)
+    }
+
+    /// The index of these skills: the one that is there, if it is theirs.
+    fn index(&self, offered: &Arc<[OfferedSkill]>) -> Arc<SearchIndex> {
+        let kept = || self.ranking.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept().clone();
+        let is_theirs =
+            |known: &Ranking| Arc::ptr_eq(&known.offered, offered) || known.offered == *offered;
+        if let Some(known) = known.filter(is_theirs) {
+            return known.index;
+        }
+        let documents = offered
+            .iter()
+            .map(|skill| Document { name: &skill.name, description: &skill.description });
+        let index = Arc::new(SearchIndex::build(documents));
+        *kept() = Some(Ranking { offered: Arc::clone(offered), index: Arc::clone(&index) });
+        index
     }
 }
 
@@ -65,38 +133,6 @@ impl Model for Router {
     }
 }
 
-/// Nothing is loaded yet: a skill, or the answer that there is none.
-fn choose(turn: &Turn, voice: Voice) -> Decision {
-    let selects = |past: &&PastAction| matches!(past.action, Some(Action::SelectSkills { .. }));
-    let tried: Vec<&PastAction> = turn.past().filter(selects).collect();
-    let again = may_try_again(&tried);
-    if let Some(last) = tried.last().filter(|_| !again) {
-        return finish(turn, voice, Ending::GaveUp, voice.not_loaded(last));
-    }
-    if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
-        return decision;
-    }
-    let ranking = rank(turn);
-    let chosen = chosen(&ranking, turn);
-    if chosen.is_empty() {
-        let near: Vec<&OfferedSkill> =
-            ranking.iter().filter_map(|ranked| turn.view.offered.get(ranked.document)).collect();
-        let near = &near[..near.len().min(MAX_NEAR)];
-        let close = ranking.first().is_some_and(|best| best.confidence > 0.0);
-        return finish(turn, voice, Ending::GaveUp, voice.nothing_fits(near, close));
-    }
-    let names: Vec<&str> = chosen.iter().map(|(skill, _)| skill.name.as_str()).collect();
-    if turn.view.last_turn {
-        return finish(turn, voice, Ending::GaveUp, voice.no_turn_left(&names));
-    }
-    let reason = chosen.iter().map(|(skill, ranked)| voice.reason(&skill.name, ranked));
-    let reason = reason.collect::<Vec<_>>().join(" ");
-    let skills = chosen.iter().map(|(skill, _)| reference(skill, &turn.view.offered)).collect();
-    let mut plan = plan(turn, voice, &names.join(", "));
-    mark(&mut plan, "s1", StepStatus::InProgress);
-    with_plan(turn, plan, Action::SelectSkills { skills, reason })
-}
-
 /// The call of a tool that answers the request, or the answer that it gave. A project without a README
 /// is left to the skills.
 fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
@@ -117,15 +153,6 @@ fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
             offered.then(|| Decision::to(Action::call(tool, args)))
         }
     }
-}
-
-/// The offered skills that have anything to do with the request, best first.
-fn rank(turn: &Turn) -> Vec<Hit> {
-    let offered = turn.view.offered.iter();
-    let documents =
-        offered.map(|skill| Document { name: &skill.name, description: &skill.description });
-    let request = with_grammar(&turn.view.request, &turn.view.files);
-    SearchIndex::build(documents).rank(&request, MAX_RANKED)
 }
 
 /// The request, with English words for what Chinese says by grammar alone: `各产品销量` has no word for a
