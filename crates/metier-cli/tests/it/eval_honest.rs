@@ -311,8 +311,8 @@ fn a_trial_in_which_every_tool_is_forbidden_may_load_its_skill() {
     let case = "input: summarise sales.csv by region\nexpected: {skills: [csv-summary]}\n\
                 constraints: {forbidden_tools: ['*']}\n";
     let ran = run(&home_with(case), &["eval", "--json"]);
-    let arm = arm(&ran);
-    assert_eq!((&arm["outcome"], &arm["failures"]), (&json!("passed"), &json!([])), "{ran:?}");
+    // What it did then is judged: the skill's script is one of the tools.
+    assert_eq!(arm(&ran)["triggers"][0]["loaded"]["successes"], 1, "{ran:?}");
 }
 
 #[test]
