@@ -42,7 +42,7 @@ pub fn score(case: &Case, arm: Arm, trace: &Trace) -> Score {
 }
 
 /// What a case wants done that can be done in an arm. Where the skill that it is about is not offered, because it is
-/// not there or its text stands in every prompt, nobody can load it: whether it was is not judged.
+/// not there or its text stands in every prompt, no model can load it: whether it was is not judged.
 fn possible_in(case: &Case, arm: Arm) -> (ActionChecks, impl Iterator<Item = &InstructionStep>) {
     let skill = case.skill.as_deref().filter(|_| matches!(arm, Arm::None | Arm::Inlined));
     let is_possible = move |pattern: &ActionPattern| {

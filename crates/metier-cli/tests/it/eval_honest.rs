@@ -344,7 +344,7 @@ fn without_the_skill_a_failure_stops_no_run_that_stops_at_failures() {
 }
 
 #[test]
-fn the_noise_of_a_set_that_spends_its_limit_is_told_by_the_exit_code() {
+fn the_exit_code_says_that_the_noise_of_a_set_was_not_measured_for_a_spent_limit() {
     let home = home_with(
         "cases: [{input: one, expected: {skills: []}}, {input: two, expected: {skills: []}}]\n",
     );

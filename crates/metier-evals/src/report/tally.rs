@@ -179,7 +179,7 @@ impl ArmTally {
     }
 }
 
-/// The skills that were loaded before the first turn: in the arm in which loading is a choice, nobody chose them.
+/// The skills that were loaded before the first turn: in the arm in which loading is a choice, no model chose them.
 pub(crate) fn called(result: &TrialResult) -> impl Iterator<Item = &str> {
     result.fired.iter().filter(|fired| fired.step == 0).map(|fired| fired.skill.as_str())
 }
