@@ -90,8 +90,8 @@ fn the_smallest_difference_that_could_be_seen_is_seen_in_four_of_five_samples() 
         let needed = power::pairs_for_power(1.0, alpha).expect("a number");
         let seen = binomial::at_least(needed, cases as u64, share);
         assert!((0.8..0.801).contains(&seen), "{cases} cases, {share}: {seen}");
-        let fewer = needed.saturating_sub(1);
-        let too_few = PairedDifference::of(&vec![(1.0, 1.0); fewer as usize], Scale::Share);
+        let fewer = usize::try_from(needed - 1).expect("few");
+        let too_few = PairedDifference::of(&vec![(1.0, 1.0); fewer], Scale::Share);
         assert_eq!(too_few.expect("pairs").detectable_share(alpha), None);
     }
     // Three of twenty went down, none up: six have to, in four samples of five.
