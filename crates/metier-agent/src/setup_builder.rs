@@ -152,7 +152,7 @@ impl SetupBuilder<'_> {
         let form = DecisionForm { plan: self.plan, search: SkillCard::search_for(&skills) };
         let rules = format!("{RULES}{}", if can_change { "" } else { ONLY_READING });
         let words = schema::instructions(&offers, form);
-        let words_for_call = schema::call_instructions(&offers, form);
+        let words_for_call = schema::call_instructions(self.plan);
         Setup {
             request: self.request.to_owned(),
             files: self.files.to_vec(),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::recordings::{Expected, Recording, recordings, value_of};
 use crate::server::{Answer, Server};
-use crate::talk::{Provider, WAYS, Way, ask};
+use crate::talk::{Provider, WAYS, Way, ask, ask_without_plan};
 
 /// The recordings of our protocols.
 fn ours() -> Option<Vec<(Dialect, Recording)>> {
@@ -63,7 +63,19 @@ fn mode(recording: &Recording) -> OutputMode {
 fn text(expected: &Expected, mode: OutputMode) -> (Vec<Value>, u32) {
     let has_words = !expected.content.trim().is_empty();
     if !expected.calls.is_empty() && (mode == OutputMode::ToolCall || !has_words) {
-        let values = expected.calls.iter().map(|(_, value)| value.clone()).collect();
+        let decision = |(name, value): &(String, Value)| match (mode, value) {
+            (OutputMode::ToolCall, Value::String(cut)) if !cut.is_empty() => {
+                let name = json!(name);
+                let start = r#"{"action":{"type":"call_tool","tool":"#;
+                json!(format!(r#"{start}{name},"args":{cut}}}}}"#))
+            }
+            (OutputMode::ToolCall, value) => {
+                let args = if value.is_string() { json!({}) } else { value.clone() };
+                json!({"action": {"type": "call_tool", "tool": name, "args": args}})
+            }
+            _ => value.clone(),
+        };
+        let values = expected.calls.iter().map(decision).collect();
         return (values, u32::try_from(expected.calls.len()).expect("few"));
     }
     let refused = !has_words && !expected.refusal.trim().is_empty();
@@ -135,7 +147,7 @@ fn recorded_replies_come_through_the_adapters() {
         let mut heard: Option<(String, Vec<_>)> = None;
         for answer in [whole, halves, pieces] {
             server.script(vec![answer]);
-            let outcome = ask(&**model);
+            let outcome = ask_without_plan(&**model);
             let result = match &outcome.reply {
                 Ok(reply) => {
                     assert_eq!(recording.status, 200, "{}", recording.name);
@@ -359,6 +371,26 @@ fn a_response_that_is_put_off_is_not_a_broken_connection_and_is_sent_once() {
         assert!(!failure.is_retryable(), "{failure:?}");
         assert!(failure.error.message.contains(&format!("status `{status}`")), "{failure:?}");
     }
+}
+
+#[test]
+fn a_stream_that_ends_in_the_queue_is_sent_once_and_one_that_breaks_off_later_again() {
+    let event = |kind: &str| {
+        let event = json!({"type": kind, "response": {"id": "resp_1", "output": []}});
+        format!("event: {kind}\ndata: {event}\n\n")
+    };
+    let failure = |kinds: &[&str]| {
+        let mut reader = ReplyReader::new(Dialect::Responses, OutputMode::JsonSchema, 1 << 20);
+        let stream: String = kinds.iter().map(|kind| event(kind)).collect();
+        reader.feed(stream.as_bytes(), &mut |_| {}).expect("events");
+        reader.end(&mut |_| {}).expect_err("no reply")
+    };
+    for kinds in [&["response.queued"][..], &["response.created", "response.queued"]] {
+        let failure = failure(kinds);
+        assert!(!failure.is_retryable(), "{failure:?}");
+        assert!(failure.error.message.contains("status `queued`"), "{failure:?}");
+    }
+    assert!(failure(&["response.queued", "response.in_progress"]).is_retryable());
 }
 
 #[test]
