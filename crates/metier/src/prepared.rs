@@ -22,7 +22,7 @@ use crate::exec::unseen_workspace;
 use crate::executor::cap_for;
 use crate::guard::Guard;
 use crate::run::Run;
-use crate::session::{Earlier, Session, new_id};
+use crate::session::{CallsByName, Earlier, Session, new_id};
 
 /// A session that works on many requests with the same skills, settings and model. Made by
 /// [`Session::prepare`].
@@ -119,7 +119,11 @@ impl Session {
             Some(scratch) => RunFolder::new(scratch, new_id()),
             None => metier.new_run(new_id())?,
         };
-        let chosen = chosen_skills(call.request, call.skills, scan, guard)?;
+        let own_words = match self.calls {
+            CallsByName::Count => call.request,
+            CallsByName::Ignored => "",
+        };
+        let chosen = chosen_skills(own_words, call.skills, scan, guard)?;
         let (files, texts) = self.given(guard.load_gate(&scan.index, Invoker::User))?;
         let gate = guard.load_gate(&scan.index, Invoker::Model);
         let asked = CatalogRequest {
