@@ -15,14 +15,16 @@ use metier_model::{
     Turn,
 };
 use metier_registry::search::{Document, Hit, SearchIndex};
+use metier_skill::own_tools::LIST_DIR;
 use metier_skill::{FailureCode, text};
+use serde_json::json;
 
 use crate::answer::{Ending, Voice};
 use crate::commands::{self, Command};
-use crate::entities::{RequestEntities, is_chinese};
+use crate::entities::{RequestEntities, extension, is_chinese};
 use crate::fill::{self, Filled};
 use crate::tool_requests::{ToolRequest, tool_request};
-use crate::{formats, reading, script};
+use crate::{formats, reading, script, tool_answers, unmet};
 
 /// The most skills that one request is given.
 const MAX_SKILLS: usize = 2;
@@ -76,8 +78,12 @@ fn choose(turn: &Turn, voice: Voice) -> Decision {
     if let Some(decision) = answered_by_a_tool(turn, voice).filter(|_| tried.is_empty()) {
         return decision;
     }
-    let ranking = rank(turn);
-    let chosen = chosen(&ranking, turn);
+    if let Some(decision) = looks_for_table(turn).filter(|_| tried.is_empty()) {
+        return decision;
+    }
+    let files = files(turn);
+    let ranking = rank(turn, &files);
+    let chosen = chosen(&ranking, turn, &files);
     if chosen.is_empty() {
         let near: Vec<&OfferedSkill> =
             ranking.iter().filter_map(|ranked| turn.view.offered.get(ranked.document)).collect();
@@ -101,54 +107,109 @@ fn choose(turn: &Turn, voice: Voice) -> Decision {
 /// is left to the skills.
 fn answered_by_a_tool(turn: &Turn, voice: Voice) -> Option<Decision> {
     let wanted = tool_request(&turn.view.request, &turn.view.files)?;
+    if let ToolRequest::Skill(name) = &wanted {
+        let skill = turn.view.offered.iter().find(|skill| skill.name == *name)?;
+        return Some(finish(turn, voice, Ending::Done, voice.about_skill(skill)));
+    }
     let Some((tool, args)) = wanted.call() else {
         return Some(finish(turn, voice, Ending::Done, voice.help(&turn.view.offered)));
     };
-    let is_call = |past: &&PastAction| matches!(past.action, Some(Action::CallTool { .. }));
-    match turn.past().find(is_call) {
+    let calls = |tool: &str| {
+        let is_call = |past: &&PastAction| matches!(&past.action, Some(Action::CallTool { tool: called, .. }) if called == tool);
+        turn.past().find(is_call)
+    };
+    match calls(tool) {
         Some(past) if !past.ok && wanted == ToolRequest::Project => None,
         Some(past) => {
+            let listed = if tool == LIST_DIR { None } else { calls(LIST_DIR) };
+            // What is there instead, to name the nearest.
+            let (folder, _) = wanted.missing(past).unwrap_or_default();
+            let looks = wanted.missing(past).is_some() && listed.is_none() && !turn.view.last_turn;
+            if looks && tool != LIST_DIR && offers(turn, LIST_DIR) {
+                return Some(Decision::to(Action::call(LIST_DIR, json!({"path": folder}))));
+            }
             let ending = if past.ok { Ending::Read } else { Ending::GaveUp };
-            Some(finish(turn, voice, ending, voice.tool_result(&wanted, past)))
+            Some(finish(turn, voice, ending, voice.tool_result(&wanted, past, listed)))
         }
         None if turn.view.last_turn => None,
-        None => {
-            let offered = turn.view.tools.iter().any(|offer| offer.name == tool);
-            offered.then(|| Decision::to(Action::call(tool, args)))
-        }
+        None => offers(turn, tool).then(|| Decision::to(Action::call(tool, args))),
     }
+}
+
+fn offers(turn: &Turn, tool: &str) -> bool {
+    turn.view.tools.iter().any(|offer| offer.name == tool)
+}
+
+/// The call that lists the folder, where a table is asked for and none is named.
+fn looks_for_table(turn: &Turn) -> Option<Decision> {
+    let entities = RequestEntities::of(&turn.view.request, &turn.view.files);
+    let wants = entities.ranks && entities.files.is_empty() && !entities.numbers.is_empty();
+    let can = !turn.view.last_turn && listing(turn).is_none() && offers(turn, LIST_DIR);
+    (wants && can).then(|| Decision::to(Action::call(LIST_DIR, json!({"path": "."}))))
+}
+
+fn listing(turn: &Turn) -> Option<&PastAction> {
+    turn.past().find(
+        |past| matches!(&past.action, Some(Action::CallTool { tool, .. }) if tool == LIST_DIR),
+    )
+}
+
+/// The files that were given, or the only table of the folder where one was looked for.
+fn files(turn: &Turn) -> Cow<'_, [String]> {
+    match only_table(turn) {
+        Some(table) => Cow::Owned(vec![table.to_owned()]),
+        None => Cow::Borrowed(&turn.view.files),
+    }
+}
+
+fn only_table(turn: &Turn) -> Option<&str> {
+    if !turn.view.files.is_empty() {
+        return None;
+    }
+    let listed = listing(turn).filter(|past| past.ok)?;
+    let mut tables = tool_answers::names_of_kind(listed, &["csv", "tsv"]);
+    tables.next().filter(|_| tables.next().is_none())
 }
 
 /// The offered skills that have anything to do with the request, best first.
-fn rank(turn: &Turn) -> Vec<Hit> {
+fn rank(turn: &Turn, files: &[String]) -> Vec<Hit> {
     let offered = turn.view.offered.iter();
     let documents =
         offered.map(|skill| Document { name: &skill.name, description: &skill.description });
-    let request = with_grammar(&turn.view.request, &turn.view.files);
+    let request = with_grammar(&turn.view.request, files);
     SearchIndex::build(documents).rank(&request, MAX_RANKED)
 }
 
-/// The request, with English words for what Chinese says by grammar alone: `各产品销量` has no word for a
-/// breakdown. Only where a file is named: "the highest mountain" is about no table.
+/// The request, with words for what it says by grammar alone: `各产品销量` and `top 3 products by units` have no
+/// word for a breakdown. Only where a file is named: "the highest mountain" is about no table.
 fn with_grammar<'a>(request: &'a str, given: &[String]) -> Cow<'a, str> {
     // Charts and sorted tables are other work.
-    let is_other = ["图", "画", "排序"].iter().any(|word| request.contains(word));
-    if !is_chinese(request) || is_other {
+    const OTHERS: &[&str] = &["图", "画", "排序", "chart", "plot", "draw", "graph", "sort"];
+    let is_other = OTHERS.iter().any(|word| request.contains(word));
+    let entities = RequestEntities::of(request, given);
+    if !is_chinese(request) && !entities.ranks || is_other {
         return Cow::Borrowed(request);
     }
-    let entities = RequestEntities::of(request, given);
     if entities.files.is_empty() || entities.groups.is_empty() && entities.measures.is_empty() {
         return Cow::Borrowed(request);
     }
     let groups = if entities.groups.is_empty() { "" } else { " breakdown by column" };
     let measures = if entities.measures.is_empty() { "" } else { " total" };
-    Cow::Owned(format!("{request}{groups}{measures}"))
+    let kind = match entities.files.first().and_then(|file| extension(file)) {
+        Some(kind) if entities.ranks => format!(" {kind}"),
+        _ => String::new(),
+    };
+    Cow::Owned(format!("{request}{groups}{measures}{kind}"))
 }
 
 /// The skills that fire: all that are called by name, or else the best.
-fn chosen<'a>(ranking: &'a [Hit], turn: &'a Turn) -> Vec<(&'a OfferedSkill, &'a Hit)> {
+fn chosen<'a>(
+    ranking: &'a [Hit],
+    turn: &'a Turn,
+    files: &[String],
+) -> Vec<(&'a OfferedSkill, &'a Hit)> {
     let offered = &turn.view.offered;
-    let files = RequestEntities::of(&turn.view.request, &turn.view.files).files;
+    let files = RequestEntities::of(&turn.view.request, files).files;
     let reads = |ranked: &&Hit| {
         let skill = offered.get(ranked.document);
         ranked.called || skill.is_none_or(|skill| formats::fits(&skill.description, &files))
@@ -250,7 +311,7 @@ fn read_out(turn: &Turn, voice: Voice, skill: &LoadedText) -> Step {
 fn filled(turn: &Turn, skill: &LoadedText, at: usize, commands: &[Command]) -> Option<Filled> {
     let fill = |request: &str| {
         let (rest, is_call) = without_call(request, &skill.name);
-        let mut entities = RequestEntities::of(&rest, &turn.view.files);
+        let mut entities = RequestEntities::of(&rest, &files(turn));
         if is_call {
             entities.add_arguments(&rest);
         }
@@ -316,7 +377,14 @@ fn came_of(turn: &Turn, voice: Voice, skill: &LoadedText, last: &PastAction) -> 
     let ended_well = last.data["exit_code"].as_i64().is_none_or(|code| code == 0)
         && last.data["timed_out"] != serde_json::Value::Bool(true);
     if last.ok && ended_well {
-        (voice.script_done(skill, relative_path, last), Ending::Done)
+        let entities = RequestEntities::of(&turn.view.request, &files(turn));
+        let unmet = if turn.view.loaded.len() > 1 {
+            Vec::new()
+        } else {
+            unmet::unmet(&turn.view.request, &entities, args, &skill.body)
+        };
+        let notes = voice.notes(&unmet, only_table(turn));
+        (format!("{notes}{}", voice.script_done(skill, relative_path, last)), Ending::Done)
     } else {
         (voice.script_failed(skill, relative_path, args, last), Ending::GaveUp)
     }

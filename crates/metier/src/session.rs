@@ -295,7 +295,12 @@ impl Session {
     /// What the person said, which may name files for scripts: this request, those before it, and the
     /// files of the session.
     pub(crate) fn named_by_person(&self, request: &str, earlier: Earlier<'_>) -> String {
-        let files = self.files.iter().map(|file| file.to_string_lossy().into_owned());
+        // As they were typed, and as the request of the run has them.
+        let files = self.files.iter().flat_map(|file| {
+            let typed = file.to_string_lossy().into_owned();
+            [Some(typed), self.metier.given_path(file)]
+        });
+        let files = files.flatten();
         let said = earlier.requests.iter().map(|said| (*said).to_owned());
         said.chain([request.to_owned()]).chain(files).collect::<Vec<_>>().join("\n")
     }
@@ -386,7 +391,11 @@ impl Session {
         for file in &self.files {
             match self.metier.given_file(file, gate)? {
                 GivenFile::Path(path) => paths.push(path),
-                GivenFile::Text(text) => texts.push_str(&text),
+                // Its text for a model, its path for scripts.
+                GivenFile::Text { path, text } => {
+                    texts.push_str(&text);
+                    paths.push(path);
+                }
             }
         }
         Ok((paths, texts))
